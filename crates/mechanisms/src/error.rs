@@ -1,0 +1,20 @@
+//! Mechanisms that cannot be made.
+
+use hushtable_noise::ParameterError;
+
+/// Parameters for which there is no mechanism.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MechanismError {
+    /// A share of the privacy loss is zero, so that the noise would have to be infinite.
+    #[error("the share of {0} that is left for it is zero")]
+    NoBudget(&'static str),
+    /// Every contribution is bounded by zero: there is nothing to measure, and no noise is refused.
+    #[error("its bounds allow no contribution but zero")]
+    NoSensitivity,
+    /// The noise scale is outside what can be drawn exactly.
+    #[error("its noise scale cannot be drawn exactly: {0}")]
+    Scale(#[from] ParameterError),
+    /// The noise would be too large for 128-bit sums.
+    #[error("its sensitivity or its noise is too large to be kept in 128-bit integers")]
+    TooLarge,
+}

@@ -1,0 +1,148 @@
+//! Interval arithmetic in fixed point, for probabilities to any precision.
+
+use num_bigint::BigUint;
+use num_traits::{One, Zero};
+
+/// A non-negative real number between `low` and `high`, both in units of 2^-bits.
+#[derive(Clone, Debug)]
+pub(crate) struct Interval {
+    pub(crate) low: BigUint,
+    pub(crate) high: BigUint,
+    bits: u32,
+}
+
+impl Interval {
+    pub(crate) fn ratio(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
+        let scaled = numerator << bits;
+        Self { low: &scaled / denominator, high: ceil_div(&scaled, denominator), bits }
+    }
+
+    pub(crate) fn whole(value: u32, bits: u32) -> Self {
+        let value = BigUint::from(value) << bits;
+        Self { low: value.clone(), high: value, bits }
+    }
+
+    /// e^-x for x = `numerator / denominator` >= 0.
+    pub(crate) fn exp_minus(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
+        // x / 2^halvings <= 1/2, so that the alternating series falls by half or more each term;
+        // squaring back doubles the relative error each time, for which the extra bits are.
+        let ratio_bits = (numerator / denominator).bits() as u32;
+        let halvings = ratio_bits + 1;
+        let inner = bits + 2 * halvings + 32;
+        let x = Self::ratio(numerator, &(denominator << halvings), inner);
+        // Sum over k of (-x)^k / k!, its terms enclosed one by one; even terms are added, odd ones
+        // subtracted. What is left out is at most the first term not taken.
+        let one = Self::whole(1, inner);
+        let mut term = one.clone();
+        let (mut added, mut subtracted) = (one, Self::whole(0, inner));
+        for k in 1u32.. {
+            term = term.times(&x).over(k);
+            if k % 2 == 0 {
+                added = added.plus(&term);
+            } else {
+                subtracted = subtracted.plus(&term);
+            }
+            if term.high <= BigUint::one() {
+                break;
+            }
+        }
+        let mut result = added.minus(&subtracted);
+        result.high += term.high;
+        for _ in 0..halvings {
+            result = result.times(&result);
+        }
+        result.rescaled(bits)
+    }
+
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self { low: &self.low + &other.low, high: &self.high + &other.high, bits: self.bits }
+    }
+
+    /// The difference, cut off at zero.
+    pub(crate) fn minus(&self, other: &Self) -> Self {
+        let saturating = |a: &BigUint, b: &BigUint| if a > b { a - b } else { BigUint::zero() };
+        Self {
+            low: saturating(&self.low, &other.high),
+            high: saturating(&self.high, &other.low),
+            bits: self.bits,
+        }
+    }
+
+    pub(crate) fn times(&self, other: &Self) -> Self {
+        let one = BigUint::one() << self.bits;
+        Self {
+            low: (&self.low * &other.low) >> self.bits,
+            high: ceil_div(&(&self.high * &other.high), &one),
+            bits: self.bits,
+        }
+    }
+
+    fn over(&self, divisor: u32) -> Self {
+        let divisor = BigUint::from(divisor);
+        Self { low: &self.low / &divisor, high: ceil_div(&self.high, &divisor), bits: self.bits }
+    }
+
+    /// The quotient; `None` where the divisor might be zero.
+    pub(crate) fn divided_by(&self, other: &Self) -> Option<Self> {
+        if other.low.is_zero() {
+            return None;
+        }
+        Some(Self {
+            low: (&self.low << self.bits) / &other.high,
+            high: ceil_div(&(&self.high << self.bits), &other.low),
+            bits: self.bits,
+        })
+    }
+
+    /// The smallest interval around both.
+    pub(crate) fn hull(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high), bits: self.bits }
+    }
+
+    /// The interval in units of 2^-bits, rounded outwards, and no higher than one.
+    pub(crate) fn rescaled(&self, bits: u32) -> Self {
+        let (low, high) = if bits >= self.bits {
+            let shift = bits - self.bits;
+            (&self.low << shift, &self.high << shift)
+        } else {
+            let shift = self.bits - bits;
+            (&self.low >> shift, ceil_div(&self.high, &(BigUint::one() << shift)))
+        };
+        let one = BigUint::one() << bits;
+        Self { low: low.min(one.clone()), high: high.min(one), bits }
+    }
+}
+
+fn ceil_div(a: &BigUint, b: &BigUint) -> BigUint {
+    let quotient = a / b;
+    if (&quotient * b) == *a { quotient } else { quotient + 1u32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exp_minus(numerator: u64, denominator: u64, bits: u32) -> Interval {
+        Interval::exp_minus(&BigUint::from(numerator), &BigUint::from(denominator), bits)
+    }
+
+    #[test]
+    fn exponentials_are_enclosed_tightly() {
+        // floor(e^-1 2^64) and floor(e^-20.5 2^96), from 40-digit values of the two.
+        let one = exp_minus(1, 1, 64);
+        assert!(one.low <= BigUint::from(6_786_177_901_268_885_274u64));
+        assert!(one.high > BigUint::from(6_786_177_901_268_885_274u64));
+        assert!(&one.high - &one.low <= BigUint::from(2u32));
+        for (n, d) in [(1u64, 1_000_000u64), (1, 3), (7, 1), (41, 2), (45, 1), (700, 1)] {
+            let tight = exp_minus(n, d, 256);
+            assert!((&tight.high - &tight.low) <= BigUint::from(4u32), "{n}/{d}");
+            let exact = (-(n as f64) / d as f64).exp();
+            let shown = (&tight.low >> 64u32).to_string().parse::<f64>().unwrap() / 2f64.powi(192);
+            if exact > 1e-40 {
+                assert!((shown / exact - 1.0).abs() < 1e-13, "{n}/{d}: {shown} {exact}");
+            }
+        }
+        let zero = exp_minus(0, 1, 64);
+        assert!(zero.low <= BigUint::one() << 64u32 && zero.high >= BigUint::one() << 64u32);
+    }
+}

@@ -1,0 +1,276 @@
+//! Choosing which groups may appear, from how many units they have.
+
+use std::fmt;
+
+use hushtable_noise::{EntropyError, Generator};
+use hushtable_privacy::{Epsilon, Loss};
+use serde::{Deserialize, Serialize};
+
+use crate::additive::half_width;
+use crate::error::MechanismError;
+use crate::optimal::Optimal;
+use crate::threshold::{GaussianThreshold, LaplaceThreshold, TruncatedGeometric};
+
+/// How groups are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Strategy {
+    /// pi_opt (PS Theorem 1): the best there is when only the keys are wanted.
+    Optimal,
+    /// k-TSGD thresholded release (PS Definition 8).
+    TruncatedGeometric,
+    /// A Laplace count above a threshold (PS Definition 9).
+    LaplaceThreshold,
+    /// A Gaussian count above a threshold.
+    GaussianThreshold,
+}
+
+impl Strategy {
+    /// All strategies, in the order in which ties are broken.
+    pub const ALL: [Self; 4] =
+        [Self::Optimal, Self::TruncatedGeometric, Self::LaplaceThreshold, Self::GaussianThreshold];
+
+    /// What a user may write, in words.
+    pub const NAMES: &'static str =
+        "one of OPTIMAL, TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD, GAUSSIAN_THRESHOLD";
+
+    /// The strategy of that name, in any letter case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.to_string().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the noise that decides also gives a count that may be released.
+    pub fn gives_count(self) -> bool {
+        self != Self::Optimal
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Optimal => "OPTIMAL",
+            Self::TruncatedGeometric => "TRUNCATED_GEOMETRIC",
+            Self::LaplaceThreshold => "LAPLACE_THRESHOLD",
+            Self::GaussianThreshold => "GAUSSIAN_THRESHOLD",
+        })
+    }
+}
+
+/// A calibrated selection.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    mechanism: Mechanism,
+    loss: Loss,
+}
+
+#[derive(Clone, Debug)]
+enum Mechanism {
+    Optimal(Box<Optimal>),
+    TruncatedGeometric(TruncatedGeometric),
+    Laplace(LaplaceThreshold),
+    Gaussian(GaussianThreshold),
+}
+
+/// What is decided about one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The noisy number of units, where the mechanism gives one.
+    pub noisy_count: Option<i128>,
+}
+
+impl Selection {
+    /// `strategy` at a total cost of `loss` for one unit that is in up to `groups` groups.
+    ///
+    /// For the strategies that work group by group the budget is split: epsilon and delta into
+    /// `groups` equal shares (theory section 4); a rho pays for (e, d) in each of `groups` groups
+    /// with groups e^2/2 = rho and groups d = delta, as (e, d)-DP is d-approximate (e^2/2)-zCDP
+    /// (theory section 5). Gaussian noise has l2 sensitivity sqrt(groups).
+    ///
+    /// # Errors
+    /// When a share is zero or too small to be drawn with.
+    pub fn new(strategy: Strategy, loss: Loss, groups: u64) -> Result<Self, MechanismError> {
+        let groups = groups.max(1);
+        let mechanism = match (strategy, loss) {
+            (Strategy::GaussianThreshold, Loss::Concentrated { rho, delta }) => {
+                Mechanism::Gaussian(GaussianThreshold::concentrated(rho, delta, groups)?)
+            }
+            (Strategy::GaussianThreshold, Loss::Approximate { epsilon, delta }) => {
+                Mechanism::Gaussian(GaussianThreshold::approximate(epsilon, delta, groups)?)
+            }
+            _ => {
+                let epsilon = match loss {
+                    Loss::Approximate { epsilon, .. } => epsilon.share(groups),
+                    Loss::Concentrated { rho, .. } => {
+                        let epsilon = (2.0 * rho.to_f64() / groups as f64).sqrt();
+                        Epsilon::from_f64_down(epsilon).map_err(|_| MechanismError::TooLarge)?
+                    }
+                };
+                let delta = loss.delta().share(groups);
+                match strategy {
+                    Strategy::Optimal => {
+                        Mechanism::Optimal(Box::new(Optimal::new(epsilon, delta)?))
+                    }
+                    Strategy::TruncatedGeometric => {
+                        Mechanism::TruncatedGeometric(TruncatedGeometric::new(epsilon, delta)?)
+                    }
+                    _ => Mechanism::Laplace(LaplaceThreshold::new(epsilon, delta)?),
+                }
+            }
+        };
+        Ok(Self { mechanism, loss })
+    }
+
+    /// The strategy.
+    pub fn strategy(&self) -> Strategy {
+        match self.mechanism {
+            Mechanism::Optimal(_) => Strategy::Optimal,
+            Mechanism::TruncatedGeometric(_) => Strategy::TruncatedGeometric,
+            Mechanism::Laplace(_) => Strategy::LaplaceThreshold,
+            Mechanism::Gaussian(_) => Strategy::GaussianThreshold,
+        }
+    }
+
+    /// What the selection costs, with the noisy counts where it gives them.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// The probability that a group of `units` appears; it does not fall as `units` grows.
+    pub fn keep_probability(&self, units: u64) -> f64 {
+        match &self.mechanism {
+            Mechanism::Optimal(m) => m.keep_probability(units),
+            Mechanism::TruncatedGeometric(m) => m.keep_probability(units),
+            Mechanism::Laplace(m) => m.keep_probability(units),
+            Mechanism::Gaussian(m) => m.keep_probability(units),
+        }
+    }
+
+    /// The least number of units with which a group appears at least half of the time.
+    pub fn half_size(&self) -> u64 {
+        let mut high = 1u64;
+        while self.keep_probability(high) < 0.5 && high < 1 << 62 {
+            high *= 2;
+        }
+        let mut low = high / 2;
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.keep_probability(middle) < 0.5 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high
+    }
+
+    /// Decides about a group of `units`; `None` if it may not appear.
+    ///
+    /// # Errors
+    /// When the operating system's generator fails.
+    pub fn decide(
+        &self,
+        units: u64,
+        generator: &mut Generator,
+    ) -> Result<Option<Decision>, EntropyError> {
+        let noisy = match &self.mechanism {
+            Mechanism::Optimal(m) => {
+                let kept = m.decide(units, generator)?;
+                return Ok(kept.then_some(Decision { noisy_count: None }));
+            }
+            Mechanism::TruncatedGeometric(m) => m.release(units, generator)?,
+            Mechanism::Laplace(m) => m.release(units, generator)?,
+            Mechanism::Gaussian(m) => m.release(units, generator)?,
+        };
+        Ok(noisy.map(|count| Decision { noisy_count: Some(count) }))
+    }
+
+    /// The threshold in units that a noisy count must reach; `None` where there is no noisy count.
+    pub fn threshold(&self) -> Option<f64> {
+        match &self.mechanism {
+            Mechanism::Optimal(_) => None,
+            Mechanism::TruncatedGeometric(m) => Some(m.threshold() as f64 + 1.0),
+            Mechanism::Laplace(m) => Some(m.threshold()),
+            Mechanism::Gaussian(m) => Some(m.threshold()),
+        }
+    }
+
+    /// Scale of the noisy count's noise in units: b of a Laplace, sigma of a Gaussian.
+    pub fn noise_scale(&self) -> Option<f64> {
+        match &self.mechanism {
+            Mechanism::Optimal(_) => None,
+            Mechanism::TruncatedGeometric(m) => Some(m.law().scale().to_f64()),
+            Mechanism::Laplace(m) => Some(m.scale()),
+            Mechanism::Gaussian(m) => Some(m.scale()),
+        }
+    }
+
+    /// The least whole w with P[|noise| <= w] >= `level` for the noisy count, before it is known
+    /// to have passed the threshold.
+    pub fn noise_half_width(&self, level: f64) -> Option<u128> {
+        let most = self.noise_scale()? * 40.0 + 1.0;
+        Some(half_width(most, level, |x| match &self.mechanism {
+            Mechanism::Optimal(_) => 0.0,
+            Mechanism::TruncatedGeometric(m) => m.law().tail(x),
+            // A rounded count errs by x or more when the fine noise reaches x - 1/2.
+            Mechanism::Laplace(m) => m.noise_tail(x as f64 - 0.5),
+            Mechanism::Gaussian(m) => m.noise_tail(x as f64 - 0.5),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn approximate(epsilon: &str, delta: &str) -> Loss {
+        Loss::Approximate { epsilon: epsilon.parse().unwrap(), delta: delta.parse().unwrap() }
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for strategy in Strategy::ALL {
+            assert_eq!(Strategy::from_name(&strategy.to_string().to_lowercase()), Some(strategy));
+            assert!(Strategy::NAMES.contains(&strategy.to_string()));
+        }
+        assert_eq!(Strategy::from_name("BEST"), None);
+    }
+
+    #[test]
+    fn optimal_releases_first_at_equal_cost() {
+        for groups in [1, 3] {
+            let sizes = Strategy::ALL
+                .map(|s| Selection::new(s, approximate("1", "1e-5"), groups).unwrap().half_size());
+            assert!(sizes[1..].iter().all(|&s| s >= sizes[0]), "{sizes:?}");
+        }
+        let one = |s| Selection::new(s, approximate("1", "1e-5"), 1).unwrap();
+        assert_eq!(one(Strategy::Optimal).half_size(), 12);
+        assert!(one(Strategy::Optimal).keep_probability(11) < 0.5);
+    }
+
+    #[test]
+    fn the_budget_is_split_over_groups() {
+        let split = Selection::new(Strategy::Optimal, approximate("3", "3e-5"), 3).unwrap();
+        let alone = Selection::new(Strategy::Optimal, approximate("1", "1e-5"), 1).unwrap();
+        for n in 0..30 {
+            assert_eq!(split.keep_probability(n), alone.keep_probability(n));
+        }
+        let rho =
+            Loss::Concentrated { rho: "1.5".parse().unwrap(), delta: "3e-5".parse().unwrap() };
+        // 3 groups at epsilon 1 cost 3 * 1/2.
+        let concentrated = Selection::new(Strategy::Optimal, rho, 3).unwrap();
+        for n in 0..30 {
+            let (a, b) = (concentrated.keep_probability(n), alone.keep_probability(n));
+            assert!((a - b).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn half_widths_of_counts() {
+        let g = Selection::new(Strategy::TruncatedGeometric, approximate("1", "1e-5"), 1).unwrap();
+        assert_eq!(g.noise_half_width(0.95), Some(3));
+        let l = Selection::new(Strategy::LaplaceThreshold, approximate("1", "1e-5"), 1).unwrap();
+        assert_eq!(l.noise_half_width(0.95), Some(3));
+        let o = Selection::new(Strategy::Optimal, approximate("1", "1e-5"), 1).unwrap();
+        assert_eq!(o.noise_half_width(0.95), None);
+    }
+}

@@ -1,0 +1,342 @@
+//! Amounts of privacy loss as exact decimals.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What an [`Amount`] counts; sealed, as there are just three.
+pub trait Unit: sealed::Sealed + Copy + 'static {
+    /// The parameter's name, as users write it.
+    const NAME: &'static str;
+    /// Decimal places kept: the smallest amount is `10^-PLACES`.
+    const PLACES: u32;
+    /// The largest amount, in smallest units.
+    const MAX: u64;
+    /// The allowed range, in words.
+    const RANGE: &'static str;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::EpsilonUnit {}
+    impl Sealed for super::DeltaUnit {}
+    impl Sealed for super::RhoUnit {}
+}
+
+/// Unit of [`Epsilon`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EpsilonUnit;
+/// Unit of [`Delta`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeltaUnit;
+/// Unit of [`Rho`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RhoUnit;
+
+impl Unit for EpsilonUnit {
+    const NAME: &'static str = "epsilon";
+    const PLACES: u32 = 12;
+    const MAX: u64 = 1_000_000 * 10u64.pow(12);
+    const RANGE: &'static str = "from 0 to 1000000, at most 12 decimal places";
+}
+impl Unit for DeltaUnit {
+    const NAME: &'static str = "delta";
+    const PLACES: u32 = 18;
+    const MAX: u64 = 10u64.pow(18) - 1;
+    const RANGE: &'static str = "from 0 to below 1, at most 18 decimal places";
+}
+impl Unit for RhoUnit {
+    const NAME: &'static str = "rho";
+    const PLACES: u32 = 12;
+    const MAX: u64 = 1_000_000 * 10u64.pow(12);
+    const RANGE: &'static str = "from 0 to 1000000, at most 12 decimal places";
+}
+
+/// A non-negative exact decimal of one kind of privacy loss.
+///
+/// Sums are exact, so ten charges of 0.1 are one. Serialised as a JSON number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Amount<U> {
+    units: u64,
+    kind: PhantomData<U>,
+}
+
+/// The epsilon of pure or approximate differential privacy: the log of a ratio of probabilities.
+/// From 0 to 1,000,000, kept to 12 decimal places.
+pub type Epsilon = Amount<EpsilonUnit>;
+/// The delta of approximate differential privacy: a probability below 1, kept to 18 decimal places.
+pub type Delta = Amount<DeltaUnit>;
+/// The rho of zero-concentrated differential privacy (Bun & Steinke 2016): a Rényi divergence of
+/// every order `a` is at most `a * rho`. From 0 to 1,000,000, kept to 12 decimal places.
+pub type Rho = Amount<RhoUnit>;
+
+/// An amount outside its range, or not a decimal at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name} = {value} is not a valid {name}: it must be a number {range}")]
+pub struct AmountError {
+    /// `epsilon`, `delta` or `rho`.
+    pub name: &'static str,
+    /// What was given.
+    pub value: String,
+    /// What is allowed.
+    pub range: &'static str,
+}
+
+impl<U: Unit> Amount<U> {
+    /// No loss.
+    pub const ZERO: Self = Self::raw(0);
+
+    const fn raw(units: u64) -> Self {
+        Self { units, kind: PhantomData }
+    }
+
+    fn error(value: impl fmt::Display) -> AmountError {
+        AmountError { name: U::NAME, value: value.to_string(), range: U::RANGE }
+    }
+
+    /// The amount of `units` times `10^-PLACES`; refused above the kind's largest.
+    pub fn from_units(units: u64) -> Result<Self, AmountError> {
+        if units > U::MAX {
+            return Err(Self::error(format_args!("{units}e-{}", U::PLACES)));
+        }
+        Ok(Self::raw(units))
+    }
+
+    /// The decimal that prints as `value` does: `0.1` is exactly one tenth.
+    ///
+    /// # Errors
+    /// When `value` is negative, not finite, too large, or needs more decimal places than are kept.
+    pub fn from_f64(value: f64) -> Result<Self, AmountError> {
+        // Rust prints the shortest decimal that reads back as the same float, which is what the
+        // user wrote wherever that had at most 15 digits.
+        if value.is_finite() { value.to_string().parse() } else { Err(Self::error(value)) }
+    }
+
+    /// The smallest amount at or above `value`: for losses computed in floating point.
+    pub fn from_f64_up(value: f64) -> Result<Self, AmountError> {
+        let scaled = value * 10f64.powi(U::PLACES as i32);
+        if !(0.0..=U::MAX as f64).contains(&scaled) {
+            return Err(Self::error(value));
+        }
+        // Two ulps up cover the rounding of the product; the ceiling covers the rest.
+        let up = (scaled * (1.0 + 4.0 * f64::EPSILON)).ceil() as u64;
+        Self::from_units(up).map_err(|_| Self::error(value))
+    }
+
+    /// The largest amount at or below `value`: for budgets computed in floating point.
+    pub fn from_f64_down(value: f64) -> Result<Self, AmountError> {
+        let scaled = value * 10f64.powi(U::PLACES as i32);
+        if !(0.0..=U::MAX as f64).contains(&scaled) {
+            return Err(Self::error(value));
+        }
+        Ok(Self::raw((scaled * (1.0 - 4.0 * f64::EPSILON)).floor() as u64))
+    }
+
+    /// In smallest units: `10^-12` for epsilon and rho, `10^-18` for delta.
+    pub fn units(self) -> u64 {
+        self.units
+    }
+
+    /// Smallest units in one.
+    pub fn units_per_one() -> u64 {
+        10u64.pow(U::PLACES)
+    }
+
+    /// The nearest float.
+    pub fn to_f64(self) -> f64 {
+        // Both operands are exact below 2^53; above, this is one rounding off the nearest.
+        self.units as f64 / Self::units_per_one() as f64
+    }
+
+    /// Whether the amount is zero.
+    pub fn is_zero(self) -> bool {
+        self.units == 0
+    }
+
+    /// The exact sum, or `None` above the kind's largest amount.
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        let units = self.units.checked_add(other.units)?;
+        (units <= U::MAX).then(|| Self::raw(units))
+    }
+
+    /// The exact difference, or `None` if it would be negative.
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        self.units.checked_sub(other.units).map(Self::raw)
+    }
+
+    /// One of `parts` equal shares, rounded down, so that the shares never exceed the whole.
+    /// Zero parts count as one.
+    pub fn share(self, parts: u64) -> Self {
+        Self::raw(self.units / parts.max(1))
+    }
+
+    /// Shares in proportion to `weights` that add up to the whole exactly (what rounding leaves
+    /// over goes to the first shares, a smallest unit each). Zero weights get nothing.
+    pub fn split(self, weights: &[u32]) -> Vec<Self> {
+        let total: u128 = weights.iter().map(|&w| u128::from(w)).sum();
+        if total == 0 {
+            return vec![Self::ZERO; weights.len()];
+        }
+        let floor = |w: u32| (u128::from(self.units) * u128::from(w) / total) as u64;
+        let mut left = self.units - weights.iter().map(|&w| floor(w)).sum::<u64>();
+        weights
+            .iter()
+            .map(|&w| {
+                let extra = u64::from(w > 0 && left > 0);
+                left -= extra;
+                Self::raw(floor(w) + extra)
+            })
+            .collect()
+    }
+}
+
+impl<U: Unit> FromStr for Amount<U> {
+    type Err = AmountError;
+
+    fn from_str(text: &str) -> Result<Self, AmountError> {
+        let refuse = || Self::error(text);
+        let trimmed = text.trim();
+        let (mantissa, exponent) = match trimmed.split_once(['e', 'E']) {
+            Some((m, e)) => (m, e.parse::<i32>().map_err(|_| refuse())?),
+            None => (trimmed, 0),
+        };
+        let mantissa = mantissa.strip_prefix('+').unwrap_or(mantissa);
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits: String = [whole, fraction].concat();
+        if digits.is_empty() || digits.len() > 60 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(refuse());
+        }
+        let significant = digits.trim_start_matches('0').trim_end_matches('0');
+        if significant.is_empty() {
+            return Ok(Self::ZERO);
+        }
+        let trailing = digits.len() - digits.trim_end_matches('0').len();
+        let power =
+            i64::from(exponent) - fraction.len() as i64 + trailing as i64 + i64::from(U::PLACES);
+        let value: u128 = significant.parse().map_err(|_| refuse())?;
+        // A negative power would need more decimal places than are kept.
+        let scale = u32::try_from(power).ok().and_then(|p| 10u128.checked_pow(p));
+        let units = scale.and_then(|s| value.checked_mul(s)).ok_or_else(refuse)?;
+        match u64::try_from(units) {
+            Ok(units) if units <= U::MAX => Ok(Self::raw(units)),
+            _ => Err(refuse()),
+        }
+    }
+}
+
+impl<U: Unit> fmt::Display for Amount<U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = Self::units_per_one();
+        let (whole, fraction) = (self.units / one, self.units % one);
+        if fraction == 0 {
+            return write!(f, "{whole}");
+        }
+        let digits = format!("{fraction:0width$}", width = U::PLACES as usize);
+        let digits = digits.trim_end_matches('0');
+        let zeros = digits.len() - digits.trim_start_matches('0').len();
+        if whole == 0 && zeros >= 4 {
+            // 0.00001 is easier to read, and to get right, as 1e-5.
+            let (first, rest) = digits[zeros..].split_at(1);
+            let point = if rest.is_empty() { "" } else { "." };
+            return write!(f, "{first}{point}{rest}e-{}", zeros + 1);
+        }
+        write!(f, "{whole}.{digits}")
+    }
+}
+
+impl<U: Unit> fmt::Debug for Amount<U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={self}", U::NAME)
+    }
+}
+
+impl<U: Unit> Serialize for Amount<U> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Through the decimal text, so that the number in a JSON file is the decimal itself.
+        let float: f64 = self.to_string().parse().map_err(serde::ser::Error::custom)?;
+        serializer.serialize_f64(float)
+    }
+}
+
+impl<'de, U: Unit> Deserialize<'de> for Amount<U> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_tenths_are_one() {
+        let tenth: Epsilon = "0.1".parse().unwrap();
+        let sum = (0..10).fold(Epsilon::ZERO, |s, _| s.checked_add(tenth).unwrap());
+        assert_eq!(sum, Epsilon::from_f64(1.0).unwrap());
+        assert_eq!(sum.checked_sub(tenth).unwrap().checked_sub(sum), None);
+    }
+
+    #[test]
+    fn decimals_are_read_exactly() {
+        for (text, units) in [
+            ("1", 10u64.pow(18)),
+            ("1e-5", 10u64.pow(13)),
+            ("0.00001", 10u64.pow(13)),
+            ("1.5E-17", 15),
+            ("+0.5e0", 5 * 10u64.pow(17)),
+            ("100e-2", 10u64.pow(18)),
+            (".25", 25 * 10u64.pow(16)),
+            ("0", 0),
+            ("0e400", 0),
+        ] {
+            let got = text.parse::<Delta>();
+            match units {
+                u if u > DeltaUnit::MAX => assert!(got.is_err(), "{text}"),
+                u => assert_eq!(got.unwrap().units(), u, "{text}"),
+            }
+        }
+        assert_eq!(Delta::from_f64(1e-5).unwrap().units(), 10u64.pow(13));
+        for bad in ["", "-1", "1e-19", "nan", "inf", "0x1", "1.2.3", "1e999999999", "1_0", "e5"] {
+            assert!(bad.parse::<Delta>().is_err(), "{bad}");
+        }
+        assert!(Epsilon::from_f64(f64::NAN).is_err());
+        assert!(Epsilon::from_f64(1e7).is_err());
+    }
+
+    #[test]
+    fn prints_as_written() {
+        for text in ["0", "1", "0.5", "1e-5", "2.5e-7", "0.0001", "12.000000000001", "1e-12"] {
+            assert_eq!(text.parse::<Epsilon>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn rounding_goes_the_stated_way() {
+        for x in [0.1, 1.0 / 3.0, 0.123_456_789_012_345, 7.0, 1e-9 / 3.0] {
+            let (up, down) = (Rho::from_f64_up(x).unwrap(), Rho::from_f64_down(x).unwrap());
+            assert!(up.to_f64() >= x && down.to_f64() <= x, "{x}");
+            assert!(up.units() - down.units() <= 2, "{x}");
+        }
+    }
+
+    #[test]
+    fn splits_add_up() {
+        let whole: Epsilon = "1".parse().unwrap();
+        let parts = whole.split(&[1, 1, 1, 0]);
+        assert_eq!(parts.iter().map(|p| p.units()).sum::<u64>(), whole.units());
+        assert_eq!(parts[3], Epsilon::ZERO);
+        assert!(parts[0].units() - parts[2].units() <= 1);
+        assert_eq!(whole.split(&[0, 0]), vec![Epsilon::ZERO; 2]);
+    }
+
+    #[test]
+    fn serde_goes_through_the_constructor() {
+        let delta: Delta = "1e-5".parse().unwrap();
+        assert_eq!(serde_json::to_string(&delta).unwrap(), "0.00001");
+        assert_eq!(serde_json::from_str::<Delta>("1e-5").unwrap(), delta);
+        assert!(serde_json::from_str::<Delta>("1.0").is_err());
+        assert!(serde_json::from_str::<Epsilon>("-1").is_err());
+    }
+}

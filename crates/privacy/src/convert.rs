@@ -1,0 +1,98 @@
+//! What a budget in rho says in epsilon and delta.
+
+/// ln delta at `epsilon` and order `alpha` for `rho`-zCDP (Canonne, Kamath & Steinke 2020,
+/// Proposition 12): (a-1)(a rho - eps) - ln(a-1) + a ln(1 - 1/a).
+fn ln_delta(rho: f64, epsilon: f64, alpha: f64) -> f64 {
+    let above = alpha - 1.0;
+    above * (alpha * rho - epsilon) - above.ln() + alpha * (-1.0 / alpha).ln_1p()
+}
+
+/// The least delta, rounded up, such that `rho`-zCDP implies (`epsilon`, delta)-differential
+/// privacy by Canonne, Kamath & Steinke 2020, Proposition 12.
+///
+/// Any order alpha > 1 gives a valid delta, so the search for the best one need not be exact.
+pub fn zcdp_delta_at(rho: f64, epsilon: f64) -> f64 {
+    if rho <= 0.0 {
+        return 0.0;
+    }
+    // In terms of ln(alpha - 1) the exponent is unimodal; golden-section search.
+    let at = |x: f64| ln_delta(rho, epsilon, 1.0 + x.exp());
+    let golden = (5f64.sqrt() - 1.0) / 2.0;
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..120 {
+        let width = golden * (high - low);
+        if at(high - width) <= at(low + width) {
+            high = low + width;
+        } else {
+            low = high - width;
+        }
+    }
+    let best = at(0.5 * (low + high));
+    (best + 1e-11 * (1.0 + best.abs())).exp().min(1.0)
+}
+
+/// The least epsilon, rounded up, such that `rho`-zCDP implies (epsilon, `delta`)-differential
+/// privacy by the same proposition. `delta` in (0, 1); infinite when `delta` is zero.
+pub fn zcdp_epsilon_at(rho: f64, delta: f64) -> f64 {
+    if rho <= 0.0 {
+        return 0.0;
+    }
+    if delta <= 0.0 {
+        return f64::INFINITY;
+    }
+    // Bun & Steinke's rho + 2 sqrt(rho ln(1/delta)) is a valid upper end.
+    let (mut low, mut high) = (0.0, rho + 2.0 * (rho * -delta.ln()).sqrt() + 1e-9);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if zcdp_delta_at(rho, middle) <= delta {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{gaussian_delta, normal_tail};
+
+    fn vectors() -> serde_json::Value {
+        serde_json::from_str(include_str!("../tests/data/accounting.json")).unwrap()
+    }
+
+    fn number(value: &serde_json::Value) -> f64 {
+        value.as_str().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn never_below_the_vectors_and_close_to_them() {
+        let vectors = vectors();
+        let rows = vectors["zcdp_to_approx"].as_array().unwrap();
+        assert!(rows.len() > 5);
+        for row in rows {
+            let (rho, delta) = (number(&row["rho"]), number(&row["delta"]));
+            let want = number(&row["epsilon_any_zcdp"]);
+            let got = zcdp_epsilon_at(rho, delta);
+            assert!(got >= want * (1.0 - 1e-15), "{rho} {delta}: {got} < {want}");
+            assert!(got <= want * (1.0 + 1e-6), "{rho} {delta}: {got} > {want}");
+            // The Gaussian's own epsilon, where delta(eps) is known exactly.
+            let exact = number(&row["epsilon_gaussian"]);
+            let mu = (2.0 * rho).sqrt();
+            let back = gaussian_delta(mu, exact);
+            assert!((back / delta - 1.0).abs() < 1e-6, "{rho} {delta}: {back}");
+        }
+    }
+
+    #[test]
+    fn edges() {
+        assert_eq!(zcdp_delta_at(0.0, 1.0), 0.0);
+        assert_eq!(zcdp_epsilon_at(0.5, 0.0), f64::INFINITY);
+        assert!(zcdp_delta_at(0.5, 0.0) <= 1.0);
+        assert!(normal_tail(0.0) == 0.5);
+    }
+}

@@ -1,0 +1,20 @@
+//! Units of privacy loss as types, and how losses convert and add up.
+//!
+//! Every quantity that a caller could mistake for another has its own validated type: [`Epsilon`],
+//! [`Delta`] and [`Rho`] are exact decimals (so that ten tenths are one), [`Loss`] is what one
+//! mechanism or one release costs, [`Neighbouring`] is what the promise is about. Nothing here
+//! samples, and nothing here knows of tables.
+
+mod amount;
+mod convert;
+mod gaussian;
+mod loss;
+mod relation;
+
+pub use amount::{AmountError, Delta, Epsilon, Rho};
+pub use convert::{zcdp_delta_at, zcdp_epsilon_at};
+pub use gaussian::{
+    analytic_gaussian_mu, gaussian_delta, normal_cdf, normal_quantile, normal_tail,
+};
+pub use loss::{Loss, LossError};
+pub use relation::{Contribution, Neighbouring};

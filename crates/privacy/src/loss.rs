@@ -1,0 +1,139 @@
+//! What one mechanism, or a whole release, costs.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Delta, Epsilon, Rho};
+
+/// A privacy loss in one of the two currencies in which budgets are kept.
+///
+/// Losses of the same currency compose by addition: epsilons and deltas add up (basic
+/// composition), and so do the rhos and deltas of delta-approximate zCDP (Bun & Steinke 2016,
+/// Lemma 8.2; theory section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Loss {
+    /// (epsilon, delta)-differential privacy; pure where delta is zero.
+    Approximate {
+        /// The epsilon.
+        epsilon: Epsilon,
+        /// The delta.
+        delta: Delta,
+    },
+    /// delta-approximate rho-zCDP; plain zCDP where delta is zero.
+    Concentrated {
+        /// The rho.
+        rho: Rho,
+        /// The delta.
+        delta: Delta,
+    },
+}
+
+/// Two losses that cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LossError {
+    /// One in epsilon, one in rho.
+    #[error("a loss in epsilon and a loss in rho cannot be added up")]
+    Currency,
+    /// The sum is above the largest amount.
+    #[error("the losses add up to more than the largest amount")]
+    TooLarge,
+}
+
+impl Loss {
+    /// Pure epsilon.
+    pub fn pure(epsilon: Epsilon) -> Self {
+        Self::Approximate { epsilon, delta: Delta::ZERO }
+    }
+
+    /// Plain zCDP.
+    pub fn concentrated(rho: Rho) -> Self {
+        Self::Concentrated { rho, delta: Delta::ZERO }
+    }
+
+    /// The delta part.
+    pub fn delta(self) -> Delta {
+        match self {
+            Self::Approximate { delta, .. } | Self::Concentrated { delta, .. } => delta,
+        }
+    }
+
+    /// The loss of two releases together.
+    ///
+    /// # Errors
+    /// When the currencies differ or the sum is too large to be kept.
+    pub fn plus(self, other: Self) -> Result<Self, LossError> {
+        match (self, other) {
+            (
+                Self::Approximate { epsilon: e1, delta: d1 },
+                Self::Approximate { epsilon: e2, delta: d2 },
+            ) => Ok(Self::Approximate {
+                epsilon: e1.checked_add(e2).ok_or(LossError::TooLarge)?,
+                delta: d1.checked_add(d2).ok_or(LossError::TooLarge)?,
+            }),
+            (
+                Self::Concentrated { rho: r1, delta: d1 },
+                Self::Concentrated { rho: r2, delta: d2 },
+            ) => Ok(Self::Concentrated {
+                rho: r1.checked_add(r2).ok_or(LossError::TooLarge)?,
+                delta: d1.checked_add(d2).ok_or(LossError::TooLarge)?,
+            }),
+            _ => Err(LossError::Currency),
+        }
+    }
+
+    /// The same promise in rho: (epsilon, delta)-DP is delta-approximate (epsilon^2/2)-zCDP
+    /// (theory section 5). Rounded up to the smallest unit. There is no way back by addition, so
+    /// a loss in rho cannot be paid from a budget in epsilon.
+    ///
+    /// # Errors
+    /// When epsilon^2/2 is above the largest rho.
+    pub fn in_rho(self) -> Result<Self, LossError> {
+        match self {
+            Self::Concentrated { .. } => Ok(self),
+            Self::Approximate { epsilon, delta } => {
+                let units = u128::from(epsilon.units());
+                let halved = (units * units).div_ceil(2 * u128::from(Epsilon::units_per_one()));
+                let units = u64::try_from(halved).map_err(|_| LossError::TooLarge)?;
+                let rho = Rho::from_units(units).map_err(|_| LossError::TooLarge)?;
+                Ok(Self::Concentrated { rho, delta })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Approximate { epsilon, .. } => write!(f, "epsilon = {epsilon}")?,
+            Self::Concentrated { rho, .. } => write!(f, "rho = {rho}")?,
+        }
+        if !self.delta().is_zero() {
+            write!(f, ", delta = {}", self.delta())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epsilon_in_rho_rounds_up() {
+        let loss = Loss::pure("0.000003".parse().unwrap());
+        // 4.5e-12 is kept as 5e-12.
+        assert_eq!(loss.in_rho().unwrap(), Loss::concentrated("5e-12".parse().unwrap()));
+        let one = Loss::pure("1".parse().unwrap());
+        assert_eq!(one.in_rho().unwrap(), Loss::concentrated("0.5".parse().unwrap()));
+        assert_eq!(Loss::pure("1000000".parse().unwrap()).in_rho(), Err(LossError::TooLarge));
+    }
+
+    #[test]
+    fn currencies_do_not_mix() {
+        let (e, r) = (Loss::pure("1".parse().unwrap()), Loss::concentrated("1".parse().unwrap()));
+        assert_eq!(e.plus(r), Err(LossError::Currency));
+        assert_eq!(e.plus(e).unwrap(), Loss::pure("2".parse().unwrap()));
+    }
+}

@@ -1,0 +1,173 @@
+//! From a parsed query to a checked one.
+
+mod aggregate;
+mod options;
+mod output;
+mod statement;
+
+use hushtable_privacy::{Contribution, Loss, Neighbouring};
+use serde::Serialize;
+
+use crate::contract::{Contract, Table, Unit};
+use crate::error::Refusal;
+use crate::expr::Expr;
+use crate::lattice::Step;
+use crate::quote::Strategy;
+use crate::sql;
+use crate::types::{ColumnType, Value};
+
+/// A checked query: what is read, how it is bounded, what is measured, what is shown.
+///
+/// Everything that its privacy rests on follows from its structure.
+#[derive(Clone, Debug, Serialize)]
+pub struct PrivateQuery {
+    /// Table, by its name in the contract.
+    pub table: String,
+    /// Columns of the file that [`Expr`]s over rows count.
+    pub columns: Vec<(String, ColumnType)>,
+    /// Position of the privacy unit's column; `None` where every row is a unit.
+    pub unit: Option<usize>,
+    /// Which tables are neighbours.
+    pub neighbouring: Neighbouring,
+    /// Condition on rows. Rows with public keys that are not listed are already left out.
+    pub filter: Option<Expr>,
+    /// Group keys; empty without GROUP BY.
+    pub keys: Vec<Key>,
+    /// How it is known which groups appear.
+    pub groups: Groups,
+    /// Most groups that one unit enters.
+    pub max_groups_contributed: u32,
+    /// What is measured of each group, each once.
+    pub measurements: Vec<Measurement>,
+    /// What is shown, computed from released keys and measurements.
+    pub outputs: Vec<Output>,
+    /// Condition on released groups.
+    pub having: Option<Expr>,
+    /// Order of the rows shown; by key where empty.
+    pub order_by: Vec<Order>,
+    /// Most rows shown.
+    pub limit: Option<u64>,
+    /// Rows left out before the first shown.
+    pub offset: u64,
+    /// What the whole query may cost; delta is zero where no group is chosen privately.
+    pub loss: Loss,
+}
+
+/// One group key.
+#[derive(Clone, Debug, Serialize)]
+pub struct Key {
+    /// Its value, from a row.
+    pub expr: Expr,
+    /// The values it may take, where they are public.
+    pub public: Option<Vec<Value>>,
+}
+
+/// How it is known which groups appear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Groups {
+    /// No GROUP BY: one group, always shown.
+    Single,
+    /// All combinations of public keys, always shown.
+    Public,
+    /// Chosen privately, with that weight in the budget.
+    Private {
+        /// As the query or the contract says; `None` to take the one that finds smaller groups.
+        strategy: Option<Strategy>,
+        /// Share of the budget, relative to the measurements' weights.
+        weight: u32,
+    },
+}
+
+/// What is measured of every group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measurement {
+    /// How a reader would call it.
+    pub name: String,
+    /// What one unit contributes to a group, before clamping.
+    pub measure: Measure,
+    /// Least contribution of a unit to a group that it enters, in steps.
+    pub low: i64,
+    /// Greatest contribution, in steps.
+    pub high: i64,
+    /// Size of a lattice step.
+    pub step: Step,
+    /// Share of the budget, relative to the others.
+    pub weight: u32,
+    /// Type of the released value.
+    pub column_type: ColumnType,
+}
+
+/// What one unit contributes to a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// One: the measurement counts units.
+    Units,
+    /// Its number of rows.
+    Rows,
+    /// Its number of rows with a value.
+    Values(Expr),
+    /// The sum of its rows' values, each rounded to the lattice.
+    Sum(Expr),
+}
+
+/// One column that is shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct Output {
+    /// Heading.
+    pub name: String,
+    /// Its value, over the released columns: the keys, then the measurements.
+    pub expr: Expr,
+}
+
+/// One sort key over the released columns.
+#[derive(Clone, Debug, Serialize)]
+pub struct Order {
+    /// What to sort by.
+    pub expr: Expr,
+    /// Greatest first.
+    pub descending: bool,
+    /// NULLs first.
+    pub nulls_first: bool,
+}
+
+impl PrivateQuery {
+    /// What one unit can do to the sums of a measurement.
+    pub fn contribution(&self, measurement: &Measurement) -> Contribution {
+        Contribution {
+            groups: self.max_groups_contributed,
+            single_group: self.groups == Groups::Single,
+            low: measurement.low,
+            high: measurement.high,
+        }
+    }
+
+    /// Names and types of the released columns that outputs are computed from.
+    pub fn released_types(&self) -> Vec<ColumnType> {
+        let keys = self.keys.iter().map(|k| k.expr.column_type);
+        keys.chain(self.measurements.iter().map(|m| m.column_type)).collect()
+    }
+}
+
+/// Checks a query against a contract.
+///
+/// # Errors
+/// Whatever is not SQL, not in the contract, not supported or not provably private.
+pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
+    let parsed = sql::parse(text)?;
+    let select = statement::check(&parsed.query)?;
+    let table = statement::table(select, contract)?;
+    let options = options::Options::read(&parsed.options, table)?;
+    statement::bind(&parsed.query, select, table, &options)
+}
+
+pub use statement::public_groups;
+
+/// Position of the unit's column among the stored ones.
+fn unit_index(table: &Table) -> Option<usize> {
+    match &table.unit {
+        Unit::Row => None,
+        Unit::Column(name) => table.stored_columns().iter().position(|(own, _)| own == name),
+    }
+}

@@ -1,0 +1,132 @@
+//! The OPTIONS of a query, on top of the contract's defaults.
+
+use std::str::FromStr;
+
+use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
+
+use crate::contract::{MAX_GROUPS, MAX_ROWS, Table, Unit};
+use crate::error::Refusal;
+use crate::quote::Strategy;
+use crate::sql::QueryOption;
+
+const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
+                     max_groups_contributed, max_rows_per_group, group_selection_strategy, \
+                     group_selection_weight";
+
+/// Largest weight of a part of the budget.
+pub(super) const MAX_WEIGHT: u32 = 1000;
+
+/// Options with the defaults filled in.
+pub(super) struct Options {
+    /// Epsilon or rho, with the delta for choosing groups.
+    pub(super) loss: Option<Loss>,
+    pub(super) max_groups_contributed: Option<u32>,
+    pub(super) max_rows_per_group: Option<u32>,
+    pub(super) strategy: Option<Strategy>,
+    pub(super) selection_weight: u32,
+}
+
+impl Options {
+    pub(super) fn read(given: &[QueryOption], table: &Table) -> Result<Self, Refusal> {
+        let defaults = &table.defaults;
+        let mut epsilon: Option<Epsilon> = None;
+        let mut rho: Option<Rho> = None;
+        let mut delta = defaults.delta;
+        let mut options = Self {
+            loss: None,
+            max_groups_contributed: defaults.max_groups_contributed,
+            max_rows_per_group: defaults.max_rows_per_group,
+            strategy: defaults.group_selection_strategy,
+            selection_weight: 1,
+        };
+        for option in given {
+            match option.name.as_str() {
+                "epsilon" => epsilon = Some(amount(option)?),
+                "rho" => rho = Some(amount(option)?),
+                "delta" => delta = Some(amount(option)?),
+                "max_groups_contributed" => {
+                    options.max_groups_contributed = Some(count(option, MAX_GROUPS)?);
+                }
+                "max_rows_per_group" => options.max_rows_per_group = Some(count(option, MAX_ROWS)?),
+                "group_selection_weight" => options.selection_weight = count(option, MAX_WEIGHT)?,
+                "group_selection_strategy" => {
+                    options.strategy =
+                        Some(Strategy::from_name(&option.value).ok_or_else(|| {
+                            Refusal::new(
+                                format!(
+                                    "group_selection_strategy = {} is not a strategy",
+                                    option.value
+                                ),
+                                format!(
+                                    "{}; leave it out to have the best one taken",
+                                    Strategy::NAMES
+                                ),
+                            )
+                        })?);
+                }
+                "privacy_unit_column" => same_unit(option, table)?,
+                "neighbouring" | "neighboring" => {
+                    let own = table.neighbouring.to_string();
+                    if !option.value.eq_ignore_ascii_case(&own) {
+                        return Err(Refusal::new(
+                            format!("neighbouring = {} is not the contract's", option.value),
+                            format!("leave it out: the contract of `{}` says {own}", table.name),
+                        ));
+                    }
+                }
+                other => {
+                    return Err(Refusal::new(
+                        format!("there is no option `{other}`"),
+                        format!("the options are {KNOWN}"),
+                    ));
+                }
+            }
+        }
+        if epsilon.is_some() && rho.is_some() {
+            return Err(Refusal::new(
+                "the query's budget is given both in epsilon and in rho",
+                "epsilon buys Laplace noise, rho Gaussian noise: keep one of them",
+            ));
+        }
+        if epsilon.is_none() && rho.is_none() {
+            (epsilon, rho) = (defaults.epsilon, defaults.rho);
+        }
+        let delta = delta.unwrap_or(Delta::ZERO);
+        options.loss = match (epsilon, rho) {
+            (Some(epsilon), _) => Some(Loss::Approximate { epsilon, delta }),
+            (None, Some(rho)) => Some(Loss::Concentrated { rho, delta }),
+            (None, None) => None,
+        };
+        Ok(options)
+    }
+}
+
+fn amount<T: FromStr<Err = AmountError>>(option: &QueryOption) -> Result<T, Refusal> {
+    option.value.parse().map_err(|e: AmountError| {
+        Refusal::new(e.to_string(), "OPTIONS (epsilon = 1, delta = 1e-6) or OPTIONS (rho = 0.5)")
+    })
+}
+
+fn count(option: &QueryOption, most: u32) -> Result<u32, Refusal> {
+    match option.value.parse::<u32>() {
+        Ok(n) if (1..=most).contains(&n) => Ok(n),
+        _ => Err(Refusal::new(
+            format!("{} = {} is not a whole number from 1 to {most}", option.name, option.value),
+            format!("{} = 3", option.name),
+        )),
+    }
+}
+
+fn same_unit(option: &QueryOption, table: &Table) -> Result<(), Refusal> {
+    let own = match &table.unit {
+        Unit::Row => "row",
+        Unit::Column(name) => name,
+    };
+    if option.value.eq_ignore_ascii_case(own) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!("privacy_unit_column = {} is not the contract's privacy unit", option.value),
+        format!("leave it out: the contract of `{}` protects {own}", table.name),
+    ))
+}

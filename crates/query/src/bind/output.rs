@@ -1,0 +1,58 @@
+//! Expressions over what is released: SELECT, HAVING, ORDER BY.
+
+use sqlparser::ast;
+
+use super::Key;
+use super::aggregate::{Aggregates, aggregate_name};
+use crate::bind_expr::{Binder, Resolve};
+use crate::error::Refusal;
+use crate::expr::{Expr, RowScope, bind_row_expression};
+
+/// Names in SELECT, HAVING and ORDER BY.
+pub(super) struct OutputScope<'a, 'b> {
+    pub(super) aggregates: &'b mut Aggregates<'a>,
+    pub(super) keys: &'b [Key],
+    /// Names given in SELECT, where they may be used.
+    pub(super) aliases: &'b [(String, Expr)],
+}
+
+impl OutputScope<'_, '_> {
+    pub(super) fn bind(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
+        Binder::new(self).bind(node)
+    }
+}
+
+impl Resolve for OutputScope<'_, '_> {
+    fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
+        if let Some((function, name)) = aggregate_name(node) {
+            return Some(self.aggregates.bind(function, &name, self.keys.len()));
+        }
+        if let ast::Expr::Identifier(name) = node {
+            let alias = self.aliases.iter().find(|(a, _)| a.eq_ignore_ascii_case(&name.value));
+            if let Some((_, expr)) = alias {
+                return Some(Ok(expr.clone()));
+            }
+        }
+        if matches!(node, ast::Expr::Value(_) | ast::Expr::TypedString(_)) {
+            return None;
+        }
+        let scope =
+            RowScope { stored: self.aggregates.stored, computed: &self.aggregates.table.columns };
+        let named = matches!(node, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
+        match bind_row_expression(node, &scope) {
+            Ok(bound) => {
+                if let Some(at) = self.keys.iter().position(|k| k.expr == bound) {
+                    return Some(Ok(Expr::column(at, bound.column_type)));
+                }
+                named.then(|| {
+                    Err(Refusal::new(
+                        format!("`{node}` is neither grouped by nor aggregated"),
+                        format!("add {node} to GROUP BY, or write SUM({node}) or COUNT({node})"),
+                    ))
+                })
+            }
+            // An unknown name is an error; any other node may still be made of known parts.
+            Err(refusal) => named.then_some(Err(refusal)),
+        }
+    }
+}

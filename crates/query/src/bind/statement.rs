@@ -1,0 +1,472 @@
+//! The clauses of a SELECT.
+
+use hushtable_privacy::{Delta, Loss};
+use sqlparser::ast;
+
+use super::aggregate::Aggregates;
+use super::options::Options;
+use super::output::OutputScope;
+use super::{Groups, Key, Order, Output, PrivateQuery, unit_index};
+use crate::contract::{Contract, MAX_PUBLIC_KEYS, Table, Unit};
+use crate::error::Refusal;
+use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::types::{ColumnType, Value};
+
+/// Most group keys.
+const MAX_KEYS: usize = 16;
+
+/// Refuses every clause that is not supported, by name.
+pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
+    let refuse =
+        |what: &str, hint: &str| Err(Refusal::new(format!("{what} is not supported"), hint));
+    if query.with.is_some() {
+        return refuse("WITH (a common table expression)", "ask of one table directly");
+    }
+    if query.fetch.is_some() {
+        return refuse("FETCH", "LIMIT 10");
+    }
+    if !query.locks.is_empty()
+        || query.for_clause.is_some()
+        || query.settings.is_some()
+        || query.format_clause.is_some()
+        || !query.pipe_operators.is_empty()
+    {
+        return refuse("a clause after ORDER BY and LIMIT", "end the query there");
+    }
+    let select = match query.body.as_ref() {
+        ast::SetExpr::Select(select) => select,
+        ast::SetExpr::SetOperation { op, .. } => {
+            return refuse(&op.to_string(), "ask in several queries");
+        }
+        _ => return refuse("a query that is not one SELECT", "SELECT … FROM table"),
+    };
+    if select.distinct.is_some() {
+        return refuse(
+            "SELECT DISTINCT",
+            "GROUP BY the columns; their groups are chosen privately",
+        );
+    }
+    if select.qualify.is_some() || !select.named_window.is_empty() {
+        return refuse("a window", "GROUP BY, with HAVING for conditions on results");
+    }
+    let odd = select.top.is_some()
+        || select.into.is_some()
+        || select.exclude.is_some()
+        || select.select_modifiers.is_some()
+        || !select.lateral_views.is_empty()
+        || select.prewhere.is_some()
+        || !select.connect_by.is_empty()
+        || !select.cluster_by.is_empty()
+        || !select.distribute_by.is_empty()
+        || !select.sort_by.is_empty()
+        || select.value_table_mode.is_some();
+    if odd {
+        return refuse(
+            "a clause of this SELECT",
+            "SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT are",
+        );
+    }
+    Ok(select)
+}
+
+/// The one table of FROM.
+pub(super) fn table<'a>(
+    select: &ast::Select,
+    contract: &'a Contract,
+) -> Result<&'a Table, Refusal> {
+    let names: Vec<&str> = contract.tables.keys().map(String::as_str).collect();
+    let hint = format!("the contract's tables are {}", names.join(", "));
+    let [from] = select.from.as_slice() else {
+        return Err(if select.from.is_empty() {
+            Refusal::new("the query has no FROM", hint)
+        } else {
+            Refusal::new("more than one table in FROM is not supported", "ask of one table")
+        });
+    };
+    if !from.joins.is_empty() {
+        return Err(Refusal::new(
+            "JOIN is not supported",
+            "join the tables in a file of their own, with the privacy unit as a column",
+        ));
+    }
+    match &from.relation {
+        ast::TableFactor::Table {
+            name,
+            args: None,
+            with_hints,
+            version: None,
+            partitions,
+            sample: None,
+            json_path: None,
+            ..
+        } if with_hints.is_empty() && partitions.is_empty() => {
+            let parts: Vec<String> = name
+                .0
+                .iter()
+                .map(|p| p.as_ident().map_or_else(|| p.to_string(), |i| i.value.clone()))
+                .collect();
+            let wanted = parts.join(".");
+            contract
+                .table(&wanted)
+                .ok_or_else(|| Refusal::new(format!("there is no table `{wanted}`"), hint))
+        }
+        ast::TableFactor::Derived { .. } => Err(Refusal::new(
+            "a subquery in FROM is not supported",
+            "ask of the table directly; expressions may stand in WHERE and GROUP BY",
+        )),
+        other => Err(Refusal::new(format!("`{other}` in FROM is not supported"), hint)),
+    }
+}
+
+pub(super) fn bind(
+    query: &ast::Query,
+    select: &ast::Select,
+    table: &Table,
+    options: &Options,
+) -> Result<PrivateQuery, Refusal> {
+    let stored = table.stored_columns();
+    let rows = RowScope { stored: &stored, computed: &table.columns };
+    let mut filter = select
+        .selection
+        .as_ref()
+        .map(|node| condition(bind_row_expression(node, &rows)?, "WHERE"))
+        .transpose()?;
+    let keys = group_keys(select, table, &rows)?;
+    for key in &keys {
+        if let Some(values) = &key.public {
+            let listed = ExprKind::InList(Box::new(key.expr.clone()), values.clone());
+            let listed = Expr::new(listed, ColumnType::Bool);
+            filter = Some(match filter {
+                None => listed,
+                Some(e) => e.and(listed),
+            });
+        }
+    }
+    let groups = groups_of(&keys, options)?;
+
+    let mut aggregates = Aggregates { table, options, stored: &stored, measurements: Vec::new() };
+    let outputs = outputs(select, &mut aggregates, &keys)?;
+    let aliases: Vec<(String, Expr)> =
+        outputs.iter().map(|o| (o.name.clone(), o.expr.clone())).collect();
+    let mut scope = OutputScope { aggregates: &mut aggregates, keys: &keys, aliases: &aliases };
+    let having =
+        select.having.as_ref().map(|node| condition(scope.bind(node)?, "HAVING")).transpose()?;
+    let order_by = order_by(query, &mut scope, &outputs)?;
+    let (limit, offset) = limits(query)?;
+    let measurements = aggregates.measurements;
+
+    if measurements.is_empty() && !matches!(groups, Groups::Private { .. }) {
+        return Err(Refusal::new(
+            "the query asks nothing of the data: it has no aggregate, and its groups are public",
+            "add COUNT(*), SUM(x) or AVG(x)",
+        ));
+    }
+    Ok(PrivateQuery {
+        table: table.name.clone(),
+        unit: unit_index(table),
+        neighbouring: table.neighbouring,
+        filter,
+        max_groups_contributed: max_groups(table, options, groups)?,
+        loss: budget(options, groups)?,
+        columns: stored,
+        keys,
+        groups,
+        measurements,
+        outputs,
+        having,
+        order_by,
+        limit,
+        offset,
+    })
+}
+
+fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
+    if expr.column_type == ColumnType::Bool {
+        return Ok(expr);
+    }
+    Err(Refusal::new(
+        format!("{place} needs a condition, not a value of type {}", expr.column_type),
+        format!("{place} x > 0"),
+    ))
+}
+
+/// Everything that GROUP BY names: columns, expressions, names and positions in SELECT.
+fn group_keys(
+    select: &ast::Select,
+    table: &Table,
+    rows: &RowScope<'_>,
+) -> Result<Vec<Key>, Refusal> {
+    let nodes = match &select.group_by {
+        ast::GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => nodes,
+        _ => {
+            return Err(Refusal::new(
+                "GROUP BY ALL, ROLLUP, CUBE and GROUPING SETS are not supported",
+                "GROUP BY a, b; ask once for each level of a rollup",
+            ));
+        }
+    };
+    if nodes.len() > MAX_KEYS {
+        return Err(Refusal::new(
+            format!("GROUP BY has {} keys; at most {MAX_KEYS} are allowed", nodes.len()),
+            "fewer keys; groups would be very small",
+        ));
+    }
+    let mut keys: Vec<Key> = Vec::new();
+    for node in nodes {
+        let node = select_item(node, select)?;
+        if matches!(node, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_)) {
+            return Err(Refusal::new(
+                format!("`{node}` is not supported"),
+                "GROUP BY a, b; ask once for each level of a rollup",
+            ));
+        }
+        let expr = bind_row_expression(node, rows)?;
+        let mut reads = false;
+        expr.visit_columns(&mut |_| reads = true);
+        if !reads {
+            return Err(Refusal::new(
+                format!("GROUP BY `{node}` is a constant"),
+                "leave GROUP BY out to have one row",
+            ));
+        }
+        if keys.iter().any(|k| k.expr == expr) {
+            continue;
+        }
+        let declared = table.columns.iter().find(|column| match &column.expression {
+            Some(own) => *own == expr,
+            None => match expr.kind {
+                ExprKind::Column(i) => rows.stored.get(i).is_some_and(|(n, _)| *n == column.name),
+                _ => false,
+            },
+        });
+        if let (Unit::Column(unit), Some(column)) = (&table.unit, declared)
+            && *unit == column.name
+        {
+            return Err(Refusal::new(
+                format!("GROUP BY {unit} would show the privacy units one by one"),
+                "group by something that many units share",
+            ));
+        }
+        let public = declared.and_then(|c| c.public_keys.clone());
+        keys.push(Key { expr, public });
+    }
+    Ok(keys)
+}
+
+/// What a GROUP BY item stands for: a position or a name in SELECT stands for that item.
+fn select_item<'a>(node: &'a ast::Expr, select: &'a ast::Select) -> Result<&'a ast::Expr, Refusal> {
+    let items = &select.projection;
+    match node {
+        ast::Expr::Value(value) => {
+            let position = match &value.value {
+                ast::Value::Number(text, _) => text.parse::<usize>().ok(),
+                _ => None,
+            };
+            let item = position.and_then(|p| p.checked_sub(1)).and_then(|p| items.get(p));
+            match item {
+                Some(ast::SelectItem::UnnamedExpr(e))
+                | Some(ast::SelectItem::ExprWithAlias { expr: e, .. }) => Ok(e),
+                _ => Err(Refusal::new(
+                    format!("GROUP BY {node} is not the position of a column in SELECT"),
+                    "GROUP BY 1 is the first column",
+                )),
+            }
+        }
+        ast::Expr::Identifier(name) => {
+            let named = items.iter().find_map(|item| match item {
+                ast::SelectItem::ExprWithAlias { expr, alias }
+                    if alias.value.eq_ignore_ascii_case(&name.value) =>
+                {
+                    Some(expr)
+                }
+                _ => None,
+            });
+            Ok(named.unwrap_or(node))
+        }
+        _ => Ok(node),
+    }
+}
+
+fn groups_of(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
+    if keys.is_empty() {
+        return Ok(Groups::Single);
+    }
+    if keys.iter().any(|k| k.public.is_none()) {
+        return Ok(Groups::Private {
+            strategy: options.strategy,
+            weight: options.selection_weight,
+        });
+    }
+    let sizes = keys.iter().filter_map(|k| k.public.as_ref().map(Vec::len));
+    let all = sizes.fold(1usize, usize::saturating_mul);
+    if all > MAX_PUBLIC_KEYS {
+        return Err(Refusal::new(
+            format!("the public keys make {all} groups; at most {MAX_PUBLIC_KEYS} are shown"),
+            "group by fewer columns",
+        ));
+    }
+    Ok(Groups::Public)
+}
+
+fn outputs(
+    select: &ast::Select,
+    aggregates: &mut Aggregates<'_>,
+    keys: &[Key],
+) -> Result<Vec<Output>, Refusal> {
+    let mut scope = OutputScope { aggregates, keys, aliases: &[] };
+    let mut outputs: Vec<Output> = Vec::new();
+    for (position, item) in select.projection.iter().enumerate() {
+        let (node, name) = match item {
+            ast::SelectItem::UnnamedExpr(node) => (node, default_name(node, position)),
+            ast::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
+            _ => {
+                return Err(Refusal::new(
+                    format!("`{item}` in SELECT is not supported"),
+                    "name the group keys and aggregates to be shown; rows are never shown",
+                ));
+            }
+        };
+        let expr = scope.bind(node)?;
+        // Two columns of one name would be one key in JSON.
+        let taken = |n: &str| outputs.iter().any(|o| o.name.eq_ignore_ascii_case(n));
+        let mut unique = name.clone();
+        let mut copy = 1;
+        while taken(&unique) {
+            copy += 1;
+            unique = format!("{name}_{copy}");
+        }
+        outputs.push(Output { name: unique, expr });
+    }
+    if outputs.is_empty() {
+        return Err(Refusal::new("SELECT shows nothing", "SELECT COUNT(*) FROM table"));
+    }
+    Ok(outputs)
+}
+
+fn default_name(node: &ast::Expr, position: usize) -> String {
+    match node {
+        ast::Expr::Identifier(name) => name.value.clone(),
+        ast::Expr::CompoundIdentifier(path) => {
+            path.last().map_or_else(String::new, |i| i.value.clone())
+        }
+        ast::Expr::Function(function) => function.name.to_string().to_lowercase(),
+        _ => format!("column_{}", position + 1),
+    }
+}
+
+fn order_by(
+    query: &ast::Query,
+    scope: &mut OutputScope<'_, '_>,
+    outputs: &[Output],
+) -> Result<Vec<Order>, Refusal> {
+    let Some(order) = &query.order_by else { return Ok(Vec::new()) };
+    let ast::OrderByKind::Expressions(items) = &order.kind else {
+        return Err(Refusal::new("ORDER BY ALL is not supported", "ORDER BY 1, 2"));
+    };
+    items
+        .iter()
+        .map(|item| {
+            if item.with_fill.is_some() {
+                return Err(Refusal::new("WITH FILL is not supported", "ORDER BY x DESC"));
+            }
+            let position = match &item.expr {
+                ast::Expr::Value(v) => match &v.value {
+                    ast::Value::Number(text, _) => text.parse::<usize>().ok(),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let expr = match position {
+                Some(p) => p
+                    .checked_sub(1)
+                    .and_then(|p| outputs.get(p))
+                    .map(|o| o.expr.clone())
+                    .ok_or_else(|| {
+                        Refusal::new(
+                            format!("ORDER BY {p} is not the position of a column in SELECT"),
+                            "ORDER BY 1 is the first column",
+                        )
+                    })?,
+                None => scope.bind(&item.expr)?,
+            };
+            let descending = item.options.asc == Some(false);
+            // GoogleSQL: NULL is the least value.
+            let nulls_first = item.options.nulls_first.unwrap_or(!descending);
+            Ok(Order { expr, descending, nulls_first })
+        })
+        .collect()
+}
+
+fn limits(query: &ast::Query) -> Result<(Option<u64>, u64), Refusal> {
+    let number = |node: &ast::Expr| {
+        let text = node.to_string();
+        text.parse::<u64>().map_err(|_| {
+            Refusal::new(format!("LIMIT or OFFSET {text} is not a whole number"), "LIMIT 10")
+        })
+    };
+    match &query.limit_clause {
+        None => Ok((None, 0)),
+        Some(ast::LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
+            let limit = limit.as_ref().map(&number).transpose()?;
+            let offset = offset.as_ref().map(|o| number(&o.value)).transpose()?;
+            Ok((limit, offset.unwrap_or(0)))
+        }
+        Some(_) => Err(Refusal::new("this form of LIMIT is not supported", "LIMIT 10 OFFSET 20")),
+    }
+}
+
+fn max_groups(table: &Table, options: &Options, groups: Groups) -> Result<u32, Refusal> {
+    match (&table.unit, groups, options.max_groups_contributed) {
+        // A row is in one group, and without GROUP BY there is only one.
+        (Unit::Row, ..) | (_, Groups::Single, _) => Ok(1),
+        (_, _, Some(most)) => Ok(most),
+        (Unit::Column(unit), _, None) => Err(Refusal::new(
+            format!("how many groups may one `{unit}` be counted in?"),
+            "max_groups_contributed = 3 in OPTIONS, or in the contract's defaults: more groups \
+             keep more of the data and need more noise",
+        )),
+    }
+}
+
+fn budget(options: &Options, groups: Groups) -> Result<Loss, Refusal> {
+    let Some(loss) = options.loss else {
+        return Err(Refusal::new(
+            "the query has no budget",
+            "OPTIONS (epsilon = 1) or OPTIONS (rho = 0.5), or a default in the contract",
+        ));
+    };
+    if matches!(groups, Groups::Private { .. }) {
+        if loss.delta().is_zero() {
+            return Err(Refusal::new(
+                "choosing groups privately needs a delta above zero",
+                "delta = 1e-6 in OPTIONS or in the contract's defaults: the probability that a \
+                 group of one unit appears; or public_keys of the column in the contract",
+            ));
+        }
+        return Ok(loss);
+    }
+    // Public groups and one group cost no delta.
+    Ok(match loss {
+        Loss::Approximate { epsilon, .. } => Loss::Approximate { epsilon, delta: Delta::ZERO },
+        Loss::Concentrated { rho, .. } => Loss::Concentrated { rho, delta: Delta::ZERO },
+    })
+}
+
+/// The public groups as rows of key values, in the order of the contract's lists.
+pub fn public_groups(keys: &[Key]) -> Vec<Vec<Value>> {
+    let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
+    for key in keys {
+        let values = key.public.as_deref().unwrap_or_default();
+        rows = rows
+            .into_iter()
+            .flat_map(|row| {
+                values.iter().map(move |value| {
+                    let mut next = row.clone();
+                    next.push(value.clone());
+                    next
+                })
+            })
+            .collect();
+    }
+    rows
+}

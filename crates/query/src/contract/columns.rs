@@ -1,0 +1,148 @@
+//! Columns of a contract.
+
+use super::read::{ContractError, Item, Section};
+use super::{Column, MAX_PUBLIC_KEYS};
+use crate::expr::{Expr, RowScope, bind_row_expression};
+use crate::lattice::{Number, Step};
+use crate::sql;
+use crate::types::{ColumnType, Value};
+
+const TYPES: &str = "the types are bool, int, decimal(SCALE) with a scale from 0 to 18, float, string, date, timestamp";
+
+pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, ContractError> {
+    let mut columns = Vec::new();
+    let mut computed = Vec::new();
+    for (name, item) in section.items() {
+        let label = format!("column `{name}`");
+        let settings = item.section(&label, "{ type = \"int\" }")?;
+        settings.only(&["type", "expression", "bounds", "granularity", "public_keys"])?;
+        let type_item = settings.required("type", TYPES)?;
+        let type_name = type_item.text("a type", TYPES)?;
+        let column_type =
+            ColumnType::from_name(type_name).ok_or_else(|| type_item.wrong("a type", TYPES))?;
+        let column = Column {
+            name: name.to_owned(),
+            column_type,
+            expression: None,
+            bounds: settings.get("bounds").map(|i| bounds(&i, column_type)).transpose()?,
+            granularity: settings
+                .get("granularity")
+                .map(|i| granularity(&i, column_type))
+                .transpose()?,
+            public_keys: settings
+                .get("public_keys")
+                .map(|i| public_keys(&i, column_type))
+                .transpose()?,
+        };
+        if let Some(expression) = settings.get("expression") {
+            computed.push((columns.len(), expression));
+        }
+        columns.push(column);
+    }
+    let computed_at: Vec<usize> = computed.iter().map(|(i, _)| *i).collect();
+    let stored: Vec<(String, ColumnType)> = columns
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| !computed_at.contains(i))
+        .map(|(_, c)| (c.name.clone(), c.column_type))
+        .collect();
+    for (index, item) in computed {
+        let expression = expression(&item, &stored, columns[index].column_type)?;
+        columns[index].expression = Some(expression);
+    }
+    Ok(columns)
+}
+
+fn expression(
+    item: &Item<'_, '_>,
+    stored: &[(String, ColumnType)],
+    column_type: ColumnType,
+) -> Result<Expr, ContractError> {
+    let text = item.text("an SQL expression", "expression = \"DIV(naics, 10000)\"")?;
+    let bound = sql::parse_expression(text)
+        .and_then(|ast| bind_row_expression(&ast, &RowScope { stored, computed: &[] }))
+        .map_err(|e| item.error(format!("`expression`: {}", e.what), e.hint))?;
+    if bound.column_type != column_type {
+        return Err(item.error(
+            format!(
+                "`expression` is of type {}, and the column is {column_type}",
+                bound.column_type
+            ),
+            format!("type = \"{}\", or CAST the expression", bound.column_type),
+        ));
+    }
+    Ok(bound)
+}
+
+fn number(item: &Item<'_, '_>, hint: &str) -> Result<Number, ContractError> {
+    let text = item.number_text("a number", hint)?;
+    Number::parse(&text).ok_or_else(|| {
+        item.wrong("a number of at most 36 digits, at most 18 of them after the point", hint)
+    })
+}
+
+fn bounds(item: &Item<'_, '_>, column_type: ColumnType) -> Result<(Number, Number), ContractError> {
+    let hint = "bounds = [LOW, HIGH]: the least and the most that one unit adds to a group's sum";
+    if !column_type.is_numeric() {
+        return Err(item.error(
+            format!("`bounds` on a column of type {column_type}, which cannot be summed"),
+            "bounds are for int, decimal and float columns",
+        ));
+    }
+    let items = item.list(hint)?;
+    let [low, high] = items.as_slice() else {
+        return Err(item.wrong("a pair of numbers", hint));
+    };
+    let (low, high) = (number(low, hint)?, number(high, hint)?);
+    if low > high {
+        return Err(item.error(
+            format!("`bounds` = [{low}, {high}] has its low end above its high end"),
+            hint,
+        ));
+    }
+    Ok((low, high))
+}
+
+fn granularity(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Step, ContractError> {
+    let hint = "int: a whole number such as 1 or 100; decimal(s): 1, 0.1, … 10^-s; \
+                float: a power of two such as 0.0625";
+    let value = number(item, hint)?;
+    Step::new(&value, column_type).ok_or_else(|| {
+        item.wrong(&format!("a granularity of a column of type {column_type}"), hint)
+    })
+}
+
+fn public_keys(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Vec<Value>, ContractError> {
+    let hint = "public_keys = [\"GA\", \"AL\"]: every group to be shown, known without the data";
+    let items = item.list(hint)?;
+    if items.is_empty() || items.len() > MAX_PUBLIC_KEYS {
+        return Err(item.error(
+            format!(
+                "`public_keys` lists {} values; from 1 to {MAX_PUBLIC_KEYS} are allowed",
+                items.len()
+            ),
+            "leave public_keys out to have groups chosen privately",
+        ));
+    }
+    let mut keys = Vec::with_capacity(items.len());
+    for item in &items {
+        let text = match item.value {
+            toml::de::DeValue::Boolean(b) => b.to_string(),
+            toml::de::DeValue::Datetime(d) => d.to_string(),
+            _ => item.number_text(&format!("a {column_type}"), hint)?,
+        };
+        let quoted = matches!(item.value, toml::de::DeValue::String(_));
+        let fits = quoted == (column_type == ColumnType::String)
+            || matches!(column_type, ColumnType::Date | ColumnType::Timestamp);
+        let value = Value::parse(&text, column_type).filter(|_| fits);
+        keys.push(value.ok_or_else(|| item.wrong(&format!("a {column_type}"), hint))?);
+    }
+    let mut seen = std::collections::HashSet::new();
+    if let Some((at, _)) = keys.iter().enumerate().find(|(_, k)| !seen.insert(format!("{k:?}"))) {
+        return Err(items[at].error(
+            format!("`public_keys` lists {} twice", items[at].shown()),
+            "list every group once",
+        ));
+    }
+    Ok(keys)
+}

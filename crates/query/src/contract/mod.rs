@@ -1,0 +1,133 @@
+//! The contract: what the owner of the data declares, in `hushtable.toml`.
+
+mod columns;
+mod read;
+mod tables;
+
+use std::collections::BTreeMap;
+
+use hushtable_privacy::{Delta, Epsilon, Loss, Neighbouring, Rho};
+use serde::Serialize;
+
+use crate::expr::Expr;
+use crate::lattice::{Number, Step};
+use crate::quote::Strategy;
+use crate::types::{ColumnType, Value};
+
+pub use read::ContractError;
+pub(crate) use tables::{MAX_GROUPS, MAX_ROWS};
+
+/// Most values that `public_keys` of one column may list.
+pub const MAX_PUBLIC_KEYS: usize = 1_000_000;
+
+/// A checked contract.
+#[derive(Clone, Debug)]
+pub struct Contract {
+    /// Where the ledger is, relative to the contract's folder.
+    pub ledger: String,
+    /// Tables by name.
+    pub tables: BTreeMap<String, Table>,
+}
+
+/// One table and what may be asked of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Table {
+    /// Name in SQL.
+    pub name: String,
+    /// A file, a folder or a glob, relative to the contract's folder.
+    pub path: String,
+    /// What one step between neighbouring tables adds, removes or replaces.
+    pub unit: Unit,
+    /// Which tables are neighbours.
+    pub neighbouring: Neighbouring,
+    /// Columns, in the order of their names.
+    pub columns: Vec<Column>,
+    /// What a query has that says nothing else.
+    pub defaults: Defaults,
+    /// Limits by analyst.
+    pub budgets: BTreeMap<String, Loss>,
+}
+
+/// The privacy unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Every row is a unit of its own.
+    Row,
+    /// All rows with the same value in this column are one unit; rows without one count for nothing.
+    Column(String),
+}
+
+/// A declared column.
+#[derive(Clone, Debug, Serialize)]
+pub struct Column {
+    /// Name in SQL, and in the file unless `expression` is given.
+    pub name: String,
+    /// Its type. What cannot be read as that type is NULL.
+    pub column_type: ColumnType,
+    /// For a column computed from others: the expression, over the table's stored columns.
+    pub expression: Option<Expr>,
+    /// Least and greatest that one unit adds to a group's sum.
+    pub bounds: Option<(Number, Number)>,
+    /// The lattice that contributions are rounded to.
+    pub granularity: Option<Step>,
+    /// The values that are public as group keys.
+    pub public_keys: Option<Vec<Value>>,
+}
+
+/// Options that a query may leave out.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Defaults {
+    /// Budget of a query, in epsilon.
+    pub epsilon: Option<Epsilon>,
+    /// Budget of a query, in rho.
+    pub rho: Option<Rho>,
+    /// Budget of a query for choosing groups.
+    pub delta: Option<Delta>,
+    /// Most groups that one unit enters.
+    pub max_groups_contributed: Option<u32>,
+    /// Most rows of one unit that COUNT counts in one group.
+    pub max_rows_per_group: Option<u32>,
+    /// How groups are chosen.
+    pub group_selection_strategy: Option<Strategy>,
+}
+
+impl Contract {
+    /// Reads the text of a `hushtable.toml`; `file` is its name in errors.
+    ///
+    /// # Errors
+    /// Whatever is wrong, with its line, value, allowed range and a hint.
+    pub fn parse(text: &str, file: &str) -> Result<Self, ContractError> {
+        tables::contract(text, file)
+    }
+
+    /// The table of that name: exactly, or in other letter case where that is unambiguous.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        if let Some(table) = self.tables.get(name) {
+            return Some(table);
+        }
+        let mut found = self.tables.values().filter(|t| t.name.eq_ignore_ascii_case(name));
+        found.next().filter(|_| found.next().is_none())
+    }
+}
+
+impl Table {
+    /// The column of that name: exactly, or in other letter case where that is unambiguous.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        if let Some(column) = self.columns.iter().find(|c| c.name == name) {
+            return Some(column);
+        }
+        let mut found = self.columns.iter().filter(|c| c.name.eq_ignore_ascii_case(name));
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    /// The columns that are in the file, in the order of their names: what [`Expr`]s over the table's
+    /// rows count.
+    pub fn stored_columns(&self) -> Vec<(String, ColumnType)> {
+        self.columns
+            .iter()
+            .filter(|c| c.expression.is_none())
+            .map(|c| (c.name.clone(), c.column_type))
+            .collect()
+    }
+}

@@ -1,0 +1,212 @@
+//! Reading TOML with the place of everything, so that errors can point at it.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A contract that cannot be used, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {what}\n  hint: {hint}")]
+pub struct ContractError {
+    /// The contract's file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong, with the value and the range allowed.
+    pub what: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+/// Placeholder that `hushtable init` leaves for each choice that is the owner's.
+const TODO: &str = "TODO";
+
+/// The text being read.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    text: &'a str,
+    file: &'a str,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(text: &'a str, file: &'a str) -> Self {
+        Self { text, file }
+    }
+
+    pub(super) fn error(
+        &self,
+        span: &Range<usize>,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> ContractError {
+        let before = self.text.as_bytes().iter().take(span.start);
+        ContractError {
+            file: self.file.to_owned(),
+            line: 1 + before.filter(|&&b| b == b'\n').count(),
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+
+    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'a>>, ContractError> {
+        DeTable::parse(self.text).map_err(|e| {
+            let span = e.span().unwrap_or(0..0);
+            self.error(
+                &span,
+                format!("not valid TOML: {}", e.message().replace('\n', " ")),
+                "text values need quotes, and a key may appear once in its table",
+            )
+        })
+    }
+}
+
+/// One table of the file, with the path of its keys.
+pub(super) struct Section<'a, 'i> {
+    source: Source<'a>,
+    table: &'a DeTable<'i>,
+    span: Range<usize>,
+    name: String,
+}
+
+/// One value of the file.
+#[derive(Clone)]
+pub(super) struct Item<'a, 'i> {
+    pub(super) source: Source<'a>,
+    pub(super) key: String,
+    pub(super) span: Range<usize>,
+    pub(super) value: &'a DeValue<'i>,
+}
+
+impl<'a, 'i> Section<'a, 'i> {
+    pub(super) fn root(source: Source<'a>, table: &'a DeTable<'i>, span: Range<usize>) -> Self {
+        Self { source, table, span, name: "the contract".to_owned() }
+    }
+
+    /// Every key with its item.
+    pub(super) fn items(&self) -> impl Iterator<Item = (&'a str, Item<'a, 'i>)> {
+        let source = self.source;
+        self.table.iter().map(move |(key, value)| {
+            let name: &'a str = key.get_ref();
+            let item =
+                Item { source, key: name.to_owned(), span: value.span(), value: value.get_ref() };
+            (name, item)
+        })
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<Item<'a, 'i>> {
+        self.items().find(|(name, _)| *name == key).map(|(_, item)| item)
+    }
+
+    pub(super) fn required(&self, key: &str, hint: &str) -> Result<Item<'a, 'i>, ContractError> {
+        self.get(key).ok_or_else(|| {
+            self.source.error(&self.span, format!("{} has no `{key}`", self.name), hint)
+        })
+    }
+
+    /// Refuses keys that mean nothing, which are mostly misspelt ones.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), ContractError> {
+        for key in self.table.keys() {
+            let name: &str = key.get_ref();
+            if !known.contains(&name) {
+                return Err(self.source.error(
+                    &key.span(),
+                    format!("`{name}` is not a setting of {}", self.name),
+                    format!("the settings are {}", known.join(", ")),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a, 'i> Item<'a, 'i> {
+    pub(super) fn error(&self, what: impl Into<String>, hint: impl Into<String>) -> ContractError {
+        self.source.error(&self.span, what, hint)
+    }
+
+    /// How the value reads, for errors.
+    pub(super) fn shown(&self) -> String {
+        match self.value {
+            DeValue::String(s) => format!("\"{s}\""),
+            DeValue::Integer(i) => i.to_string(),
+            DeValue::Float(f) => f.to_string(),
+            DeValue::Boolean(b) => b.to_string(),
+            DeValue::Datetime(d) => d.to_string(),
+            DeValue::Array(_) => "[…]".to_owned(),
+            DeValue::Table(_) => "{…}".to_owned(),
+        }
+    }
+
+    fn refuse_todo(&self, hint: &str) -> Result<(), ContractError> {
+        match self.value {
+            DeValue::String(s) if s.starts_with(TODO) => Err(self.error(
+                format!("`{}` is still to be decided by the owner of the data", self.key),
+                hint,
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn wrong(&self, expected: &str, hint: &str) -> ContractError {
+        self.error(format!("`{}` = {} is not {expected}", self.key, self.shown()), hint)
+    }
+
+    pub(super) fn text(&self, expected: &str, hint: &str) -> Result<&'a str, ContractError> {
+        self.refuse_todo(hint)?;
+        match self.value {
+            DeValue::String(s) if !s.is_empty() => Ok(s),
+            _ => Err(self.wrong(expected, hint)),
+        }
+    }
+
+    /// A number as it is written, so that decimals are exact.
+    pub(super) fn number_text(&self, expected: &str, hint: &str) -> Result<String, ContractError> {
+        self.refuse_todo(hint)?;
+        match self.value {
+            DeValue::Integer(i) if i.radix() == 10 => Ok(i.as_str().to_owned()),
+            DeValue::Float(f) => Ok(f.as_str().to_owned()),
+            DeValue::String(s) => Ok(s.to_string()),
+            _ => Err(self.wrong(expected, hint)),
+        }
+    }
+
+    pub(super) fn count(&self, least: u32, most: u32, hint: &str) -> Result<u32, ContractError> {
+        let expected = format!("a whole number from {least} to {most}");
+        let text = self.number_text(&expected, hint)?;
+        match text.parse::<u32>() {
+            Ok(n) if (least..=most).contains(&n) => Ok(n),
+            _ => Err(self.wrong(&expected, hint)),
+        }
+    }
+
+    pub(super) fn list(&self, hint: &str) -> Result<Vec<Item<'a, 'i>>, ContractError> {
+        self.refuse_todo(hint)?;
+        match self.value {
+            DeValue::Array(items) => Ok(items
+                .iter()
+                .map(|v| Item {
+                    source: self.source,
+                    key: self.key.clone(),
+                    span: v.span(),
+                    value: v.get_ref(),
+                })
+                .collect()),
+            _ => Err(self.wrong("a list", hint)),
+        }
+    }
+
+    /// The item as a table; `name` is what errors call it.
+    pub(super) fn section(&self, name: &str, hint: &str) -> Result<Section<'a, 'i>, ContractError> {
+        self.refuse_todo(hint)?;
+        match self.value {
+            DeValue::Table(table) => Ok(Section {
+                source: self.source,
+                table,
+                span: self.span.clone(),
+                name: name.to_owned(),
+            }),
+            _ => Err(self.wrong("a table", hint)),
+        }
+    }
+}

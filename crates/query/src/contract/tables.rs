@@ -1,0 +1,176 @@
+//! Tables, units, budgets and defaults of a contract.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Neighbouring, Rho};
+
+use super::columns;
+use super::read::{ContractError, Item, Section, Source};
+use super::{Contract, Defaults, Table, Unit};
+use crate::quote::Strategy;
+
+/// Most groups that a unit may be allowed to enter.
+pub(crate) const MAX_GROUPS: u32 = 1_000_000;
+/// Most rows of a unit that may count in a group.
+pub(crate) const MAX_ROWS: u32 = 1_000_000_000;
+
+pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError> {
+    let source = Source::new(text, file);
+    let parsed = source.parse()?;
+    let span = parsed.span();
+    let root = Section::root(source, parsed.get_ref(), span);
+    root.only(&["ledger", "tables"])?;
+    let ledger = match root.get("ledger") {
+        Some(item) => item.text("a file name", "ledger = \"hushtable.ledger\"")?.to_owned(),
+        None => "hushtable.ledger".to_owned(),
+    };
+    let hint = "declare at least one table: [tables.NAME]";
+    let tables_item = root.required("tables", hint)?;
+    let mut tables = BTreeMap::new();
+    for (name, item) in tables_item.section("tables", hint)?.items() {
+        tables.insert(name.to_owned(), table(name, &item)?);
+    }
+    if tables.is_empty() {
+        return Err(tables_item.error("the contract has no table", hint));
+    }
+    Ok(Contract { ledger, tables })
+}
+
+fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
+    let label = format!("table `{name}`");
+    let section = item.section(&label, "[tables.NAME]")?;
+    section.only(&["path", "privacy_unit", "neighbouring", "columns", "defaults", "budgets"])?;
+    let hint = "path = \"data/people.parquet\": a file, a folder or a glob of Parquet or CSV";
+    let path = section.required("path", hint)?.text("a path", hint)?.to_owned();
+
+    let columns_hint = "declare columns as [tables.NAME.columns.COLUMN] with a type";
+    let columns_item = section.required("columns", columns_hint)?;
+    let columns = columns::columns(&columns_item.section(&label, columns_hint)?)?;
+
+    let hint = "\"row\" where every row is another person, or the column that names the person";
+    let unit_item = section.required("privacy_unit", hint)?;
+    let unit = match unit_item.text("\"row\" or a column", hint)? {
+        "row" if columns.iter().any(|c| c.name == "row") => {
+            return Err(unit_item.error(
+                "`privacy_unit` = \"row\" could mean every row or the column `row`",
+                "rename the column in the file, or drop it from the contract",
+            ));
+        }
+        "row" => Unit::Row,
+        column => match columns.iter().find(|c| c.name == column) {
+            Some(c) if c.expression.is_none() => Unit::Column(column.to_owned()),
+            Some(_) => {
+                return Err(unit_item.error(
+                    format!("`privacy_unit` = \"{column}\" is a computed column"),
+                    "the privacy unit must be a column of the file",
+                ));
+            }
+            None => {
+                return Err(unit_item.error(
+                    format!("`privacy_unit` = \"{column}\" is not a column of {label}"),
+                    hint,
+                ));
+            }
+        },
+    };
+    let neighbouring = match section.get("neighbouring") {
+        None => Neighbouring::default(),
+        Some(item) => {
+            let hint = "\"add_remove\" (the default): one unit more or less; \
+                        \"replace\": one unit exchanged for another, their number being public";
+            match item.text("\"add_remove\" or \"replace\"", hint)? {
+                "add_remove" => Neighbouring::AddRemove,
+                "replace" => Neighbouring::Replace,
+                _ => return Err(item.wrong("\"add_remove\" or \"replace\"", hint)),
+            }
+        }
+    };
+    let defaults = match section.get("defaults") {
+        None => Defaults::default(),
+        Some(item) => defaults(&item.section("the defaults", "[tables.NAME.defaults]")?)?,
+    };
+    let hint = "give each analyst a limit: [tables.NAME.budgets] \
+                ana = { epsilon = 1.0, delta = 1e-6 }";
+    let budgets_item = section.required("budgets", hint)?;
+    let mut budgets = BTreeMap::new();
+    for (analyst, item) in budgets_item.section("the budgets", hint)?.items() {
+        budgets.insert(analyst.to_owned(), budget(&item)?);
+    }
+    if budgets.is_empty() {
+        return Err(budgets_item.error(format!("{label} has no budget, so nobody may ask"), hint));
+    }
+    Ok(Table { name: name.to_owned(), path, unit, neighbouring, columns, defaults, budgets })
+}
+
+/// An epsilon, delta or rho as it is written.
+fn amount<T: FromStr<Err = AmountError>>(item: &Item<'_, '_>) -> Result<T, ContractError> {
+    let hint =
+        format!("for example {} = {}", item.key, if item.key == "delta" { "1e-6" } else { "0.5" });
+    let text = item.number_text("a number", &hint)?;
+    text.parse().map_err(|e: AmountError| item.error(e.to_string(), hint))
+}
+
+fn budget(item: &Item<'_, '_>) -> Result<Loss, ContractError> {
+    let hint = "{ rho = 0.5, delta = 1e-6 } or { epsilon = 1.0, delta = 1e-6 }";
+    let section = item.section("a budget", hint)?;
+    section.only(&["epsilon", "rho", "delta"])?;
+    let delta: Delta = section.get("delta").map_or(Ok(Delta::ZERO), |i| amount(&i))?;
+    let loss = match (section.get("epsilon"), section.get("rho")) {
+        (Some(e), None) => {
+            let epsilon: Epsilon = amount(&e)?;
+            Loss::Approximate { epsilon, delta }
+        }
+        (None, Some(r)) => {
+            let rho: Rho = amount(&r)?;
+            Loss::Concentrated { rho, delta }
+        }
+        (Some(_), Some(_)) => {
+            return Err(item.error(
+                format!("the budget of `{}` is given both in epsilon and in rho", item.key),
+                hint,
+            ));
+        }
+        (None, None) => {
+            return Err(item
+                .error(format!("the budget of `{}` has neither epsilon nor rho", item.key), hint));
+        }
+    };
+    Ok(loss)
+}
+
+fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractError> {
+    section.only(&[
+        "epsilon",
+        "rho",
+        "delta",
+        "max_groups_contributed",
+        "max_rows_per_group",
+        "group_selection_strategy",
+    ])?;
+    if let (Some(_), Some(rho)) = (section.get("epsilon"), section.get("rho")) {
+        return Err(rho.error(
+            "the defaults give the budget of a query both in epsilon and in rho",
+            "keep one of them",
+        ));
+    }
+    let strategy = section.get("group_selection_strategy").map(|item| {
+        let hint = Strategy::NAMES;
+        let name = item.text("a strategy", hint)?;
+        Strategy::from_name(name).ok_or_else(|| item.wrong("a strategy", hint))
+    });
+    let groups = section.get("max_groups_contributed");
+    let rows = section.get("max_rows_per_group");
+    Ok(Defaults {
+        epsilon: section.get("epsilon").map(|i| amount(&i)).transpose()?,
+        rho: section.get("rho").map(|i| amount(&i)).transpose()?,
+        delta: section.get("delta").map(|i| amount(&i)).transpose()?,
+        max_groups_contributed: groups
+            .map(|i| i.count(1, MAX_GROUPS, "the most groups that one unit enters"))
+            .transpose()?,
+        max_rows_per_group: rows
+            .map(|i| i.count(1, MAX_ROWS, "the most rows of one unit that COUNT counts in a group"))
+            .transpose()?,
+        group_selection_strategy: strategy.transpose()?,
+    })
+}

@@ -1,0 +1,252 @@
+//! The quote in words and numbers, for people and for programs.
+
+use hushtable_mechanisms::{Additive, Law, Selection};
+use hushtable_privacy::{Loss, Neighbouring, zcdp_epsilon_at};
+use serde::Serialize;
+
+use crate::bind::{Groups, Measure, Measurement};
+use crate::contract::{Table, Unit};
+use crate::expr::{Expr, ExprKind};
+use crate::quote::{Noise, Quote, Strategy};
+use crate::types::ColumnType;
+
+/// Probability that intervals cover.
+pub const INTERVAL_LEVEL: f64 = 0.95;
+
+/// Everything that a quote promises: what `explain` shows and the statement of a release carries.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// Table.
+    pub table: String,
+    /// `row`, or the column of the privacy unit.
+    pub privacy_unit: String,
+    /// Which tables are neighbours.
+    pub neighbouring: Neighbouring,
+    /// Most groups that one unit enters.
+    pub max_groups_contributed: u32,
+    /// How groups come to appear.
+    pub groups: GroupsExplained,
+    /// What is measured.
+    pub measurements: Vec<MeasurementExplained>,
+    /// What is shown.
+    pub outputs: Vec<OutputExplained>,
+    /// What is charged.
+    pub total: Loss,
+    /// For a total in rho: the epsilon that it implies at some deltas.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub total_as_epsilon: Vec<EpsilonAt>,
+}
+
+/// (epsilon, delta) implied by a rho, rounded up.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct EpsilonAt {
+    /// The delta.
+    pub delta: f64,
+    /// The epsilon.
+    pub epsilon: f64,
+}
+
+/// How groups come to appear.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "chosen", rename_all = "snake_case")]
+pub enum GroupsExplained {
+    /// No GROUP BY: one row, always shown.
+    Single,
+    /// All combinations of public keys.
+    Public {
+        /// How many.
+        groups: usize,
+    },
+    /// Chosen privately.
+    Private {
+        /// The strategy.
+        strategy: Strategy,
+        /// What choosing costs (with the noisy counts, where it gives them).
+        loss: Loss,
+        /// The noisy count that a group must reach.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        threshold: Option<f64>,
+        /// The probability that a group of so many units appears.
+        keep: Vec<KeepProbability>,
+        /// The group size that appears with probability 1/2 or more.
+        units_for_half: u64,
+    },
+}
+
+/// The probability that a group appears.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct KeepProbability {
+    /// Its number of units.
+    pub units: u64,
+    /// The probability.
+    pub probability: f64,
+}
+
+/// One measurement with its mechanism.
+#[derive(Clone, Debug, Serialize)]
+pub struct MeasurementExplained {
+    /// What it is.
+    pub name: String,
+    /// `discrete_laplace`, `rounded_gaussian`, or the selection whose noisy count it is.
+    pub mechanism: String,
+    /// Least and greatest contribution of one unit to a group, in the column's units.
+    pub bounds: (f64, f64),
+    /// Multiples that contributions are rounded to, in the column's units.
+    pub granularity: f64,
+    /// Scale b of a Laplace or sigma of a Gaussian, in the column's units.
+    pub noise_scale: f64,
+    /// Half-width of the 95 % interval around the released value, in the column's units.
+    pub half_width_95: f64,
+    /// What it costs; absent where the selection has paid for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+}
+
+/// One column that is shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct OutputExplained {
+    /// Heading.
+    pub name: String,
+    /// Type.
+    #[serde(rename = "type")]
+    pub column_type: String,
+    /// Positions of the measurements that it is computed from; none for keys.
+    pub measurements: Vec<usize>,
+    /// Half-width of the 95 % interval, where the column is one measurement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half_width_95: Option<f64>,
+}
+
+impl Explanation {
+    /// Explains a quote on a table of the contract.
+    pub fn new(quote: &Quote, table: &Table) -> Self {
+        let query = quote.query();
+        let measurements: Vec<MeasurementExplained> = query
+            .measurements
+            .iter()
+            .zip(quote.noise())
+            .map(|(measurement, noise)| explain_measurement(measurement, noise, quote.selection()))
+            .collect();
+        let outputs = query
+            .outputs
+            .iter()
+            .map(|output| {
+                explain_output(&output.name, &output.expr, query.keys.len(), &measurements)
+            })
+            .collect();
+        let groups = match (quote.selection(), query.groups) {
+            (Some(selection), _) => explain_selection(selection),
+            (None, Groups::Single) => GroupsExplained::Single,
+            (None, _) => GroupsExplained::Public {
+                groups: query.keys.iter().map(|k| k.public.as_ref().map_or(0, Vec::len)).product(),
+            },
+        };
+        let total_as_epsilon = match quote.total() {
+            Loss::Approximate { .. } => Vec::new(),
+            Loss::Concentrated { rho, delta } => [1e-5, 1e-6, 1e-9]
+                .into_iter()
+                // What delta-approximate zCDP implies has that delta in addition.
+                .map(|d| EpsilonAt {
+                    delta: d + delta.to_f64(),
+                    epsilon: zcdp_epsilon_at(rho.to_f64(), d),
+                })
+                .collect(),
+        };
+        Self {
+            table: query.table.clone(),
+            privacy_unit: match &table.unit {
+                Unit::Row => "row".to_owned(),
+                Unit::Column(name) => name.clone(),
+            },
+            neighbouring: query.neighbouring,
+            max_groups_contributed: query.max_groups_contributed,
+            groups,
+            measurements,
+            outputs,
+            total: quote.total(),
+            total_as_epsilon,
+        }
+    }
+}
+
+fn explain_selection(selection: &Selection) -> GroupsExplained {
+    let keep = |units| KeepProbability { units, probability: selection.keep_probability(units) };
+    GroupsExplained::Private {
+        strategy: selection.strategy(),
+        loss: selection.loss(),
+        threshold: selection.threshold(),
+        keep: [1, 10, 100].into_iter().map(keep).collect(),
+        units_for_half: selection.half_size(),
+    }
+}
+
+fn explain_measurement(
+    measurement: &Measurement,
+    noise: &Noise,
+    selection: Option<&Selection>,
+) -> MeasurementExplained {
+    let step = measurement.step.to_f64();
+    let (mechanism, scale, half_width, loss) = match (noise, selection) {
+        (Noise::Own(additive), _) => (
+            law_name(additive).to_owned(),
+            additive.scale(),
+            additive.half_width(INTERVAL_LEVEL) as f64,
+            Some(additive.loss()),
+        ),
+        (Noise::OfSelection, Some(selection)) => (
+            format!("noisy count of {}", selection.strategy()),
+            selection.noise_scale().unwrap_or(f64::NAN),
+            selection.noise_half_width(INTERVAL_LEVEL).map_or(f64::NAN, |w| w as f64),
+            None,
+        ),
+        (Noise::OfSelection, None) => (String::new(), f64::NAN, f64::NAN, None),
+    };
+    let bounds = match measurement.measure {
+        Measure::Units => (0.0, 1.0),
+        _ => (measurement.low as f64 * step, measurement.high as f64 * step),
+    };
+    MeasurementExplained {
+        name: measurement.name.clone(),
+        mechanism,
+        bounds,
+        granularity: step,
+        noise_scale: scale * step,
+        half_width_95: half_width * step,
+        loss,
+    }
+}
+
+fn law_name(additive: &Additive) -> &'static str {
+    match additive.law() {
+        Law::DiscreteLaplace(_) => "discrete_laplace",
+        Law::RoundedGaussian(_) => "rounded_gaussian",
+    }
+}
+
+fn explain_output(
+    name: &str,
+    expr: &Expr,
+    keys: usize,
+    measurements: &[MeasurementExplained],
+) -> OutputExplained {
+    let mut used = Vec::new();
+    expr.visit_columns(&mut |i| {
+        if let Some(at) = i.checked_sub(keys)
+            && !used.contains(&at)
+        {
+            used.push(at);
+        }
+    });
+    let alone = matches!(expr.kind, ExprKind::Column(_));
+    let half_width_95 = match used.as_slice() {
+        [only] if alone => measurements.get(*only).map(|m| m.half_width_95),
+        _ => None,
+    };
+    let column_type: ColumnType = expr.column_type;
+    OutputExplained {
+        name: name.to_owned(),
+        column_type: column_type.to_string(),
+        measurements: used,
+        half_width_95,
+    }
+}

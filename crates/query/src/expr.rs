@@ -1,0 +1,302 @@
+//! Typed expressions: what a query may compute from a row, or from released values.
+//!
+//! Every expression is total: a cast that fails, a division by zero, an overflow or an invalid date
+//! is NULL. The engine that evaluates one must keep to that, as an error that depends on a row
+//! would tell of that row.
+
+use serde::Serialize;
+use sqlparser::ast;
+
+use crate::bind_expr::{Binder, Resolve};
+use crate::contract::Column;
+use crate::error::Refusal;
+use crate::types::{ColumnType, Value};
+
+/// A typed expression.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// Type of its value.
+    #[serde(rename = "type")]
+    pub column_type: ColumnType,
+}
+
+/// The forms of an expression.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExprKind {
+    /// A column of the input, by position.
+    Column(usize),
+    /// A constant.
+    Literal(Value),
+    /// Logical NOT.
+    Not(Box<Expr>),
+    /// Whether the value is NULL.
+    IsNull(Box<Expr>),
+    /// Two operands of the same type (booleans for AND and OR).
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// Whether the value is one of the constants, which have its type and are not NULL.
+    InList(Box<Expr>, Vec<Value>),
+    /// SQL LIKE with a constant pattern.
+    Like {
+        /// The text.
+        value: Box<Expr>,
+        /// `%` for any characters, `_` for one, a backslash before either for itself.
+        pattern: String,
+    },
+    /// The result of the first branch whose condition is true.
+    Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
+    /// A cast to the expression's type; NULL where it fails.
+    Cast(Box<Expr>),
+    /// A function.
+    Call(Function, Vec<Expr>),
+}
+
+/// Operators on two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BinaryOp {
+    /// Logical AND.
+    And,
+    /// Logical OR.
+    Or,
+    /// =
+    Eq,
+    /// <>
+    Ne,
+    /// <
+    Lt,
+    /// <=
+    Le,
+    /// >
+    Gt,
+    /// >=
+    Ge,
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product; of decimals, the scales add up.
+    Mul,
+    /// Quotient of floats.
+    Div,
+    /// Quotient of integers, towards zero.
+    IntDiv,
+    /// Remainder of integers, with the dividend's sign.
+    Mod,
+    /// Power of floats.
+    Power,
+}
+
+/// Functions, with what is constant in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Function {
+    /// Minus the number.
+    Negate,
+    /// Absolute value.
+    Abs,
+    /// -1, 0 or 1.
+    Sign,
+    /// Greatest whole float at or below.
+    Floor,
+    /// Least whole float at or above.
+    Ceil,
+    /// Float rounded to that many digits after the point, halves away from zero.
+    Round(i8),
+    /// Number rounded to an integer, halves away from zero.
+    ToInt,
+    /// Square root of a float.
+    Sqrt,
+    /// Natural logarithm of a float.
+    Ln,
+    /// Decimal logarithm of a float.
+    Log10,
+    /// Exponential of a float.
+    Exp,
+    /// Lower case.
+    Lower,
+    /// Upper case.
+    Upper,
+    /// Without spaces at both ends.
+    Trim,
+    /// Without spaces at the start.
+    LTrim,
+    /// Without spaces at the end.
+    RTrim,
+    /// Number of characters.
+    Length,
+    /// Characters from `start` (1 is the first), at most `length` of them.
+    Substr {
+        /// First character, from 1.
+        start: u32,
+        /// Most characters.
+        length: Option<u32>,
+    },
+    /// The last so many characters.
+    Right(u32),
+    /// Whether the first text starts with the second.
+    StartsWith,
+    /// Whether the first text ends with the second.
+    EndsWith,
+    /// Both texts in a row.
+    Concat,
+    /// The first argument that is not NULL.
+    Coalesce,
+    /// A part of a date or timestamp as an integer.
+    DatePart(DatePart),
+    /// The start of the part that a date or timestamp is in.
+    DateTrunc(DatePart),
+}
+
+/// Parts of dates and timestamps (UTC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatePart {
+    /// Year.
+    Year,
+    /// Quarter, 1 to 4.
+    Quarter,
+    /// Month, 1 to 12.
+    Month,
+    /// Week that starts on Monday (only to truncate).
+    IsoWeek,
+    /// Day of the month.
+    Day,
+    /// Day of the week, 1 (Sunday) to 7.
+    DayOfWeek,
+    /// Day of the year, from 1.
+    DayOfYear,
+    /// Hour, 0 to 23.
+    Hour,
+    /// Minute.
+    Minute,
+    /// Second.
+    Second,
+}
+
+impl Expr {
+    pub(crate) fn new(kind: ExprKind, column_type: ColumnType) -> Self {
+        Self { kind, column_type }
+    }
+
+    pub(crate) fn column(index: usize, column_type: ColumnType) -> Self {
+        Self::new(ExprKind::Column(index), column_type)
+    }
+
+    pub(crate) fn literal(value: Value) -> Self {
+        // NULL gets a type from its surroundings; on its own it is a boolean.
+        let column_type = value.column_type().unwrap_or(ColumnType::Bool);
+        Self::new(ExprKind::Literal(value), column_type)
+    }
+
+    pub(crate) fn call(function: Function, arguments: Vec<Self>, column_type: ColumnType) -> Self {
+        Self::new(ExprKind::Call(function, arguments), column_type)
+    }
+
+    pub(crate) fn binary(op: BinaryOp, left: Self, right: Self, column_type: ColumnType) -> Self {
+        Self::new(ExprKind::Binary(op, Box::new(left), Box::new(right)), column_type)
+    }
+
+    pub(crate) fn is_null_literal(&self) -> bool {
+        matches!(self.kind, ExprKind::Literal(Value::Null))
+    }
+
+    /// `self` and `other`, where both must hold.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self::binary(BinaryOp::And, self, other, ColumnType::Bool)
+    }
+
+    /// Calls `visit` with every column that the expression reads.
+    pub fn visit_columns(&self, visit: &mut impl FnMut(usize)) {
+        match &self.kind {
+            ExprKind::Column(index) => visit(*index),
+            ExprKind::Literal(_) => {}
+            ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
+                e.visit_columns(visit);
+            }
+            ExprKind::Like { value, .. } => value.visit_columns(visit),
+            ExprKind::Binary(_, left, right) => {
+                left.visit_columns(visit);
+                right.visit_columns(visit);
+            }
+            ExprKind::Case(branches, otherwise) => {
+                for (condition, result) in branches {
+                    condition.visit_columns(visit);
+                    result.visit_columns(visit);
+                }
+                if let Some(e) = otherwise {
+                    e.visit_columns(visit);
+                }
+            }
+            ExprKind::Call(_, arguments) => {
+                for argument in arguments {
+                    argument.visit_columns(visit);
+                }
+            }
+        }
+    }
+}
+
+/// The columns that a row expression may name.
+pub(crate) struct RowScope<'a> {
+    /// Columns of the file, in the order that [`ExprKind::Column`] counts.
+    pub(crate) stored: &'a [(String, ColumnType)],
+    /// The contract's columns, for those computed from others.
+    pub(crate) computed: &'a [Column],
+}
+
+impl RowScope<'_> {
+    fn find(&self, name: &str, same: impl Fn(&str, &str) -> bool) -> Vec<Expr> {
+        let stored = self
+            .stored
+            .iter()
+            .enumerate()
+            .filter(|(_, (own, _))| same(own, name))
+            .map(|(index, (_, column_type))| Expr::column(index, *column_type));
+        let computed = self
+            .computed
+            .iter()
+            .filter(|column| same(&column.name, name))
+            .filter_map(|column| column.expression.clone());
+        stored.chain(computed).collect()
+    }
+
+    fn names(&self) -> String {
+        let computed = self.computed.iter().filter(|c| c.expression.is_some());
+        let names: Vec<&str> = self
+            .stored
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .chain(computed.map(|c| c.name.as_str()))
+            .collect();
+        names.join(", ")
+    }
+}
+
+impl Resolve for RowScope<'_> {
+    fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
+        let name = match node {
+            ast::Expr::Identifier(name) => &name.value,
+            ast::Expr::CompoundIdentifier(path) => &path.last()?.value,
+            _ => return None,
+        };
+        let mut found = self.find(name, |a, b| a == b);
+        if found.is_empty() {
+            found = self.find(name, str::eq_ignore_ascii_case);
+        }
+        let hint = format!("the columns are {}", self.names());
+        Some(match found.len() {
+            1 => Ok(found.remove(0)),
+            0 => Err(Refusal::new(format!("there is no column `{name}` in the contract"), hint)),
+            _ => Err(Refusal::new(format!("`{name}` could be more than one column"), hint)),
+        })
+    }
+}
+
+/// Binds an expression over the rows of a table.
+pub(crate) fn bind_row_expression(node: &ast::Expr, scope: &RowScope<'_>) -> Result<Expr, Refusal> {
+    let mut scope = RowScope { stored: scope.stored, computed: scope.computed };
+    Binder::new(&mut scope).bind(node)
+}

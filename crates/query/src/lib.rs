@@ -1,0 +1,27 @@
+//! SQL and a contract to a checked [`PrivateQuery`], and to its [`Quote`]. Pure: reads no file, and
+//! nothing of the data.
+
+mod bind;
+mod bind_expr;
+mod contract;
+mod error;
+mod explain;
+mod expr;
+mod lattice;
+mod quote;
+mod sql;
+mod types;
+
+pub use bind::{
+    Groups, Key, Measure, Measurement, Order, Output, PrivateQuery, bind, public_groups,
+};
+pub use contract::{Column, Contract, ContractError, Defaults, MAX_PUBLIC_KEYS, Table, Unit};
+pub use error::Refusal;
+pub use explain::{
+    EpsilonAt, Explanation, GroupsExplained, INTERVAL_LEVEL, KeepProbability, MeasurementExplained,
+    OutputExplained,
+};
+pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
+pub use lattice::{MAX_LATTICE, Number, Step};
+pub use quote::{Noise, Quote, Strategy};
+pub use types::{ColumnType, MAX_SCALE, MAX_STRING_BYTES, Value};

@@ -1,0 +1,179 @@
+//! The quote: every mechanism that a query will run, calibrated, with its exact privacy loss.
+
+use hushtable_mechanisms::{Additive, MechanismError, Selection};
+use hushtable_privacy::{Contribution, Loss, LossError};
+
+use crate::bind::{Groups, Measure, PrivateQuery};
+use crate::error::Refusal;
+
+pub use hushtable_mechanisms::Strategy;
+
+/// A query with its mechanisms. What they cost is what will be charged: the noise and the ledger's
+/// entry come from the same objects.
+#[derive(Clone, Debug)]
+pub struct Quote {
+    query: PrivateQuery,
+    selection: Option<Selection>,
+    noise: Vec<Noise>,
+    total: Loss,
+}
+
+/// Where a measurement's noise comes from.
+#[derive(Clone, Debug)]
+pub enum Noise {
+    /// Its own mechanism.
+    Own(Additive),
+    /// The selection's noisy count, which is paid for already.
+    OfSelection,
+}
+
+impl Quote {
+    /// Calibrates a query: splits its budget over selection and measurements by weight, and takes
+    /// the selection strategy that lets smaller groups appear at the same total cost.
+    ///
+    /// # Errors
+    /// When a share of the budget is too small, or a bound too large, to draw noise for.
+    pub fn new(query: PrivateQuery) -> Result<Self, Refusal> {
+        let Groups::Private { strategy, .. } = query.groups else {
+            return Self::with_strategy(query, None);
+        };
+        if let Some(named) = strategy {
+            return Self::with_strategy(query, Some(named));
+        }
+        let mut best: Option<(u64, f64, Self)> = None;
+        let mut failure = None;
+        for candidate in Strategy::ALL {
+            let quote = match Self::with_strategy(query.clone(), Some(candidate)) {
+                Ok(quote) => quote,
+                Err(refusal) => {
+                    failure = Some(refusal);
+                    continue;
+                }
+            };
+            let Some(selection) = &quote.selection else { continue };
+            let half = selection.half_size();
+            let keep = selection.keep_probability(half);
+            let better = best.as_ref().is_none_or(|(h, k, _)| half < *h || half == *h && keep > *k);
+            if better {
+                best = Some((half, keep, quote));
+            }
+        }
+        match (best, failure) {
+            (Some((_, _, quote)), _) => Ok(quote),
+            (None, Some(refusal)) => Err(refusal),
+            (None, None) => Err(Refusal::new("no strategy can select groups", Strategy::NAMES)),
+        }
+    }
+
+    fn with_strategy(query: PrivateQuery, strategy: Option<Strategy>) -> Result<Self, Refusal> {
+        let counted = |m: &Measure| *m == Measure::Units;
+        // A noisy count that decides about a group may be shown as its count of units.
+        let reused = strategy.is_some_and(Strategy::gives_count);
+        let mut weights: Vec<u32> = query.measurements.iter().map(|m| m.weight).collect();
+        let mut selection_weight = match query.groups {
+            Groups::Private { weight, .. } => weight,
+            Groups::Single | Groups::Public => 0,
+        };
+        if reused {
+            for (measurement, weight) in query.measurements.iter().zip(&mut weights) {
+                if counted(&measurement.measure) {
+                    selection_weight += std::mem::take(weight);
+                }
+            }
+        }
+        weights.push(selection_weight);
+        let mut shares = split(query.loss, &weights);
+        let selection_share = shares.pop();
+        let selection = match (strategy, selection_share) {
+            (Some(strategy), Some(share)) => {
+                let share = with_delta(share, query.loss);
+                let touched = Contribution {
+                    groups: query.max_groups_contributed,
+                    single_group: false,
+                    low: 0,
+                    high: 1,
+                }
+                .groups_touched(query.neighbouring);
+                let made = Selection::new(strategy, share, touched)
+                    .map_err(|e| refuse("choosing groups", e))?;
+                Some(made)
+            }
+            _ => None,
+        };
+        let mut noise = Vec::with_capacity(shares.len());
+        for (measurement, share) in query.measurements.iter().zip(shares) {
+            if reused && counted(&measurement.measure) {
+                noise.push(Noise::OfSelection);
+                continue;
+            }
+            let contribution = query.contribution(measurement);
+            let made = match share {
+                Loss::Approximate { epsilon, .. } => {
+                    Additive::laplace(contribution, query.neighbouring, epsilon)
+                }
+                Loss::Concentrated { rho, .. } => {
+                    Additive::gaussian(contribution, query.neighbouring, rho)
+                }
+            };
+            noise.push(Noise::Own(made.map_err(|e| refuse(&measurement.name, e))?));
+        }
+        let own = noise.iter().filter_map(|n| match n {
+            Noise::Own(additive) => Some(additive.loss()),
+            Noise::OfSelection => None,
+        });
+        let mut losses = selection.iter().map(Selection::loss).chain(own);
+        let first = losses.next().unwrap_or(query.loss);
+        let total = losses.try_fold(first, Loss::plus).map_err(|e: LossError| {
+            Refusal::new(format!("the query's losses cannot be added: {e}"), "a smaller budget")
+        })?;
+        Ok(Self { query, selection, noise, total })
+    }
+
+    /// The query.
+    pub fn query(&self) -> &PrivateQuery {
+        &self.query
+    }
+
+    /// How groups are chosen, where they are chosen privately.
+    pub fn selection(&self) -> Option<&Selection> {
+        self.selection.as_ref()
+    }
+
+    /// The noise of every measurement, in the query's order.
+    pub fn noise(&self) -> &[Noise] {
+        &self.noise
+    }
+
+    /// What the query costs: the sum over its mechanisms.
+    pub fn total(&self) -> Loss {
+        self.total
+    }
+}
+
+/// Shares of epsilon or rho by weight, which add up to the whole; without any delta.
+fn split(loss: Loss, weights: &[u32]) -> Vec<Loss> {
+    match loss {
+        Loss::Approximate { epsilon, .. } => {
+            epsilon.split(weights).into_iter().map(Loss::pure).collect()
+        }
+        Loss::Concentrated { rho, .. } => {
+            rho.split(weights).into_iter().map(Loss::concentrated).collect()
+        }
+    }
+}
+
+/// The share with all of the query's delta, which only selection uses.
+fn with_delta(share: Loss, whole: Loss) -> Loss {
+    let delta = whole.delta();
+    match share {
+        Loss::Approximate { epsilon, .. } => Loss::Approximate { epsilon, delta },
+        Loss::Concentrated { rho, .. } => Loss::Concentrated { rho, delta },
+    }
+}
+
+fn refuse(what: &str, error: MechanismError) -> Refusal {
+    Refusal::new(
+        format!("no noise can be drawn for {what}: {error}"),
+        "a larger epsilon or rho, fewer aggregates, fewer groups per unit, or narrower bounds",
+    )
+}

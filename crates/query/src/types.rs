@@ -1,0 +1,154 @@
+//! The types and values of the query language.
+
+use std::fmt;
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+use serde::{Deserialize, Serialize};
+
+/// Type of a column or expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColumnType {
+    /// True or false.
+    Bool,
+    /// 64-bit integer; narrower integers of a file are widened.
+    Int,
+    /// Decimal of up to 38 digits, `scale` of them after the point.
+    Decimal {
+        /// Digits after the point, at most 18.
+        scale: u8,
+    },
+    /// 64-bit float. NaN is NULL.
+    Float,
+    /// UTF-8 text of at most [`MAX_STRING_BYTES`] bytes; longer text is NULL.
+    String,
+    /// Day of the Gregorian calendar.
+    Date,
+    /// Microseconds since 1970-01-01 00:00:00 UTC.
+    Timestamp,
+}
+
+/// Longer strings are out of range, as too large a number is, and are read as NULL.
+pub const MAX_STRING_BYTES: usize = 65_536;
+
+/// Largest scale of a decimal.
+pub const MAX_SCALE: u8 = 18;
+
+impl ColumnType {
+    /// Whether values can be added up.
+    pub fn is_numeric(self) -> bool {
+        matches!(self, Self::Int | Self::Decimal { .. } | Self::Float)
+    }
+
+    /// The type of that name in a contract: `int`, `decimal(2)`, `string`, …
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "bool" => Self::Bool,
+            "int" => Self::Int,
+            "float" => Self::Float,
+            "string" => Self::String,
+            "date" => Self::Date,
+            "timestamp" => Self::Timestamp,
+            _ => {
+                let scale = name.strip_prefix("decimal(")?.strip_suffix(')')?.parse().ok()?;
+                return (scale <= MAX_SCALE).then_some(Self::Decimal { scale });
+            }
+        })
+    }
+}
+
+impl fmt::Display for ColumnType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool => f.write_str("bool"),
+            Self::Int => f.write_str("int"),
+            Self::Decimal { scale } => write!(f, "decimal({scale})"),
+            Self::Float => f.write_str("float"),
+            Self::String => f.write_str("string"),
+            Self::Date => f.write_str("date"),
+            Self::Timestamp => f.write_str("timestamp"),
+        }
+    }
+}
+
+/// A constant.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Value {
+    /// NULL of whatever type its place has.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// `digits * 10^-scale`.
+    Decimal {
+        /// The digits as an integer.
+        digits: i128,
+        /// Digits after the point.
+        scale: u8,
+    },
+    /// A finite float.
+    Float(f64),
+    /// Text.
+    String(String),
+    /// Days since 1970-01-01.
+    Date(i32),
+    /// Microseconds since 1970-01-01 UTC.
+    Timestamp(i64),
+}
+
+impl Value {
+    /// The value's type; `None` for NULL.
+    pub fn column_type(&self) -> Option<ColumnType> {
+        Some(match self {
+            Self::Null => return None,
+            Self::Bool(_) => ColumnType::Bool,
+            Self::Int(_) => ColumnType::Int,
+            Self::Decimal { scale, .. } => ColumnType::Decimal { scale: *scale },
+            Self::Float(_) => ColumnType::Float,
+            Self::String(_) => ColumnType::String,
+            Self::Date(_) => ColumnType::Date,
+            Self::Timestamp(_) => ColumnType::Timestamp,
+        })
+    }
+}
+
+impl Value {
+    /// The value that `text` writes in that type.
+    pub fn parse(text: &str, column_type: ColumnType) -> Option<Self> {
+        Some(match column_type {
+            ColumnType::Bool => Self::Bool(text.parse().ok()?),
+            ColumnType::Int => Self::Int(text.replace('_', "").parse().ok()?),
+            ColumnType::Decimal { scale } => {
+                let (digits, own) = crate::lattice::Number::parse(text)?.parts();
+                let factor = 10i128.pow(u32::from(scale.checked_sub(own)?));
+                Self::Decimal { digits: digits.checked_mul(factor)?, scale }
+            }
+            ColumnType::Float => {
+                let float: f64 = text.replace('_', "").parse().ok()?;
+                // Minus zero is zero, as in the data.
+                Self::Float(if float.is_finite() { float + 0.0 } else { return None })
+            }
+            ColumnType::String => {
+                (text.len() <= MAX_STRING_BYTES).then(|| Self::String(text.to_owned()))?
+            }
+            ColumnType::Date => {
+                let date: NaiveDate = text.parse().ok()?;
+                let days = date.signed_duration_since(NaiveDate::default()).num_days();
+                Self::Date(i32::try_from(days).ok()?)
+            }
+            ColumnType::Timestamp => {
+                let micros = if let Ok(zoned) = DateTime::parse_from_rfc3339(text) {
+                    zoned.timestamp_micros()
+                } else if let Ok(date) = text.parse::<NaiveDate>() {
+                    date.and_time(NaiveTime::MIN).and_utc().timestamp_micros()
+                } else {
+                    let plain = text.replacen(' ', "T", 1);
+                    plain.parse::<NaiveDateTime>().ok()?.and_utc().timestamp_micros()
+                };
+                Self::Timestamp(micros)
+            }
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! Every refusal of a contract, word for word, and what a good one says.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use hushtable_query::{Contract, Unit};
+
+/// The error of the contract with one piece of text exchanged for another.
+fn errors(changes: &[(&str, &str)]) -> String {
+    let mut shown = String::new();
+    for (old, new) in changes {
+        assert_eq!(common::CONTRACT.matches(old).count(), 1, "{old}");
+        let text = common::CONTRACT.replacen(old, new, 1);
+        let error = match Contract::parse(&text, "hushtable.toml") {
+            Ok(_) => "ACCEPTED".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        writeln!(shown, "{old}  =>  {new}\n-> {error}\n").unwrap();
+    }
+    shown
+}
+
+#[test]
+fn wrong_contracts() {
+    insta::assert_snapshot!(errors(&[
+        ("ledger = \"test.ledger\"", "ledger = 3"),
+        ("ledger = \"test.ledger\"", "ledger = \"a\"\nledgers = \"b\""),
+        ("ledger = \"test.ledger\"", "ledger = "),
+        ("path = \"posts.parquet\"", ""),
+        ("path = \"posts.parquet\"", "path = \"TODO\""),
+        ("privacy_unit = \"author\"", ""),
+        ("privacy_unit = \"author\"", "privacy_unit = \"TODO: row, or a column\""),
+        ("privacy_unit = \"author\"", "privacy_unit = \"user\""),
+        ("privacy_unit = \"author\"", "privacy_unit = \"year\""),
+        ("privacy_unit = \"author\"", "privacy_unit = 1"),
+        ("neighbouring = \"replace\"", "neighbouring = \"swap\""),
+        ("author = { type = \"int\" }", "author = { type = \"integer\" }"),
+        ("author = { type = \"int\" }", "author = { }"),
+        ("author = { type = \"int\" }", "author = \"int\""),
+        ("author = { type = \"int\" }", "author = { type = \"int\", bound = 1 }"),
+        ("bounds = [-10, 100]", "bounds = [100, -10]"),
+        ("bounds = [-10, 100]", "bounds = [100]"),
+        ("bounds = [-10, 100]", "bounds = [0, nan]"),
+        ("bounds = [-10, 100]", "bounds = [0, \"TODO\"]"),
+        ("forum = { type = \"string\" }", "forum = { type = \"string\", bounds = [0, 1] }"),
+        ("granularity = 0.0625", "granularity = 0.1"),
+        ("granularity = 0.0625", "granularity = 0"),
+        ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = []"),
+        ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = [\"de\", \"de\"]"),
+        ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = [1]"),
+        ("public_keys = [false, true]", "public_keys = [0, 1]"),
+        ("EXTRACT(YEAR FROM posted)", "EXTRACT(YEAR FROM price)"),
+        ("EXTRACT(YEAR FROM posted)", "posted"),
+        ("EXTRACT(YEAR FROM posted)", "posted +"),
+        ("EXTRACT(YEAR FROM posted)", "year + 1"),
+        ("{ epsilon = 3, delta = 1e-5 }", "{ epsilon = 3, rho = 1 }"),
+        ("{ epsilon = 3, delta = 1e-5 }", "{ delta = 1e-5 }"),
+        ("{ epsilon = 3, delta = 1e-5 }", "{ epsilon = -3 }"),
+        ("{ epsilon = 3, delta = 1e-5 }", "{ epsilon = 3, delta = 1 }"),
+        ("{ epsilon = 3, delta = 1e-5 }", "3"),
+        ("ana = { rho = 1.5 }", ""),
+        ("rho = 0.1\ndelta = 1e-6", "rho = 0.1\nepsilon = 1"),
+        ("rho = 0.1\ndelta = 1e-6", "rho = 0.1\nmax_groups_contributed = 0"),
+        ("rho = 0.1\ndelta = 1e-6", "rho = 0.1\ngroup_selection_strategy = \"BEST\""),
+    ]));
+    insta::assert_snapshot!("empty", Contract::parse("", "hushtable.toml").unwrap_err());
+}
+
+#[test]
+fn a_good_contract_is_read_exactly() {
+    let contract = common::contract();
+    assert_eq!(contract.ledger, "test.ledger");
+    let posts = contract.table("POSTS").unwrap();
+    assert_eq!(posts.unit, Unit::Column("author".to_owned()));
+    assert_eq!(posts.budgets["ana"].to_string(), "epsilon = 3, delta = 1e-5");
+    let (low, high) = posts.column("price").unwrap().bounds.unwrap();
+    assert_eq!((low.to_string(), high.to_string()), ("0".to_owned(), "99.99".to_owned()));
+    assert!(posts.column("year").unwrap().expression.is_some());
+    assert_eq!(posts.stored_columns().len(), 9);
+}

@@ -1,0 +1,178 @@
+//! Every refusal of a query, word for word.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use hushtable_query::{Quote, bind};
+
+/// The error of every query, under the query.
+fn refusals(queries: &[&str]) -> String {
+    let contract = common::contract();
+    let mut shown = String::new();
+    for query in queries {
+        let refusal = match bind(query, &contract).and_then(Quote::new) {
+            Ok(_) => "ACCEPTED".to_owned(),
+            Err(refusal) => refusal.to_string(),
+        };
+        writeln!(shown, "{query}\n-> {refusal}\n").unwrap();
+    }
+    shown
+}
+
+#[test]
+fn clauses() {
+    insta::assert_snapshot!(refusals(&[
+        "SELEC 1",
+        "",
+        "SELECT COUNT(*) FROM loans; SELECT COUNT(*) FROM loans",
+        "DELETE FROM loans",
+        "WITH x AS (SELECT 1) SELECT COUNT(*) FROM x",
+        "SELECT COUNT(*) FROM loans UNION ALL SELECT COUNT(*) FROM loans",
+        "SELECT DISTINCT county FROM loans",
+        "SELECT * FROM loans",
+        "SELECT county FROM loans",
+        "SELECT county, COUNT(*) FROM loans",
+        "SELECT COUNT(*)",
+        "SELECT COUNT(*) FROM nowhere",
+        "SELECT COUNT(*) FROM loans, posts",
+        "SELECT COUNT(*) FROM loans JOIN posts ON true",
+        "SELECT COUNT(*) FROM (SELECT * FROM loans)",
+        "SELECT COUNT(*) FROM UNNEST([1, 2])",
+        "SELECT county, COUNT(*) FROM loans GROUP BY ROLLUP (county)",
+        "SELECT county, COUNT(*) FROM loans GROUP BY ALL",
+        "SELECT COUNT(*) FROM loans GROUP BY 1",
+        "SELECT COUNT(*) FROM loans GROUP BY 7",
+        "SELECT 1 FROM loans",
+        "SELECT lang FROM posts GROUP BY lang",
+        "SELECT county, COUNT(*) FROM loans GROUP BY county ORDER BY ALL",
+        "SELECT county, COUNT(*) FROM loans GROUP BY county ORDER BY 5",
+        "SELECT county, COUNT(*) FROM loans GROUP BY county LIMIT -1",
+        "SELECT county, COUNT(*) FROM loans GROUP BY county QUALIFY true",
+        "SELECT county, COUNT(*) FROM loans GROUP BY county HAVING COUNT(*)",
+        "SELECT COUNT(*) FROM loans WHERE amount",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) author, COUNT(DISTINCT author) FROM posts GROUP BY author",
+    ]));
+}
+
+#[test]
+fn options() {
+    let with = |options: &str| {
+        format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) forum, COUNT(DISTINCT author) \
+             FROM posts GROUP BY forum"
+        )
+    };
+    let queries: Vec<String> = [
+        "",
+        "epsilon = 1",
+        "epsilon = 1, delta = 1e-6",
+        "epsilon = 1, rho = 1",
+        "epsilon = 0, delta = 1e-6, max_groups_contributed = 1",
+        "epsilon = -1",
+        "epsilon = 1e-13",
+        "epsilon = lots",
+        "epsilon = 1, delta = 1, max_groups_contributed = 1",
+        "epsilon = 1, delta = 1e-6, max_groups_contributed = 0",
+        "epsilon = 1, delta = 1e-6, max_groups_contributed = 1.5",
+        "epsilon = 1, delta = 1e-6, max_groups_contributed = 1, group_selection_strategy = BEST",
+        "epsilon = 1, delta = 1e-6, max_groups_contributed = 1, group_selection_weight = 0",
+        "epsilon = 1, privacy_unit_column = forum",
+        "epsilon = 1, neighbouring = replace",
+        "epsilon = 1, kappa = 3",
+        "epsilon = 1, epsilon = 2",
+        "epsilon 1",
+        "epsilon = 1e-12, delta = 1e-6, max_groups_contributed = 1000",
+    ]
+    .map(with)
+    .to_vec();
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(refusals(&queries));
+}
+
+#[test]
+fn aggregates() {
+    let with = |select: &str| {
+        format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+             max_groups_contributed = 2) {select} FROM posts GROUP BY forum"
+        )
+    };
+    let queries: Vec<String> = [
+        "COUNT(*)",
+        "COUNT(forum, 1)",
+        "COUNT(DISTINCT forum)",
+        "COUNT(DISTINCT author, contribution_bounds_per_group => (0, 1))",
+        "SUM(DISTINCT score)",
+        "SUM(*)",
+        "SUM(forum)",
+        "SUM(weight)",
+        "SUM(score + 1)",
+        "SUM(score, contribution_bounds_per_group => (5, 1))",
+        "SUM(score, contribution_bounds_per_group => (0, score))",
+        "SUM(score, contribution_bounds_per_group => 5)",
+        "SUM(score, contribution_bounds_per_group => (0, 0))",
+        "SUM(score, contribution_bounds_per_group => (0, 1e30))",
+        "SUM(weight, contribution_bounds_per_group => (0, 0.01))",
+        "SUM(score, weight => 0)",
+        "SUM(score, limits => (0, 1))",
+        "SUM(SUM(score))",
+        "AVG(score)",
+        "MIN(score)",
+        "MAX(score)",
+        "COUNT(*) OVER ()",
+        "COUNT(*) FILTER (WHERE score > 0)",
+        "STDDEV(score)",
+        "score",
+        "nonsense",
+        "COUNT(*, contribution_bounds_per_group => (0, 0))",
+    ]
+    .map(with)
+    .to_vec();
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(refusals(&queries));
+}
+
+#[test]
+fn expressions() {
+    let with = |condition: &str| format!("SELECT COUNT(*) FROM loans WHERE {condition}");
+    let queries: Vec<String> = [
+        "nonsense > 1",
+        "amount > 'a'",
+        "amount AND true",
+        "NOT amount",
+        "county + 1 > 0",
+        "county LIKE county",
+        "county REGEXP 'a'",
+        "county IN (SELECT county FROM loans)",
+        "county IN ('a', NULL)",
+        "EXISTS (SELECT 1)",
+        "RAND() < 0.5",
+        "CURRENT_DATE() > DATE '2020-01-01'",
+        "CURRENT_DATE > DATE '2020-01-01'",
+        "SUM(amount) > 1",
+        "foo(amount) > 1",
+        "SUBSTR(county, -1) = 'a'",
+        "SUBSTR(county, 1, LENGTH(county)) = 'a'",
+        "ROUND(amount, 99) = 1",
+        "DATE '2020-02-30' = DATE '2020-01-01'",
+        "EXTRACT(YEAR FROM amount) = 2020",
+        "CAST(amount AS BYTES) = 1",
+        "CAST(amount AS DATE) = DATE '2020-01-01'",
+        "amount MOD 2 = 1",
+        "MOD(amount, 2) = 1",
+        "CASE WHEN amount > 1 THEN 'a' ELSE 2 END = 'a'",
+        "amount = ALL (SELECT 1)",
+        "county = 'it''s'",
+        "X'00' = county",
+    ]
+    .map(with)
+    .to_vec();
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    let shown = refusals(&queries);
+    insta::assert_snapshot!(shown);
+    let deep = format!("SELECT COUNT(*) FROM loans WHERE {}", vec!["amount > 1"; 400].join(" OR "));
+    let long = format!("SELECT COUNT(*) FROM loans WHERE county = '{}'", "x".repeat(70_000));
+    let text = refusals(&[&deep, &long]);
+    assert!(text.contains("nested more than") && text.contains("at most 65536"), "{text}");
+}

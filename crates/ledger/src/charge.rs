@@ -1,0 +1,152 @@
+//! Asking for a charge, the receipt for one, and its place in the record.
+
+use hushtable_privacy::Loss;
+use serde::Serialize;
+
+use crate::{Fingerprint, StoredRelease};
+
+/// A question and what it costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Who asks.
+    pub analyst: String,
+    /// The table whose budget pays.
+    pub table: String,
+    /// The query's text, for the record.
+    pub query: String,
+    /// The question's identity.
+    pub fingerprint: Fingerprint,
+    /// What the release will cost, in the currency in which it was asked.
+    pub loss: Loss,
+    /// The account's whole budget, as the contract has it now.
+    pub limit: Loss,
+}
+
+/// What [`crate::Ledger::charge`] found.
+#[derive(Debug)]
+#[must_use = "the charge is spent, whether it is used or not"]
+pub enum Outcome {
+    /// The loss was taken from the budget, durably.
+    Charged(Charge),
+    /// This account has paid for the question before: here is its release again, free.
+    Stored(StoredRelease),
+}
+
+/// The ledger's receipt: a loss that has been taken from a budget and is on disk.
+///
+/// Only a [`crate::Ledger`] can make one, and it cannot be copied, so that each is a distinct
+/// payment.
+#[derive(Debug)]
+#[must_use = "the charge is spent, whether it is used or not"]
+pub struct Charge {
+    pub(crate) receipt: Receipt,
+}
+
+/// A charge with which the exact data have been opened: all that is left to do is to
+/// [`crate::Ledger::record`] the release.
+#[derive(Debug)]
+#[must_use = "the release has to be recorded before it may be shown"]
+pub struct OpenedCharge {
+    pub(crate) receipt: Receipt,
+}
+
+#[derive(Debug)]
+pub(crate) struct Receipt {
+    pub(crate) id: i64,
+    pub(crate) charged_at: String,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) loss: Loss,
+    pub(crate) charged: Loss,
+}
+
+impl Charge {
+    /// The charge's number in its ledger, from 1.
+    pub fn id(&self) -> i64 {
+        self.receipt.id
+    }
+
+    /// The question that was paid for.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.receipt.fingerprint
+    }
+
+    /// The loss that the release may have: [`Request::loss`].
+    pub fn loss(&self) -> Loss {
+        self.receipt.loss
+    }
+
+    /// What was taken from the budget: the same loss in the budget's currency.
+    pub fn charged(&self) -> Loss {
+        self.receipt.charged
+    }
+
+    /// Gives up the charge for what [`crate::Ledger::record`] takes, so that one charge opens the
+    /// exact data once.
+    pub fn open(self) -> OpenedCharge {
+        OpenedCharge { receipt: self.receipt }
+    }
+}
+
+impl OpenedCharge {
+    /// The charge's number in its ledger, from 1.
+    pub fn id(&self) -> i64 {
+        self.receipt.id
+    }
+
+    /// The question that was paid for.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.receipt.fingerprint
+    }
+
+    /// The loss that the release may have: [`Request::loss`].
+    pub fn loss(&self) -> Loss {
+        self.receipt.loss
+    }
+}
+
+/// One line of the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChargeRecord {
+    /// The charge's number, from 1; later charges have larger ones.
+    pub id: i64,
+    /// When it was charged: UTC, RFC 3339, to the millisecond, by this machine's clock.
+    pub charged_at: String,
+    /// Who asked.
+    pub analyst: String,
+    /// The table whose budget paid.
+    pub table: String,
+    /// The query's text.
+    pub query: String,
+    /// The loss in the currency in which it was asked.
+    pub asked: Loss,
+    /// The loss in the currency that the budget had then.
+    pub charged: Loss,
+    /// Whether a release was recorded for it. If not, the query failed, or the program was
+    /// stopped, after the charge; the loss is spent all the same.
+    pub released: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails to compile when `$type` implements one of the traits: the call below is ambiguous
+    /// then.
+    macro_rules! assert_not_impl {
+        ($type:ty: $($trait:path),+) => {$({
+            trait Ambiguous<A> {
+                fn here() {}
+            }
+            struct Implements;
+            impl<T: ?Sized> Ambiguous<()> for T {}
+            impl<T: ?Sized + $trait> Ambiguous<Implements> for T {}
+            <$type as Ambiguous<_>>::here();
+        })+};
+    }
+
+    #[test]
+    fn a_charge_can_be_made_by_the_ledger_alone() {
+        assert_not_impl!(Charge: Clone, Default, serde::de::DeserializeOwned, From<OpenedCharge>);
+        assert_not_impl!(OpenedCharge: Clone, Default, serde::de::DeserializeOwned, From<Charge>);
+    }
+}

@@ -1,0 +1,272 @@
+//! What can go wrong, in words for the person who can mend it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hushtable_privacy::Loss;
+
+use crate::Refusal;
+
+/// Why the ledger did not do what was asked.
+///
+/// With any error there is no [`crate::Charge`], and nothing is half-written. The budget is as
+/// it was, except where the disk failed at the very last step of a commit: then the charge may
+/// stand, which errs on the side of privacy. Paths are absolute.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// The query costs more than is left of the budget.
+    #[error("{0}")]
+    Exhausted(Box<Refusal>),
+
+    /// A loss in rho against a limit in epsilon.
+    #[error(
+        "this query costs {loss}, but the budget of analyst {analyst:?} on table {table:?} is in \
+         epsilon ({limit}), and a loss in rho cannot be paid from it\n  \
+         hint: ask with epsilon in place of rho, or have the table's owner give the budget in rho"
+    )]
+    RhoFromEpsilon {
+        /// Who asked.
+        analyst: String,
+        /// The table whose budget was to pay.
+        table: String,
+        /// What the query costs.
+        loss: Loss,
+        /// The budget.
+        limit: Loss,
+    },
+
+    /// The limit is in epsilon, but the account has charges that were asked in rho.
+    #[error(
+        "the budget of analyst {analyst:?} on table {table:?} is in epsilon ({limit}), but charge \
+         {charge} on it was made in rho ({loss}), and rho cannot be counted in epsilon\n  \
+         hint: the table's owner has to give this budget in rho; what was spent in epsilon counts \
+         there as rho = epsilon^2 / 2"
+    )]
+    SpentInRho {
+        /// Whose account.
+        analyst: String,
+        /// On which table.
+        table: String,
+        /// The first such charge.
+        charge: i64,
+        /// Its loss.
+        loss: Loss,
+        /// The budget.
+        limit: Loss,
+    },
+
+    /// A loss in epsilon that is above the largest rho.
+    #[error(
+        "this query costs {loss}, which on a budget in rho is rho = epsilon^2 / 2, above the \
+         largest rho that is kept, 1000000\n  \
+         hint: ask with epsilon at most 1414"
+    )]
+    LossTooLarge {
+        /// What the query costs.
+        loss: Loss,
+    },
+
+    /// The account's charges, in the currency of the limit, add up to more than can be kept.
+    #[error(
+        "the charges of analyst {analyst:?} on table {table:?} add up to more than the largest \
+         amount that is kept (epsilon or rho of 1000000, delta below 1)\n  \
+         hint: this account cannot be charged any more; if the currency of its budget was \
+         changed, the table's owner can change it back"
+    )]
+    SpentTooLarge {
+        /// Whose account.
+        analyst: String,
+        /// On which table.
+        table: String,
+    },
+
+    /// A release for a charge that this ledger did not make.
+    #[error(
+        "the release of charge {charge} cannot be recorded in the ledger `{}`: the charge was \
+         made in another ledger\n  \
+         hint: record a release in the ledger that it was paid from", .path.display()
+    )]
+    ForeignCharge {
+        /// The ledger.
+        path: PathBuf,
+        /// The charge.
+        charge: i64,
+    },
+
+    /// A release was not stored, and so must not be shown, though it was paid for.
+    #[error("the release of charge {charge} is lost, and its loss stays spent: {reason}")]
+    Unrecorded {
+        /// The charge.
+        charge: i64,
+        /// Why.
+        reason: Box<LedgerError>,
+    },
+
+    /// The file or its folder cannot be opened or made.
+    #[error(
+        "cannot open the ledger `{}`: {detail}\n  \
+         hint: the ledger's folder must exist, and this program needs read and write access to \
+         the folder and to the file", .path.display()
+    )]
+    Open {
+        /// The ledger.
+        path: PathBuf,
+        /// What the system said.
+        detail: String,
+    },
+
+    /// The file is something else.
+    #[error(
+        "`{}` is not a ledger: it was made by another program; it was left as it is\n  \
+         hint: give the path of a ledger, or of a file that does not exist yet", .path.display()
+    )]
+    NotALedger {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// The file was made by a later version.
+    #[error(
+        "the ledger `{}` has format {found}, and this version of Hushtable knows formats up to \
+         {known}\n  \
+         hint: use the newer version of Hushtable that made it", .path.display()
+    )]
+    Newer {
+        /// The ledger.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+
+    /// Tables or triggers in the file are not as they were made.
+    #[error(
+        "the ledger `{}` was altered: its tables, indexes or triggers are not the ones that \
+         Hushtable makes\n  \
+         hint: restore it from a backup, and count what was charged since then", .path.display()
+    )]
+    Altered {
+        /// The ledger.
+        path: PathBuf,
+    },
+
+    /// SQLite did not take a setting on which durability rests.
+    #[error(
+        "the ledger `{}` cannot be written safely: SQLite's {setting} is `{found}` and must be \
+         `{wanted}`\n  \
+         hint: close other programs that have the file open; the file must be on a local \
+         disk", .path.display()
+    )]
+    Setting {
+        /// The ledger.
+        path: PathBuf,
+        /// The pragma.
+        setting: &'static str,
+        /// What it must be.
+        wanted: String,
+        /// What it is.
+        found: String,
+    },
+
+    /// Another process has kept the file locked.
+    #[error(
+        "the ledger `{}` is in use: another program has kept it locked for {seconds} seconds\n  \
+         hint: try again when the other query has finished", .path.display()
+    )]
+    Busy {
+        /// The ledger.
+        path: PathBuf,
+        /// How long this program waited.
+        seconds: u64,
+    },
+
+    /// The file or folder cannot be written.
+    #[error(
+        "the ledger `{}` cannot be written: {detail}\n  \
+         hint: a charge needs write access to the ledger and to its folder, and a disk that is \
+         not read-only", .path.display()
+    )]
+    ReadOnly {
+        /// The ledger.
+        path: PathBuf,
+        /// What SQLite said.
+        detail: String,
+    },
+
+    /// A charge was interrupted, and undoing its half needs write access.
+    #[error(
+        "the ledger `{}` cannot be read: a program was stopped in the middle of writing to it, \
+         and this one may not write to it to put it right\n  \
+         hint: have someone with write access to the ledger and its folder run `hushtable \
+         budget` once", .path.display()
+    )]
+    Interrupted {
+        /// The ledger.
+        path: PathBuf,
+    },
+
+    /// The file at the path is no longer the one that was opened.
+    #[error(
+        "the ledger `{}` was moved, replaced or deleted while it was in use\n  \
+         hint: put the file back, then start this program again", .path.display()
+    )]
+    Moved {
+        /// The ledger.
+        path: PathBuf,
+    },
+
+    /// The disk is full.
+    #[error(
+        "the ledger `{}` cannot be written: the disk is full\n  \
+         hint: free some space on it, then ask again", .path.display()
+    )]
+    Full {
+        /// The ledger.
+        path: PathBuf,
+    },
+
+    /// The disk failed.
+    #[error(
+        "the ledger `{}` cannot be read or written: {detail}\n  \
+         hint: check the disk, its free space, and limits on the size of files", .path.display()
+    )]
+    Disk {
+        /// The ledger.
+        path: PathBuf,
+        /// What the system said.
+        detail: String,
+    },
+
+    /// The file is a ledger, but broken.
+    #[error(
+        "the ledger `{}` is damaged: {detail}\n  \
+         hint: restore it from a backup, and count what was charged since then; queries are \
+         refused until then, as the budget is not known", .path.display()
+    )]
+    Damaged {
+        /// The ledger.
+        path: PathBuf,
+        /// What is wrong.
+        detail: String,
+    },
+
+    /// Anything else that SQLite can say.
+    #[error(
+        "the ledger `{}` failed: {detail}\n  \
+         hint: this is a fault in Hushtable, please report it", .path.display()
+    )]
+    Unexpected {
+        /// The ledger.
+        path: PathBuf,
+        /// What SQLite said.
+        detail: String,
+    },
+}
+
+impl LedgerError {
+    pub(crate) fn open(path: &Path, error: &io::Error) -> Self {
+        Self::Open { path: path.to_owned(), detail: error.to_string() }
+    }
+}

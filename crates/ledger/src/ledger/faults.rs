@@ -1,0 +1,169 @@
+//! What a failing file does: always an error, never a charge. These tests reach inside, for
+//! faults that cannot be had from outside as root.
+
+use std::time::Duration;
+
+use hushtable_privacy::Loss;
+use rusqlite::OpenFlags;
+use tempfile::TempDir;
+
+use super::*;
+
+fn epsilon(text: &str) -> Loss {
+    Loss::pure(text.parse().unwrap())
+}
+
+fn request(question: u32, cost: &str) -> Request {
+    let mut fingerprint = [0; 32];
+    fingerprint[..4].copy_from_slice(&question.to_le_bytes());
+    Request {
+        analyst: "alice".to_owned(),
+        table: "visits".to_owned(),
+        query: format!("SELECT {question}"),
+        fingerprint: Fingerprint::new(fingerprint),
+        loss: epsilon(cost),
+        limit: epsilon("1"),
+    }
+}
+
+fn pay(ledger: &mut Ledger, question: u32, cost: &str) -> Charge {
+    match ledger.charge(&request(question, cost)).unwrap() {
+        Outcome::Charged(charge) => charge,
+        Outcome::Stored(stored) => panic!("{stored:?}"),
+    }
+}
+
+fn release(size: usize) -> Release {
+    Release { table: vec![7; size], statement: "promise".to_owned() }
+}
+
+fn spent(ledger: &Ledger) -> Loss {
+    ledger.account("alice", "visits", epsilon("1")).unwrap().spent
+}
+
+fn new_ledger() -> (TempDir, PathBuf, Ledger) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite");
+    let ledger = Ledger::open(&path).unwrap();
+    (folder, path, ledger)
+}
+
+#[test]
+fn settings_on_which_durability_rests_are_in_force() {
+    let (_folder, _path, ledger) = new_ledger();
+    let get = |name| ledger.conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    assert_eq!(get("synchronous").unwrap(), 3);
+    assert_eq!(get("foreign_keys").unwrap(), 1);
+    assert_eq!(get("fullfsync").unwrap(), 1);
+    let mode: String =
+        ledger.conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "delete");
+}
+
+#[test]
+fn a_setting_that_sqlite_cannot_make_is_an_error() {
+    // In memory there is no rollback journal on disk, and SQLite says so only when asked.
+    let conn = Connection::open_in_memory().unwrap();
+    let error = file::make_durable(&conn, Path::new("ledger.sqlite")).unwrap_err();
+    insta::assert_snapshot!(error, @r#"
+    the ledger `ledger.sqlite` cannot be written safely: SQLite's journal_mode is `memory` and must be `delete`
+      hint: close other programs that have the file open; the file must be on a local disk
+    "#);
+}
+
+#[test]
+fn a_read_only_connection_charges_nothing() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let _charge = pay(&mut ledger, 1, "0.25");
+    let conn = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let mut read_only = Ledger { conn, path: PathBuf::from("ledger.sqlite"), created: false };
+    let error = read_only.charge(&request(2, "0.25")).unwrap_err();
+    insta::assert_snapshot!(error, @r#"
+    the ledger `ledger.sqlite` cannot be written: attempt to write a readonly database
+      hint: a charge needs write access to the ledger and to its folder, and a disk that is not read-only
+    "#);
+    assert_eq!(spent(&read_only), epsilon("0.25"));
+}
+
+#[test]
+fn a_full_disk_charges_nothing_and_the_rest_of_the_budget_stays_usable() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let charge = pay(&mut ledger, 1, "0.25").open();
+    let pages: i64 = ledger.conn.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    ledger.conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
+
+    let mut long = request(2, "0.25");
+    long.query = "x".repeat(100_000);
+    assert!(matches!(ledger.charge(&long), Err(LedgerError::Full { .. })));
+    let error = ledger.record(charge, &release(100_000)).unwrap_err().to_string();
+    insta::assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @r#"
+    the release of charge 1 is lost, and its loss stays spent: the ledger `ledger.sqlite` cannot be written: the disk is full
+      hint: free some space on it, then ask again
+    "#);
+    assert_eq!(ledger.charges().unwrap().len(), 1);
+    assert_eq!(spent(&ledger), epsilon("0.25"));
+    assert!(ledger.stored("alice", "visits", &request(1, "1").fingerprint).unwrap().is_none());
+
+    drop(ledger);
+    let mut ledger = Ledger::open(&path).unwrap();
+    assert_eq!(pay(&mut ledger, 2, "0.75").id(), 2);
+    assert_eq!(spent(&ledger), epsilon("1"));
+}
+
+#[test]
+fn a_locked_file_is_an_error_after_the_wait() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let other = Ledger::open(&path).unwrap();
+    other.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+    ledger.conn.busy_timeout(Duration::from_millis(50)).unwrap();
+    ledger.path = PathBuf::from("ledger.sqlite");
+    let error = ledger.charge(&request(1, "0.25")).unwrap_err();
+    insta::assert_snapshot!(error, @r#"
+    the ledger `ledger.sqlite` is in use: another program has kept it locked for 10 seconds
+      hint: try again when the other query has finished
+    "#);
+    other.conn.execute_batch("ROLLBACK").unwrap();
+    let _charge = pay(&mut ledger, 1, "0.25");
+}
+
+#[test]
+fn a_reader_that_holds_up_the_commit_leaves_no_charge_behind() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let other = Ledger::open(&path).unwrap();
+    other.conn.execute_batch("BEGIN; SELECT * FROM charges").unwrap();
+    ledger.conn.busy_timeout(Duration::from_millis(50)).unwrap();
+    // The lock is refused at COMMIT only, when the row is already inserted.
+    assert!(matches!(ledger.charge(&request(1, "0.25")), Err(LedgerError::Busy { .. })));
+    other.conn.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(spent(&ledger), epsilon("0"));
+    assert_eq!(pay(&mut ledger, 1, "0.25").id(), 1);
+}
+
+#[test]
+fn a_write_ahead_log_left_by_another_program_is_turned_off() {
+    let (_folder, path, ledger) = new_ledger();
+    let wal = ledger.conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
+    assert_eq!(wal, Ok("wal".to_owned()));
+    assert_eq!(ledger.charges().unwrap(), []);
+    // Not while that program has the file open.
+    let kept = Ledger::open(&path);
+    assert!(
+        matches!(kept, Err(LedgerError::Busy { .. } | LedgerError::Setting { .. })),
+        "{kept:?}"
+    );
+    drop(ledger);
+    let mut ledger = Ledger::open(&path).unwrap();
+    let _charge = pay(&mut ledger, 1, "0.25");
+    assert!(!path.with_extension("sqlite-wal").exists());
+}
+
+#[test]
+fn a_ledger_opened_for_looking_refuses_to_charge() {
+    let (_folder, path, ledger) = new_ledger();
+    let mut look = Ledger::open_read_only(&path).unwrap().unwrap();
+    let charge = look.charge(&request(1, "0.25"));
+    assert!(matches!(charge, Err(LedgerError::ReadOnly { .. })), "{charge:?}");
+    assert_eq!(ledger.charges().unwrap(), []);
+}
+
+mod damage;

@@ -1,0 +1,41 @@
+//! Budgets, charges and releases on record, in one embedded SQLite file.
+//!
+//! The way of a query through the ledger, which the types allow in this order only:
+//!
+//! 1. [`Ledger::charge`] answers with the release stored for the same question (free), or takes
+//!    the loss from the account's budget and answers with a [`Charge`], or refuses. When a
+//!    `Charge` is returned the loss is on disk, so neither a crash nor a power cut gives it back.
+//! 2. [`Charge::open`] turns it into the one [`OpenedCharge`], with which the exact data may be
+//!    read.
+//! 3. [`Ledger::record`] takes the `OpenedCharge` and stores the [`Release`]. Only after that may
+//!    the release be shown.
+//!
+//! A query that fails after step 1 stays paid for: whether it fails could depend on the data.
+//!
+//! An account is an analyst and a table, both compared byte for byte. Its limit is not kept here
+//! but given with each request, as it belongs to the contract, which the owner may change; the
+//! currency of the limit (epsilon or rho) is the one in which the account is kept. Sums are exact
+//! integers throughout.
+//!
+//! The file must be on a local disk: on most network file systems, locks between machines do not
+//! hold, and neither would the budget.
+
+mod account;
+mod charge;
+mod error;
+mod file;
+mod fingerprint;
+mod ledger;
+mod records;
+mod refusal;
+mod release;
+mod schema;
+mod sqlite;
+
+pub use account::Account;
+pub use charge::{Charge, ChargeRecord, OpenedCharge, Outcome, Request};
+pub use error::LedgerError;
+pub use fingerprint::Fingerprint;
+pub use ledger::Ledger;
+pub use refusal::Refusal;
+pub use release::{Release, StoredRelease};

@@ -1,0 +1,267 @@
+//! What a budget admits, what it refuses and how it says so.
+
+use hushtable_ledger::{Account, Ledger, LedgerError, Outcome, Request};
+use insta::assert_snapshot;
+
+use crate::support::{loss, new_ledger, pay, release, request, spent};
+
+fn refusal(ledger: &mut Ledger, request: &Request) -> LedgerError {
+    let before = ledger.charges().unwrap();
+    let error = ledger.charge(request).unwrap_err();
+    assert_eq!(ledger.charges().unwrap(), before, "a refusal changed the record");
+    error
+}
+
+#[test]
+fn ten_tenths_of_epsilon_are_exactly_one() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    for question in 0..10 {
+        let charge = pay(&mut ledger, &request(question, "epsilon 0.1", "epsilon 1"));
+        assert_eq!(charge.id(), question as i64 + 1);
+    }
+    let account = ledger.account("alice", "visits", loss("epsilon 1")).unwrap();
+    let (one, zero) = (loss("epsilon 1"), loss("epsilon 0"));
+    assert_eq!(account, Account { total: one, spent: one, left: zero });
+    assert_snapshot!(refusal(&mut ledger, &request(10, "epsilon 0.1", "epsilon 1")), @r#"
+    the budget of analyst "alice" on table "visits" does not allow this query: it costs epsilon = 0.1, and 1 of 1 is spent
+      hint: no epsilon is left; questions answered before are still answered, free; for new ones, ask the table's owner for a larger budget
+    "#);
+    // Not the smallest amount more.
+    refusal(&mut ledger, &request(10, "epsilon 0.000000000001", "epsilon 1"));
+    // A larger budget is the owner's to give.
+    assert_eq!(pay(&mut ledger, &request(10, "epsilon 0.1", "epsilon 1.1")).id(), 11);
+}
+
+#[test]
+fn ten_tenths_of_rho_are_exactly_one() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    for question in 0..10 {
+        let _charge = pay(&mut ledger, &request(question, "rho 0.1", "rho 1"));
+    }
+    assert_eq!(spent(&ledger, "rho 1"), loss("rho 1"));
+    assert_snapshot!(refusal(&mut ledger, &request(10, "rho 0.1", "rho 1")), @r#"
+    the budget of analyst "alice" on table "visits" does not allow this query: it costs rho = 0.1, and 1 of 1 is spent
+      hint: no rho is left; questions answered before are still answered, free; for new ones, ask the table's owner for a larger budget
+    "#);
+}
+
+#[test]
+fn delta_is_summed_exactly_too() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let limit = "epsilon 100 1e-6";
+    for question in 0..10 {
+        let _charge = pay(&mut ledger, &request(question, "epsilon 0.1 1e-7", limit));
+    }
+    assert_eq!(spent(&ledger, limit), loss("epsilon 1 1e-6"));
+    assert_snapshot!(refusal(&mut ledger, &request(10, "epsilon 0.1 1e-18", limit)), @r#"
+    the budget of analyst "alice" on table "visits" does not allow this query: it costs delta = 1e-18, and 1e-6 of 1e-6 is spent
+      hint: ask with delta = 0, or ask the table's owner for a larger budget
+    "#);
+    // Without delta there is budget left.
+    let _charge = pay(&mut ledger, &request(10, "epsilon 0.1", limit));
+}
+
+#[test]
+fn a_refusal_says_what_would_fit() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let limit = "epsilon 1 1e-6";
+    let _charge = pay(&mut ledger, &request(0, "epsilon 0.75 4e-7", limit));
+    assert_snapshot!(refusal(&mut ledger, &request(1, "epsilon 0.3", limit)), @r#"
+    the budget of analyst "alice" on table "visits" does not allow this query: it costs epsilon = 0.3, and 0.75 of 1 is spent
+      hint: ask with epsilon at most 0.25, or ask the table's owner for a larger budget
+    "#);
+    assert_snapshot!(refusal(&mut ledger, &request(1, "epsilon 0.3 1e-6", limit)), @r#"
+    the budget of analyst "alice" on table "visits" does not allow this query: it costs epsilon = 0.3, and 0.75 of 1 is spent; it costs delta = 1e-6, and 4e-7 of 1e-6 is spent
+      hint: ask with epsilon at most 0.25 and delta at most 6e-7, or ask the table's owner for a larger budget
+    "#);
+    let _charge = pay(&mut ledger, &request(1, "epsilon 0.25 6e-7", limit));
+}
+
+#[test]
+fn a_lowered_budget_leaves_nothing() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let _charge = pay(&mut ledger, &request(0, "epsilon 1 1e-6", "epsilon 2 1e-5"));
+    let limit = "epsilon 2 1e-7";
+    let account = ledger.account("alice", "visits", loss(limit)).unwrap();
+    assert_eq!(account.left, loss("epsilon 1 0"));
+    assert_snapshot!(refusal(&mut ledger, &request(1, "epsilon 0.5", limit)), @r#"
+    the budget of analyst "alice" on table "visits" does not allow this query: it costs delta = 0, and 1e-6 of 1e-7 is spent
+      hint: no delta is left; questions answered before are still answered, free; for new ones, ask the table's owner for a larger budget
+    "#);
+}
+
+#[test]
+fn accounts_are_apart() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let mut asked = request(0, "epsilon 1", "epsilon 1");
+    let charge = pay(&mut ledger, &asked).open();
+    ledger.record(charge, &release(1)).unwrap();
+    // Another analyst has a budget, and pays for the answer, even to the same question.
+    asked.analyst = "bob".to_owned();
+    assert!(ledger.stored("bob", "visits", &asked.fingerprint).unwrap().is_none());
+    let _charge = pay(&mut ledger, &asked);
+    refusal(&mut ledger, &request(1, "epsilon 0.1", "epsilon 1"));
+    let mut other = request(2, "epsilon 1", "epsilon 1");
+    other.table = "staff".to_owned();
+    let _charge = pay(&mut ledger, &other);
+    // Byte for byte.
+    other.table = "Staff".to_owned();
+    let _charge = pay(&mut ledger, &other);
+}
+
+#[test]
+fn the_same_question_is_free() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let asked = request(0, "epsilon 1", "epsilon 1");
+    let charge = pay(&mut ledger, &asked);
+    assert_eq!((charge.loss(), charge.charged()), (asked.loss, asked.loss));
+    assert_eq!(charge.fingerprint(), asked.fingerprint);
+    let id = charge.id();
+    ledger.record(charge.open(), &release(id)).unwrap();
+    // By another process, with another text, with no budget left.
+    let mut ledger = {
+        drop(ledger);
+        Ledger::open(&path).unwrap()
+    };
+    assert!(!ledger.created());
+    let again = Request { query: "select   0".to_owned(), limit: loss("rho 0"), ..asked.clone() };
+    let Outcome::Stored(stored) = ledger.charge(&again).unwrap() else { panic!("charged") };
+    assert_eq!((stored.charge_id, &stored.release), (id, &release(id)));
+    let looked = ledger.stored("alice", "visits", &asked.fingerprint).unwrap();
+    assert_eq!(looked, Some(stored));
+    assert_eq!(spent(&ledger, "epsilon 1"), loss("epsilon 1"));
+}
+
+#[test]
+fn two_who_asked_at_once_both_pay_and_the_first_recorded_is_the_answer() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let mut other = Ledger::open(&path).unwrap();
+    let asked = request(0, "epsilon 0.5", "epsilon 1");
+    let (first, second) = (pay(&mut ledger, &asked), pay(&mut other, &asked));
+    assert_eq!((first.id(), second.id()), (1, 2));
+    other.record(second.open(), &release(2)).unwrap();
+    let answer = ledger.stored("alice", "visits", &asked.fingerprint).unwrap();
+    ledger.record(first.open(), &release(1)).unwrap();
+    // The older charge does not take over.
+    assert_eq!(answer.as_ref().unwrap().charge_id, 2);
+    assert_eq!(ledger.stored("alice", "visits", &asked.fingerprint).unwrap(), answer);
+    assert!(ledger.charges().unwrap().iter().all(|charge| charge.released));
+    assert_eq!(spent(&ledger, "epsilon 1"), loss("epsilon 1"));
+}
+
+#[test]
+fn an_epsilon_is_charged_to_rho_rounded_up() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let charge = pay(&mut ledger, &request(0, "epsilon 1 1e-7", "rho 0.75 1e-6"));
+    assert_eq!((charge.loss(), charge.charged()), (loss("epsilon 1 1e-7"), loss("rho 0.5 1e-7")));
+    let charge = pay(&mut ledger, &request(1, "epsilon 0.000003", "rho 0.75 1e-6"));
+    assert_eq!(charge.charged(), loss("rho 5e-12"));
+    let _charge = pay(&mut ledger, &request(2, "rho 0.1", "rho 0.75 1e-6"));
+    assert_eq!(spent(&ledger, "rho 0.75 1e-6"), loss("rho 0.600000000005 1e-7"));
+    assert_snapshot!(refusal(&mut ledger, &request(3, "epsilon 1", "rho 0.75 1e-6")), @r#"
+    the budget of analyst "alice" on table "visits" does not allow this query: it costs rho = 0.5 (for epsilon = 1), and 0.600000000005 of 0.75 is spent
+      hint: ask with epsilon at most 0.547722557496, or ask the table's owner for a larger budget
+    "#);
+    // What the hint says works, and is the most that does.
+    refusal(&mut ledger, &request(3, "epsilon 0.547722557497", "rho 0.75 1e-6"));
+    let _charge = pay(&mut ledger, &request(3, "epsilon 0.547722557496", "rho 0.75 1e-6"));
+    let large = request(4, "epsilon 1000000", "rho 1000000");
+    assert_snapshot!(refusal(&mut ledger, &large), @r#"
+    this query costs epsilon = 1000000, which on a budget in rho is rho = epsilon^2 / 2, above the largest rho that is kept, 1000000
+      hint: ask with epsilon at most 1414
+    "#);
+}
+
+#[test]
+fn a_rho_is_not_charged_to_epsilon() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    assert_snapshot!(refusal(&mut ledger, &request(0, "rho 0.1", "epsilon 1 1e-6")), @r#"
+    this query costs rho = 0.1, but the budget of analyst "alice" on table "visits" is in epsilon (epsilon = 1, delta = 1e-6), and a loss in rho cannot be paid from it
+      hint: ask with epsilon in place of rho, or have the table's owner give the budget in rho
+    "#);
+}
+
+#[test]
+fn the_owner_may_change_to_rho_and_back() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let _charge = pay(&mut ledger, &request(0, "epsilon 1", "epsilon 2"));
+    assert_eq!(spent(&ledger, "rho 1"), loss("rho 0.5"));
+    let _charge = pay(&mut ledger, &request(1, "epsilon 0.5", "rho 1"));
+    assert_eq!(spent(&ledger, "rho 1"), loss("rho 0.625"));
+    // Back: both were asked in epsilon, so nothing was lost.
+    assert_eq!(spent(&ledger, "epsilon 2"), loss("epsilon 1.5"));
+    let _charge = pay(&mut ledger, &request(2, "epsilon 0.5", "epsilon 2"));
+
+    let _charge = pay(&mut ledger, &request(3, "rho 0.1", "rho 1"));
+    assert_eq!(spent(&ledger, "rho 1"), loss("rho 0.85"));
+    // One in rho, and there is no way back.
+    assert_snapshot!(refusal(&mut ledger, &request(4, "epsilon 0.1", "epsilon 2")), @r#"
+    the budget of analyst "alice" on table "visits" is in epsilon (epsilon = 2), but charge 4 on it was made in rho (rho = 0.1), and rho cannot be counted in epsilon
+      hint: the table's owner has to give this budget in rho; what was spent in epsilon counts there as rho = epsilon^2 / 2
+    "#);
+    let account = ledger.account("alice", "visits", loss("epsilon 2"));
+    assert!(matches!(account, Err(LedgerError::SpentInRho { charge: 4, .. })), "{account:?}");
+    // Others are not concerned.
+    ledger.account("bob", "visits", loss("epsilon 2")).unwrap();
+}
+
+#[test]
+fn what_cannot_be_summed_is_refused() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    // Delta would come to one.
+    let _charge = pay(&mut ledger, &request(0, "rho 0 0.5", "rho 1 0.9"));
+    refusal(&mut ledger, &request(1, "rho 0 0.5", "rho 1 0.9"));
+    // The largest epsilon of all, which in rho is too large.
+    let _charge = pay(&mut ledger, &request(1, "epsilon 1000000", "epsilon 1000000").of("bob"));
+    refusal(&mut ledger, &request(2, "epsilon 1000000", "epsilon 1000000").of("bob"));
+    let in_rho = request(2, "epsilon 0.1", "rho 1").of("bob");
+    assert_snapshot!(refusal(&mut ledger, &in_rho), @r#"
+    the charges of analyst "bob" on table "visits" add up to more than the largest amount that is kept (epsilon or rho of 1000000, delta below 1)
+      hint: this account cannot be charged any more; if the currency of its budget was changed, the table's owner can change it back
+    "#);
+}
+
+trait Of {
+    fn of(self, analyst: &str) -> Self;
+}
+
+impl Of for Request {
+    fn of(self, analyst: &str) -> Self {
+        Self { analyst: analyst.to_owned(), ..self }
+    }
+}
+
+#[test]
+fn the_record_has_it_all() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let charge = pay(&mut ledger, &request(7, "epsilon 1 1e-7", "rho 1 1e-6")).open();
+    ledger.record(charge, &release(1)).unwrap();
+    let odd = "o'brien\n\0\u{1f404}";
+    let _charge = pay(&mut ledger, &request(8, "epsilon 0.1", "epsilon 1").of(odd));
+    let charges = ledger.charges().unwrap();
+    let [first, second] = &charges[..] else { panic!("{charges:?}") };
+    assert_eq!((first.id, second.id), (1, 2));
+    assert_eq!((first.analyst.as_str(), second.analyst.as_str()), ("alice", odd));
+    assert_eq!((first.table.as_str(), first.query.as_str()), ("visits", "SELECT 7"));
+    assert_eq!((first.asked, first.charged), (loss("epsilon 1 1e-7"), loss("rho 0.5 1e-7")));
+    assert_eq!((first.released, second.released), (true, false));
+    assert!(first.charged_at <= second.charged_at);
+    let shape: String =
+        (first.charged_at.chars()).map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
+    assert_eq!(shape, "9999-99-99T99:99:99.999Z");
+}
+
+#[test]
+fn a_release_goes_to_the_ledger_that_was_paid() {
+    let (_folder, _path, mut paid) = new_ledger();
+    let (_other_folder, path, mut other) = new_ledger();
+    let asked = request(0, "epsilon 1", "epsilon 1");
+    let charge = pay(&mut paid, &asked);
+    let _same_number = pay(&mut other, &request(1, "epsilon 1", "epsilon 1"));
+    let error = other.record(charge.open(), &release(1)).unwrap_err().to_string();
+    assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @r#"
+    the release of charge 1 cannot be recorded in the ledger `ledger.sqlite`: the charge was made in another ledger
+      hint: record a release in the ledger that it was paid from
+    "#);
+    assert!(other.stored("alice", "visits", &asked.fingerprint).unwrap().is_none());
+}

@@ -1,0 +1,164 @@
+//! A process that is killed at any moment: what it was told stays true.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use hushtable_ledger::{Ledger, LedgerError, Outcome};
+use hushtable_privacy::Loss;
+
+use crate::support::{
+    as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say, spent,
+};
+
+const COST: &str = "epsilon 0.001";
+/// The owner raises the budget by so many charges from one kill to the next, so that the limit
+/// is near.
+const CHARGES_PER_ROUND: u64 = 12;
+const ROUNDS: u64 = 40;
+const ROUND: &str = "HUSHTABLE_LEDGER_TEST_ROUND";
+
+fn limit(round: u64) -> String {
+    let thousandths = CHARGES_PER_ROUND * round;
+    format!("epsilon {}.{:03}", thousandths / 1000, thousandths % 1000)
+}
+
+/// Charges and records until killed, or until the budget is used up.
+fn work_until_killed(path: &Path) {
+    let mut ledger = Ledger::open(path).unwrap();
+    let limit = limit(std::env::var(ROUND).unwrap().parse().unwrap());
+    let mut question = u64::from(std::process::id()) << 32;
+    loop {
+        question += 1;
+        let charge = match ledger.charge(&request(question, COST, &limit)) {
+            Ok(Outcome::Charged(charge)) => charge,
+            Err(LedgerError::Exhausted(_)) => return say("exhausted", 0),
+            other => panic!("{other:?}"),
+        };
+        let id = charge.id();
+        say("charged", id);
+        ledger.record(charge.open(), &release(id)).unwrap();
+        say("recorded", id);
+    }
+}
+
+fn epsilon_units(loss: Loss) -> u64 {
+    match loss {
+        Loss::Approximate { epsilon, .. } => epsilon.units(),
+        Loss::Concentrated { .. } => panic!("{loss}"),
+    }
+}
+
+#[test]
+fn kill_9_at_any_moment_loses_nothing_that_was_told() {
+    if let Some(path) = as_child() {
+        return work_until_killed(&path);
+    }
+    let (_folder, path, ledger) = new_ledger();
+    drop(ledger);
+    let (mut charged, mut recorded) = (HashSet::new(), HashSet::new());
+    let (mut before, mut interrupted, mut exhausted) = (0, 0, 0);
+    // Numerical Recipes' generator: delays must differ, and be the same in each run.
+    let mut seed = 20_240_607_u32;
+    let worker = |round: u64| {
+        let mut command =
+            child("crash::kill_9_at_any_moment_loses_nothing_that_was_told", &path, "");
+        command.env(ROUND, round.to_string());
+        command
+    };
+    for round in 1..=ROUNDS {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let mut worker = worker(round).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(worker.stdout.take().unwrap());
+        // From its first charge or release on, so that the delay falls into the work.
+        let first = if round % 2 == 0 { "recorded" } else { "charged" };
+        let mut output = String::new();
+        while said(&output, first).is_empty() {
+            assert_ne!(out.read_line(&mut output).unwrap(), 0, "the child ended: {output}");
+        }
+        thread::sleep(Duration::from_micros(u64::from(seed >> 16) % 20_000));
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+        out.read_to_string(&mut output).unwrap();
+        charged.extend(said(&output, "charged"));
+        recorded.extend(said(&output, "recorded"));
+        exhausted += said(&output, "exhausted").len();
+
+        interrupted += usize::from(path.with_extension("sqlite-journal").exists());
+        let ledger = Ledger::open_read_only(&path).unwrap().unwrap();
+        let now = epsilon_units(spent(&ledger, &limit(round)));
+        assert!(now >= before, "spent fell from {before} to {now}");
+        assert!(now <= epsilon_units(loss(&limit(round))), "{now} in round {round}");
+        before = now;
+    }
+    // The last one is left alone, and uses up what those before it have left.
+    let output = String::from_utf8(worker(ROUNDS).output().unwrap().stdout).unwrap();
+    assert_eq!(said(&output, "exhausted"), [0], "{output}");
+    charged.extend(said(&output, "charged"));
+    recorded.extend(said(&output, "recorded"));
+    let ledger = Ledger::open(&path).unwrap();
+    assert_eq!(spent(&ledger, &limit(ROUNDS)), loss(&limit(ROUNDS)));
+
+    let charges = ledger.charges().unwrap();
+    let kept: HashSet<i64> = charges.iter().map(|charge| charge.id).collect();
+    let released: HashSet<i64> =
+        charges.iter().filter(|charge| charge.released).map(|charge| charge.id).collect();
+    assert!(charged.is_subset(&kept), "a charge was lost");
+    assert!(recorded.is_subset(&released), "a release was lost");
+    assert!(recorded.len() as u64 >= ROUNDS / 2, "hardly any work was done");
+    assert_eq!(charges.len() as u64, CHARGES_PER_ROUND * ROUNDS);
+    assert_sound(&path);
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let (releases, distinct): (i64, i64) = conn
+        .query_row("SELECT count(*), count(DISTINCT charge_id) FROM releases", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    let expected = released.len() as i64;
+    assert_eq!((releases, distinct), (expected, expected));
+    eprintln!(
+        "{} charges, {} releases, {interrupted} of {ROUNDS} kills left a journal, {exhausted} \
+         children came to the limit",
+        kept.len(),
+        releases
+    );
+}
+
+/// Between the commit of the charge and that of its release.
+#[test]
+fn a_release_lost_in_a_crash_is_paid_for_again() {
+    let asked = request(1, "epsilon 1", "epsilon 2");
+    if let Some(path) = as_child() {
+        let mut ledger = Ledger::open(&path).unwrap();
+        let opened = pay(&mut ledger, &asked).open();
+        say("charged", opened.id());
+        // Killed here, with the data open and the release not recorded.
+        loop {
+            thread::sleep(Duration::from_secs(60));
+        }
+    }
+    let (_folder, path, mut ledger) = new_ledger();
+    for id in [1, 2] {
+        let mut command = child("crash::a_release_lost_in_a_crash_is_paid_for_again", &path, "");
+        let mut worker = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(worker.stdout.take().unwrap());
+        let mut output = String::new();
+        while said(&output, "charged").is_empty() {
+            assert_ne!(out.read_line(&mut output).unwrap(), 0, "the child ended: {output}");
+        }
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+        // The first loss stays spent, and the second time it is paid again.
+        assert_eq!(said(&output, "charged"), [id]);
+        assert!(ledger.stored("alice", "visits", &asked.fingerprint).unwrap().is_none());
+        let charges = ledger.charges().unwrap();
+        assert_eq!(charges.len() as i64, id);
+        assert!(charges.iter().all(|charge| !charge.released));
+    }
+    assert_eq!(spent(&ledger, "epsilon 2"), loss("epsilon 2"));
+    // The third time there is nothing left to pay with, and no release for free.
+    assert!(matches!(ledger.charge(&asked), Err(LedgerError::Exhausted(_))));
+}

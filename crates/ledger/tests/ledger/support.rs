@@ -1,0 +1,102 @@
+//! Shared by the tests: short ways to make losses and requests, and children.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hushtable_ledger::{Charge, Fingerprint, Ledger, Outcome, Release, Request};
+use hushtable_privacy::Loss;
+use tempfile::TempDir;
+
+/// `epsilon` or `rho`, and optionally a delta: `loss("epsilon 0.1 1e-6")`.
+pub(crate) fn loss(text: &str) -> Loss {
+    let mut words = text.split(' ');
+    let (currency, amount) = (words.next().unwrap(), words.next().unwrap());
+    let delta = words.next().unwrap_or("0").parse().unwrap();
+    match currency {
+        "epsilon" => Loss::Approximate { epsilon: amount.parse().unwrap(), delta },
+        "rho" => Loss::Concentrated { rho: amount.parse().unwrap(), delta },
+        other => panic!("{other}"),
+    }
+}
+
+/// A question of alice on visits; each number is a question of its own.
+pub(crate) fn request(question: u64, cost: &str, limit: &str) -> Request {
+    let mut fingerprint = [0; 32];
+    fingerprint[..8].copy_from_slice(&question.to_le_bytes());
+    Request {
+        analyst: "alice".to_owned(),
+        table: "visits".to_owned(),
+        query: format!("SELECT {question}"),
+        fingerprint: Fingerprint::new(fingerprint),
+        loss: loss(cost),
+        limit: loss(limit),
+    }
+}
+
+pub(crate) fn pay(ledger: &mut Ledger, request: &Request) -> Charge {
+    match ledger.charge(request).unwrap() {
+        Outcome::Charged(charge) => charge,
+        Outcome::Stored(stored) => panic!("free: {stored:?}"),
+    }
+}
+
+/// A release that tells which charge it is for.
+pub(crate) fn release(charge: i64) -> Release {
+    Release { table: charge.to_le_bytes().to_vec(), statement: format!("for charge {charge}") }
+}
+
+pub(crate) fn new_ledger() -> (TempDir, PathBuf, Ledger) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite");
+    let ledger = Ledger::open(&path).unwrap();
+    assert!(ledger.created());
+    (folder, path, ledger)
+}
+
+pub(crate) fn spent(ledger: &Ledger, limit: &str) -> Loss {
+    ledger.account("alice", "visits", loss(limit)).unwrap().spent
+}
+
+/// SQLite's own opinion of the file.
+pub(crate) fn assert_sound(path: &Path) {
+    let conn = rusqlite::Connection::open(path).unwrap();
+    let verdict: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(verdict, "ok");
+    let orphans = conn.prepare("PRAGMA foreign_key_check").unwrap().exists([]).unwrap();
+    assert!(!orphans, "a release without its charge");
+}
+
+const PATH: &str = "HUSHTABLE_LEDGER_TEST_PATH";
+
+/// The ledger's path, where this process is the child of a test. A test that needs other
+/// processes runs itself again, so that no other program has to be built.
+pub(crate) fn as_child() -> Option<PathBuf> {
+    std::env::var_os(PATH).map(PathBuf::from)
+}
+
+/// A command that runs the test of this name as a child; `shell` comes before it in `sh`.
+pub(crate) fn child(test: &str, path: &Path, shell: &str) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!(r#"{shell} exec "$0" "$@""#)])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(PATH, path);
+    command
+}
+
+/// What a child says, on a line of its own and at once.
+pub(crate) fn say(word: &str, number: i64) {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    // One write, so that a kill cannot split it; the newline before ends what the test harness
+    // has printed.
+    out.write_all(format!("\nsays {word} {number}\n").as_bytes()).unwrap();
+    out.flush().unwrap();
+}
+
+/// The numbers that a child said with `word`.
+pub(crate) fn said(output: &str, word: &str) -> Vec<i64> {
+    let prefix = format!("says {word} ");
+    output.lines().filter_map(|line| line.strip_prefix(&prefix)?.parse().ok()).collect()
+}

@@ -1,0 +1,391 @@
+//! Contribution bounding: what each privacy unit may add to each group, whatever the data.
+//!
+//! All rows of a unit come to the same [`Bounder`]. It adds up a unit's rows per group, keeps at
+//! most `max_groups_contributed` groups of each unit, those with the least keyed hash of (unit,
+//! group), and clamps each sum before it joins its group. A group that a unit's hashes push out
+//! never comes back, since the largest hash that is kept only falls: so which groups are kept does
+//! not depend on the order of the rows, and no more than the kept ones need memory.
+
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, Int64Array, UInt64Array};
+use datafusion::arrow::compute::take;
+use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::arrow::row::{RowConverter, SortField};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::EmitTo;
+use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
+use datafusion::physical_plan::aggregates::order::GroupOrdering;
+use hashbrown::HashTable;
+use siphasher::sip::SipHasher24;
+
+/// Least and greatest contribution of one unit to one group, for each measurement.
+pub(crate) type Bounds = Vec<(i64, i64)>;
+
+/// The key of the hash that says which of a unit's groups are kept; secret, and fresh for every
+/// query.
+#[derive(Clone, Copy)]
+pub(crate) struct SamplingKey(pub(crate) [u8; 16]);
+
+/// One batch of rows, ready to be bounded.
+pub(crate) struct Rows {
+    /// Group keys; none where there is a single group.
+    pub(crate) keys: Vec<ArrayRef>,
+    /// Unit of each row; `None` where every row is a unit.
+    pub(crate) unit: Option<ArrayRef>,
+    /// What each row adds to each measurement, in lattice units; NULL for nothing.
+    pub(crate) measures: Vec<Int64Array>,
+    /// How many rows there are.
+    pub(crate) rows: usize,
+}
+
+/// Exact sums of some of the data, by group.
+pub(crate) struct Partial {
+    pub(crate) keys: Vec<ArrayRef>,
+    /// Number of units.
+    pub(crate) units: Vec<i64>,
+    /// Sums of clamped contributions, for each measurement.
+    pub(crate) sums: Vec<Vec<i128>>,
+}
+
+/// Different values of some columns, numbered in order of arrival.
+pub(crate) struct Interner {
+    values: Box<dyn GroupValues>,
+    ids: Vec<usize>,
+}
+
+impl Interner {
+    pub(crate) fn new(columns: &[ArrayRef]) -> Result<Self, DataFusionError> {
+        let field =
+            |(i, c): (usize, &ArrayRef)| Field::new(i.to_string(), c.data_type().clone(), true);
+        let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());
+        let values = new_group_values(Arc::new(schema), &GroupOrdering::None)?;
+        Ok(Self { values, ids: Vec::new() })
+    }
+
+    /// The number of each row's value.
+    pub(crate) fn intern(&mut self, columns: &[ArrayRef]) -> Result<&[usize], DataFusionError> {
+        // Some implementations append.
+        self.ids.clear();
+        self.values.intern(columns, &mut self.ids)?;
+        Ok(&self.ids)
+    }
+
+    /// What the last [`intern`](Self::intern) gave.
+    pub(crate) fn last(&self) -> &[usize] {
+        &self.ids
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The values, in the order of their numbers.
+    pub(crate) fn finish(mut self) -> Result<Vec<ArrayRef>, DataFusionError> {
+        self.values.emit(EmitTo::All)
+    }
+}
+
+/// Keyed hashes of the numbered values.
+struct Hashes {
+    converter: RowConverter,
+    key: [u8; 16],
+    hashes: Vec<u64>,
+}
+
+impl Hashes {
+    fn new(columns: &[ArrayRef], key: [u8; 16]) -> Result<Self, DataFusionError> {
+        let fields = columns.iter().map(|c| SortField::new(c.data_type().clone())).collect();
+        Ok(Self { converter: RowConverter::new(fields)?, key, hashes: Vec::new() })
+    }
+
+    /// Hashes the values that are new in this batch: those numbered from the last one up.
+    fn extend(&mut self, columns: &[ArrayRef], ids: &[usize]) -> Result<(), DataFusionError> {
+        let mut next = self.hashes.len();
+        let mut first_rows = Vec::new();
+        for (row, &id) in ids.iter().enumerate() {
+            if id == next {
+                first_rows.push(row as u64);
+                next += 1;
+            }
+        }
+        if first_rows.is_empty() {
+            return Ok(());
+        }
+        let rows = UInt64Array::from(first_rows);
+        let new = columns.iter().map(|c| take(c, &rows, None)).collect::<Result<Vec<_>, _>>()?;
+        for row in &self.converter.convert_columns(&new)? {
+            let mut hasher = SipHasher24::new_with_key(&self.key);
+            hasher.write(row.data());
+            self.hashes.push(hasher.finish());
+        }
+        Ok(())
+    }
+}
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// A sum of nothing: a unit whose rows in a group have no value adds nothing, not even the lower
+/// bound. No sum of 64-bit values comes near it.
+const NOTHING: i128 = i128::MIN;
+
+/// What is kept of the units.
+struct Units {
+    interner: Interner,
+    hashes: Hashes,
+    group_hashes: Hashes,
+    key: [u8; 16],
+    most: usize,
+    /// First slot, number of slots and greatest kept hash of each unit.
+    first: Vec<u32>,
+    count: Vec<u32>,
+    greatest: Vec<u64>,
+    /// (unit, group), keyed hash and next slot of each slot, and its sums, one vector per
+    /// measurement.
+    pair: Vec<(u32, u32)>,
+    hash: Vec<u64>,
+    next: Vec<u32>,
+    sums: Vec<Vec<i128>>,
+    /// Slots by pair.
+    table: HashTable<u32>,
+    pair_hasher: foldhash::fast::RandomState,
+}
+
+impl Units {
+    /// The slot of the pair, if its group is kept; makes room for it if its hash is small enough.
+    fn slot(&mut self, unit: u32, group: u32) -> Option<u32> {
+        let pair = (unit, group);
+        let place = self.pair_hasher.hash_one(pair);
+        if let Some(&slot) = self.table.find(place, |&s| self.pair[s as usize] == pair) {
+            return Some(slot);
+        }
+        let (u, g) = (unit as usize, group as usize);
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        hasher.write_u64(self.hashes.hashes[u]);
+        hasher.write_u64(self.group_hashes.hashes[g]);
+        let hash = hasher.finish();
+        let slot = if (self.count[u] as usize) < self.most {
+            let slot = u32::try_from(self.pair.len()).ok().filter(|&s| s != NONE)?;
+            self.pair.push(pair);
+            self.hash.push(hash);
+            self.next.push(self.first[u]);
+            for sums in &mut self.sums {
+                sums.push(NOTHING);
+            }
+            self.first[u] = slot;
+            self.count[u] += 1;
+            self.greatest[u] = self.greatest[u].max(hash);
+            slot
+        } else {
+            // Two groups of a unit with the same 64-bit hash would be kept by order of arrival;
+            // with a secret key that is a matter of chance, and never of privacy.
+            if hash >= self.greatest[u] {
+                return None;
+            }
+            let slot = self.replace_greatest(u, pair, hash);
+            for sums in &mut self.sums {
+                sums[slot as usize] = NOTHING;
+            }
+            slot
+        };
+        let (pairs, hasher) = (&self.pair, &self.pair_hasher);
+        self.table.insert_unique(place, slot, |&s| hasher.hash_one(pairs[s as usize]));
+        Some(slot)
+    }
+
+    /// Gives the slot of a unit's greatest hash to another pair.
+    fn replace_greatest(&mut self, unit: usize, pair: (u32, u32), hash: u64) -> u32 {
+        let (mut victim, mut second) = (NONE, 0);
+        let mut slot = self.first[unit];
+        while slot != NONE {
+            let own = self.hash[slot as usize];
+            if victim == NONE && own == self.greatest[unit] {
+                victim = slot;
+            } else {
+                second = second.max(own);
+            }
+            slot = self.next[slot as usize];
+        }
+        let old = self.pair[victim as usize];
+        let place = self.pair_hasher.hash_one(old);
+        if let Ok(entry) = self.table.find_entry(place, |&s| s == victim) {
+            entry.remove();
+        }
+        self.pair[victim as usize] = pair;
+        self.hash[victim as usize] = hash;
+        self.greatest[unit] = second.max(hash);
+        victim
+    }
+}
+
+/// Bounds the rows of some units, and adds them up by group.
+pub(crate) struct Bounder {
+    bounds: Bounds,
+    keyed: bool,
+    sampling: Option<(SamplingKey, usize)>,
+    groups: Option<Interner>,
+    units: Option<Units>,
+    /// Where every row is a unit: sums as they grow.
+    row_units: Vec<i64>,
+    row_sums: Vec<Vec<i128>>,
+}
+
+impl Bounder {
+    /// For rows that are their own units; `keyed` where there are group keys.
+    pub(crate) fn of_rows(bounds: Bounds, keyed: bool) -> Self {
+        let row_sums = vec![Vec::new(); bounds.len()];
+        Self {
+            bounds,
+            keyed,
+            sampling: None,
+            groups: None,
+            units: None,
+            row_units: Vec::new(),
+            row_sums,
+        }
+    }
+
+    /// For units with several rows, each in at most `most_groups` groups.
+    pub(crate) fn of_units(
+        bounds: Bounds,
+        keyed: bool,
+        key: SamplingKey,
+        most_groups: u32,
+    ) -> Self {
+        Self { sampling: Some((key, most_groups as usize)), ..Self::of_rows(bounds, keyed) }
+    }
+
+    /// Adds a batch.
+    ///
+    /// # Errors
+    /// When there are more than 2^32 different groups or units, or too little memory.
+    pub(crate) fn add(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
+        match (&rows.unit, self.sampling) {
+            (Some(unit), Some((key, most))) => self.add_units(rows, unit, key, most),
+            _ => self.add_rows(rows),
+        }
+    }
+
+    fn add_rows(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
+        let single = vec![0; if rows.keys.is_empty() { rows.rows } else { 0 }];
+        let (ids, groups) = group_ids(&mut self.groups, rows, &single)?;
+        self.row_units.resize(groups, 0);
+        for &id in ids {
+            self.row_units[id] += 1;
+        }
+        for ((measure, sums), &(low, high)) in
+            rows.measures.iter().zip(&mut self.row_sums).zip(&self.bounds)
+        {
+            sums.resize(groups, 0);
+            for (&id, value) in ids.iter().zip(measure) {
+                if let Some(value) = value {
+                    sums[id] += i128::from(value.clamp(low, high));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_units(
+        &mut self,
+        rows: &Rows,
+        unit: &ArrayRef,
+        key: SamplingKey,
+        most: usize,
+    ) -> Result<(), DataFusionError> {
+        let single = vec![0; if rows.keys.is_empty() { rows.rows } else { 0 }];
+        let unit = std::slice::from_ref(unit);
+        let units = match &mut self.units {
+            Some(units) => units,
+            none => none.insert(Units {
+                interner: Interner::new(unit)?,
+                hashes: Hashes::new(unit, key.0)?,
+                group_hashes: Hashes::new(&rows.keys, key.0)?,
+                key: key.0,
+                most,
+                first: Vec::new(),
+                count: Vec::new(),
+                greatest: Vec::new(),
+                pair: Vec::new(),
+                hash: Vec::new(),
+                next: Vec::new(),
+                sums: vec![Vec::new(); self.bounds.len()],
+                table: HashTable::new(),
+                pair_hasher: foldhash::fast::RandomState::default(),
+            }),
+        };
+        let (group_ids, _) = group_ids(&mut self.groups, rows, &single)?;
+        if rows.keys.is_empty() {
+            units.group_hashes.hashes.resize(1, 0);
+        } else {
+            units.group_hashes.extend(&rows.keys, group_ids)?;
+        }
+        let unit_ids = units.interner.intern(unit)?;
+        units.hashes.extend(unit, unit_ids)?;
+        let unit_ids = std::mem::take(&mut units.interner.ids);
+        let known = units.interner.len();
+        units.first.resize(known, NONE);
+        units.count.resize(known, 0);
+        units.greatest.resize(known, 0);
+        for (row, (&unit, &group)) in unit_ids.iter().zip(group_ids).enumerate() {
+            let (Ok(unit), Ok(group)) = (u32::try_from(unit), u32::try_from(group)) else {
+                return Err(DataFusionError::ResourcesExhausted("too many groups".to_owned()));
+            };
+            let Some(slot) = units.slot(unit, group) else { continue };
+            for (measure, sums) in rows.measures.iter().zip(&mut units.sums) {
+                if measure.is_valid(row) {
+                    let sum = &mut sums[slot as usize];
+                    let before = if *sum == NOTHING { 0 } else { *sum };
+                    *sum = before + i128::from(measure.value(row));
+                }
+            }
+        }
+        units.interner.ids = unit_ids;
+        Ok(())
+    }
+
+    /// The sums by group, of clamped contributions.
+    pub(crate) fn finish(self) -> Result<Partial, DataFusionError> {
+        // Without keys there is one group; with keys that no row had, there is none.
+        let groups = self.groups.as_ref().map_or(usize::from(!self.keyed), Interner::len);
+        let (mut units, mut sums) = (self.row_units, self.row_sums);
+        units.resize(groups, 0);
+        for sums in &mut sums {
+            sums.resize(groups, 0);
+        }
+        if let Some(kept) = &self.units {
+            for &(_, group) in &kept.pair {
+                units[group as usize] += 1;
+            }
+            for ((own, sums), &(low, high)) in kept.sums.iter().zip(&mut sums).zip(&self.bounds) {
+                for (&sum, &(_, group)) in own.iter().zip(&kept.pair) {
+                    if sum != NOTHING {
+                        sums[group as usize] += sum.clamp(low.into(), high.into());
+                    }
+                }
+            }
+        }
+        drop(self.units);
+        let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
+        Ok(Partial { keys, units, sums })
+    }
+}
+
+/// The number of each row's group, and how many groups there are; `single` where there are no keys.
+fn group_ids<'a>(
+    groups: &'a mut Option<Interner>,
+    rows: &Rows,
+    single: &'a [usize],
+) -> Result<(&'a [usize], usize), DataFusionError> {
+    if rows.keys.is_empty() {
+        return Ok((single, 1));
+    }
+    let groups = match groups {
+        Some(groups) => groups,
+        none => none.insert(Interner::new(&rows.keys)?),
+    };
+    groups.intern(&rows.keys)?;
+    Ok((groups.last(), groups.len()))
+}

@@ -1,0 +1,153 @@
+//! Arithmetic: overflow, division by zero and results that are no number are NULL.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Float64Array, Int64Array,
+    PrimitiveArray,
+};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
+use datafusion::arrow::error::ArrowError;
+use hushtable_query::{BinaryOp, ColumnType, Function};
+
+use super::round_quotient;
+use super::unexpected;
+use crate::source::normalise::decimals;
+
+/// 10^38: decimals have fewer digits.
+const DECIMAL_LIMIT: u128 = 10u128.pow(38);
+
+fn pairs<T: ArrowPrimitiveType>(
+    left: &ArrayRef,
+    right: &ArrayRef,
+    compute: impl Fn(T::Native, T::Native) -> Option<T::Native>,
+) -> Result<PrimitiveArray<T>, ArrowError> {
+    let left = left.as_primitive_opt::<T>().ok_or_else(unexpected)?;
+    let right = right.as_primitive_opt::<T>().ok_or_else(unexpected)?;
+    Ok(left.iter().zip(right).map(|(x, y)| compute(x?, y?)).collect())
+}
+
+/// A finite or infinite number; minus zero is zero.
+fn number(x: f64) -> Option<f64> {
+    (!x.is_nan()).then_some(x + 0.0)
+}
+
+pub(super) fn binary(
+    op: BinaryOp,
+    left: &ArrayRef,
+    right: &ArrayRef,
+    column_type: ColumnType,
+) -> Result<ArrayRef, ArrowError> {
+    Ok(match column_type {
+        ColumnType::Int => {
+            let compute = |x: i64, y: i64| match op {
+                BinaryOp::Add => x.checked_add(y),
+                BinaryOp::Sub => x.checked_sub(y),
+                BinaryOp::Mul => x.checked_mul(y),
+                BinaryOp::IntDiv => x.checked_div(y),
+                BinaryOp::Mod => x.checked_rem(y),
+                _ => None,
+            };
+            let result: Int64Array = pairs::<Int64Type>(left, right, compute)?;
+            Arc::new(result)
+        }
+        ColumnType::Float => {
+            let compute = |x: f64, y: f64| match op {
+                BinaryOp::Add => number(x + y),
+                BinaryOp::Sub => number(x - y),
+                BinaryOp::Mul => number(x * y),
+                BinaryOp::Div if y != 0.0 => number(x / y),
+                BinaryOp::Power => number(x.powf(y)),
+                _ => None,
+            };
+            let result: Float64Array = pairs::<Float64Type>(left, right, compute)?;
+            Arc::new(result)
+        }
+        ColumnType::Decimal { scale } => {
+            let compute = |x: i128, y: i128| {
+                let result = match op {
+                    BinaryOp::Add => x.checked_add(y),
+                    BinaryOp::Sub => x.checked_sub(y),
+                    // The scales of the factors add up to the product's.
+                    BinaryOp::Mul => x.checked_mul(y),
+                    _ => None,
+                };
+                result.filter(|r| r.unsigned_abs() < DECIMAL_LIMIT)
+            };
+            let digits: Decimal128Array = pairs::<Decimal128Type>(left, right, compute)?;
+            decimals(digits, scale)?
+        }
+        _ => return Err(unexpected()),
+    })
+}
+
+pub(super) fn unary(function: Function, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    Ok(match array.data_type() {
+        DataType::Int64 => {
+            let values = array.as_primitive::<Int64Type>();
+            let result: Int64Array = match function {
+                Function::Negate => values.unary_opt(i64::checked_neg),
+                Function::Abs => values.unary_opt(i64::checked_abs),
+                Function::Sign => values.unary(i64::signum),
+                _ => values.clone(),
+            };
+            Arc::new(result)
+        }
+        DataType::Float64 => {
+            let values = array.as_primitive::<Float64Type>();
+            if function == Function::ToInt {
+                let int = |x: f64| {
+                    let rounded = x.round();
+                    // 2^63 itself is too large; -2^63 is not.
+                    (rounded >= -(2f64.powi(63)) && rounded < 2f64.powi(63))
+                        .then_some(rounded as i64)
+                };
+                return Ok(Arc::new(values.unary_opt::<_, Int64Type>(int)));
+            }
+            let result: Float64Array = match function {
+                Function::Negate => values.unary_opt(|x| number(-x)),
+                Function::Abs => values.unary_opt(|x| number(x.abs())),
+                _ => values.unary_opt(|x| number(if x == 0.0 { 0.0 } else { x.signum() })),
+            };
+            Arc::new(result)
+        }
+        DataType::Decimal128(_, scale) => {
+            let values = array.as_primitive::<Decimal128Type>();
+            let scale = u8::try_from(*scale).map_err(|_| unexpected())?;
+            let one = 10i128.pow(u32::from(scale));
+            if function == Function::ToInt {
+                let int = |d: i128| i64::try_from(round_quotient(d, one)).ok();
+                return Ok(Arc::new(values.unary_opt::<_, Int64Type>(int)));
+            }
+            let digits: Decimal128Array = match function {
+                Function::Negate => values.unary(|d: i128| -d),
+                Function::Abs => values.unary(i128::abs),
+                _ => values.unary(|d: i128| d.signum() * one),
+            };
+            decimals(digits, scale)?
+        }
+        _ => return Err(unexpected()),
+    })
+}
+
+pub(super) fn float(function: Function, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let values = array.as_primitive_opt::<Float64Type>().ok_or_else(unexpected)?;
+    let compute = |x: f64| {
+        number(match function {
+            Function::Floor => x.floor(),
+            Function::Ceil => x.ceil(),
+            Function::Round(digits) => {
+                let factor = 10f64.powi(i32::from(digits));
+                let rounded = (x * factor).round() / factor;
+                // What is too large to be scaled has no digits to round away.
+                if rounded.is_finite() { rounded } else { x }
+            }
+            Function::Sqrt => x.sqrt(),
+            Function::Ln if x > 0.0 => x.ln(),
+            Function::Log10 if x > 0.0 => x.log10(),
+            Function::Exp => x.exp(),
+            _ => f64::NAN,
+        })
+    };
+    Ok(Arc::new(values.unary_opt::<_, Float64Type>(compute)))
+}

@@ -1,0 +1,331 @@
+//! Evaluates expressions on batches, totally: whatever the values, the result is an array.
+//!
+//! Arrow's kernels do the comparisons and the logic; arithmetic, casts, text and dates are done
+//! here, since the kernels of libraries make errors of values that do not fit, and an error that
+//! depends on a row would tell of that row. What does not fit is NULL.
+
+mod arithmetic;
+mod cast;
+mod text;
+mod time;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Datum, Int64Array, Scalar, StringViewArray,
+};
+use datafusion::arrow::compute::kernels::{boolean, cmp, zip::zip};
+use datafusion::arrow::compute::like;
+use datafusion::arrow::datatypes::{Date32Type, Int64Type, TimestampMicrosecondType};
+use datafusion::arrow::error::ArrowError;
+use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function, Value};
+
+use crate::source::convert::arrow_type;
+
+pub(crate) use cast::{constant, round_quotient};
+
+/// An expression made ready for batches.
+pub(crate) struct Program {
+    kind: Node,
+    column_type: ColumnType,
+}
+
+enum Node {
+    Column(usize),
+    /// An array with the one value.
+    Constant(ArrayRef),
+    Not(Box<Program>),
+    IsNull(Box<Program>),
+    Logic(BinaryOp, Box<Program>, Box<Program>),
+    Compare(BinaryOp, Box<Program>, Box<Program>),
+    Arithmetic(BinaryOp, Box<Program>, Box<Program>),
+    InIntegers(Box<Program>, HashSet<i64>),
+    InTexts(Box<Program>, HashSet<String>),
+    /// Values of other types, compared one by one.
+    InOthers(Box<Program>, Vec<ArrayRef>),
+    Like(Box<Program>, ArrayRef),
+    Case(Vec<(Program, Program)>, Option<Box<Program>>),
+    Cast(Box<Program>),
+    Call(Function, Vec<Program>),
+}
+
+/// An array, or one value for all rows.
+struct Operand {
+    array: ArrayRef,
+    constant: bool,
+}
+
+impl Datum for Operand {
+    fn get(&self) -> (&dyn Array, bool) {
+        (self.array.as_ref(), self.constant)
+    }
+}
+
+/// A type that was checked when the query was bound is not what arrives.
+fn unexpected() -> ArrowError {
+    ArrowError::ComputeError("an expression met a type that it was not checked for".to_owned())
+}
+
+impl Program {
+    /// Makes an expression ready.
+    ///
+    /// # Errors
+    /// Only for expressions that binding cannot have made.
+    pub(crate) fn new(expr: &Expr) -> Result<Self, ArrowError> {
+        let boxed = |e: &Expr| Self::new(e).map(Box::new);
+        let kind = match &expr.kind {
+            ExprKind::Column(index) => Node::Column(*index),
+            ExprKind::Literal(value) => Node::Constant(constant(value, expr.column_type)?),
+            ExprKind::Not(e) => Node::Not(boxed(e)?),
+            ExprKind::IsNull(e) => Node::IsNull(boxed(e)?),
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (boxed(left)?, boxed(right)?);
+                match op {
+                    BinaryOp::And | BinaryOp::Or => Node::Logic(*op, left, right),
+                    BinaryOp::Eq
+                    | BinaryOp::Ne
+                    | BinaryOp::Lt
+                    | BinaryOp::Le
+                    | BinaryOp::Gt
+                    | BinaryOp::Ge => Node::Compare(*op, left, right),
+                    _ => Node::Arithmetic(*op, left, right),
+                }
+            }
+            ExprKind::InList(e, values) => Self::in_list(boxed(e)?, values)?,
+            ExprKind::Like { value, pattern } => {
+                let pattern = StringViewArray::from(vec![Some(pattern.as_str())]);
+                Node::Like(boxed(value)?, Arc::new(pattern))
+            }
+            ExprKind::Case(branches, otherwise) => {
+                let branches = branches
+                    .iter()
+                    .map(|(test, result)| Ok((Self::new(test)?, Self::new(result)?)))
+                    .collect::<Result<_, ArrowError>>()?;
+                Node::Case(branches, otherwise.as_deref().map(boxed).transpose()?)
+            }
+            ExprKind::Cast(e) => Node::Cast(boxed(e)?),
+            ExprKind::Call(function, arguments) => {
+                let arguments = arguments.iter().map(Self::new).collect::<Result<_, _>>()?;
+                Node::Call(*function, arguments)
+            }
+        };
+        Ok(Self { kind, column_type: expr.column_type })
+    }
+
+    fn in_list(value: Box<Self>, list: &[Value]) -> Result<Node, ArrowError> {
+        match value.column_type {
+            ColumnType::Int | ColumnType::Date | ColumnType::Timestamp => {
+                let integer = |v: &Value| match v {
+                    Value::Int(n) | Value::Timestamp(n) => Some(*n),
+                    Value::Date(d) => Some(i64::from(*d)),
+                    _ => None,
+                };
+                Ok(Node::InIntegers(value, list.iter().filter_map(integer).collect()))
+            }
+            ColumnType::String => {
+                let text = |v: &Value| match v {
+                    Value::String(s) => Some(s.clone()),
+                    _ => None,
+                };
+                Ok(Node::InTexts(value, list.iter().filter_map(text).collect()))
+            }
+            other => {
+                let arrays = list.iter().map(|v| constant(v, other)).collect::<Result<_, _>>()?;
+                Ok(Node::InOthers(value, arrays))
+            }
+        }
+    }
+
+    /// The expression's value for every one of `rows` rows.
+    ///
+    /// # Errors
+    /// Only for arrays that are not of the types that the expression was checked for: never
+    /// because of a value.
+    pub(crate) fn evaluate(
+        &self,
+        columns: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef, ArrowError> {
+        let operand = self.operand(columns, rows)?;
+        if !operand.constant {
+            return Ok(operand.array);
+        }
+        let first = Int64Array::from_value(0, rows);
+        datafusion::arrow::compute::take(&operand.array, &first, None)
+    }
+
+    fn operand(&self, columns: &[ArrayRef], rows: usize) -> Result<Operand, ArrowError> {
+        let array: ArrayRef = match &self.kind {
+            Node::Constant(array) => {
+                return Ok(Operand { array: Arc::clone(array), constant: true });
+            }
+            Node::Column(index) => Arc::clone(columns.get(*index).ok_or_else(unexpected)?),
+            Node::Not(e) => Arc::new(boolean::not(&e.condition(columns, rows)?)?),
+            Node::IsNull(e) => Arc::new(boolean::is_null(&e.evaluate(columns, rows)?)?),
+            Node::Logic(op, left, right) => {
+                let left = left.condition(columns, rows)?;
+                let right = right.condition(columns, rows)?;
+                Arc::new(match op {
+                    BinaryOp::And => boolean::and_kleene(&left, &right)?,
+                    _ => boolean::or_kleene(&left, &right)?,
+                })
+            }
+            Node::Compare(op, left, right) => {
+                let left = left.operand(columns, rows)?;
+                let right = right.operand(columns, rows)?;
+                let constant = left.constant && right.constant;
+                let array = Arc::new(compare(*op, &left, &right)?);
+                return Ok(Operand { array, constant });
+            }
+            Node::Arithmetic(op, left, right) => {
+                let (left, right) = (left.evaluate(columns, rows)?, right.evaluate(columns, rows)?);
+                arithmetic::binary(*op, &left, &right, self.column_type)?
+            }
+            Node::InIntegers(e, set) => {
+                let array = e.evaluate(columns, rows)?;
+                let found: BooleanArray = match e.column_type {
+                    ColumnType::Int => {
+                        let values =
+                            array.as_primitive_opt::<Int64Type>().ok_or_else(unexpected)?;
+                        values.iter().map(|v| Some(set.contains(&v?))).collect()
+                    }
+                    ColumnType::Date => {
+                        let days = array.as_primitive_opt::<Date32Type>().ok_or_else(unexpected)?;
+                        days.iter().map(|v| Some(set.contains(&i64::from(v?)))).collect()
+                    }
+                    _ => {
+                        let values = array
+                            .as_primitive_opt::<TimestampMicrosecondType>()
+                            .ok_or_else(unexpected)?;
+                        values.iter().map(|v| Some(set.contains(&v?))).collect()
+                    }
+                };
+                Arc::new(found)
+            }
+            Node::InTexts(e, set) => {
+                let array = e.evaluate(columns, rows)?;
+                let texts = array.as_string_view_opt().ok_or_else(unexpected)?;
+                let found: BooleanArray = texts.iter().map(|v| Some(set.contains(v?))).collect();
+                Arc::new(found)
+            }
+            Node::InOthers(e, values) => {
+                let array = e.evaluate(columns, rows)?;
+                let mut found = BooleanArray::from(vec![Some(false); array.len()]);
+                for value in values {
+                    let equal = cmp::eq(&array, &Scalar::new(Arc::clone(value)))?;
+                    found = boolean::or_kleene(&found, &equal)?;
+                }
+                Arc::new(found)
+            }
+            Node::Like(e, pattern) => {
+                let array = e.evaluate(columns, rows)?;
+                Arc::new(like(&array, &Scalar::new(Arc::clone(pattern)))?)
+            }
+            Node::Case(branches, otherwise) => {
+                let mut result = match otherwise {
+                    Some(e) => e.evaluate(columns, rows)?,
+                    None => datafusion::arrow::array::new_null_array(
+                        &arrow_type(self.column_type),
+                        rows,
+                    ),
+                };
+                // Totality makes it safe to evaluate what is not taken.
+                for (test, value) in branches.iter().rev() {
+                    let taken = known(&test.condition(columns, rows)?);
+                    result = zip(&taken, &value.evaluate(columns, rows)?, &result)?;
+                }
+                result
+            }
+            Node::Cast(e) => {
+                cast::cast(&e.evaluate(columns, rows)?, e.column_type, self.column_type)?
+            }
+            Node::Call(Function::Coalesce, arguments) => {
+                let mut all = arguments.iter().rev();
+                let last = all.next().ok_or_else(unexpected)?;
+                let mut result = last.evaluate(columns, rows)?;
+                for argument in all {
+                    let value = argument.evaluate(columns, rows)?;
+                    result = zip(&boolean::is_not_null(&value)?, &value, &result)?;
+                }
+                result
+            }
+            Node::Call(function, arguments) => {
+                let arguments = arguments
+                    .iter()
+                    .map(|e| e.evaluate(columns, rows))
+                    .collect::<Result<Vec<_>, _>>()?;
+                call(*function, &arguments, self.column_type)?
+            }
+        };
+        Ok(Operand { array, constant: false })
+    }
+
+    /// The value as booleans.
+    pub(crate) fn condition(
+        &self,
+        columns: &[ArrayRef],
+        rows: usize,
+    ) -> Result<BooleanArray, ArrowError> {
+        let array = self.evaluate(columns, rows)?;
+        array.as_boolean_opt().cloned().ok_or_else(unexpected)
+    }
+}
+
+/// NULL is not true.
+pub(crate) fn known(condition: &BooleanArray) -> BooleanArray {
+    match condition.nulls() {
+        None => condition.clone(),
+        Some(nulls) => BooleanArray::new(condition.values() & nulls.inner(), None),
+    }
+}
+
+fn compare(op: BinaryOp, left: &Operand, right: &Operand) -> Result<BooleanArray, ArrowError> {
+    match op {
+        BinaryOp::Eq => cmp::eq(left, right),
+        BinaryOp::Ne => cmp::neq(left, right),
+        BinaryOp::Lt => cmp::lt(left, right),
+        BinaryOp::Le => cmp::lt_eq(left, right),
+        BinaryOp::Gt => cmp::gt(left, right),
+        BinaryOp::Ge => cmp::gt_eq(left, right),
+        _ => Err(unexpected()),
+    }
+}
+
+fn call(
+    function: Function,
+    arguments: &[ArrayRef],
+    column_type: ColumnType,
+) -> Result<ArrayRef, ArrowError> {
+    match (function, arguments) {
+        (Function::Negate | Function::Abs | Function::Sign | Function::ToInt, [x]) => {
+            arithmetic::unary(function, x)
+        }
+        (
+            Function::Floor
+            | Function::Ceil
+            | Function::Round(_)
+            | Function::Sqrt
+            | Function::Ln
+            | Function::Log10
+            | Function::Exp,
+            [x],
+        ) => arithmetic::float(function, x),
+        (
+            Function::Lower
+            | Function::Upper
+            | Function::Trim
+            | Function::LTrim
+            | Function::RTrim
+            | Function::Substr { .. }
+            | Function::Right(_),
+            [x],
+        ) => text::map(function, x),
+        (Function::Length, [x]) => text::length(x),
+        (Function::StartsWith | Function::EndsWith, [x, y]) => text::compare(function, x, y),
+        (Function::Concat, [x, y]) => text::concat(x, y),
+        (Function::DatePart(part), [x]) => time::part(part, x),
+        (Function::DateTrunc(part), [x]) => time::truncate(part, x, column_type),
+        _ => Err(unexpected()),
+    }
+}

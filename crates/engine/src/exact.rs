@@ -1,0 +1,177 @@
+//! The exact groups: secret integers, which only a charge opens and only noise lets out.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::ArrayRef;
+use datafusion::error::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::logical_expr::Partitioning;
+use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use futures::StreamExt;
+use hushtable_ledger::OpenedCharge;
+use hushtable_query::{ColumnType, PrivateQuery};
+use tokio::task::JoinSet;
+
+use crate::bound::{Bounder, Bounds, Interner, Partial, SamplingKey};
+use crate::error::EngineError;
+use crate::rows::{RowProgram, columns_read, spread};
+use crate::source::{DataFile, ReadProgress, scan};
+
+/// Partitions of the units: more than cores, so that the tables of each fit a cache.
+const UNIT_PARTITIONS: usize = 16;
+
+/// Exact sums by group, with the charge that opened them. No Debug, Display or Serialize, and no
+/// way to look inside but to release it with noise.
+pub(crate) struct ExactGroups {
+    pub(crate) charge: OpenedCharge,
+    pub(crate) keys: Vec<ArrayRef>,
+    /// Number of privacy units of each group.
+    pub(crate) units: Vec<i64>,
+    /// Exact sums for each measurement, in lattice units.
+    pub(crate) sums: Vec<Vec<i128>>,
+}
+
+/// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
+pub(crate) struct Scan {
+    table: DataFrame,
+    program: RowProgram,
+    read: Vec<usize>,
+    all: usize,
+    has_unit: bool,
+    keyed: bool,
+    bounds: Bounds,
+    most_groups: u32,
+}
+
+impl Scan {
+    /// Checks that the files have what the query reads.
+    ///
+    /// # Errors
+    /// When a column is missing or of a type that cannot become the declared one.
+    pub(crate) async fn plan(
+        query: &PrivateQuery,
+        files: &[DataFile],
+        progress: &Arc<ReadProgress>,
+    ) -> Result<Self, EngineError> {
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        let config = SessionConfig::new().with_target_partitions(threads);
+        let context = SessionContext::new_with_config(config);
+        let read = columns_read(query);
+        let columns: Vec<(String, ColumnType)> =
+            read.iter().filter_map(|&i| query.columns.get(i)).cloned().collect();
+        let mut table = scan(&context, files, &columns, progress).await?;
+        if let Some(unit) = query.unit.and_then(|u| query.columns.get(u)) {
+            let column = datafusion::logical_expr::ident(&unit.0);
+            table = table.repartition(Partitioning::Hash(vec![column], UNIT_PARTITIONS))?;
+        }
+        Ok(Self {
+            table,
+            program: RowProgram::new(query).map_err(DataFusionError::from)?,
+            read,
+            all: query.columns.len(),
+            has_unit: query.unit.is_some(),
+            keyed: !query.keys.is_empty(),
+            bounds: query.measurements.iter().map(|m| (m.low, m.high)).collect(),
+            most_groups: query.max_groups_contributed,
+        })
+    }
+
+    /// Reads the table: bounds every unit's contributions and adds them up by group.
+    ///
+    /// # Errors
+    /// When the files cannot be read, or there is too little memory.
+    pub(crate) async fn run(
+        self,
+        charge: OpenedCharge,
+        key: SamplingKey,
+    ) -> Result<ExactGroups, EngineError> {
+        let Self { table, program, read, all, has_unit, keyed, bounds, most_groups } = self;
+        let measures = bounds.len();
+        let shared = Arc::new((program, read, bounds));
+        let mut tasks = JoinSet::new();
+        for stream in table.execute_stream_partitioned().await? {
+            let shared = Arc::clone(&shared);
+            tasks.spawn(async move {
+                let (program, read, bounds) = &*shared;
+                let bounder = if has_unit {
+                    Bounder::of_units(bounds.clone(), keyed, key, most_groups)
+                } else {
+                    Bounder::of_rows(bounds.clone(), keyed)
+                };
+                partition(stream, program, read, all, bounder).await
+            });
+        }
+        let mut groups = Merged::new(measures);
+        while let Some(partial) = tasks.join_next().await {
+            let partial = partial.map_err(|_| EngineError::Interrupted)??;
+            groups.add(partial)?;
+        }
+        let Partial { keys, units, sums } = groups.finish()?;
+        Ok(ExactGroups { charge, keys, units, sums })
+    }
+}
+
+/// The exact groups of the rows of one stream.
+async fn partition(
+    mut stream: SendableRecordBatchStream,
+    program: &RowProgram,
+    read: &[usize],
+    all: usize,
+    mut bounder: Bounder,
+) -> Result<Partial, DataFusionError> {
+    while let Some(batch) = stream.next().await {
+        let batch = batch?;
+        let rows = program.apply(&spread(&batch, read, all), batch.num_rows())?;
+        if rows.rows > 0 {
+            bounder.add(&rows)?;
+        }
+    }
+    bounder.finish()
+}
+
+/// Exact groups of several partitions, which share groups but no units.
+pub(crate) struct Merged {
+    groups: Option<Interner>,
+    units: Vec<i64>,
+    sums: Vec<Vec<i128>>,
+}
+
+impl Merged {
+    pub(crate) fn new(measures: usize) -> Self {
+        Self { groups: None, units: Vec::new(), sums: vec![Vec::new(); measures] }
+    }
+
+    pub(crate) fn add(&mut self, partial: Partial) -> Result<(), DataFusionError> {
+        if partial.units.is_empty() {
+            return Ok(());
+        }
+        let single = [0];
+        let (ids, groups) = if partial.keys.is_empty() {
+            (&single[..], 1)
+        } else {
+            let groups = match &mut self.groups {
+                Some(groups) => groups,
+                none => none.insert(Interner::new(&partial.keys)?),
+            };
+            groups.intern(&partial.keys)?;
+            let known = groups.len();
+            (groups.last(), known)
+        };
+        self.units.resize(groups, 0);
+        for (&id, units) in ids.iter().zip(&partial.units) {
+            self.units[id] += units;
+        }
+        for (own, sums) in self.sums.iter_mut().zip(&partial.sums) {
+            own.resize(groups, 0);
+            for (&id, sum) in ids.iter().zip(sums) {
+                own[id] += sum;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Result<Partial, DataFusionError> {
+        let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
+        Ok(Partial { keys, units: self.units, sums: self.sums })
+    }
+}

@@ -1,0 +1,25 @@
+//! Runs private queries on embedded DataFusion.
+//!
+//! One way: a [`Session`] binds a query, quotes it, charges it, and only then reads the data;
+//! contributions are bounded and added up to exact integer groups, which nothing but selection and
+//! noise lets out; the release goes on record before it is shown.
+
+mod bound;
+mod error;
+mod eval;
+mod exact;
+mod record;
+mod release;
+mod rows;
+mod session;
+mod source;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::EngineError;
+pub use session::{Answer, BudgetLine, Progress, Quoted, Session, Timings};
+pub use source::{
+    Compression, DataFile, FileColumn, Format, ReadProgress, SourceError, file_schema, list_files,
+    scan,
+};

@@ -1,0 +1,117 @@
+//! What goes on record: the question's identity, the released table, the statement.
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::ipc::reader::StreamReader;
+use datafusion::arrow::ipc::writer::StreamWriter;
+use hushtable_ledger::{Fingerprint, Release};
+use hushtable_query::{Explanation, PrivateQuery, Quote};
+use serde::Serialize;
+
+use crate::error::EngineError;
+use crate::source::DataFile;
+
+/// The machine-readable record of what a release promises: enough for an outsider to check every
+/// number in it, and nothing of the data but the release itself.
+#[derive(Serialize)]
+struct Statement<'a> {
+    /// Format of the statement.
+    statement: u32,
+    /// Who made it.
+    engine: String,
+    /// Who asked.
+    analyst: &'a str,
+    /// The query as it was asked.
+    sql: &'a str,
+    /// Identity of the question: the same on the same contract and data files.
+    fingerprint: String,
+    /// The ledger's charge that paid.
+    charge: i64,
+    /// Seconds since 1970-01-01 UTC.
+    released_at: u64,
+    /// What accounts for the total.
+    accountant: &'static str,
+    /// Where the noise comes from.
+    randomness: &'static str,
+    /// What is promised, mechanism by mechanism.
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+    /// The checked query, as it was run.
+    query: &'a PrivateQuery,
+}
+
+/// What tells one question from another. The same question is the same checked query (so spelling,
+/// aliases of the table and the order of options do not matter, names of columns shown do), with
+/// the same mechanisms, from the same analyst, on the same files: the same paths, sizes and times
+/// of last change. A file that was written again counts as other data, whatever is in it.
+pub(crate) fn fingerprint(
+    analyst: &str,
+    quote: &Quote,
+    explanation: &Explanation,
+    files: &[DataFile],
+) -> Result<Fingerprint, EngineError> {
+    #[derive(Serialize)]
+    struct Question<'a> {
+        version: &'static str,
+        analyst: &'a str,
+        query: &'a PrivateQuery,
+        mechanisms: &'a Explanation,
+        files: Vec<(String, u64, i128)>,
+    }
+    let question = Question {
+        version: concat!("hushtable ", env!("CARGO_PKG_VERSION")),
+        analyst,
+        query: quote.query(),
+        mechanisms: explanation,
+        files: files.iter().map(|f| (format!("{:?}", f.path), f.bytes, f.modified_ns)).collect(),
+    };
+    let text = serde_json::to_vec(&question).map_err(|_| EngineError::Inconsistent)?;
+    Ok(Fingerprint::new(*blake3::hash(&text).as_bytes()))
+}
+
+/// What the statement says beside the explanation.
+pub(crate) struct Asked<'a> {
+    pub(crate) analyst: &'a str,
+    pub(crate) sql: &'a str,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) charge: i64,
+}
+
+/// The release as the ledger keeps it.
+pub(crate) fn encode(
+    table: &RecordBatch,
+    asked: &Asked<'_>,
+    explanation: &Explanation,
+    query: &PrivateQuery,
+) -> Result<Release, EngineError> {
+    let mut bytes = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut bytes, table.schema_ref())?;
+    writer.write(table)?;
+    writer.finish()?;
+    drop(writer);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let statement = Statement {
+        statement: 1,
+        engine: concat!("hushtable ", env!("CARGO_PKG_VERSION")).to_owned(),
+        analyst: asked.analyst,
+        sql: asked.sql,
+        fingerprint: asked.fingerprint.to_string(),
+        charge: asked.charge,
+        released_at: now.map_or(0, |d| d.as_secs()),
+        accountant: "exact sums of epsilon, or of rho, and of delta",
+        randomness: "ChaCha20, seeded from the operating system",
+        explanation,
+        query,
+    };
+    let statement =
+        serde_json::to_string_pretty(&statement).map_err(|_| EngineError::Inconsistent)?;
+    Ok(Release { table: bytes, statement })
+}
+
+/// The table and statement of a release on record.
+pub(crate) fn decode(release: &Release) -> Result<(RecordBatch, serde_json::Value), EngineError> {
+    let unreadable = |_| EngineError::Record;
+    let mut reader = StreamReader::try_new(release.table.as_slice(), None).map_err(unreadable)?;
+    let batch = reader.next().ok_or(EngineError::Record)?.map_err(unreadable)?;
+    let statement = serde_json::from_str(&release.statement).map_err(|_| EngineError::Record)?;
+    Ok((batch, statement))
+}

@@ -1,0 +1,223 @@
+//! From exact groups to a release: selection, noise, and what is computed from released values.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
+    RecordBatchOptions, UInt64Array,
+};
+use datafusion::arrow::compute::{
+    SortColumn, SortOptions, concat, filter, lexsort_to_indices, take,
+};
+use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::error::DataFusionError;
+use hushtable_ledger::OpenedCharge;
+use hushtable_noise::Generator;
+use hushtable_query::{
+    Groups, Key, Measurement, Noise, Order, PrivateQuery, Quote, Step, public_groups,
+};
+
+use crate::bound::Interner;
+use crate::error::EngineError;
+use crate::eval::{Program, constant, known};
+use crate::exact::ExactGroups;
+use crate::source::convert::arrow_type;
+use crate::source::normalise::decimals;
+
+impl ExactGroups {
+    /// Selects groups, adds noise, and computes what the query shows. Consumes the exact groups;
+    /// gives back the charge, under which the release is to be recorded.
+    ///
+    /// # Errors
+    /// When the operating system's random generator fails: there is no release then.
+    pub(crate) fn release(
+        self,
+        quote: &Quote,
+        generator: &mut Generator,
+    ) -> Result<(RecordBatch, OpenedCharge), EngineError> {
+        let query = quote.query();
+        let Self { charge, keys, units, mut sums } = self;
+        let keys = match query.groups {
+            Groups::Single => {
+                sums.iter_mut().for_each(|s| s.resize(1, 0));
+                Vec::new()
+            }
+            Groups::Public => {
+                let (keys, aligned) = align(&query.keys, &keys, sums)?;
+                sums = aligned;
+                keys
+            }
+            Groups::Private { .. } => {
+                let kept = select(quote, &units, &mut sums, generator)?;
+                let rows = UInt64Array::from(kept);
+                keys.iter().map(|k| take(k, &rows, None)).collect::<Result<_, _>>()?
+            }
+        };
+        drop(units);
+        for (noise, sums) in quote.noise().iter().zip(&mut sums) {
+            if let Noise::Own(additive) = noise {
+                additive.add(generator, sums)?;
+            }
+        }
+        let rows = sums.first().map_or_else(|| keys.first().map_or(1, |k| k.len()), Vec::len);
+        let measured = query.measurements.iter().zip(sums).map(|(m, sums)| released(m, sums));
+        let columns = keys
+            .into_iter()
+            .map(Ok)
+            .chain(measured)
+            .collect::<Result<Vec<ArrayRef>, DataFusionError>>()?;
+        Ok((shown(query, columns, rows)?, charge))
+    }
+}
+
+/// Decides about every group; keeps the sums of those that appear, and the noisy counts of the
+/// selection where they serve as measurements. Gives the positions of what is kept.
+fn select(
+    quote: &Quote,
+    units: &[i64],
+    sums: &mut [Vec<i128>],
+    generator: &mut Generator,
+) -> Result<Vec<u64>, EngineError> {
+    let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
+    let mut kept: Vec<u64> = Vec::new();
+    let mut counts: Vec<i128> = Vec::new();
+    for (group, &units) in units.iter().enumerate() {
+        let units = u64::try_from(units).map_err(|_| EngineError::Inconsistent)?;
+        if let Some(decision) = selection.decide(units, generator)? {
+            kept.push(group as u64);
+            counts.push(decision.noisy_count.unwrap_or(0));
+        }
+    }
+    for (noise, sums) in quote.noise().iter().zip(sums) {
+        *sums = match noise {
+            Noise::OfSelection => counts.clone(),
+            Noise::Own(_) => {
+                kept.iter().map(|&g| sums.get(g as usize).copied().unwrap_or(0)).collect()
+            }
+        };
+    }
+    Ok(kept)
+}
+
+/// The public groups, and the sums in their order: zero where the data has none.
+fn align(
+    keys: &[Key],
+    found: &[ArrayRef],
+    sums: Vec<Vec<i128>>,
+) -> Result<(Vec<ArrayRef>, Vec<Vec<i128>>), DataFusionError> {
+    let groups = public_groups(keys);
+    let mut columns = Vec::with_capacity(keys.len());
+    for (place, key) in keys.iter().enumerate() {
+        let values = groups
+            .iter()
+            .filter_map(|row| row.get(place))
+            .map(|value| constant(value, key.expr.column_type))
+            .collect::<Result<Vec<_>, _>>()?;
+        let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
+        columns.push(concat(&values)?);
+    }
+    let mut interner = Interner::new(&columns)?;
+    interner.intern(&columns)?;
+    let all = interner.len();
+    let mut aligned = vec![vec![0i128; all]; sums.len()];
+    if found.first().is_some_and(|k| !k.is_empty()) {
+        let ids = interner.intern(found)?;
+        for (own, sums) in aligned.iter_mut().zip(&sums) {
+            for (&id, &sum) in ids.iter().zip(sums) {
+                // Rows with other keys were left out before they were counted.
+                if let Some(slot) = own.get_mut(id) {
+                    *slot = sum;
+                }
+            }
+        }
+    }
+    Ok((columns, aligned))
+}
+
+/// Noisy lattice sums in the measurement's own units.
+fn released(measurement: &Measurement, sums: Vec<i128>) -> Result<ArrayRef, DataFusionError> {
+    Ok(match measurement.step {
+        Step::Whole(size) => {
+            let value = |s: i128| {
+                let value = s.saturating_mul(i128::from(size));
+                value.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+            };
+            Arc::new(sums.into_iter().map(value).collect::<Int64Array>())
+        }
+        Step::Decimal(scale) => {
+            let most = 10i128.pow(38) - 1;
+            let digits: Decimal128Array = sums.into_iter().map(|s| s.clamp(-most, most)).collect();
+            decimals(digits, scale)?
+        }
+        Step::PowerOfTwo(exponent) => {
+            let factor = 2f64.powi(i32::from(exponent));
+            Arc::new(sums.into_iter().map(|s| s as f64 * factor).collect::<Float64Array>())
+        }
+    })
+}
+
+/// HAVING, ORDER BY, LIMIT and SELECT over the released columns.
+fn shown(
+    query: &PrivateQuery,
+    mut columns: Vec<ArrayRef>,
+    mut rows: usize,
+) -> Result<RecordBatch, DataFusionError> {
+    if let Some(having) = &query.having {
+        let keep: BooleanArray = known(&Program::new(having)?.condition(&columns, rows)?);
+        columns = columns.iter().map(|c| filter(c, &keep)).collect::<Result<_, _>>()?;
+        rows = keep.true_count();
+    }
+    let mut outputs = query
+        .outputs
+        .iter()
+        .map(|o| Program::new(&o.expr)?.evaluate(&columns, rows))
+        .collect::<Result<Vec<_>, _>>()?;
+    if rows > 1 {
+        let order = sorted(query, &columns, rows)?;
+        let (from, to) = window(query, rows);
+        let order = order.slice(from, to - from);
+        outputs = outputs.iter().map(|c| take(c, &order, None)).collect::<Result<_, _>>()?;
+    } else {
+        let (from, to) = window(query, rows);
+        outputs = outputs.iter().map(|c| c.slice(from, to - from)).collect();
+    }
+    let fields: Vec<Field> = query
+        .outputs
+        .iter()
+        .map(|o| Field::new(&o.name, arrow_type(o.expr.column_type), true))
+        .collect();
+    let length = outputs.first().map_or(0, |c| c.len());
+    let options = RecordBatchOptions::new().with_row_count(Some(length));
+    Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), outputs, &options)?)
+}
+
+/// First row shown, and the first not shown any more.
+fn window(query: &PrivateQuery, rows: usize) -> (usize, usize) {
+    let bounded = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(rows);
+    let from = bounded(query.offset);
+    let most = query.limit.map_or(rows, bounded);
+    (from, from.saturating_add(most).min(rows))
+}
+
+/// The order of ORDER BY, and then of the keys: so that it follows from what is released alone.
+fn sorted(
+    query: &PrivateQuery,
+    columns: &[ArrayRef],
+    rows: usize,
+) -> Result<datafusion::arrow::array::UInt32Array, DataFusionError> {
+    let mut by = Vec::new();
+    for Order { expr, descending, nulls_first } in &query.order_by {
+        by.push(SortColumn {
+            values: Program::new(expr)?.evaluate(columns, rows)?,
+            options: Some(SortOptions { descending: *descending, nulls_first: *nulls_first }),
+        });
+    }
+    for key in columns.iter().take(query.keys.len()) {
+        let options = Some(SortOptions { descending: false, nulls_first: true });
+        by.push(SortColumn { values: Arc::clone(key), options });
+    }
+    if by.is_empty() {
+        return Ok((0..rows as u32).collect());
+    }
+    Ok(lexsort_to_indices(&by, None)?)
+}

@@ -1,0 +1,164 @@
+//! From a batch of the table to the rows that are bounded: filter, keys, unit, lattice points.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
+use datafusion::arrow::compute::{filter, kernels::boolean};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
+use datafusion::arrow::error::ArrowError;
+use hushtable_query::{Expr, Measure, PrivateQuery, Step};
+
+use crate::bound::Rows;
+use crate::eval::{Program, known, round_quotient};
+
+/// Largest size of a row's value in lattice units, so that sums of 2^63 rows fit an `i128`.
+/// Larger values count as this, which every bound clamps further.
+const LARGEST: i64 = 1 << 62;
+
+/// A query's row expressions, ready for batches of its table.
+pub(crate) struct RowProgram {
+    filter: Option<Program>,
+    keys: Vec<Program>,
+    unit: Option<usize>,
+    measures: Vec<Measured>,
+}
+
+/// What a row adds to a measurement.
+enum Measured {
+    /// One.
+    One,
+    /// One if there is a value.
+    Present(Program),
+    /// The value, rounded to the lattice.
+    Points(Program, Step),
+}
+
+/// The columns of the file that a query reads, by their position among the stored ones.
+pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
+    let mut used = Vec::new();
+    let mut visit = |e: &Expr| e.visit_columns(&mut |i| used.push(i));
+    query.filter.iter().for_each(&mut visit);
+    query.keys.iter().for_each(|k| visit(&k.expr));
+    for measurement in &query.measurements {
+        match &measurement.measure {
+            Measure::Units | Measure::Rows => {}
+            Measure::Values(e) | Measure::Sum(e) => visit(e),
+        }
+    }
+    used.extend(query.unit);
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+impl RowProgram {
+    /// Makes the expressions ready. Column `i` of a query is column `i` here: batches have gaps
+    /// filled by [`spread`].
+    ///
+    /// # Errors
+    /// Only for expressions that binding cannot have made.
+    pub(crate) fn new(query: &PrivateQuery) -> Result<Self, ArrowError> {
+        let measured = query.measurements.iter().map(|m| {
+            Ok(match &m.measure {
+                Measure::Units | Measure::Rows => Measured::One,
+                Measure::Values(e) => Measured::Present(Program::new(e)?),
+                Measure::Sum(e) => Measured::Points(Program::new(e)?, m.step),
+            })
+        });
+        Ok(Self {
+            filter: query.filter.as_ref().map(Program::new).transpose()?,
+            keys: query.keys.iter().map(|k| Program::new(&k.expr)).collect::<Result<_, _>>()?,
+            unit: query.unit,
+            measures: measured.collect::<Result<_, ArrowError>>()?,
+        })
+    }
+
+    /// The rows of a batch that count.
+    ///
+    /// # Errors
+    /// Only for arrays of other types than the query was checked for: never because of a value.
+    pub(crate) fn apply(&self, columns: &[ArrayRef], rows: usize) -> Result<Rows, ArrowError> {
+        let condition = self.filter.as_ref().map(|p| p.condition(columns, rows)).transpose()?;
+        let mut keep = condition.as_ref().map(known);
+        // Rows without a unit belong to nobody and count for nothing.
+        if let Some(unit) = self.unit.and_then(|u| columns.get(u))
+            && unit.null_count() > 0
+        {
+            let present = boolean::is_not_null(unit)?;
+            keep = Some(match keep {
+                None => present,
+                Some(keep) => boolean::and(&keep, &present)?,
+            });
+        }
+        let (columns, rows) = match &keep {
+            Some(keep) if keep.true_count() < rows => (kept(columns, keep)?, keep.true_count()),
+            _ => (columns.to_vec(), rows),
+        };
+        let keys =
+            self.keys.iter().map(|k| k.evaluate(&columns, rows)).collect::<Result<_, _>>()?;
+        let measure = |m: &Measured| -> Result<Int64Array, ArrowError> {
+            Ok(match m {
+                Measured::One => Int64Array::from_value(1, rows),
+                Measured::Present(e) => {
+                    let present = boolean::is_not_null(&e.evaluate(&columns, rows)?)?;
+                    present.values().iter().map(|p| p.then_some(1)).collect()
+                }
+                Measured::Points(e, step) => points(&e.evaluate(&columns, rows)?, *step)?,
+            })
+        };
+        Ok(Rows {
+            keys,
+            unit: self.unit.and_then(|u| columns.get(u)).cloned(),
+            measures: self.measures.iter().map(measure).collect::<Result<_, _>>()?,
+            rows,
+        })
+    }
+}
+
+fn kept(columns: &[ArrayRef], keep: &BooleanArray) -> Result<Vec<ArrayRef>, ArrowError> {
+    let mut filtered: Vec<ArrayRef> = Vec::with_capacity(columns.len());
+    for column in columns {
+        // A filler of no rows stands for a column that is not read.
+        let same = column.len() != keep.len();
+        filtered.push(if same { Arc::clone(column) } else { filter(column, keep)? });
+    }
+    Ok(filtered)
+}
+
+/// A batch's columns at the positions that the query counts; empty arrays at the others.
+pub(crate) fn spread(batch: &RecordBatch, read: &[usize], all: usize) -> Vec<ArrayRef> {
+    let empty: ArrayRef = Arc::new(Int64Array::from(Vec::<i64>::new()));
+    let mut columns = vec![empty; all];
+    for (&place, column) in read.iter().zip(batch.columns()) {
+        if let Some(slot) = columns.get_mut(place) {
+            *slot = Arc::clone(column);
+        }
+    }
+    columns
+}
+
+/// Values rounded to the nearest lattice point, halves away from zero.
+fn points(array: &ArrayRef, step: Step) -> Result<Int64Array, ArrowError> {
+    let unexpected = || ArrowError::ComputeError("a measure met an unexpected type".to_owned());
+    let clamp = |x: i128| x.clamp(-i128::from(LARGEST), i128::from(LARGEST)) as i64;
+    Ok(match (array.data_type(), step) {
+        (DataType::Int64, Step::Whole(size)) => {
+            let size = i128::from(size);
+            array.as_primitive::<Int64Type>().unary(|x| clamp(round_quotient(i128::from(x), size)))
+        }
+        (DataType::Decimal128(_, scale), Step::Decimal(to)) => {
+            let more = i16::from(*scale) - i16::from(to);
+            let divisor = 10i128.pow(u32::try_from(more).map_err(|_| unexpected())?);
+            array.as_primitive::<Decimal128Type>().unary(|x| clamp(round_quotient(x, divisor)))
+        }
+        (DataType::Float64, Step::PowerOfTwo(exponent)) => {
+            // Multiplying by a power of two is exact, or ends at an infinity, which is clamped.
+            let factor = 2f64.powi(-i32::from(exponent));
+            let largest = LARGEST as f64;
+            array.as_primitive::<Float64Type>().unary_opt(|x| {
+                (!x.is_nan()).then(|| (x * factor).round().clamp(-largest, largest) as i64)
+            })
+        }
+        _ => return Err(unexpected()),
+    })
+}

@@ -1,0 +1,322 @@
+//! From a question to its release, in the one order that keeps it private.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use datafusion::arrow::array::RecordBatch;
+use hushtable_ledger::{Account, ChargeRecord, Ledger, Outcome, Request, StoredRelease};
+use hushtable_noise::Generator;
+use hushtable_privacy::Loss;
+use hushtable_query::{Contract, Explanation, Quote, Table, bind};
+
+use crate::bound::SamplingKey;
+use crate::error::EngineError;
+use crate::exact::Scan;
+use crate::record::{Asked, decode, encode, fingerprint};
+use crate::source::{DataFile, ReadProgress, list_files};
+
+/// A contract with the ledger and the data that it names.
+pub struct Session {
+    contract: Contract,
+    folder: PathBuf,
+}
+
+/// What a query would cost, and what there is to pay it from.
+#[derive(Clone, Debug)]
+pub struct Quoted {
+    /// Everything that the query promises.
+    pub explanation: Explanation,
+    /// Who would pay.
+    pub analyst: String,
+    /// The analyst's budget on the table, as it stands.
+    pub account: Account,
+    /// What this query would take from the account, in the account's currency; zero where the same
+    /// question has been answered before.
+    pub charge: Loss,
+    /// Whether the same question has a release on record, which is given again for free.
+    pub on_record: bool,
+}
+
+/// A release.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The noisy table.
+    pub table: RecordBatch,
+    /// The machine-readable statement of what was promised.
+    pub statement: serde_json::Value,
+    /// Who paid.
+    pub analyst: String,
+    /// What was taken from the account; `None` where the release was on record already.
+    pub charged: Option<Loss>,
+    /// The account after that.
+    pub account: Account,
+    /// Whether the ledger's file was made by this query.
+    pub ledger_created: bool,
+    /// Where the time went; for measurements by the owner of the data, not for analysts.
+    pub timings: Timings,
+}
+
+/// Time spent in the parts of a query; zero for what an answer on record did not need.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timings {
+    /// Reading, bounding contributions and exact aggregation: what the same query would take
+    /// without noise.
+    pub exact: Duration,
+    /// Selection, noise, and what is computed from released values.
+    pub release: Duration,
+    /// The ledger: charging and recording, with their syncs to disk.
+    pub ledger: Duration,
+}
+
+/// One analyst's budget on one table.
+#[derive(Clone, Debug)]
+pub struct BudgetLine {
+    /// The analyst.
+    pub analyst: String,
+    /// The table.
+    pub table: String,
+    /// Total, spent and left.
+    pub account: Account,
+    /// The charges, oldest first.
+    pub charges: Vec<ChargeRecord>,
+}
+
+/// How much of the data has been read, in thousandths; for another thread to look at. It tells how
+/// many bytes of the files are done with, and nothing of what is in them.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(pub(crate) Arc<ReadProgress>);
+
+impl Progress {
+    /// From 0 to 1000.
+    pub fn permille(&self) -> u32 {
+        self.0.permille()
+    }
+}
+
+/// A query that is checked, priced and ready to be charged.
+struct Prepared<'a> {
+    quote: Quote,
+    explanation: Explanation,
+    analyst: String,
+    limit: Loss,
+    files: Vec<DataFile>,
+    table: &'a Table,
+}
+
+impl Session {
+    /// Reads and checks a contract. Paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// When the file cannot be read or the contract is wrong.
+    pub fn open(contract: &Path) -> Result<Self, EngineError> {
+        let text = std::fs::read_to_string(contract)
+            .map_err(|error| EngineError::ContractFile { path: contract.to_owned(), error })?;
+        let parsed = Contract::parse(&text, &contract.display().to_string())?;
+        let folder = match contract.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        Ok(Self { contract: parsed, folder })
+    }
+
+    /// The contract.
+    pub fn contract(&self) -> &Contract {
+        &self.contract
+    }
+
+    /// The ledger's file.
+    pub fn ledger_path(&self) -> PathBuf {
+        self.folder.join(&self.contract.ledger)
+    }
+
+    /// Quotes a query; costs nothing, reads nothing of the data but its files' schemas, and changes
+    /// no file.
+    ///
+    /// # Errors
+    /// When the query is refused, the analyst has no budget on its table, or the files do not have
+    /// what the query reads.
+    pub fn explain(&self, sql: &str, analyst: Option<&str>) -> Result<Quoted, EngineError> {
+        let prepared = self.prepare(sql, analyst)?;
+        let progress = Progress::default();
+        runtime()?.block_on(Scan::plan(prepared.quote.query(), &prepared.files, &progress.0))?;
+        let Prepared { quote, explanation, analyst, limit, files, table } = prepared;
+        let question = fingerprint(&analyst, &quote, &explanation, &files)?;
+        let (account, on_record) = match Ledger::open_read_only(&self.ledger_path())? {
+            Some(ledger) => (
+                ledger.account(&analyst, &table.name, limit)?,
+                ledger.stored(&analyst, &table.name, &question)?.is_some(),
+            ),
+            None => (untouched(limit), false),
+        };
+        let charge = match (on_record, limit) {
+            (true, Loss::Approximate { .. }) => Loss::pure(hushtable_privacy::Epsilon::ZERO),
+            (true, Loss::Concentrated { .. }) => Loss::concentrated(hushtable_privacy::Rho::ZERO),
+            (false, Loss::Concentrated { .. }) => {
+                quote.total().in_rho().unwrap_or_else(|_| quote.total())
+            }
+            (false, Loss::Approximate { .. }) => quote.total(),
+        };
+        Ok(Quoted { explanation, analyst, account, charge, on_record })
+    }
+
+    /// Answers a query: charges it, reads the data, adds noise, puts the release on record.
+    ///
+    /// # Errors
+    /// As [`explain`](Self::explain); when the budget does not suffice or the ledger cannot be
+    /// written; when the data cannot be read, which leaves the charge in place.
+    pub fn query(
+        &self,
+        sql: &str,
+        analyst: Option<&str>,
+        progress: &Progress,
+    ) -> Result<Answer, EngineError> {
+        // A generator that does not work is found out before anything is charged.
+        let mut generator = Generator::from_os()?;
+        self.query_with(sql, analyst, progress, &mut generator)
+    }
+
+    /// As [`query`](Self::query), with a given generator.
+    pub(crate) fn query_with(
+        &self,
+        sql: &str,
+        analyst: Option<&str>,
+        progress: &Progress,
+        generator: &mut Generator,
+    ) -> Result<Answer, EngineError> {
+        let prepared = self.prepare(sql, analyst)?;
+        let runtime = runtime()?;
+        // Whatever may fail by schema alone fails here, before the charge.
+        let plan = Scan::plan(prepared.quote.query(), &prepared.files, &progress.0);
+        let scan = runtime.block_on(plan)?;
+        let Prepared { quote, explanation, analyst, limit, files, table } = prepared;
+        let question = fingerprint(&analyst, &quote, &explanation, &files)?;
+        let mut timings = Timings::default();
+        let started = Instant::now();
+        let mut ledger = Ledger::open(&self.ledger_path())?;
+        let ledger_created = ledger.created();
+        let outcome = ledger.charge(&Request {
+            analyst: analyst.clone(),
+            table: table.name.clone(),
+            query: sql.to_owned(),
+            fingerprint: question,
+            loss: quote.total(),
+            limit,
+        })?;
+        let charge = match outcome {
+            Outcome::Stored(StoredRelease { release, .. }) => {
+                let account = ledger.account(&analyst, &table.name, limit)?;
+                let (table, statement) = decode(&release)?;
+                let charged = None;
+                return Ok(Answer {
+                    table,
+                    statement,
+                    analyst,
+                    charged,
+                    account,
+                    ledger_created,
+                    timings,
+                });
+            }
+            Outcome::Charged(charge) => charge,
+        };
+        // The receipt must be for this question and for what its noise was made for.
+        if charge.fingerprint() != question || charge.loss() != quote.total() {
+            return Err(EngineError::Inconsistent);
+        }
+        let (id, charged) = (charge.id(), charge.charged());
+        timings.ledger = started.elapsed();
+        let started = Instant::now();
+        let mut key = SamplingKey([0; 16]);
+        generator.fill_bytes(&mut key.0)?;
+        let exact = runtime.block_on(scan.run(charge.open(), key))?;
+        timings.exact = started.elapsed();
+        let started = Instant::now();
+        let (released, charge) = exact.release(&quote, generator)?;
+        timings.release = started.elapsed();
+        let started = Instant::now();
+        let asked = Asked { analyst: &analyst, sql, fingerprint: question, charge: id };
+        let release = encode(&released, &asked, &explanation, quote.query())?;
+        ledger.record(charge, &release)?;
+        let account = ledger.account(&analyst, &table.name, limit)?;
+        // Shown is what is on record, so that asking again gives the same to the byte.
+        let (table, statement) = decode(&release)?;
+        timings.ledger += started.elapsed();
+        let charged = Some(charged);
+        Ok(Answer { table, statement, analyst, charged, account, ledger_created, timings })
+    }
+
+    /// Every budget of the contract. Changes no file.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn budget(&self) -> Result<Vec<BudgetLine>, EngineError> {
+        let ledger = Ledger::open_read_only(&self.ledger_path())?;
+        let charges = ledger.as_ref().map(Ledger::charges).transpose()?.unwrap_or_default();
+        let mut lines = Vec::new();
+        for table in self.contract.tables.values() {
+            for (analyst, &limit) in &table.budgets {
+                let account = match &ledger {
+                    Some(ledger) => ledger.account(analyst, &table.name, limit)?,
+                    None => untouched(limit),
+                };
+                let own = charges.iter().filter(|c| c.analyst == *analyst && c.table == table.name);
+                lines.push(BudgetLine {
+                    analyst: analyst.clone(),
+                    table: table.name.clone(),
+                    account,
+                    charges: own.cloned().collect(),
+                });
+            }
+        }
+        Ok(lines)
+    }
+
+    fn prepare(&self, sql: &str, analyst: Option<&str>) -> Result<Prepared<'_>, EngineError> {
+        let query = bind(sql, &self.contract)?;
+        let table = self.contract.table(&query.table).ok_or(EngineError::Inconsistent)?;
+        let (analyst, limit) = payer(table, analyst)?;
+        let quote = Quote::new(query)?;
+        let explanation = Explanation::new(&quote, table);
+        let files = list_files(&table.path, &self.folder)?;
+        Ok(Prepared { quote, explanation, analyst, limit, files, table })
+    }
+}
+
+/// Who pays, and from what budget: the one named, or the only one there is.
+fn payer(table: &Table, analyst: Option<&str>) -> Result<(String, Loss), EngineError> {
+    let names = || table.budgets.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    match analyst {
+        Some(name) => match table.budgets.get(name) {
+            Some(&limit) => Ok((name.to_owned(), limit)),
+            None => Err(EngineError::UnknownAnalyst {
+                analyst: name.to_owned(),
+                table: table.name.clone(),
+                analysts: names(),
+            }),
+        },
+        None => {
+            let mut all = table.budgets.iter();
+            match (all.next(), all.next()) {
+                (Some((name, &limit)), None) => Ok((name.clone(), limit)),
+                _ => Err(EngineError::NoAnalyst { table: table.name.clone(), analysts: names() }),
+            }
+        }
+    }
+}
+
+/// A budget of which nothing is spent.
+fn untouched(limit: Loss) -> Account {
+    let spent = match limit {
+        Loss::Approximate { .. } => Loss::pure(hushtable_privacy::Epsilon::ZERO),
+        Loss::Concentrated { .. } => Loss::concentrated(hushtable_privacy::Rho::ZERO),
+    };
+    Account { total: limit, spent, left: limit }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, EngineError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|_| EngineError::Interrupted)
+}

@@ -1,0 +1,177 @@
+//! Which types of a file can become which declared types: decided by types alone.
+
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use hushtable_query::{ColumnType, MAX_SCALE};
+
+/// Digits of every decimal.
+pub(crate) const MAX_DIGITS: u8 = 38;
+
+/// How a file stores a column, as far as conversion is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// Nothing but NULLs.
+    Null,
+    /// Bytes that should be UTF-8.
+    Text,
+    /// Booleans.
+    Bool,
+    /// Integers of any width.
+    Int,
+    /// Decimals of any width; of big-endian bytes, too.
+    Decimal {
+        /// Digits after the point; fewer than none is possible.
+        scale: i8,
+    },
+    /// Floats of any width.
+    Float,
+    /// Days, or milliseconds that stand for days.
+    Date,
+    /// Instants of any unit. Without a zone they are taken as UTC.
+    Timestamp,
+    /// What is not read.
+    Other,
+}
+
+impl Stored {
+    pub(super) fn of(file_type: &DataType) -> Self {
+        match file_type {
+            DataType::Null => Self::Null,
+            DataType::Boolean => Self::Bool,
+            t if t.is_integer() => Self::Int,
+            DataType::Decimal32(_, scale)
+            | DataType::Decimal64(_, scale)
+            | DataType::Decimal128(_, scale)
+            | DataType::Decimal256(_, scale) => Self::Decimal { scale: *scale },
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => Self::Float,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
+            DataType::Date32 | DataType::Date64 => Self::Date,
+            DataType::Timestamp(..) => Self::Timestamp,
+            DataType::Dictionary(_, values) => Self::of(values),
+            _ => Self::Other,
+        }
+    }
+
+    /// The type to declare.
+    pub(super) fn natural(self) -> Option<ColumnType> {
+        Some(match self {
+            Self::Null | Self::Text => ColumnType::String,
+            Self::Bool => ColumnType::Bool,
+            Self::Int => ColumnType::Int,
+            // With more digits after the point than a declared decimal has, all but the last few
+            // survive in a float.
+            Self::Decimal { scale } => match u8::try_from(scale.max(0)) {
+                Ok(scale) if scale <= MAX_SCALE => ColumnType::Decimal { scale },
+                _ => ColumnType::Float,
+            },
+            Self::Float => ColumnType::Float,
+            Self::Date => ColumnType::Date,
+            Self::Timestamp => ColumnType::Timestamp,
+            Self::Other => return None,
+        })
+    }
+
+    /// Whether values can become `declared` without a change that an owner would not expect.
+    /// Otherwise a hint.
+    pub(super) fn becomes(self, declared: ColumnType) -> Result<(), String> {
+        use ColumnType as To;
+        let fits = match (self, declared) {
+            (Self::Null | Self::Text, _)
+            | (Self::Bool, To::Bool | To::Int | To::String)
+            | (Self::Int, To::Bool | To::Int | To::Decimal { .. } | To::Float | To::String)
+            | (Self::Float, To::Float)
+            | (Self::Decimal { .. }, To::Float)
+            | (Self::Date | Self::Timestamp, To::Date | To::Timestamp) => true,
+            // Fewer digits after the point would round.
+            (Self::Decimal { scale }, To::Int) => scale <= 0,
+            (Self::Decimal { scale }, To::Decimal { scale: to }) => i16::from(scale) <= to.into(),
+            _ => false,
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(match self.natural() {
+            Some(natural) => format!("declare it as `{natural}`"),
+            None => "this type is not read; leave the column out of the contract, or store it \
+                     as one of bool, int, decimal, float, string, date, timestamp"
+                .to_owned(),
+        })
+    }
+}
+
+/// The type to declare for a column that is stored in these ways in different files.
+pub(super) fn common(types: &[Stored]) -> Option<ColumnType> {
+    let known = || types.iter().copied().filter(|stored| *stored != Stored::Null);
+    if known().next().is_none() {
+        return Stored::Null.natural();
+    }
+    let candidates = known().filter_map(Stored::natural);
+    let wider = [ColumnType::Float, ColumnType::Timestamp, ColumnType::String];
+    candidates.chain(wider).find(|to| {
+        known().all(|stored| match (stored, *to) {
+            // These are allowed where they are declared, but do not hold every value.
+            (Stored::Text, to) => to == ColumnType::String,
+            (Stored::Int, ColumnType::Bool) | (Stored::Timestamp, ColumnType::Date) => false,
+            _ => stored.becomes(*to).is_ok(),
+        })
+    })
+}
+
+/// The Arrow type of a declared one.
+pub(crate) fn arrow_type(declared: ColumnType) -> DataType {
+    match declared {
+        ColumnType::Bool => DataType::Boolean,
+        ColumnType::Int => DataType::Int64,
+        ColumnType::Decimal { scale } => {
+            DataType::Decimal128(MAX_DIGITS, i8::try_from(scale).unwrap_or(i8::MAX))
+        }
+        ColumnType::Float => DataType::Float64,
+        ColumnType::String => DataType::Utf8View,
+        ColumnType::Date => DataType::Date32,
+        ColumnType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+    }
+}
+
+/// A file's type in a few words.
+pub(super) fn type_name(file_type: &DataType) -> String {
+    let unit = |unit: &TimeUnit| match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    match file_type {
+        DataType::Boolean => "boolean".to_owned(),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "string".to_owned(),
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => "binary".to_owned(),
+        DataType::Date32 | DataType::Date64 => "date".to_owned(),
+        DataType::Timestamp(u, None) => format!("timestamp({})", unit(u)),
+        DataType::Timestamp(u, Some(zone)) => format!("timestamp({}, {zone})", unit(u)),
+        DataType::Time32(_) | DataType::Time64(_) => "time".to_owned(),
+        DataType::Duration(_) => "duration".to_owned(),
+        DataType::Interval(_) => "interval".to_owned(),
+        DataType::Decimal32(digits, scale)
+        | DataType::Decimal64(digits, scale)
+        | DataType::Decimal128(digits, scale)
+        | DataType::Decimal256(digits, scale) => format!("decimal({digits}, {scale})"),
+        DataType::Dictionary(_, values) => type_name(values),
+        DataType::Struct(_) => "struct".to_owned(),
+        DataType::Map(..) => "map".to_owned(),
+        t if t.is_nested() => "list".to_owned(),
+        // Null, the integers and the floats.
+        t => t.to_string().to_ascii_lowercase(),
+    }
+}
+
+/// `10^exponent`; `None` if it has more digits than a decimal.
+pub(super) fn power_of_ten(exponent: i64) -> Option<i128> {
+    10_i128.checked_pow(u32::try_from(exponent).ok()?)
+}
+
+/// The digits of a decimal, if they are not too many.
+pub(super) fn in_range(digits: i128) -> Option<i128> {
+    const LIMIT: i128 = 10_i128.pow(MAX_DIGITS as u32);
+    (-LIMIT < digits && digits < LIMIT).then_some(digits)
+}

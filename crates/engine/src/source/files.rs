@@ -1,0 +1,170 @@
+//! From a location in a contract to files.
+
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use glob::{MatchOptions, Pattern};
+
+use super::{Compression, DataFile, Format, SourceError};
+
+/// The files of a location: a file, a folder (all files of a known format in it and in its
+/// folders) or a pattern with `*`, `?`, `[…]` and `**`. It is relative to `base`, the contract's
+/// folder, unless it is absolute.
+///
+/// Names that start with `.` or `_` are passed over unless the location spells them out. A file
+/// or folder that exists under the very name of the location is taken even if the name looks like
+/// a pattern. A file that can be reached by several paths (links) is listed once, as its rows
+/// must not count twice. The result is sorted by path and never empty.
+///
+/// # Errors
+///
+/// If nothing matches, a file that is named or matched by a pattern has an unknown extension
+/// (files of unknown extension within a folder are passed over), Parquet and CSV are mixed, the
+/// pattern is not valid, or something cannot be read.
+pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceError> {
+    let root = base.join(location);
+    let nothing =
+        || SourceError::NothingFound { location: location.to_owned(), looked: root.clone() };
+    if location.is_empty() {
+        return Err(nothing());
+    }
+    let mut paths = match fs::metadata(&root) {
+        Ok(found) if found.is_dir() => walk(&root)?,
+        Ok(_) => vec![root.clone()],
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            matches_of(location, base)?
+        }
+        Err(e) => return Err(unreadable(&root, &e)),
+    };
+    paths.sort();
+
+    let mut seen = HashSet::new();
+    let mut files = Vec::with_capacity(paths.len());
+    for path in paths {
+        let real = fs::canonicalize(&path).map_err(|e| unreadable(&path, &e))?;
+        if seen.insert(real) {
+            files.push(data_file(path)?);
+        }
+    }
+    if files.is_empty() {
+        return Err(nothing());
+    }
+    let first = |parquet| files.iter().find(|f| (f.format == Format::Parquet) == parquet);
+    if let (Some(parquet), Some(csv)) = (first(true), first(false)) {
+        return Err(SourceError::MixedFormats {
+            location: location.to_owned(),
+            parquet: parquet.path.clone(),
+            csv: csv.path.clone(),
+        });
+    }
+    Ok(files)
+}
+
+fn data_file(path: PathBuf) -> Result<DataFile, SourceError> {
+    let Some(format) = format_of(&path) else {
+        return Err(SourceError::UnknownExtension { path });
+    };
+    let found = fs::metadata(&path).map_err(|e| unreadable(&path, &e))?;
+    if !found.is_file() {
+        // A pipe could be read only once, and reading a device may never end.
+        return Err(SourceError::Unreadable { path, reason: "not a regular file".to_owned() });
+    }
+    Ok(DataFile { path, format, bytes: found.len(), modified_ns: modified_ns(&found) })
+}
+
+fn modified_ns(found: &Metadata) -> i128 {
+    let nanos = |d: std::time::Duration| i128::try_from(d.as_nanos()).unwrap_or(i128::MAX);
+    match found.modified().map(|at| at.duration_since(UNIX_EPOCH)) {
+        Ok(Ok(after)) => nanos(after),
+        Ok(Err(before)) => -nanos(before.duration()),
+        Err(_) => 0,
+    }
+}
+
+/// The format that a name stands for.
+fn format_of(path: &Path) -> Option<Format> {
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let csv = |compression| Format::Csv { compression };
+    [
+        (".parquet", Format::Parquet),
+        (".pq", Format::Parquet),
+        (".csv", csv(Compression::None)),
+        (".csv.gz", csv(Compression::Gzip)),
+        (".csv.zst", csv(Compression::Zstd)),
+    ]
+    .into_iter()
+    .find_map(|(end, format)| name.ends_with(end).then_some(format))
+}
+
+/// All files of a known format in a folder and in its folders.
+fn walk(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    // Links to folders are followed, and may form a loop.
+    let mut visited = HashSet::new();
+    while let Some(folder) = folders.pop() {
+        let real = fs::canonicalize(&folder).map_err(|e| unreadable(&folder, &e))?;
+        if !visited.insert(real) {
+            continue;
+        }
+        for entry in fs::read_dir(&folder).map_err(|e| unreadable(&folder, &e))? {
+            let entry = entry.map_err(|e| unreadable(&folder, &e))?;
+            if starts_with(&entry.file_name().to_string_lossy(), &['.', '_']) {
+                continue;
+            }
+            let path = entry.path();
+            match fs::metadata(&path) {
+                Ok(found) if found.is_dir() => folders.push(path),
+                // A broken link is of interest only if it should be data.
+                Ok(_) | Err(_) if format_of(&path).is_none() => {}
+                Ok(_) => files.push(path),
+                Err(e) => return Err(unreadable(&path, &e)),
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The files that match a pattern.
+fn matches_of(location: &str, base: &Path) -> Result<Vec<PathBuf>, SourceError> {
+    if !location.contains(['*', '?', '[']) {
+        return Ok(Vec::new());
+    }
+    let bad = |reason: String| SourceError::BadPattern { location: location.to_owned(), reason };
+    let pattern = if Path::new(location).is_absolute() || base.as_os_str().is_empty() {
+        location.to_owned()
+    } else {
+        let base = base.to_str().ok_or_else(|| bad("the contract's folder is not UTF-8".into()))?;
+        format!("{}/{location}", Pattern::escape(base.trim_end_matches('/')))
+    };
+    let options = MatchOptions {
+        case_sensitive: true,
+        require_literal_separator: true,
+        require_literal_leading_dot: true,
+    };
+    let names_underscore = location.split('/').any(|part| starts_with(part, &['_']));
+    let mut files = Vec::new();
+    for found in glob::glob_with(&pattern, options).map_err(|e| bad(e.msg.to_owned()))? {
+        let path = found.map_err(|e| unreadable(e.path(), e.error()))?;
+        let within = path.strip_prefix(base).unwrap_or(&path);
+        let underscore = within.components().any(|part| match part {
+            Component::Normal(name) => starts_with(&name.to_string_lossy(), &['_']),
+            _ => false,
+        });
+        if (names_underscore || !underscore) && !path.is_dir() {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn starts_with(name: &str, any: &[char]) -> bool {
+    name.starts_with(any)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> SourceError {
+    SourceError::Unreadable { path: path.to_owned(), reason: error.to_string() }
+}

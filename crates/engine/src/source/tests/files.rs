@@ -1,0 +1,115 @@
+//! From locations to files.
+
+use super::super::{Compression, Format};
+use super::*;
+
+#[test]
+fn folders_patterns_and_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "b.csv",
+        "a.CSV",
+        "c.csv.gz",
+        "d.csv.zst",
+        "notes.txt",
+        ".hidden.csv",
+        "_SUCCESS",
+        "_tmp/x.csv",
+        ".git/x.csv",
+        "year=2020/x.csv",
+        "year=2020/deep/y.csv",
+        "q/p.parquet",
+        "q/r.pq",
+    ] {
+        write(&folder, name, "a\n");
+    }
+    let base = folder.path();
+    let q = ["q/p.parquet", "q/r.pq"];
+    assert_eq!(list("q", base).unwrap(), q);
+    assert_eq!(list("q/", base).unwrap(), q);
+    assert_eq!(list("./q/*.p*", base).unwrap().len(), 2);
+    assert_eq!(list("*.csv", base).unwrap(), ["b.csv"]);
+    assert_eq!(
+        list("**/*.csv", base).unwrap(),
+        ["b.csv", "year=2020/deep/y.csv", "year=2020/x.csv"]
+    );
+    assert_eq!(list("year=*", base).unwrap_err().to_string().lines().count(), 2);
+    assert_eq!(list("year=*/?.csv", base).unwrap(), ["year=2020/x.csv"]);
+    assert_eq!(list("[ab].*", base).unwrap(), ["a.CSV", "b.csv"]);
+    assert_eq!(list("_tmp/*.csv", base).unwrap(), ["_tmp/x.csv"]);
+    assert_eq!(list(".hidden.csv", base).unwrap(), [".hidden.csv"]);
+    let absolute = base.join("q");
+    for location in [absolute.join("*.pq"), absolute.join("r.pq")] {
+        let files = list_files(location.to_str().unwrap(), Path::new("/elsewhere")).unwrap();
+        assert_eq!(files[0].path, absolute.join("r.pq"));
+    }
+
+    let error = |location: &str| list(location, base).unwrap_err();
+    assert!(matches!(error("."), SourceError::MixedFormats { .. }));
+    assert!(matches!(error("notes.txt"), SourceError::UnknownExtension { .. }));
+    assert!(matches!(error("n*"), SourceError::UnknownExtension { .. }));
+    for nothing in ["", "none.csv", "none/*.csv", "b.csv/x.csv", "*.pq"] {
+        assert!(matches!(error(nothing), SourceError::NothingFound { .. }), "{nothing}");
+    }
+    assert!(matches!(error("a***b.csv"), SourceError::BadPattern { .. }));
+    std::fs::create_dir(base.join("empty")).unwrap();
+    assert!(matches!(error("empty"), SourceError::NothingFound { .. }));
+}
+
+#[test]
+fn what_is_known_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder, "x.csv.zst", "12345");
+    let files = list_files("x.csv.zst", folder.path()).unwrap();
+    assert_eq!(files[0].format, Format::Csv { compression: Compression::Zstd });
+    assert_eq!(files[0].bytes, 5);
+    assert!(files[0].modified_ns > 1_600_000_000_000_000_000);
+}
+
+#[test]
+fn names_that_look_like_patterns() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("odd [base] {x}, *");
+    std::fs::create_dir(&base).unwrap();
+    let names =
+        ["a b.csv", "a*b.csv", "a?b.csv", "a[1].csv", "a,b.csv", "a%20b.csv", "a#b.csv", "ä.csv"];
+    for name in names {
+        std::fs::write(base.join(name), format!("x\n{}\n", name.len())).unwrap();
+    }
+    for name in names {
+        let files = list_files(name, &base).unwrap();
+        assert_eq!(files.len(), 1, "{name}");
+        let batch = read_files(&files, &[("x", ColumnType::Int)], 2).unwrap();
+        assert_eq!(ints(batch.column(0)), [Some(name.len() as i64)]);
+    }
+    assert_eq!(list_files("*.csv", &base).unwrap().len(), names.len());
+}
+
+#[cfg(unix)]
+#[test]
+fn links_do_not_count_twice() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "real/x.csv", "a\n");
+    symlink(&path, folder.path().join("again.csv")).unwrap();
+    symlink(folder.path(), folder.path().join("real/loop")).unwrap();
+    symlink("nowhere", folder.path().join("real/broken.txt")).unwrap();
+    assert_eq!(list(".", folder.path()).unwrap().len(), 1);
+    symlink("nowhere", folder.path().join("real/broken.csv")).unwrap();
+    assert!(matches!(list(".", folder.path()), Err(SourceError::Unreadable { .. })));
+}
+
+#[cfg(unix)]
+#[test]
+fn names_that_are_not_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(std::ffi::OsStr::from_bytes(b"\xff.csv"));
+    if std::fs::write(&path, "a\n5\n").is_err() {
+        println!("skipped: this file system wants UTF-8 names");
+        return;
+    }
+    let files = list_files(".", folder.path()).unwrap();
+    let batch = read_files(&files, &[("a", ColumnType::Int)], 1).unwrap();
+    assert_eq!(ints(batch.column(0)), [Some(5)]);
+}

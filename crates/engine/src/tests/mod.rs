@@ -1,0 +1,82 @@
+//! Tests of the whole way from a question to its release.
+
+mod bounding;
+mod releases;
+mod totality;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use hushtable_noise::TestSeed;
+
+use crate::error::EngineError;
+use crate::session::{Answer, Progress, Session};
+
+/// A folder with a contract and data.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(contract: &str, files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("hushtable.toml"), contract).unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        Self { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn contract(&self) -> PathBuf {
+        self.path().join("hushtable.toml")
+    }
+
+    fn session(&self) -> Session {
+        Session::open(&self.contract()).unwrap()
+    }
+
+    /// The answer with a generator of that seed.
+    fn ask(&self, sql: &str, seed: u64) -> Result<Answer, EngineError> {
+        let mut generator = TestSeed(seed).generator();
+        self.session().query_with(sql, None, &Progress::default(), &mut generator)
+    }
+
+    /// The answer's rows, one a line, values separated by `|`; from a fresh budget.
+    fn rows(&self, sql: &str) -> String {
+        let _ = std::fs::remove_file(self.session().ledger_path());
+        match self.ask(sql, 1) {
+            Ok(answer) => shown(&answer.table),
+            Err(error) => format!("error: {error}\n"),
+        }
+    }
+}
+
+fn shown(batch: &RecordBatch) -> String {
+    let options = FormatOptions::default().with_null("NULL");
+    let columns: Vec<ArrayFormatter<'_>> = batch
+        .columns()
+        .iter()
+        .map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap())
+        .collect();
+    let mut text = String::new();
+    for row in 0..batch.num_rows() {
+        let values: Vec<String> = columns.iter().map(|c| c.value(row).to_string()).collect();
+        writeln!(text, "{}", values.join("|")).unwrap();
+    }
+    text
+}
+
+/// A query whose noise is zero but for a probability below 1e-4, and whose groups all appear but
+/// for one of 1e-2; at a fixed seed, so that results are known.
+fn exactly(select: &str) -> String {
+    format!(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1000000, delta = 0.999999, \
+         max_groups_contributed = 2, max_rows_per_group = 100) {select}"
+    )
+}

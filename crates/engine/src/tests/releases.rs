@@ -1,0 +1,202 @@
+//! What comes out, with noise and without any worth speaking of.
+
+use super::{Place, exactly, shown};
+
+const CONTRACT: &str = r#"
+[tables.visits]
+path = "visits.csv"
+privacy_unit = "person"
+[tables.visits.columns]
+person = { type = "string" }
+town = { type = "string" }
+shop = { type = "string", public_keys = ["north", "south", "west"] }
+spent = { type = "decimal(2)", bounds = [0, 100] }
+days = { type = "int", bounds = [-10, 10] }
+load = { type = "float", bounds = [0, 1], granularity = 0.0625 }
+[tables.visits.budgets]
+ana = { epsilon = 1000000, delta = 0.9999999 }
+
+[tables.rows]
+path = "visits.csv"
+privacy_unit = "row"
+[tables.rows.columns]
+town = { type = "string" }
+days = { type = "int", bounds = [-10, 10] }
+[tables.rows.budgets]
+ana = { rho = 1000, delta = 0.9 }
+"#;
+
+const DATA: &str = "\
+person,town,shop,spent,days,load
+p1,A,north,10.50,1,0.5
+p1,A,north,20.25,2,nan
+p1,B,south,500,3,inf
+p2,A,north,,4,0.25
+p2,,north,1.005,5,
+,A,north,99,9,1
+p3,A,east,7,7,1
+p3,C,south,x,1e3,-inf
+";
+
+/// The rows twice, of other people the second time: a group of two units appears for certain at
+/// such an epsilon, one of a single unit does not.
+fn doubled() -> String {
+    let (header, rows) = DATA.split_once('\n').unwrap();
+    let twins: String = rows.lines().map(|l| format!("{}\n", l.replacen('p', "q", 1))).collect();
+    format!("{header}\n{rows}{twins}")
+}
+
+fn place() -> Place {
+    Place::new(CONTRACT, &[("visits.csv", &doubled())])
+}
+
+#[test]
+fn rows_of_a_unit_are_combined_and_clamped() {
+    let sql = exactly(
+        "shop, COUNT(DISTINCT person) AS people, COUNT(*) AS n, SUM(spent) AS s, \
+                       SUM(days) AS d FROM visits GROUP BY shop",
+    );
+    // p1 north: 30.75; p2 north: 1.01 (rounded to the cent). south: p1 500 clamped to 100.
+    let rows = "north|4|8|63.52|24\nsouth|4|4|200.00|6\nwest|0|0|0.00|0\n";
+    assert_eq!(place().rows(&sql), rows);
+}
+
+#[test]
+fn null_units_count_for_nothing_and_null_keys_are_a_group() {
+    let sql = exactly(
+        "town, COUNT(*) AS n FROM visits WHERE shop = 'north' GROUP BY town \
+                       HAVING COUNT(*) > 0",
+    );
+    let rows = place().rows(&sql);
+    assert_eq!(rows, "NULL|2\nA|6\n");
+}
+
+#[test]
+fn nan_is_null_and_infinity_is_clamped() {
+    let sql = exactly("SUM(load) AS s, COUNT(load) AS n FROM visits");
+    // p1: 0.5 + inf, clamped to 1; p2: 0.25; p3: 1 - inf, clamped to 0.
+    assert_eq!(place().rows(&sql), "2.5|10\n");
+}
+
+#[test]
+fn averages_are_sums_over_counts() {
+    let sql = exactly("shop, AVG(days) AS a FROM visits GROUP BY shop");
+    let rows = place().rows(&sql);
+    assert_eq!(rows, "north|3.0\nsouth|3.0\nwest|NULL\n");
+}
+
+#[test]
+fn order_limit_and_expressions_over_released_values() {
+    let sql = exactly(
+        "UPPER(shop) AS name, COUNT(*) * 2 + 1 AS twice, SUM(spent) / COUNT(*) AS each \
+         FROM visits GROUP BY shop ORDER BY 2 DESC, shop LIMIT 2",
+    );
+    assert_eq!(place().rows(&sql), "NORTH|17|7.94\nSOUTH|9|50.0\n");
+    let sql =
+        exactly("shop, COUNT(*) FROM visits GROUP BY shop ORDER BY shop DESC LIMIT 1 OFFSET 1");
+    assert_eq!(place().rows(&sql), "south|4\n");
+    let sql = exactly("COUNT(*) FROM visits LIMIT 0");
+    assert_eq!(place().rows(&sql), "");
+}
+
+#[test]
+fn output_is_sorted_by_key_whatever_the_order_of_rows() {
+    let place = place();
+    let sql = exactly("town, shop, COUNT(*) AS n FROM visits GROUP BY town, shop");
+    let first = place.rows(&sql);
+    let data = doubled();
+    let mut lines: Vec<&str> = data.lines().skip(1).collect();
+    lines.reverse();
+    let header = data.lines().next().unwrap();
+    let reversed = format!("{header}\n{}\n", lines.join("\n"));
+    let second = Place::new(CONTRACT, &[("visits.csv", &reversed)]).rows(&sql);
+    assert_eq!(first, second);
+    let mut sorted: Vec<&str> = first.lines().collect();
+    sorted.sort_by_key(|l| l.replace("NULL", " "));
+    assert_eq!(first.lines().collect::<Vec<_>>(), sorted);
+}
+
+#[test]
+fn the_same_question_is_answered_from_the_record() {
+    let place = place();
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) COUNT(DISTINCT person) AS n FROM visits";
+    let first = place.ask(sql, 1).unwrap();
+    assert!(first.charged.is_some() && first.ledger_created);
+    // Another seed would give other noise; other spelling is the same question.
+    let again = place.ask(&sql.replace(" AS n", "  as n"), 2).unwrap();
+    assert!(again.charged.is_none() && !again.ledger_created);
+    assert_eq!(first.table, again.table);
+    assert_eq!(first.statement, again.statement);
+    assert_eq!(first.account.spent, again.account.spent);
+    // Another name for the column, another budget, other files: another question.
+    let other = place.ask(&sql.replace("AS n", "AS m"), 3).unwrap();
+    assert!(other.charged.is_some());
+    let other = place.ask(&sql.replace("0.01", "0.02"), 3).unwrap();
+    assert!(other.charged.is_some());
+    std::fs::write(place.path().join("visits.csv"), format!("{DATA}p9,A,north,1,1,1\n")).unwrap();
+    let other = place.ask(sql, 4).unwrap();
+    assert!(other.charged.is_some());
+}
+
+#[test]
+fn seeds_differ_and_repeat() {
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.001) COUNT(DISTINCT person) AS n, \
+               SUM(days) AS d FROM visits";
+    let rows = |seed| shown(&place().ask(sql, seed).unwrap().table);
+    assert_eq!(rows(1), rows(1));
+    assert_ne!(rows(1), rows(2));
+}
+
+#[test]
+fn rho_queries_draw_gaussian_noise_of_the_stated_size() {
+    // sigma = 10 / sqrt(2 * 0.5) = 10 for the sum of days in [-10, 10].
+    let place = place();
+    // Two of each row; 1e3 is not written as an integer, so it is NULL.
+    let exact = 2 * (1 + 2 + 3 + 4 + 5 + 9 + 7);
+    let mut squares = 0.0;
+    let runs = 60;
+    for run in 0..runs {
+        // A name of its own makes each a new question.
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(days) AS s{run} FROM rows"
+        );
+        let answer = place.ask(&sql, run).unwrap();
+        let value: f64 = shown(&answer.table).trim().parse().unwrap();
+        squares += (value - f64::from(exact)).powi(2);
+    }
+    // chi-square with 60 degrees of freedom, times 100: outside this once in 1e8.
+    let variance = squares / runs as f64;
+    assert!((20.0..250.0).contains(&variance), "{variance}");
+}
+
+#[test]
+fn selection_hides_small_groups() {
+    let mut data = String::from("person,town,shop,spent,days,load\n");
+    for person in 0..100 {
+        data.push_str(&format!("q{person},big,north,1,1,1\n"));
+    }
+    data.push_str("r,small,north,1,1,1\n");
+    for strategy in ["OPTIMAL", "TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD"] {
+        let place = Place::new(CONTRACT, &[("visits.csv", &data)]);
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-9, \
+             max_groups_contributed = 1, group_selection_strategy = {strategy}) town, \
+             COUNT(DISTINCT person) FROM visits GROUP BY town"
+        );
+        let rows = place.rows(&sql);
+        assert!(rows.starts_with("big|") && rows.lines().count() == 1, "{strategy}: {rows}");
+        let count: f64 = rows.trim().trim_start_matches("big|").parse().unwrap();
+        // Scale 2 at most (Laplace), sigma below 7 (Gaussian): 50 off is never seen.
+        assert!((count - 100.0).abs() < 50.0, "{strategy}: {rows}");
+    }
+}
+
+#[test]
+fn a_failed_read_releases_nothing_and_stays_charged() {
+    let place = Place::new(
+        &CONTRACT.replace("visits.csv", "visits.csv.gz"),
+        &[("visits.csv.gz", "this is not gzip")],
+    );
+    let error = place.ask(&exactly("COUNT(*) FROM visits"), 1).unwrap_err().to_string();
+    assert!(!error.contains("this is not gzip"), "{error}");
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
-    RecordBatchOptions, UInt64Array,
+    RecordBatchOptions, UInt64Array, new_empty_array,
 };
 use datafusion::arrow::compute::{
     SortColumn, SortOptions, concat, filter, lexsort_to_indices, take,
@@ -50,7 +50,13 @@ impl ExactGroups {
             Groups::Private { .. } => {
                 let kept = select(quote, &units, &mut sums, generator)?;
                 let rows = UInt64Array::from(kept);
-                keys.iter().map(|k| take(k, &rows, None)).collect::<Result<_, _>>()?
+                if units.is_empty() {
+                    // No row had a group: none is shown, in columns of the same types.
+                    let types = query.keys.iter().map(|k| arrow_type(k.expr.column_type));
+                    types.map(|t| new_empty_array(&t)).collect()
+                } else {
+                    keys.iter().map(|k| take(k, &rows, None)).collect::<Result<_, _>>()?
+                }
             }
         };
         drop(units);

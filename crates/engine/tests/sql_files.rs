@@ -1,0 +1,71 @@
+//! SQL behaviour as files: every `.slt` under `tests/sql` is run by the `sqllogictest` crate.
+//!
+//! The contract's default epsilon is so large that noise is zero but with probability below 1e-40,
+//! and that groups of two units or more appear for certain; every query has a fresh ledger. So the
+//! files show what is computed, exactly. They say nothing about privacy, which other tests do.
+
+use std::path::{Path, PathBuf};
+
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use hushtable_engine::{EngineError, Progress, Session};
+use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
+
+struct Hushtable {
+    folder: PathBuf,
+}
+
+impl DB for Hushtable {
+    type Error = EngineError;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, EngineError> {
+        let session = Session::open(&self.folder.join("hushtable.toml"))?;
+        let _ = std::fs::remove_file(session.ledger_path());
+        let table = session.query(sql, None, &Progress::default())?.table;
+        let options = FormatOptions::default().with_null("NULL");
+        let columns: Vec<ArrayFormatter<'_>> = table
+            .columns()
+            .iter()
+            .map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap())
+            .collect();
+        let text = |row: usize| {
+            let value = |c: &ArrayFormatter<'_>| {
+                let text = c.value(row).to_string();
+                if text.is_empty() { "(empty)".to_owned() } else { text }
+            };
+            columns.iter().map(value).collect()
+        };
+        Ok(DBOutput::Rows {
+            types: vec![DefaultColumnType::Any; columns.len()],
+            rows: (0..table.num_rows()).map(text).collect(),
+        })
+    }
+
+    fn engine_name(&self) -> &str {
+        "hushtable"
+    }
+}
+
+#[test]
+fn sql_behaves_as_the_files_say() {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sql");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&files).unwrap() {
+        let file = entry.unwrap().path();
+        if file.extension().is_none_or(|e| e != "slt") {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["hushtable.toml", "sales.csv"] {
+            std::fs::copy(files.join(name), folder.path().join(name)).unwrap();
+        }
+        let at = folder.path().to_owned();
+        let mut runner = Runner::new(move || {
+            let folder = at.clone();
+            async move { Ok(Hushtable { folder }) }
+        });
+        runner.run_file(&file).unwrap_or_else(|e| panic!("{e}"));
+        seen += 1;
+    }
+    assert!(seen >= 4, "{seen} files");
+}

@@ -1,0 +1,207 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXAMPLES: &str = "\
+Examples:
+  hushtable init visits.csv                  write a first contract, hushtable.toml
+  hushtable explain \"SELECT …\"               what a query would promise and cost
+  hushtable query \"SELECT …\"                 the answer, with noise
+  hushtable budget                           what was spent, and what is left
+
+Results go to standard output, everything else to standard error.
+Exit codes: 0 fine, 1 refused or failed, 2 wrong usage.";
+
+/// Answers SQL GROUP BY questions about a table with differential privacy.
+///
+/// The owner of the data declares in a contract, hushtable.toml, who is protected and how much may
+/// be asked. Analysts then ask in SQL: every answer carries the noise that the contract's promise
+/// needs, and is charged to the analyst's budget. What has been answered once is answered again for
+/// free, in the same words.
+#[derive(Debug, Parser)]
+#[command(name = "hushtable", version, max_term_width = 100, after_long_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Query(QueryArguments),
+    Explain(ExplainArguments),
+    Budget(BudgetArguments),
+    Init(InitArguments),
+}
+
+/// The contract, for every command that needs one.
+#[derive(Debug, Args)]
+pub(crate) struct ContractArgument {
+    /// The contract; the paths in it are relative to its folder
+    #[arg(long, value_name = "FILE", default_value = "hushtable.toml")]
+    pub(crate) contract: PathBuf,
+}
+
+/// The question, for the commands that take one.
+#[derive(Debug, Args)]
+pub(crate) struct QuestionArguments {
+    /// Who asks, and pays; may be left out where the table has one budget
+    #[arg(long, value_name = "NAME")]
+    pub(crate) analyst: Option<String>,
+
+    /// The query; `-` reads it from standard input
+    #[arg(value_name = "SQL")]
+    pub(crate) sql: String,
+}
+
+const QUERY_EXAMPLES: &str = "\
+Examples:
+  hushtable query \"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6,
+      max_groups_contributed = 3) town, COUNT(DISTINCT customer_id) AS customers
+      FROM visits GROUP BY town\"
+  hushtable query --analyst ana --output towns.parquet --statement towns.json - < towns.sql
+
+The charge is taken before the data is read, and is not given back. An answer is recorded before it
+is shown; asking the same again costs nothing and gives the same numbers.";
+
+/// Answer a query, and charge it to the analyst's budget
+#[derive(Debug, Args)]
+#[command(after_long_help = QUERY_EXAMPLES)]
+pub(crate) struct QueryArguments {
+    #[command(flatten)]
+    pub(crate) contract: ContractArgument,
+
+    #[command(flatten)]
+    pub(crate) question: QuestionArguments,
+
+    /// How to write the result [default: by the extension of --output; else a table on a terminal,
+    /// CSV in a pipe]
+    ///
+    /// A table is made for reading: it shortens fractions. The others are exact. In CSV, NULL is
+    /// nothing and empty text is "". In JSON, a number that a 64-bit float would alter is text.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<TableFormat>,
+
+    /// Write the result to a file, and replace it if it is there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write what was promised to a JSON file: mechanisms, noise, intervals, loss
+    #[arg(long, value_name = "FILE")]
+    pub(crate) statement: Option<PathBuf>,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  hushtable explain \"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) FROM visits\"
+  hushtable explain --format json - < towns.sql
+
+Costs nothing, reads no data and changes no file.";
+
+/// Show what a query would promise and cost, without asking it
+#[derive(Debug, Args)]
+#[command(after_long_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArguments {
+    #[command(flatten)]
+    pub(crate) contract: ContractArgument,
+
+    #[command(flatten)]
+    pub(crate) question: QuestionArguments,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}
+
+const BUDGET_EXAMPLES: &str = "\
+Examples:
+  hushtable budget
+  hushtable budget --contract examples/shop/hushtable.toml --format json";
+
+/// Show each analyst's budget, and what was charged to it
+#[derive(Debug, Args)]
+#[command(after_long_help = BUDGET_EXAMPLES)]
+pub(crate) struct BudgetArguments {
+    #[command(flatten)]
+    pub(crate) contract: ContractArgument,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  hushtable init visits.parquet
+  hushtable init --output shop/hushtable.toml shop/visits.csv 'shop/claims/*.parquet'
+  hushtable init --output - visits.csv
+
+The contract declares every column by its name and type, and marks with TODO what the owner of the
+data has to decide. Only the names and types of columns are read, never a value.";
+
+/// Write a first contract for some files
+#[derive(Debug, Args)]
+#[command(after_long_help = INIT_EXAMPLES)]
+pub(crate) struct InitArguments {
+    /// Where to write the contract; `-` is standard output
+    #[arg(long, value_name = "FILE", default_value = "hushtable.toml")]
+    pub(crate) output: PathBuf,
+
+    /// Parquet or CSV (.csv, .csv.gz, .csv.zst): a file, a folder or a quoted pattern for each table
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+}
+
+/// Formats of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Aligned columns, to be read by people
+    Table,
+    /// Comma-separated values
+    Csv,
+    /// An array with an object for each row
+    Json,
+    /// Apache Parquet
+    Parquet,
+}
+
+/// Formats of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_reads_as_expected() {
+        let mut command = Cli::command().term_width(100);
+        insta::assert_snapshot!("help", command.render_long_help());
+        command.build();
+        for name in ["query", "explain", "budget", "init"] {
+            let sub = command.find_subcommand_mut(name).unwrap();
+            let help = std::mem::take(sub).term_width(100).render_long_help();
+            insta::assert_snapshot!(format!("help_{name}"), help);
+        }
+    }
+
+    #[test]
+    fn a_dash_is_a_query() {
+        let cli = Cli::try_parse_from(["hushtable", "query", "-"]).unwrap();
+        assert!(matches!(cli.command, Command::Query(q) if q.question.sql == "-"));
+    }
+}

@@ -1,0 +1,19 @@
+//! `hushtable explain`.
+
+use hushtable_engine::Session;
+
+use crate::arguments::{ExplainArguments, ReportFormat};
+use crate::failure::Failure;
+use crate::render::{explanation, quoted};
+use crate::stdio;
+
+pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
+    let session = Session::open(&asked.contract.contract)?;
+    let sql = stdio::sql(&asked.question.sql)?;
+    let quote = session.explain(&sql, asked.question.analyst.as_deref())?;
+    let text = match asked.format {
+        ReportFormat::Text => explanation::text(&quote),
+        ReportFormat::Json => quoted::json(&quote)?,
+    };
+    stdio::print(text.as_bytes())
+}

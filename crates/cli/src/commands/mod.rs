@@ -1,0 +1,6 @@
+//! What each command does.
+
+pub(crate) mod budget;
+pub(crate) mod explain;
+pub(crate) mod init;
+pub(crate) mod query;

@@ -1,0 +1,195 @@
+//! Files that are written whole or not at all.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::failure::Failure;
+
+/// A file that can be written, and is not there yet (or still has its old content).
+///
+/// Made before a query is charged, so that a path that cannot be written costs nothing: a file is
+/// made beside it and deleted again, so that nothing is left over by who stops a long query.
+#[derive(Debug)]
+pub(crate) struct PendingFile {
+    shown: PathBuf,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    /// Written under another name beside its place, then renamed.
+    Renamed { place: PathBuf, permissions: Option<Permissions>, replace: bool },
+    /// A device or pipe, which a rename would replace by a file.
+    Direct(File),
+}
+
+impl PendingFile {
+    /// For a file that may be there already, and is replaced then.
+    pub(crate) fn replacing(path: &Path) -> Result<Self, Failure> {
+        // Through a link, the file it leads to is replaced and not the link.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let found = fs::metadata(&place).ok();
+        if found.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(Failure::new(
+                format!("{} is a folder", path.display()),
+                "give the name of a file",
+            ));
+        }
+        let way = match found {
+            Some(found) if !found.is_file() => {
+                let file = OpenOptions::new().write(true).open(&place);
+                Way::Direct(file.map_err(|e| cannot_write(path, &e))?)
+            }
+            found => {
+                let permissions = found.map(|f| f.permissions());
+                if permissions.as_ref().is_some_and(Permissions::readonly) {
+                    return Err(cannot_write(path, &io::ErrorKind::PermissionDenied.into()));
+                }
+                beside(&place, permissions.as_ref()).map_err(|e| cannot_write(path, &e))?;
+                Way::Renamed { place, permissions, replace: true }
+            }
+        };
+        Ok(Self { shown: path.to_owned(), way })
+    }
+
+    /// For a file that must not be there.
+    pub(crate) fn new(path: &Path) -> Result<Self, Failure> {
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(exists(path));
+        }
+        beside(path, None).map_err(|e| cannot_write(path, &e))?;
+        let way = Way::Renamed { place: path.to_owned(), permissions: None, replace: false };
+        Ok(Self { shown: path.to_owned(), way })
+    }
+
+    /// Writes the file.
+    pub(crate) fn write(self, bytes: &[u8]) -> Result<(), Failure> {
+        let shown = self.shown;
+        match self.way {
+            Way::Direct(mut file) => file.write_all(bytes).map_err(|e| cannot_write(&shown, &e)),
+            Way::Renamed { place, permissions, replace } => {
+                let filled = beside(&place, permissions.as_ref()).and_then(|mut temporary| {
+                    temporary.write_all(bytes)?;
+                    // A rename that outlives a power cut while the content does not would leave
+                    // an empty file.
+                    temporary.as_file().sync_all()?;
+                    Ok(temporary)
+                });
+                let temporary = filled.map_err(|e| cannot_write(&shown, &e))?;
+                let kept = if replace {
+                    temporary.persist(&place)
+                } else {
+                    temporary.persist_noclobber(&place)
+                };
+                kept.map(drop).map_err(|e| match e.error.kind() {
+                    io::ErrorKind::AlreadyExists if !replace => exists(&shown),
+                    _ => cannot_write(&shown, &e.error),
+                })
+            }
+        }
+    }
+}
+
+/// A file for `place`'s content in the same folder, with the permissions that `place` has, or that
+/// any new file gets.
+fn beside(place: &Path, permissions: Option<&Permissions>) -> io::Result<NamedTempFile> {
+    if place.file_name().is_none() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"));
+    }
+    let folder = match place.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".hushtable-").suffix(".tmp");
+    #[cfg(unix)]
+    if permissions.is_none() {
+        use std::os::unix::fs::PermissionsExt;
+        // Less the umask; the default of temporary files is for their owner alone.
+        builder.permissions(Permissions::from_mode(0o666));
+    }
+    let temporary = builder.tempfile_in(folder)?;
+    if let Some(permissions) = permissions {
+        temporary.as_file().set_permissions(permissions.clone())?;
+    }
+    Ok(temporary)
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::new(
+        format!("{} is there already, and is left as it is", path.display()),
+        "give another --output, or `--output -` to see the text",
+    )
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    // Without the temporary file's name, which tempfile adds: nobody has asked for that file.
+    let reason = error.to_string();
+    let reason = reason.split(" at path \"").next().unwrap_or_default();
+    Failure::new(
+        format!("cannot write {}: {reason}", path.display()),
+        "the folder must exist and be writable, and its disk must have room",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_there_until_it_is_written_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.csv");
+        let pending = PendingFile::replacing(&path).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        pending.write(b"a\n1\n").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"a\n1\n");
+
+        drop(PendingFile::replacing(&path).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"a\n1\n");
+        PendingFile::replacing(&path).unwrap().write(b"b\n").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"b\n");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_found_beforehand() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().join("no/such/out.csv"), folder.path().to_owned()] {
+            let text = PendingFile::replacing(&path).unwrap_err().to_string();
+            assert!(text.starts_with("error: ") && text.contains("hint: "), "{text}");
+            assert!(!text.contains(".hushtable-"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_new_file_never_replaces_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hushtable.toml");
+        let pending = PendingFile::new(&path).unwrap();
+        fs::write(&path, "mine").unwrap();
+        assert!(pending.write(b"other").unwrap_err().to_string().contains("there already"));
+        assert!(PendingFile::new(&path).unwrap_err().to_string().contains("there already"));
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_devices_and_permissions_stay() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("out"), folder.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        PendingFile::replacing(&link).unwrap().write(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        PendingFile::replacing(Path::new("/dev/null")).unwrap().write(b"x").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+}

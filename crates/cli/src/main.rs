@@ -1,0 +1,28 @@
+//! The `hushtable` command.
+
+mod arguments;
+mod commands;
+mod draft;
+mod failure;
+mod files;
+mod guard;
+mod progress;
+mod render;
+mod stdio;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Cli, Command};
+
+fn main() -> ExitCode {
+    guard::silence_panics();
+    let cli = Cli::parse();
+    guard::guarded(|| match &cli.command {
+        Command::Query(asked) => commands::query::run(asked),
+        Command::Explain(asked) => commands::explain::run(asked),
+        Command::Budget(asked) => commands::budget::run(asked),
+        Command::Init(asked) => commands::init::run(asked),
+    })
+}

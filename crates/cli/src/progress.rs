@@ -1,0 +1,49 @@
+//! A progress bar for queries that take long.
+
+use std::io::{self, IsTerminal};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use hushtable_engine::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Quicker queries show nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// Runs `work`, and shows on a terminal how far it has come.
+pub(crate) fn watched<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
+    if !io::stderr().is_terminal() {
+        return work();
+    }
+    thread::scope(|scope| {
+        let (running, ended) = channel::<()>();
+        // A query is answered all the same if there cannot be another thread.
+        let _ = thread::Builder::new().spawn_scoped(scope, move || show(progress, &ended));
+        let result = work();
+        drop(running);
+        result
+    })
+}
+
+/// Draws until the other end of `ended` is gone. Percent and time only: a number of rows would be
+/// a number from the data.
+fn show(progress: &Progress, ended: &Receiver<()>) {
+    if ended.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+        return;
+    }
+    let style = ProgressStyle::with_template("{bar:32} {percent:>3} % after {elapsed}");
+    let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr())
+        .with_elapsed(PATIENCE)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    loop {
+        bar.set_position(u64::from(progress.permille()));
+        // The time goes on even if the reading does not.
+        bar.tick();
+        if ended.recv_timeout(REFRESH) != Err(RecvTimeoutError::Timeout) {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+}

@@ -1,0 +1,100 @@
+//! Budgets and the charges to them.
+
+use hushtable_engine::BudgetLine;
+use hushtable_ledger::ChargeRecord;
+use hushtable_privacy::Loss;
+use serde::Serialize;
+
+use super::grid::{Grid, Side, visible};
+use super::pretty_json;
+use crate::failure::Failure;
+
+/// Characters of a query that text shows; JSON has all.
+const QUERY_SHOWN: usize = 80;
+
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    analyst: &'a str,
+    table: &'a str,
+    total: Loss,
+    spent: Loss,
+    left: Loss,
+    charges: &'a [ChargeRecord],
+}
+
+/// Budgets as JSON: an array in the order given.
+pub(crate) fn json(lines: &[BudgetLine]) -> Result<String, Failure> {
+    let reports: Vec<Report<'_>> = lines
+        .iter()
+        .map(|line| Report {
+            analyst: &line.analyst,
+            table: &line.table,
+            total: line.account.total,
+            spent: line.account.spent,
+            left: line.account.left,
+            charges: &line.charges,
+        })
+        .collect();
+    pretty_json(&reports)
+}
+
+/// Budgets as text.
+pub(crate) fn text(lines: &[BudgetLine]) -> String {
+    let blocks: Vec<String> = lines.iter().map(block).collect();
+    blocks.join("\n")
+}
+
+fn block(line: &BudgetLine) -> String {
+    let mut amounts = Grid::pairs();
+    amounts.push(["total", &line.account.total.to_string()]);
+    amounts.push(["spent", &line.account.spent.to_string()]);
+    amounts.push(["left", &line.account.left.to_string()]);
+    let (analyst, table) = (visible(&line.analyst), visible(&line.table));
+    format!("{analyst} on {table}\n{}\n{}", amounts.text(2), charges(&line.charges))
+}
+
+fn charges(charges: &[ChargeRecord]) -> String {
+    if charges.is_empty() {
+        return "  no charges yet\n".to_owned();
+    }
+    let mut grid = Grid::new([
+        ("charge", Side::Right),
+        ("time (UTC)", Side::Left),
+        ("loss", Side::Left),
+        ("answer", Side::Left),
+        ("query", Side::Left),
+    ]);
+    for charge in charges {
+        let asked = if charge.asked == charge.charged {
+            String::new()
+        } else {
+            format!(" (asked: {})", charge.asked)
+        };
+        grid.push([
+            charge.id.to_string(),
+            moment(&charge.charged_at),
+            format!("{}{asked}", charge.charged),
+            if charge.released { "on record" } else { "none" }.to_owned(),
+            shortened(&charge.query),
+        ]);
+    }
+    grid.text(2)
+}
+
+/// To the second: the record has milliseconds.
+pub(crate) fn moment(rfc3339: &str) -> String {
+    let text = visible(rfc3339);
+    let plain = text.split(['.', 'Z']).next().unwrap_or(&text);
+    plain.replacen('T', " ", 1)
+}
+
+/// On one line, and not too long a one.
+fn shortened(query: &str) -> String {
+    let words: Vec<&str> = query.split_whitespace().collect();
+    let line = visible(&words.join(" "));
+    if line.chars().count() <= QUERY_SHOWN {
+        return line;
+    }
+    let start: String = line.chars().take(QUERY_SHOWN - 1).collect();
+    format!("{}…", start.trim_end())
+}

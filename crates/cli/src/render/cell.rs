@@ -1,0 +1,152 @@
+//! One value of a result.
+
+use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimeUnit,
+    TimestampMicrosecondType,
+};
+use datafusion::arrow::record_batch::RecordBatch;
+
+use super::cannot_show;
+use crate::failure::Failure;
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+/// One value of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// As it is written: the digits with the column's scale.
+    Decimal(String),
+    Float(f64),
+    Text(&'a str),
+    /// A date or timestamp as ISO 8601 has it.
+    Moment(String),
+}
+
+/// The rows of a result.
+pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Vec<Cell<'_>>>, Failure> {
+    let row = |i| batch.columns().iter().map(|column| cell(column.as_ref(), i)).collect();
+    let rows: Option<Vec<_>> = (0..batch.num_rows()).map(row).collect();
+    rows.ok_or_else(|| cannot_show("column"))
+}
+
+/// Whether a column's values are numbers.
+pub(crate) fn is_number(column_type: &DataType) -> bool {
+    matches!(column_type, DataType::Int64 | DataType::Decimal128(..) | DataType::Float64)
+}
+
+/// `None` for a type that results do not have.
+fn cell(column: &dyn Array, i: usize) -> Option<Cell<'_>> {
+    if column.data_type() == &DataType::Null || column.is_null(i) {
+        return Some(Cell::Null);
+    }
+    Some(match column.data_type() {
+        DataType::Boolean => Cell::Bool(column.as_boolean_opt()?.value(i)),
+        DataType::Int64 => Cell::Int(column.as_primitive_opt::<Int64Type>()?.value(i)),
+        DataType::Float64 => Cell::Float(column.as_primitive_opt::<Float64Type>()?.value(i)),
+        DataType::Decimal128(_, scale) => {
+            let digits = column.as_primitive_opt::<Decimal128Type>()?.value(i);
+            Cell::Decimal(decimal(digits, usize::try_from(*scale).ok()?))
+        }
+        DataType::Utf8 => Cell::Text(column.as_string_opt::<i32>()?.value(i)),
+        DataType::Utf8View => Cell::Text(column.as_string_view_opt()?.value(i)),
+        DataType::Date32 => {
+            let days = column.as_primitive_opt::<Date32Type>()?.value(i);
+            Cell::Moment(date(i64::from(days)))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            let micros = column.as_primitive_opt::<TimestampMicrosecondType>()?.value(i);
+            Cell::Moment(timestamp(micros))
+        }
+        _ => return None,
+    })
+}
+
+fn decimal(digits: i128, scale: usize) -> String {
+    let sign = if digits < 0 { "-" } else { "" };
+    let all = format!("{:0>width$}", digits.unsigned_abs(), width = scale + 1);
+    let (whole, fraction) = all.split_at(all.len() - scale);
+    let point = if scale == 0 { "" } else { "." };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
+/// The Gregorian date, for every day that fits: what libraries for dates have no year for would
+/// otherwise have to be an error.
+fn date(days: i64) -> String {
+    // Years from March, so that leap days come last; eras of 400 years have 146,097 days.
+    let from_march = days + 719_468;
+    let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    // ISO 8601 wants a sign outside of four digits.
+    let sign = match year {
+        0..=9999 => "",
+        10_000.. => "+",
+        _ => "-",
+    };
+    format!("{sign}{:04}-{month:02}-{day:02}", year.unsigned_abs())
+}
+
+/// The moment so many microseconds after 1970.
+pub(crate) fn timestamp(micros: i64) -> String {
+    let (days, rest) = (micros.div_euclid(MICROS_PER_DAY), micros.rem_euclid(MICROS_PER_DAY));
+    let (seconds, fraction) = (rest / 1_000_000, rest % 1_000_000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let fraction = if fraction == 0 { String::new() } else { format!(".{fraction:06}") };
+    format!("{}T{hour:02}:{minute:02}:{second:02}{fraction}", date(days))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_keep_their_scale() {
+        for (digits, scale, text) in [
+            (0, 0, "0"),
+            (0, 2, "0.00"),
+            (-5, 2, "-0.05"),
+            (12_345, 2, "123.45"),
+            (-12_345, 0, "-12345"),
+            (i128::MIN, 1, "-17014118346046923173168730371588410572.8"),
+        ] {
+            assert_eq!(decimal(digits, scale), text);
+        }
+    }
+
+    #[test]
+    fn dates_of_all_ages() {
+        for (days, text) in [
+            (0, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (11_016, "2000-02-29"),
+            (47_540, "2100-02-28"),
+            (47_541, "2100-03-01"),
+            (19_782, "2024-02-29"),
+            (-719_528, "0000-01-01"),
+            (-719_529, "-0001-12-31"),
+            (2_932_896, "9999-12-31"),
+            (2_932_897, "+10000-01-01"),
+            (i64::from(i32::MAX), "+5881580-07-11"),
+            (i64::from(i32::MIN), "-5877641-06-23"),
+        ] {
+            assert_eq!(date(days), text, "{days}");
+        }
+    }
+
+    #[test]
+    fn timestamps_show_fractions_where_there_are_any() {
+        assert_eq!(timestamp(0), "1970-01-01T00:00:00");
+        assert_eq!(timestamp(-1), "1969-12-31T23:59:59.999999");
+        assert_eq!(timestamp(1_709_210_096_000_100), "2024-02-29T12:34:56.000100");
+        assert_eq!(timestamp(i64::MIN), "-290308-12-21T19:59:05.224192");
+    }
+}

@@ -1,0 +1,196 @@
+//! A quote as text.
+
+use std::fmt::Write;
+
+use hushtable_engine::Quoted;
+use hushtable_privacy::Neighbouring;
+use hushtable_query::{Explanation, GroupsExplained, KeepProbability, MeasurementExplained};
+
+use super::grid::{Grid, Side, visible};
+use super::number::{at_least, number, probability};
+use super::quoted::left_after;
+
+/// A quote as text.
+pub(crate) fn text(quoted: &Quoted) -> String {
+    let explanation = &quoted.explanation;
+    let sections = [
+        promise(explanation),
+        groups(&explanation.groups),
+        measurements(&explanation.measurements),
+        outputs(explanation),
+        cost(quoted),
+    ];
+    let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();
+    sections.join("\n")
+}
+
+fn promise(explanation: &Explanation) -> String {
+    let unit = &explanation.privacy_unit;
+    let whole_rows = unit == "row";
+    let unit = visible(unit);
+    let protected = if whole_rows {
+        "each row by itself".to_owned()
+    } else {
+        format!("all rows with the same `{unit}` together")
+    };
+    let one = if whole_rows { "one row".to_owned() } else { format!("all rows of one `{unit}`") };
+    let (relation, neighbours) = match explanation.neighbouring {
+        Neighbouring::AddRemove => ("add_remove", format!("{one} more or less")),
+        Neighbouring::Replace => {
+            ("replace", format!("{one} exchanged for another's; how many there are is public"))
+        }
+    };
+    let most = match (explanation.max_groups_contributed, &explanation.groups) {
+        (_, GroupsExplained::Single) => "all in one group".to_owned(),
+        (1, _) => "in at most 1 group".to_owned(),
+        (most, _) => format!("in at most {} groups", number(f64::from(most))),
+    };
+    let mut grid = Grid::pairs();
+    grid.push(["table", &visible(&explanation.table)]);
+    grid.push(["one unit", &protected]);
+    grid.push(["neighbouring tables", &format!("{neighbours} ({relation})")]);
+    grid.push(["one unit counts", &most]);
+    format!("What is protected\n{}", grid.text(2))
+}
+
+fn groups(groups: &GroupsExplained) -> String {
+    let mut grid = Grid::pairs();
+    let mut appearing = String::new();
+    match groups {
+        GroupsExplained::Single => {
+            grid.push(["chosen", "there is one row, and it is always shown"])
+        }
+        GroupsExplained::Public { groups } => {
+            let shown = match groups {
+                1 => "the one group of the public keys is shown".to_owned(),
+                many => format!("all {} groups of the public keys are shown", number(*many as f64)),
+            };
+            grid.push(["chosen", &format!("in the contract: {shown}, empty or not")]);
+        }
+        GroupsExplained::Private { strategy, loss, threshold, keep, units_for_half } => {
+            grid.push(["chosen", &format!("privately, by {strategy}")]);
+            grid.push(["privacy loss", &loss.to_string()]);
+            if let Some(threshold) = threshold {
+                let text = format!("{}, which the noisy count must reach", number(*threshold));
+                grid.push(["threshold", &text]);
+            }
+            appearing = format!("\n{}", probabilities(keep, *units_for_half));
+        }
+    }
+    format!("Groups\n{}{appearing}", grid.text(2))
+}
+
+/// How large a group has to be to appear.
+fn probabilities(keep: &[KeepProbability], units_for_half: u64) -> String {
+    let mut sizes: Vec<(u64, Option<f64>)> =
+        keep.iter().map(|kept| (kept.units, Some(kept.probability))).collect();
+    if sizes.iter().all(|(units, _)| *units != units_for_half) {
+        sizes.push((units_for_half, None));
+    }
+    sizes.sort_by_key(|(units, _)| *units);
+    let mut grid =
+        Grid::new([("units in a group", Side::Right), ("it appears with probability", Side::Left)]);
+    for (units, known) in sizes {
+        let mut text = known.map_or_else(|| "0.5 or more".to_owned(), probability);
+        if units == units_for_half {
+            text.push_str(" (smaller groups: less than 0.5)");
+        }
+        grid.push([number(units as f64), text]);
+    }
+    grid.text(2)
+}
+
+fn measurements(measurements: &[MeasurementExplained]) -> String {
+    if measurements.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::new([
+        ("#", Side::Right),
+        ("what", Side::Left),
+        ("noise", Side::Left),
+        ("one unit adds", Side::Right),
+        ("in steps of", Side::Right),
+        ("noise scale", Side::Right),
+        ("95 % within", Side::Right),
+        ("privacy loss", Side::Left),
+    ]);
+    for (i, m) in measurements.iter().enumerate() {
+        let (low, high) = m.bounds;
+        grid.push([
+            (i + 1).to_string(),
+            visible(&m.name),
+            mechanism(m),
+            format!("{} to {}", number(low), number(high)),
+            number(m.granularity),
+            number(m.noise_scale),
+            format!("± {}", number(m.half_width_95)),
+            m.loss.map_or_else(|| "paid by the selection".to_owned(), |loss| loss.to_string()),
+        ]);
+    }
+    format!("What is measured in each group\n{}", grid.text(2))
+}
+
+fn mechanism(measurement: &MeasurementExplained) -> String {
+    match (measurement.mechanism.as_str(), measurement.loss) {
+        (_, None) => "of the selection".to_owned(),
+        ("discrete_laplace", _) => "discrete Laplace".to_owned(),
+        ("rounded_gaussian", _) => "rounded Gaussian".to_owned(),
+        (other, _) => visible(other),
+    }
+}
+
+fn outputs(explanation: &Explanation) -> String {
+    let mut grid = Grid::new([
+        ("column", Side::Left),
+        ("type", Side::Left),
+        ("from", Side::Left),
+        ("95 % within", Side::Right),
+    ]);
+    for output in &explanation.outputs {
+        let from = match output.measurements.as_slice() {
+            [] => "key".to_owned(),
+            used => {
+                let used: Vec<String> = used.iter().map(|i| format!("#{}", i + 1)).collect();
+                used.join(", ")
+            }
+        };
+        let within = match (output.half_width_95, output.measurements.is_empty()) {
+            (Some(half), _) => format!("± {}", number(half)),
+            (None, true) => "exact".to_owned(),
+            (None, false) => "as its parts".to_owned(),
+        };
+        grid.push([visible(&output.name), output.column_type.clone(), from, within]);
+    }
+    format!("What is shown\n{}", grid.text(2))
+}
+
+fn cost(quoted: &Quoted) -> String {
+    let explanation = &quoted.explanation;
+    let account = &quoted.account;
+    let mut grid = Grid::pairs();
+    grid.push(["the query's loss", &explanation.total.to_string()]);
+    for implied in &explanation.total_as_epsilon {
+        let (epsilon, delta) = (at_least(implied.epsilon), at_least(implied.delta));
+        grid.push(["  that implies", &format!("epsilon = {epsilon}, delta = {delta}")]);
+    }
+    // The same amount in another currency, where the budget is kept in that.
+    if !quoted.on_record && quoted.charge != explanation.total {
+        grid.push(["charged", &quoted.charge.to_string()]);
+    }
+    grid.push(["budget", &account.total.to_string()]);
+    grid.push(["spent", &account.spent.to_string()]);
+    grid.push(["left before", &account.left.to_string()]);
+    let (after, verdict) = match left_after(quoted) {
+        Some(left) if quoted.on_record => {
+            (left.to_string(), "This question has an answer on record: asking again is free.")
+        }
+        Some(left) => (left.to_string(), "The budget suffices."),
+        None => ("-".to_owned(), "The budget does not suffice: the query would be refused."),
+    };
+    grid.push(["left after", &after]);
+    let mut out = String::new();
+    let (analyst, table) = (visible(&quoted.analyst), visible(&explanation.table));
+    // Writing to a String cannot fail.
+    let _ = write!(out, "Budget of {analyst} on {table}\n{}\n{verdict}\n", grid.text(2));
+    out
+}

@@ -1,0 +1,124 @@
+//! Text in aligned columns.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// Text in aligned columns. Without headings if they are all empty.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    columns: Vec<(String, Side)>,
+    rows: Vec<Vec<String>>,
+    underlined: bool,
+}
+
+/// Where a column's texts stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+impl Grid {
+    pub(crate) fn new(columns: impl IntoIterator<Item = (impl Into<String>, Side)>) -> Self {
+        let columns = columns.into_iter().map(|(name, side)| (name.into(), side)).collect();
+        Self { columns, rows: Vec::new(), underlined: false }
+    }
+
+    /// Names on the left, what they are on the right of them.
+    pub(crate) fn pairs() -> Self {
+        Self::new([("", Side::Left), ("", Side::Left)])
+    }
+
+    /// With a line under each heading.
+    pub(crate) fn underlined(self) -> Self {
+        Self { underlined: true, ..self }
+    }
+
+    pub(crate) fn push(&mut self, row: impl IntoIterator<Item = impl Into<String>>) {
+        self.rows.push(row.into_iter().map(Into::into).collect());
+    }
+
+    /// The lines, each behind `indent` blanks.
+    pub(crate) fn text(&self, indent: usize) -> String {
+        let headings: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
+        let mut widths: Vec<usize> = headings.iter().map(|name| name.width()).collect();
+        for row in &self.rows {
+            for (width, text) in widths.iter_mut().zip(row) {
+                *width = (*width).max(text.width());
+            }
+        }
+        let mut out = String::new();
+        if headings.iter().any(|name| !name.is_empty()) {
+            self.line(&mut out, indent, &widths, &headings);
+        }
+        if self.underlined {
+            let rules: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+            self.line(&mut out, indent, &widths, &rules);
+        }
+        for row in &self.rows {
+            self.line(&mut out, indent, &widths, row);
+        }
+        out
+    }
+
+    fn line(&self, out: &mut String, indent: usize, widths: &[usize], texts: &[String]) {
+        let mut line = " ".repeat(indent);
+        for (i, ((text, width), (_, side))) in
+            texts.iter().zip(widths).zip(&self.columns).enumerate()
+        {
+            if i > 0 {
+                line.push_str(&" ".repeat(GAP));
+            }
+            let blanks = " ".repeat(width.saturating_sub(text.width()));
+            match side {
+                Side::Left => line.extend([text.as_str(), &blanks]),
+                Side::Right => line.extend([blanks.as_str(), text]),
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+/// `text` on one line and without what would steer a terminal: it may come from the data's keys,
+/// from a query or from names of columns.
+pub(crate) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        // Besides control characters, those that turn the direction of writing around, or break
+        // lines.
+        if c.is_control()
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_shown() {
+        assert_eq!(visible("a\u{1b}[2Jb\nc\u{202e}d é 日"), "a\\u{1b}[2Jb\\nc\\u{202e}d é 日");
+    }
+
+    #[test]
+    fn wide_characters_count_twice() {
+        let mut grid = Grid::new([("a", Side::Left), ("n", Side::Right)]).underlined();
+        grid.push(["日本", "1"]);
+        grid.push(["é", "-10"]);
+        insta::assert_snapshot!(grid.text(1), @"
+         a       n
+         ────  ───
+         日本    1
+         é     -10
+        ");
+    }
+}

@@ -1,0 +1,61 @@
+//! Results as JSON, for programs: an array with an object for each row, in the order of the
+//! columns.
+//!
+//! Integers and decimals are numbers where a reader that takes them for 64-bit floats, as most do,
+//! gets the same decimal back, and text where it would not (beyond 2^53, or more than 15 digits).
+//! Floats are numbers in their shortest form, and null if they are not finite. Dates and
+//! timestamps are text as in ISO 8601.
+
+use datafusion::arrow::record_batch::RecordBatch;
+
+use super::cell::{Cell, rows};
+use crate::failure::Failure;
+
+/// Integers up to here are all 64-bit floats.
+const MAX_EXACT: u64 = 1 << 53;
+
+/// Every decimal of so many digits survives being a 64-bit float.
+const EXACT_DIGITS: usize = 15;
+
+/// An array of objects, a line each.
+pub(crate) fn json(batch: &RecordBatch) -> Result<String, Failure> {
+    let schema = batch.schema();
+    let names: Vec<String> = schema.fields().iter().map(|field| text(field.name())).collect();
+    let mut out = String::from("[");
+    for (i, row) in rows(batch)?.iter().enumerate() {
+        out.push_str(if i == 0 { "\n  {" } else { ",\n  {" });
+        for (j, (name, cell)) in names.iter().zip(row).enumerate() {
+            if j > 0 {
+                out.push_str(", ");
+            }
+            out.extend([name.as_str(), ": ", &value(cell)]);
+        }
+        out.push('}');
+    }
+    out.push_str(if batch.num_rows() == 0 { "]\n" } else { "\n]\n" });
+    Ok(out)
+}
+
+fn value(cell: &Cell<'_>) -> String {
+    match cell {
+        Cell::Null => "null".to_owned(),
+        Cell::Bool(value) => value.to_string(),
+        Cell::Int(value) if value.unsigned_abs() <= MAX_EXACT => value.to_string(),
+        Cell::Int(value) => text(&value.to_string()),
+        Cell::Decimal(digits) if significant(digits) <= EXACT_DIGITS => digits.clone(),
+        Cell::Decimal(digits) => text(digits),
+        // Not finite is null.
+        Cell::Float(value) => serde_json::Value::from(*value).to_string(),
+        Cell::Text(value) => text(value),
+        Cell::Moment(value) => text(value),
+    }
+}
+
+fn significant(decimal: &str) -> usize {
+    let digits = decimal.trim_start_matches(['-', '0', '.']);
+    digits.bytes().filter(u8::is_ascii_digit).count()
+}
+
+fn text(value: &str) -> String {
+    serde_json::Value::from(value).to_string()
+}

@@ -1,0 +1,175 @@
+//! Numbers with as many digits as help.
+
+use hushtable_privacy::Loss;
+
+/// Digits that are kept where there is a fraction.
+const DIGITS: i32 = 6;
+
+/// `12,345.6`, `51`, `4.63e-7`.
+pub(crate) fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "unknown".to_owned();
+    }
+    let size = value.abs();
+    if size == 0.0 {
+        "0".to_owned()
+    } else if !(1e-3..1e15).contains(&size) {
+        scientific(value)
+    } else {
+        let magnitude = size.log10().floor() as i32;
+        let decimals = usize::try_from(DIGITS - 1 - magnitude).unwrap_or(0);
+        grouped(&trimmed(&format!("{value:.decimals$}")))
+    }
+}
+
+/// `1e-6`, `4.63e-7`: three digits.
+fn scientific(value: f64) -> String {
+    let text = format!("{value:.2e}");
+    match text.split_once('e') {
+        Some((mantissa, exponent)) => format!("{}e{exponent}", trimmed(mantissa)),
+        None => text,
+    }
+}
+
+/// A probability; next to 1 it is not rounded to 1.
+pub(crate) fn probability(p: f64) -> String {
+    if p > 0.9999 && p < 1.0 {
+        "over 0.9999".to_owned()
+    } else if p >= 0.99 {
+        trimmed(&format!("{p:.4}"))
+    } else if p >= 1e-3 {
+        trimmed(&format!("{p:.3}"))
+    } else {
+        number(p)
+    }
+}
+
+/// At least `value`, with four digits: for what must not be understated.
+pub(crate) fn at_least(value: f64) -> String {
+    if !value.is_finite() || value <= 0.0 {
+        return number(value);
+    }
+    let magnitude = value.log10().floor() as i32;
+    let unit = 10f64.powi(magnitude - 3);
+    // What is a hair above a short decimal is that decimal after a rounding.
+    let up = (value / unit * (1.0 - 1e-12)).ceil() * unit;
+    if (1e-3..1e15).contains(&up) {
+        let decimals = usize::try_from(3 - magnitude).unwrap_or(0);
+        return grouped(&trimmed(&format!("{up:.decimals$}")));
+    }
+    let text = format!("{up:.3e}");
+    match text.split_once('e') {
+        Some((mantissa, exponent)) => format!("{}e{exponent}", trimmed(mantissa)),
+        None => text,
+    }
+}
+
+/// Without zeros at the end of the fraction.
+fn trimmed(text: &str) -> String {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// With a comma after every three digits before the point.
+fn grouped(text: &str) -> String {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (whole, fraction) = text.split_once('.').map_or((text, None), |(w, f)| (w, Some(f)));
+    let mut out = String::from(sign);
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+/// `left` less `charge`; `None` where that is not enough, or they are of different currencies.
+pub(crate) fn less(left: Loss, charge: Loss) -> Option<Loss> {
+    let delta = left.delta().checked_sub(charge.delta())?;
+    match (left, charge) {
+        (Loss::Approximate { epsilon: left, .. }, Loss::Approximate { epsilon, .. }) => {
+            Some(Loss::Approximate { epsilon: left.checked_sub(epsilon)?, delta })
+        }
+        (Loss::Concentrated { rho: left, .. }, Loss::Concentrated { rho, .. }) => {
+            Some(Loss::Concentrated { rho: left.checked_sub(rho)?, delta })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        for (value, text) in [
+            (0.0, "0"),
+            (51.0, "51"),
+            (1_000_000.0, "1,000,000"),
+            (-12_345.6, "-12,345.6"),
+            (2396.35, "2,396.35"),
+            (799.920_000_000_1, "799.92"),
+            (99.990_000_000_000_01, "99.99"),
+            (999_999.96, "1,000,000"),
+            (0.0625, "0.0625"),
+            (4.634_220_2e-7, "4.63e-7"),
+            (1e-6, "1e-6"),
+            (2e18, "2e18"),
+            (f64::NAN, "unknown"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+
+    #[test]
+    fn probabilities_are_never_rounded_to_certainty() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1e-6, "1e-6"),
+            (0.000_018_245, "1.82e-5"),
+            (0.5, "0.5"),
+            (0.512_34, "0.512"),
+            (0.9895, "0.99"),
+            (0.999_5, "0.9995"),
+            (0.999_999_5, "over 0.9999"),
+            (1.0, "1"),
+        ] {
+            assert_eq!(probability(value), text);
+        }
+    }
+
+    #[test]
+    fn implied_losses_are_rounded_up() {
+        for (value, text) in [
+            (5.256_521_3, "5.257"),
+            (1e-5 + 1e-6, "1.1e-5"),
+            (2e-6, "2e-6"),
+            (0.01, "0.01"),
+            (10.0, "10"),
+            (9.999_9, "10"),
+            (12_345.1, "12,350"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(at_least(value), text);
+        }
+    }
+
+    #[test]
+    fn currencies_are_not_subtracted_from_each_other() {
+        let (e, r) = (Loss::pure("1".parse().unwrap()), Loss::concentrated("1".parse().unwrap()));
+        assert_eq!(less(e, r), None);
+        assert_eq!(less(e, e).unwrap().to_string(), "epsilon = 0");
+        let delta =
+            Loss::Approximate { epsilon: "0.1".parse().unwrap(), delta: "1e-6".parse().unwrap() };
+        assert_eq!(less(e, delta), None);
+    }
+}

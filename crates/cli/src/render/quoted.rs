@@ -1,0 +1,59 @@
+//! A quote with the budget it would be paid from, for `explain`.
+
+use hushtable_engine::Quoted;
+use hushtable_privacy::Loss;
+use hushtable_query::Explanation;
+use serde::Serialize;
+
+use super::number::less;
+use super::pretty_json;
+use crate::failure::Failure;
+
+/// What `explain` shows: the explanation, with the keys that a release's statement has, and how it
+/// stands with the budget.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+    budget: BudgetReport<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct BudgetReport<'a> {
+    analyst: &'a str,
+    on_record: bool,
+    charge: Loss,
+    total: Loss,
+    spent: Loss,
+    left: Loss,
+    /// Absent where the budget does not suffice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_after: Option<Loss>,
+    suffices: bool,
+}
+
+/// What the analyst would have left; `None` where the budget does not suffice.
+pub(crate) fn left_after(quoted: &Quoted) -> Option<Loss> {
+    if quoted.on_record {
+        return Some(quoted.account.left);
+    }
+    less(quoted.account.left, quoted.charge)
+}
+
+/// A quote as JSON.
+pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
+    let left_after = left_after(quoted);
+    pretty_json(&Report {
+        explanation: &quoted.explanation,
+        budget: BudgetReport {
+            analyst: &quoted.analyst,
+            on_record: quoted.on_record,
+            charge: quoted.charge,
+            total: quoted.account.total,
+            spent: quoted.account.spent,
+            left: quoted.account.left,
+            left_after,
+            suffices: left_after.is_some(),
+        },
+    })
+}

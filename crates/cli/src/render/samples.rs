@@ -1,0 +1,219 @@
+//! Results and quotes made by hand, for tests.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array, StringArray,
+    StringViewArray, TimestampMicrosecondArray,
+};
+use datafusion::arrow::record_batch::RecordBatch;
+use hushtable_engine::Quoted;
+use hushtable_ledger::Account;
+use hushtable_privacy::{Loss, Neighbouring};
+use hushtable_query::{
+    EpsilonAt, Explanation, GroupsExplained, KeepProbability, MeasurementExplained,
+    OutputExplained, Strategy,
+};
+
+pub(super) fn batch() -> RecordBatch {
+    let decimals = Decimal128Array::from(vec![
+        Some(1_250),
+        Some(-5),
+        None,
+        Some(123_456_789_012_345_678_901_234_567_890),
+    ]);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        (
+            "town",
+            Arc::new(StringViewArray::from(vec![
+                Some("Århus, \"old\""),
+                Some(""),
+                None,
+                Some("日本\nx"),
+            ])),
+        ),
+        (
+            "kind",
+            Arc::new(StringArray::from(vec![Some("a"), None, Some("c\u{1b}[1m"), Some(" d ")])),
+        ),
+        ("n", Arc::new(Int64Array::from(vec![Some(12), Some(-3), None, Some(i64::MAX)]))),
+        ("paid", Arc::new(decimals.with_precision_and_scale(38, 2).unwrap())),
+        (
+            "mean",
+            Arc::new(Float64Array::from(vec![
+                Some(0.1 + 0.2),
+                Some(1e-7),
+                None,
+                Some(f64::NEG_INFINITY),
+            ])),
+        ),
+        ("day", Arc::new(Date32Array::from(vec![Some(19_782), Some(-719_529), None, Some(0)]))),
+        (
+            "seen",
+            Arc::new(TimestampMicrosecondArray::from(vec![
+                Some(1_709_210_096_000_100),
+                Some(-1_000_000),
+                None,
+                Some(0),
+            ])),
+        ),
+        ("new", Arc::new(BooleanArray::from(vec![Some(true), Some(false), None, Some(true)]))),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true)))
+        .unwrap()
+}
+
+pub(super) fn epsilon(epsilon: &str, delta: &str) -> Loss {
+    Loss::Approximate { epsilon: epsilon.parse().unwrap(), delta: delta.parse().unwrap() }
+}
+
+pub(super) fn rho(rho: &str, delta: &str) -> Loss {
+    Loss::Concentrated { rho: rho.parse().unwrap(), delta: delta.parse().unwrap() }
+}
+
+fn measurement(
+    name: &str,
+    bounds: (f64, f64),
+    step: f64,
+    loss: Option<Loss>,
+) -> MeasurementExplained {
+    let mechanism = match loss {
+        Some(Loss::Approximate { .. }) => "discrete_laplace",
+        Some(Loss::Concentrated { .. }) => "rounded_gaussian",
+        None => "noisy count of TRUNCATED_GEOMETRIC",
+    };
+    let noise_scale = bounds.1 * 8.000_000_000_1;
+    MeasurementExplained {
+        name: name.to_owned(),
+        mechanism: mechanism.to_owned(),
+        bounds,
+        granularity: step,
+        noise_scale,
+        half_width_95: noise_scale * 2.995_7,
+        loss,
+    }
+}
+
+fn output(
+    name: &str,
+    column_type: &str,
+    used: &[usize],
+    half_width_95: Option<f64>,
+) -> OutputExplained {
+    OutputExplained {
+        name: name.to_owned(),
+        column_type: column_type.to_owned(),
+        measurements: used.to_vec(),
+        half_width_95,
+    }
+}
+
+/// One row of counts: free, as it is on record.
+pub(super) fn single() -> Quoted {
+    let loss = epsilon("0.5", "0");
+    Quoted {
+        explanation: Explanation {
+            table: "loans".to_owned(),
+            privacy_unit: "row".to_owned(),
+            neighbouring: Neighbouring::Replace,
+            max_groups_contributed: 1,
+            groups: GroupsExplained::Single,
+            measurements: vec![measurement("count of rows", (0.0, 1.0), 1.0, Some(loss))],
+            outputs: vec![output("n", "int", &[0], Some(24.0))],
+            total: loss,
+            total_as_epsilon: Vec::new(),
+        },
+        analyst: "ana".to_owned(),
+        account: Account {
+            total: epsilon("3", "1e-5"),
+            spent: epsilon("0.5", "0"),
+            left: epsilon("2.5", "1e-5"),
+        },
+        charge: epsilon("0", "0"),
+        on_record: true,
+    }
+}
+
+/// Public groups, a sum and a mean, paid in rho from a budget that does not suffice.
+pub(super) fn public() -> Quoted {
+    let share = rho("0.25", "0");
+    let total = rho("0.5", "0");
+    Quoted {
+        explanation: Explanation {
+            table: "posts".to_owned(),
+            privacy_unit: "author".to_owned(),
+            neighbouring: Neighbouring::AddRemove,
+            max_groups_contributed: 2,
+            groups: GroupsExplained::Public { groups: 1_200 },
+            measurements: vec![
+                measurement("sum of price", (0.0, 1_543.209_876), 0.01, Some(share)),
+                measurement("count of price", (0.0, 3.0), 1.0, Some(share)),
+            ],
+            outputs: vec![
+                output("lang", "string", &[], None),
+                output("total", "decimal(2)", &[0], Some(4_623.5)),
+                output("mean", "float", &[1, 0], None),
+            ],
+            total,
+            total_as_epsilon: vec![
+                EpsilonAt { delta: 1e-5, epsilon: 4.801_23 },
+                EpsilonAt { delta: 1e-6, epsilon: 5.256_52 },
+                EpsilonAt { delta: 1e-9, epsilon: 6.437_1 },
+            ],
+        },
+        analyst: "bo".to_owned(),
+        account: Account {
+            total: rho("1", "1e-5"),
+            spent: rho("0.75", "0"),
+            left: rho("0.25", "1e-5"),
+        },
+        charge: total,
+        on_record: false,
+    }
+}
+
+/// Groups chosen by a strategy, a count that it gives or not.
+pub(super) fn private(strategy: Strategy) -> Quoted {
+    let gaussian = strategy == Strategy::GaussianThreshold;
+    let make = if gaussian { rho } else { epsilon };
+    let (total, half) = (make("1", "1e-6"), make("0.5", "1e-6"));
+    let own = (!strategy.gives_count()).then(|| make("0.5", "0"));
+    Quoted {
+        explanation: Explanation {
+            table: "posts".to_owned(),
+            privacy_unit: "author".to_owned(),
+            neighbouring: Neighbouring::AddRemove,
+            max_groups_contributed: 1_000,
+            groups: GroupsExplained::Private {
+                strategy,
+                loss: if strategy.gives_count() { total } else { half },
+                threshold: strategy.gives_count().then_some(51.5),
+                keep: vec![
+                    KeepProbability { units: 1, probability: 4.634_2e-7 },
+                    KeepProbability { units: 10, probability: 0.000_018_245 },
+                    KeepProbability { units: 100, probability: 0.999_999_5 },
+                ],
+                units_for_half: 51,
+            },
+            measurements: vec![measurement("count of privacy units", (0.0, 1.0), 1.0, own)],
+            outputs: vec![
+                output("forum", "string", &[], None),
+                output("authors", "int", &[0], Some(12.0)),
+            ],
+            total,
+            total_as_epsilon: if gaussian {
+                vec![EpsilonAt { delta: 1e-5 + 1e-6, epsilon: 7.786_1 }]
+            } else {
+                Vec::new()
+            },
+        },
+        analyst: "ana".to_owned(),
+        account: Account {
+            total: make("3", "1e-5"),
+            spent: make("0", "0"),
+            left: make("3", "1e-5"),
+        },
+        charge: total,
+        on_record: false,
+    }
+}

@@ -1,0 +1,131 @@
+use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use hushtable_engine::BudgetLine;
+use hushtable_ledger::{Account, ChargeRecord};
+use hushtable_query::Strategy;
+
+use super::samples::{batch, epsilon, private, public, rho, single};
+use super::*;
+
+fn text(format: TableFormat) -> String {
+    String::from_utf8(result(&batch(), format).unwrap()).unwrap()
+}
+
+#[test]
+fn tables() {
+    insta::assert_snapshot!(text(TableFormat::Table));
+}
+
+#[test]
+fn csv_texts() {
+    insta::assert_snapshot!(text(TableFormat::Csv));
+}
+
+#[test]
+fn json_texts() {
+    insta::assert_snapshot!(text(TableFormat::Json));
+}
+
+#[test]
+fn results_without_rows() {
+    let none = batch().slice(0, 0).project(&[0, 2]).unwrap();
+    let text = |format| String::from_utf8(result(&none, format).unwrap()).unwrap();
+    assert_eq!(text(TableFormat::Table), "town  n\n────  ─\n");
+    assert_eq!(text(TableFormat::Csv), "town,n\n");
+    assert_eq!(text(TableFormat::Json), "[]\n");
+    assert!(!result(&none, TableFormat::Parquet).unwrap().is_empty());
+}
+
+#[test]
+fn other_programs_read_the_same_csv() {
+    let written = text(TableFormat::Csv);
+    let mut reader = ::csv::Reader::from_reader(written.as_bytes());
+    assert_eq!(reader.headers().unwrap().len(), 8);
+    let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), 4);
+    assert_eq!(&records[0][0], "Århus, \"old\"");
+    assert_eq!(&records[3][0], "日本\nx");
+    assert_eq!(records[0][4].parse::<f64>().unwrap().to_bits(), (0.1_f64 + 0.2).to_bits());
+    assert_eq!(records[1][4].parse::<f64>().unwrap(), 1e-7);
+}
+
+#[test]
+fn other_programs_read_the_same_json() {
+    let rows: serde_json::Value = serde_json::from_str(&text(TableFormat::Json)).unwrap();
+    assert_eq!(rows[0]["town"], "Århus, \"old\"");
+    assert_eq!(rows[0]["paid"], 12.5);
+    assert_eq!(rows[3]["paid"], "1234567890123456789012345678.90");
+    assert_eq!(rows[3]["n"], "9223372036854775807");
+    assert!(rows[3]["mean"].is_null() && rows[2]["town"].is_null());
+}
+
+#[test]
+fn parquet_keeps_everything() {
+    let bytes = result(&batch(), TableFormat::Parquet).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    std::fs::write(&path, bytes).unwrap();
+    let file = std::fs::File::open(path).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+    let back: Vec<_> = reader.map(Result::unwrap).collect();
+    assert_eq!(back, [batch()]);
+}
+
+#[test]
+fn explanations() {
+    let mut shown = vec![explanation::text(&single()), explanation::text(&public())];
+    shown.extend(Strategy::ALL.map(|strategy| explanation::text(&private(strategy))));
+    insta::assert_snapshot!(shown.join("\n================\n\n"));
+}
+
+#[test]
+fn explanations_as_json() {
+    let quotes = [single(), public(), private(Strategy::TruncatedGeometric)];
+    let shown: Vec<_> = quotes.iter().map(|quote| quoted::json(quote).unwrap()).collect();
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+fn budgets() -> Vec<BudgetLine> {
+    let charge = |id, query: &str, asked, charged, released| ChargeRecord {
+        id,
+        charged_at: format!("2026-03-0{id}T12:34:56.789Z"),
+        analyst: "ana".to_owned(),
+        table: "posts".to_owned(),
+        query: query.to_owned(),
+        asked,
+        charged,
+        released,
+    };
+    let first = epsilon("1", "1e-6");
+    let long = format!("SELECT forum,\n   COUNT(*)\tFROM posts WHERE x = '{}'", "long ".repeat(20));
+    vec![
+        BudgetLine {
+            analyst: "ana".to_owned(),
+            table: "posts".to_owned(),
+            account: Account {
+                total: rho("3", "1e-5"),
+                spent: rho("0.75", "1e-6"),
+                left: rho("2.25", "9e-6"),
+            },
+            charges: vec![
+                charge(1, &long, first, rho("0.5", "1e-6"), true),
+                charge(2, "SELECT COUNT(*) FROM posts", rho("0.25", "0"), rho("0.25", "0"), false),
+            ],
+        },
+        BudgetLine {
+            analyst: "bo".to_owned(),
+            table: "posts".to_owned(),
+            account: Account { total: first, spent: epsilon("0", "0"), left: first },
+            charges: Vec::new(),
+        },
+    ]
+}
+
+#[test]
+fn budgets_as_text() {
+    insta::assert_snapshot!(budget::text(&budgets()));
+}
+
+#[test]
+fn budgets_as_json() {
+    insta::assert_snapshot!(budget::json(&budgets()).unwrap());
+}

@@ -1,0 +1,84 @@
+//! Killed at any moment: what was shown was paid for, and is shown again in the same words.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::thread;
+use std::time::Instant;
+
+use crate::support::Shop;
+
+const KILLS: usize = 30;
+const QUESTIONS: usize = 8;
+
+fn question(i: usize) -> String {
+    format!("SELECT product, COUNT(*) AS visits FROM visits WHERE quantity > {i} GROUP BY product")
+}
+
+#[test]
+fn killed_queries_leave_a_consistent_ledger() {
+    let shop = Shop::with(20_000, "1000");
+    // How long a whole run takes decides where kills fall.
+    let start = Instant::now();
+    shop.run(&["query", &question(99)]).success();
+    let whole = start.elapsed();
+
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut shown: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut unfinished = 0;
+    for kill in 0..KILLS {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let sql = question(kill % QUESTIONS);
+        let mut child = shop
+            .command(&["query", &sql])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let share = (state >> 40) as f64 / (1_u64 << 24) as f64;
+        thread::sleep(whole.mul_f64(share * 1.6));
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
+        if output.status.success() {
+            let earlier = shown.entry(sql).or_insert_with(|| output.stdout.clone());
+            assert_eq!(*earlier, output.stdout);
+        } else {
+            unfinished += 1;
+            // Written with one call, so there are no halves.
+            if !output.stdout.is_empty() {
+                let earlier = shown.entry(sql).or_insert_with(|| output.stdout.clone());
+                assert_eq!(*earlier, output.stdout);
+            }
+        }
+    }
+    eprintln!("{unfinished} of {KILLS} runs were killed in time, of {whole:?} each");
+    assert!(unfinished > 0);
+
+    check(&shop, &shown, unfinished);
+    for i in 0..QUESTIONS {
+        let sql = question(i);
+        let first = shop.run(&["query", &sql]).success().into_bytes();
+        let again = shop.run(&["query", &sql]).success().into_bytes();
+        assert_eq!(first, again);
+        assert_eq!(*shown.entry(sql).or_insert(first), again);
+    }
+    check(&shop, &shown, unfinished);
+}
+
+/// Charges are never fewer than the answers shown, nor more than the runs that could have made
+/// them, and their sum is what is spent.
+fn check(shop: &Shop, shown: &BTreeMap<String, Vec<u8>>, unfinished: usize) {
+    let account = shop.account();
+    let charges = account["charges"].as_array().unwrap();
+    for sql in shown.keys() {
+        let of: Vec<_> = charges.iter().filter(|c| c["query"] == sql.as_str()).collect();
+        let recorded = of.iter().filter(|c| c["released"] == true).count();
+        assert_eq!(recorded, 1, "{sql}: {of:?}");
+    }
+    eprintln!("{} charges, {} answers shown", charges.len(), shown.len());
+    let lost = charges.iter().filter(|c| c["released"] == false).count();
+    assert!(lost <= unfinished, "{lost} of {unfinished}");
+    let sum: f64 = charges.iter().map(|c| c["charged"]["epsilon"].as_f64().unwrap()).sum();
+    assert_eq!(account["spent"]["epsilon"].as_f64().unwrap(), sum);
+}

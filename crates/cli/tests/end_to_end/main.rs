@@ -1,0 +1,11 @@
+//! The `hushtable` command as users meet it.
+
+// Helpers outside of test functions may panic as tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod budgets;
+mod drafts;
+mod kills;
+mod outputs;
+mod queries;
+mod support;

@@ -1,0 +1,150 @@
+//! `query` and `explain`.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::support::{COUNT_BY_PRODUCT, Run, Shop};
+
+#[test]
+fn a_query_in_a_pipe_prints_csv_and_says_what_it_cost() {
+    let shop = Shop::new();
+    let run = shop.run(&["query", COUNT_BY_PRODUCT]);
+    assert!(run.stderr.contains("charged epsilon = 1 to ana on visits"), "{}", run.stderr);
+    assert!(run.stderr.contains("left: epsilon = 2, delta = 0.001"), "{}", run.stderr);
+    let csv = run.success();
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(reader.headers().unwrap(), vec!["product", "visits"]);
+    let mut products = Vec::new();
+    for row in reader.records().map(Result::unwrap) {
+        // 375 or so: the noise has scale 10.
+        assert!((200..550).contains(&row[1].parse::<i64>().unwrap()), "{row:?}");
+        products.push(row[0].to_owned());
+    }
+    products.sort();
+    assert_eq!(products, ["bread", "coffee", "wine"]);
+}
+
+#[test]
+fn the_same_question_is_free_and_has_the_same_answer() {
+    let shop = Shop::new();
+    let first = shop.run(&["query", COUNT_BY_PRODUCT]).success();
+    let again = shop.run(&["query", COUNT_BY_PRODUCT]);
+    assert!(again.stderr.contains("on record since 20"), "{}", again.stderr);
+    assert!(again.stderr.contains("left: epsilon = 2"), "{}", again.stderr);
+    assert_eq!(again.success(), first);
+    assert_eq!(shop.spent(), 1.0);
+    // Another analyst is another account, and has none.
+    let other = shop.run(&["query", "--analyst", "bo", COUNT_BY_PRODUCT]).refusal();
+    assert!(other.contains("bo"), "{other}");
+}
+
+#[test]
+fn a_query_may_come_from_standard_input() {
+    let shop = Shop::new();
+    let mut child = shop
+        .command(&["query", "--analyst", "ana", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(COUNT_BY_PRODUCT.as_bytes()).unwrap();
+    let piped = Run::of(child.wait_with_output().unwrap()).success();
+    assert_eq!(shop.run(&["query", COUNT_BY_PRODUCT]).success(), piped);
+}
+
+#[test]
+fn what_is_refused_costs_nothing_and_prints_nothing() {
+    let shop = Shop::new();
+    for (sql, part) in [
+        ("SELECT * FROM visits", "*"),
+        ("SELEC 1", "not valid SQL"),
+        ("SELECT town FROM nowhere GROUP BY town", "nowhere"),
+        ("SELECT SUM(town) FROM visits", "town"),
+        ("", "exactly one"),
+    ] {
+        let error = shop.run(&["query", sql]).refusal();
+        assert!(error.contains(part), "{sql}: {error}");
+        shop.run(&["explain", sql]).refusal();
+    }
+    shop.assert_untouched();
+}
+
+#[test]
+fn more_than_the_budget_is_refused() {
+    let shop = Shop::new();
+    let ask = |epsilon: &str| {
+        let options = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon}) ");
+        shop.run(&["query", &COUNT_BY_PRODUCT.replace("SELECT ", &options)])
+    };
+    let error = ask("3.000001").refusal();
+    assert!(error.contains("budget") && error.contains("at most 3"), "{error}");
+    assert_eq!(shop.spent(), 0.0);
+    ask("2.5").success();
+    let error = ask("0.6").refusal();
+    assert!(error.contains("at most 0.5"), "{error}");
+    assert_eq!(shop.spent(), 2.5);
+    ask("0.5").success();
+    assert_eq!(shop.account()["left"]["epsilon"], 0.0);
+    // What was answered is still answered.
+    ask("2.5").success();
+}
+
+#[test]
+fn a_contract_must_be_there_and_decided() {
+    let shop = Shop::new();
+    let error = shop.run(&["query", "--contract", "no.toml", COUNT_BY_PRODUCT]).refusal();
+    assert!(error.contains("no.toml"), "{error}");
+    let contract = fs::read_to_string(shop.path("hushtable.toml")).unwrap();
+    let undecided = contract.replace("\"customer\"", "\"TODO: a column, or row\"");
+    fs::write(shop.path("todo.toml"), undecided).unwrap();
+    for command in ["query", "explain"] {
+        let error = shop.run(&[command, "--contract", "todo.toml", COUNT_BY_PRODUCT]).refusal();
+        assert!(error.contains("still to be decided by the owner"), "{error}");
+    }
+    shop.run(&["budget", "--contract", "todo.toml"]).refusal();
+    shop.assert_untouched();
+}
+
+#[test]
+fn explain_reads_no_data_and_writes_nothing() {
+    let shop = Shop::new();
+    let before = shop.run(&["explain", COUNT_BY_PRODUCT]).success();
+    let mut garbage = b"customer,town,product,quantity\n".to_vec();
+    garbage.extend(b"\xff\xfe\"\n,,,,,,,\n\0");
+    fs::write(shop.path("visits.csv"), garbage).unwrap();
+    assert_eq!(shop.run(&["explain", COUNT_BY_PRODUCT]).success(), before);
+    assert_eq!(shop.files(), ["hushtable.toml", "visits.csv"]);
+    for part in ["ana", "visits", "customer", "epsilon = 1", "epsilon = 2", "The budget suffices"] {
+        assert!(before.contains(part), "{part}: {before}");
+    }
+}
+
+#[test]
+fn explain_knows_what_is_on_record_and_what_is_too_much() {
+    let shop = Shop::new();
+    shop.run(&["query", COUNT_BY_PRODUCT]).success();
+    let json = shop.run(&["explain", "--format", "json", COUNT_BY_PRODUCT]).success();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["budget"]["on_record"], true);
+    assert_eq!(json["budget"]["charge"]["epsilon"], 0.0);
+    assert_eq!(json["budget"]["left_after"]["epsilon"], 2.0);
+    let much = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 2.5) COUNT(*) FROM visits";
+    let text = shop.run(&["explain", much]).success();
+    assert!(text.contains("does not suffice"), "{text}");
+    assert_eq!(shop.spent(), 1.0);
+}
+
+#[test]
+fn values_of_any_kind_make_no_error() {
+    let shop = Shop::new();
+    let mut csv = fs::read(shop.path("visits.csv")).unwrap();
+    csv.extend(b"\xff\xfe,\xff,bread,99999999999999999999999\nx,y,z\n\n,,,,,\n\"a\nb,1,2,3");
+    fs::write(shop.path("visits.csv"), csv).unwrap();
+    let by_town = "SELECT town, COUNT(DISTINCT customer) AS n, SUM(quantity) AS q FROM visits \
+                   GROUP BY town ORDER BY n DESC";
+    let text = shop.run(&["query", "--format", "table", by_town]).success();
+    assert!(text.starts_with("town"), "{text}");
+    assert!(text.contains("Ashford"), "{text}");
+}

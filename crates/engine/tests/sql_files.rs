@@ -4,6 +4,8 @@
 //! and that groups of two units or more appear for certain; every query has a fresh ledger. So the
 //! files show what is computed, exactly. They say nothing about privacy, which other tests do.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
+
 use std::path::{Path, PathBuf};
 
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};

@@ -3,12 +3,27 @@
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ::csv::{ByteRecord, Reader, ReaderBuilder};
 use datafusion::arrow::array::ArrayRef;
 use hushtable_query::{ColumnType, MAX_STRING_BYTES};
 
-use super::{Compression, SourceError, plan};
+use super::{Compression, ReadProgress, SourceError, plan};
+
+/// A file that tells how much of it has been read.
+struct Counted {
+    file: File,
+    progress: Arc<ReadProgress>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.progress.advance(bytes as u64);
+        Ok(bytes)
+    }
+}
 
 const BUFFER: usize = 1 << 18;
 
@@ -31,7 +46,7 @@ impl CsvFile {
     /// Reads the header line, and nothing after it.
     pub(super) fn open(path: &Path, compression: Compression) -> Result<Self, SourceError> {
         let mut file = Self { path: path.to_owned(), compression, header: Vec::new() };
-        let mut reader = file.reader()?;
+        let mut reader = file.reader(&Arc::default())?;
         let mut names = ByteRecord::new();
         let found = reader.read_byte_record(&mut names).map_err(|e| file.error(&e))?;
         if !found || names.iter().all(<[u8]>::is_empty) {
@@ -54,9 +69,10 @@ impl CsvFile {
     pub(super) fn read(
         &self,
         columns: &[CsvColumn],
+        progress: &Arc<ReadProgress>,
         emit: &mut dyn FnMut(Vec<ArrayRef>, usize) -> bool,
     ) -> Result<(), SourceError> {
-        let mut reader = self.reader()?;
+        let mut reader = self.reader(progress)?;
         let mut record = ByteRecord::new();
         reader.read_byte_record(&mut record).map_err(|e| self.error(&e))?;
         let mut builders = plan::text_columns(columns.iter().map(|(_, to)| *to))?;
@@ -86,9 +102,10 @@ impl CsvFile {
         }
     }
 
-    fn reader(&self) -> Result<Reader<Box<dyn Read>>, SourceError> {
+    fn reader(&self, progress: &Arc<ReadProgress>) -> Result<Reader<Box<dyn Read>>, SourceError> {
         let damaged = |e: std::io::Error| SourceError::from_io(&self.path, &e, self.format());
         let file = File::open(&self.path).map_err(damaged)?;
+        let file = Counted { file, progress: Arc::clone(progress) };
         let mut input: Box<dyn Read> = match self.compression {
             Compression::None => Box::new(file),
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(

@@ -64,6 +64,12 @@ impl ParquetFile {
         groups.map(|group| u64::try_from(group.total_byte_size()).unwrap_or(0))
     }
 
+    /// The number of rows of a row group, to tell how much of it has been read.
+    pub(super) fn rows(&self, group: usize) -> u64 {
+        let found = self.metadata.metadata().row_groups().get(group);
+        found.map_or(0, |group| u64::try_from(group.num_rows()).unwrap_or(0))
+    }
+
     /// Hands the rows of some row groups to `emit`, in batches, until it returns false.
     pub(super) fn read(
         &self,

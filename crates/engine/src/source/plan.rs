@@ -266,10 +266,17 @@ impl PartitionStream for Partition {
                     break;
                 }
                 match piece {
-                    Work::Csv(file, columns) => file.read(columns, &mut emit)?,
-                    Work::Parquet(file, picks, group) => file.read(&[*group], picks, &mut emit)?,
+                    Work::Csv(file, columns) => file.read(columns, &progress, &mut emit)?,
+                    Work::Parquet(file, picks, group) => {
+                        let all = file.rows(*group).max(1);
+                        let mut emit = |arrays: Vec<ArrayRef>, rows: usize| {
+                            let share = u128::from(*bytes) * rows as u128 / u128::from(all);
+                            progress.advance(u64::try_from(share).unwrap_or(0));
+                            emit(arrays, rows)
+                        };
+                        file.read(&[*group], picks, &mut emit)?;
+                    }
                 }
-                progress.advance(*bytes);
             }
             if mismatch { Err(planned_otherwise().into()) } else { Ok(()) }
         });

@@ -1,0 +1,146 @@
+//! Checks of the repository itself: its layers, its theorem index, its README.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of a test")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The crates in order: each may use those before it only.
+const LAYERS: [&str; 7] = ["noise", "privacy", "mechanisms", "query", "ledger", "engine", "cli"];
+
+/// What a layer must not know, beside the layers after it.
+const UNKNOWN: [(&str, &[&str]); 6] = [
+    ("noise", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-privacy"]),
+    ("privacy", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-noise", "chacha20"]),
+    ("mechanisms", &["datafusion", "arrow", "rusqlite", "sqlparser"]),
+    ("query", &["datafusion", "arrow", "rusqlite", "tokio", "hushtable-noise"]),
+    ("ledger", &["datafusion", "arrow", "sqlparser", "hushtable-query", "hushtable-mechanisms"]),
+    ("engine", &["clap", "hushtable-cli"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// The names under a `[dependencies]` heading of a manifest.
+fn dependencies(layer: &str) -> Vec<String> {
+    let manifest: toml::Table = read(&format!("crates/{layer}/Cargo.toml")).parse().unwrap();
+    manifest["dependencies"].as_table().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn no_layer_uses_a_later_one() {
+    let mut folders: Vec<String> = std::fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    folders.sort();
+    let mut layers = LAYERS.map(str::to_owned).to_vec();
+    layers.sort();
+    assert_eq!(folders, layers, "a crate without a place among the layers");
+    for (place, layer) in LAYERS.iter().enumerate() {
+        for name in dependencies(layer) {
+            if let Some(own) = name.strip_prefix("hushtable-") {
+                let other = LAYERS.iter().position(|l| *l == own).unwrap();
+                assert!(other < place, "{layer} uses {own}, which is a layer after it");
+            }
+        }
+    }
+    for (layer, unknown) in UNKNOWN {
+        let found: Vec<String> =
+            dependencies(layer).into_iter().filter(|d| unknown.contains(&d.as_str())).collect();
+        assert!(found.is_empty(), "{layer} must not know {found:?}");
+    }
+}
+
+/// All source text, by path.
+fn sources() -> BTreeMap<PathBuf, String> {
+    fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.insert(path.clone(), std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(&root().join("crates"), &mut found);
+    found
+}
+
+#[test]
+fn theorems_name_functions_and_tests_that_exist() {
+    let sources = sources();
+    let mut rows = 0;
+    for line in read("THEOREMS.md").lines().filter(|l| l.starts_with("| ") && l.contains('`')) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+        assert_eq!(cells.len(), 4, "{line}");
+        // Function and test cells: names in backticks, the last part of a path being the item.
+        for (cell, form) in [(cells[2], "item"), (cells[3], "test")] {
+            let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+            assert!(!names.is_empty(), "no {form} in: {line}");
+            for name in names {
+                let item = name.rsplit("::").next().unwrap();
+                let defined = |text: &String| {
+                    ["fn ", "struct ", "enum ", "trait ", "const "]
+                        .iter()
+                        .any(|k| text.contains(&format!("{k}{item}")))
+                };
+                assert!(sources.values().any(defined), "{form} `{name}` is nowhere: {line}");
+            }
+        }
+        rows += 1;
+    }
+    assert!(rows >= 15, "{rows} rows");
+}
+
+/// The README's first command, as a newcomer runs it, on a copy of the example.
+#[test]
+fn the_readme_command_gives_a_private_table() {
+    let readme = read("README.md");
+    let block = readme.split("```sh").nth(1).expect("a first block of commands");
+    let block = block.split("```").next().unwrap();
+    let command = block.lines().skip_while(|l| !l.contains("query")).collect::<Vec<_>>().join(" ");
+    let command = command.replace("\\ ", " ");
+    let (before, sql) = command.split_once('"').unwrap();
+    let sql = sql.trim_end().trim_end_matches('"');
+    let words: Vec<&str> = before.split_whitespace().collect();
+    assert_eq!(words[..3], ["cargo", "run", "--"], "{command}");
+
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["hushtable.toml", "visits.csv"] {
+        std::fs::copy(root().join("examples/shop").join(name), folder.path().join(name)).unwrap();
+    }
+    let contract = folder.path().join("hushtable.toml");
+    let arguments = words[3..].iter().map(|w| {
+        if *w == "examples/shop/hushtable.toml" {
+            contract.display().to_string()
+        } else {
+            (*w).to_owned()
+        }
+    });
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_hushtable")).args(arguments).arg(sql).output().unwrap();
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    assert!(stdout.starts_with("town,customers\n"), "{stdout}");
+    let harbourton: i64 = stdout
+        .lines()
+        .find_map(|l| l.strip_prefix("Harbourton,"))
+        .expect("the largest town appears")
+        .parse()
+        .unwrap();
+    // 527 customers; the noise's scale is at most 6 customers, so 200 off is below 1e-14.
+    assert!((327..727).contains(&harbourton), "{stdout}");
+    // The one customer of Far Isle: with probability 1e-6 at most.
+    assert!(!stdout.contains("Far Isle"), "{stdout}");
+    assert!(stderr.contains("charged epsilon = 1"), "{stderr}");
+}

@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::logical_expr::Partitioning;
-use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::{
+    ExecutionPlan, Partitioning, PhysicalExpr, execute_stream_partitioned,
+};
+use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use hushtable_ledger::OpenedCharge;
 use hushtable_query::{ColumnType, PrivateQuery};
@@ -33,7 +37,8 @@ pub(crate) struct ExactGroups {
 
 /// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
 pub(crate) struct Scan {
-    table: DataFrame,
+    plan: Arc<dyn ExecutionPlan>,
+    tasks: Arc<TaskContext>,
     program: RowProgram,
     read: Vec<usize>,
     all: usize,
@@ -59,13 +64,22 @@ impl Scan {
         let read = columns_read(query);
         let columns: Vec<(String, ColumnType)> =
             read.iter().filter_map(|&i| query.columns.get(i)).cloned().collect();
-        let mut table = scan(&context, files, &columns, progress).await?;
-        if let Some(unit) = query.unit.and_then(|u| query.columns.get(u)) {
-            let column = datafusion::logical_expr::ident(&unit.0);
-            table = table.repartition(Partitioning::Hash(vec![column], UNIT_PARTITIONS))?;
+        let table = scan(&context, files, &columns, progress).await?;
+        let tasks = Arc::new(table.task_ctx());
+        let mut plan = table.create_physical_plan().await?;
+        if let Some(unit) = query.unit {
+            // All rows of a unit must meet in one partition, or it would be bounded once in each.
+            // So this is put on top of the finished plan: the planner drops a repartitioning that
+            // no operator of its own asks for.
+            let place = read.binary_search(&unit).map_err(|_| EngineError::Inconsistent)?;
+            let name = plan.schema().field(place).name().clone();
+            let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&name, place));
+            let by_unit = Partitioning::Hash(vec![column], UNIT_PARTITIONS);
+            plan = Arc::new(RepartitionExec::try_new(plan, by_unit)?);
         }
         Ok(Self {
-            table,
+            plan,
+            tasks,
             program: RowProgram::new(query).map_err(DataFusionError::from)?,
             read,
             all: query.columns.len(),
@@ -85,11 +99,12 @@ impl Scan {
         charge: OpenedCharge,
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
-        let Self { table, program, read, all, has_unit, keyed, bounds, most_groups } = self;
+        let Self { plan, tasks: context, program, read, all, has_unit, keyed, bounds, most_groups } =
+            self;
         let measures = bounds.len();
         let shared = Arc::new((program, read, bounds));
         let mut tasks = JoinSet::new();
-        for stream in table.execute_stream_partitioned().await? {
+        for stream in execute_stream_partitioned(plan, context)? {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move {
                 let (program, read, bounds) = &*shared;

@@ -87,6 +87,20 @@ pub fn analytic_gaussian_mu(epsilon: f64, delta: f64) -> f64 {
     mu * (1.0 - MARGIN)
 }
 
+/// The least epsilon (rounded up) such that a Gaussian event with `mu` is (epsilon,
+/// `delta`)-differentially private. Infinite when `delta` is not above zero.
+pub fn gaussian_epsilon_at(mu: f64, delta: f64) -> f64 {
+    if delta <= 0.0 {
+        return f64::INFINITY;
+    }
+    if gaussian_delta(mu, 0.0) <= delta {
+        return 0.0;
+    }
+    // At epsilon = mu^2/2 + 39 mu the tail is below the smallest float.
+    let epsilon = bisect(0.0, 0.5 * mu * mu + 39.0 * mu, |e| gaussian_delta(mu, e) > delta);
+    epsilon * (1.0 + MARGIN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +131,19 @@ mod tests {
                     got >= plain - 1e-15 && got <= plain * (1.0 + 1e-9) + 1e-14,
                     "{mu} {epsilon}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn epsilon_and_delta_are_inverse() {
+        // Printed in theory section 2: rho = 0.5, delta = 1e-6 gives epsilon 4.887.
+        assert!((gaussian_epsilon_at(1.0, 1e-6) - 4.887).abs() < 5e-4);
+        for mu in [0.01, 1.0, 20.0] {
+            for delta in [1e-12, 1e-5, 0.1] {
+                let epsilon = gaussian_epsilon_at(mu, delta);
+                assert!(gaussian_delta(mu, epsilon) <= delta);
+                assert!(epsilon == 0.0 || gaussian_delta(mu, epsilon * (1.0 - 1e-6)) > delta);
             }
         }
     }

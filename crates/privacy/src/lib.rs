@@ -14,7 +14,8 @@ mod relation;
 pub use amount::{AmountError, Delta, Epsilon, Rho};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at};
 pub use gaussian::{
-    analytic_gaussian_mu, gaussian_delta, normal_cdf, normal_quantile, normal_tail,
+    analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, normal_cdf, normal_quantile,
+    normal_tail,
 };
 pub use loss::{Loss, LossError};
 pub use relation::{Contribution, Neighbouring};

@@ -1,7 +1,7 @@
 //! The quote in words and numbers, for people and for programs.
 
 use hushtable_mechanisms::{Additive, Law, Selection};
-use hushtable_privacy::{Loss, Neighbouring, zcdp_epsilon_at};
+use hushtable_privacy::{Loss, Neighbouring, gaussian_epsilon_at, zcdp_epsilon_at};
 use serde::Serialize;
 
 use crate::bind::{Groups, Measure, Measurement};
@@ -143,14 +143,19 @@ impl Explanation {
         };
         let total_as_epsilon = match quote.total() {
             Loss::Approximate { .. } => Vec::new(),
-            Loss::Concentrated { rho, delta } => [1e-5, 1e-6, 1e-9]
-                .into_iter()
-                // What delta-approximate zCDP implies has that delta in addition.
-                .map(|d| EpsilonAt {
+            Loss::Concentrated { rho, delta } => {
+                let (rho, gaussian) = (rho.to_f64(), all_gaussian(quote));
+                let at = |d: f64| EpsilonAt {
+                    // What a threshold or approximate zCDP adds to delta, it adds once.
                     delta: d + delta.to_f64(),
-                    epsilon: zcdp_epsilon_at(rho.to_f64(), d),
-                })
-                .collect(),
+                    epsilon: if gaussian {
+                        gaussian_epsilon_at((2.0 * rho).sqrt() * (1.0 + 1e-15), d)
+                    } else {
+                        zcdp_epsilon_at(rho, d)
+                    },
+                };
+                vec![at(1e-5), at(1e-6), at(1e-9)]
+            }
         };
         Self {
             table: query.table.clone(),
@@ -167,6 +172,18 @@ impl Explanation {
             total_as_epsilon,
         }
     }
+}
+
+/// Whether all noise is Gaussian: then the losses compose exactly, as Gaussian differential privacy
+/// with mu^2 = 2 rho (theory section 5), and epsilon is smaller than zCDP alone says.
+fn all_gaussian(quote: &Quote) -> bool {
+    let own = |noise: &Noise| match noise {
+        Noise::Own(additive) => matches!(additive.law(), Law::RoundedGaussian(_)),
+        Noise::OfSelection => true,
+    };
+    let selected = quote.selection().map(Selection::strategy);
+    quote.noise().iter().all(own)
+        && selected.is_none_or(|strategy| strategy == Strategy::GaussianThreshold)
 }
 
 fn explain_selection(selection: &Selection) -> GroupsExplained {

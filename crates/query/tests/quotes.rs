@@ -123,6 +123,10 @@ fn noise_scales_are_sensitivity_over_budget() {
     assert!((e.measurements[0].noise_scale / 2e6 - 1.0).abs() < 1e-8);
     assert!(matches!(e.groups, GroupsExplained::Private { .. }));
     assert_eq!(e.total_as_epsilon.len(), 3);
+    // All noise is Gaussian, so epsilon is that of Gaussian differential privacy at rho = 0.5,
+    // 4.887 (theory section 2), where zCDP alone would say 5.222.
+    assert!((e.total_as_epsilon[1].epsilon - 4.887).abs() < 5e-4);
+    assert!((e.total_as_epsilon[1].delta - 2e-6).abs() < 1e-18);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod budgets;
 mod drafts;
 mod kills;
+mod ledgers;
 mod outputs;
 mod queries;
 mod support;

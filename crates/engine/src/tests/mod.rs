@@ -1,6 +1,7 @@
 //! Tests of the whole way from a question to its release.
 
 mod bounding;
+mod errors;
 mod releases;
 mod totality;
 

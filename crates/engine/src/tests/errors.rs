@@ -1,0 +1,97 @@
+//! Every error of the engine, word for word.
+
+use std::path::PathBuf;
+
+use datafusion::arrow::error::ArrowError;
+use datafusion::error::DataFusionError;
+use hushtable_query::ColumnType;
+
+use crate::error::EngineError;
+use crate::source::SourceError;
+
+#[test]
+fn errors_read_as_expected() {
+    let path = || PathBuf::from("data/a.parquet");
+    let table = || "visits".to_owned();
+    let column = || "town".to_owned();
+    let location = || "data/*".to_owned();
+    let not_found = || std::io::Error::from_raw_os_error(2);
+    let errors: Vec<EngineError> = vec![
+        EngineError::ContractFile { path: "hushtable.toml".into(), error: not_found() },
+        EngineError::NoAnalyst { table: table(), analysts: "ana, bo".to_owned() },
+        EngineError::UnknownAnalyst {
+            analyst: "eve".to_owned(),
+            table: table(),
+            analysts: "ana, bo".to_owned(),
+        },
+        EngineError::Memory,
+        EngineError::Interrupted,
+        EngineError::Record,
+        EngineError::Inconsistent,
+        SourceError::NothingFound { location: location(), looked: "data/*".into() }.into(),
+        SourceError::UnknownExtension { path: "a.txt".into() }.into(),
+        SourceError::MixedFormats { location: location(), parquet: path(), csv: "b.csv".into() }
+            .into(),
+        SourceError::BadPattern { location: "[".to_owned(), reason: "no end".to_owned() }.into(),
+        SourceError::Unreadable { path: path(), reason: "Permission denied".to_owned() }.into(),
+        SourceError::Damaged { path: path(), format: "Parquet" }.into(),
+        SourceError::NoFiles.into(),
+        SourceError::NoHeader { path: "a.csv".into() }.into(),
+        SourceError::HeaderNotText { path: "a.csv".into() }.into(),
+        SourceError::DuplicateColumn { path: path(), column: column() }.into(),
+        SourceError::DifferentColumns {
+            without: path(),
+            with: "b.parquet".into(),
+            column: column(),
+        }
+        .into(),
+        SourceError::MissingColumn { path: path(), column: column(), similar: None }.into(),
+        SourceError::MissingColumn {
+            path: path(),
+            column: column(),
+            similar: Some("Town".to_owned()),
+        }
+        .into(),
+        SourceError::CannotBecome {
+            path: path(),
+            column: column(),
+            file_type: "list".to_owned(),
+            declared: ColumnType::Int,
+            hint: "declare it as `string`".to_owned(),
+        }
+        .into(),
+        SourceError::Internal { what: "planning a scan was interrupted" }.into(),
+    ];
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(texts.join("\n\n"));
+}
+
+/// What a library says of a value does not get out.
+#[test]
+fn library_messages_are_not_passed_on() {
+    let secret = || "Ada Lovelace".to_owned();
+    let errors: Vec<EngineError> = vec![
+        DataFusionError::Execution(secret()).into(),
+        DataFusionError::Context(secret(), Box::new(DataFusionError::Internal(secret()))).into(),
+        DataFusionError::External(secret().into()).into(),
+        DataFusionError::ResourcesExhausted(secret()).into(),
+        DataFusionError::ArrowError(Box::new(ArrowError::CastError(secret())), Some(secret()))
+            .into(),
+        DataFusionError::Shared(std::sync::Arc::new(DataFusionError::Execution(secret()))).into(),
+        ArrowError::ParseError(secret()).into(),
+        ArrowError::ExternalError(secret().into()).into(),
+        ArrowError::MemoryError(secret()).into(),
+    ];
+    for error in errors {
+        assert!(!format!("{error}").contains("Ada"), "{error}");
+    }
+    // A reader's own error does, also where several partitions share it: it names files only.
+    let shared = std::sync::Arc::new(DataFusionError::External(Box::new(SourceError::Damaged {
+        path: "a.csv.gz".into(),
+        format: "gzip",
+    })));
+    let keep = std::sync::Arc::clone(&shared);
+    let error: EngineError = DataFusionError::Shared(shared).into();
+    assert!(error.to_string().starts_with("a.csv.gz is damaged"), "{error}");
+    drop(keep);
+}

@@ -110,7 +110,7 @@ impl Additive {
         }
     }
 
-    /// The least w, in lattice units, with P[|noise| <= w] >= `level`; `level` in (0, 1).
+    /// The least w, in lattice units, with P\[|noise| <= w\] >= `level`; `level` in (0, 1).
     pub fn half_width(&self, level: f64) -> u128 {
         half_width(self.scale() * 40.0, level, |x| match &self.law {
             Law::DiscreteLaplace(law) => law.tail(x),
@@ -119,7 +119,7 @@ impl Additive {
     }
 }
 
-/// The least w with 2 P[X > w] <= 1 - level for a symmetric law with upper tail P[X >= x], known to
+/// The least w with 2 P[X > w] <= 1 - level for a symmetric law with upper tail P\[X >= x\], known to
 /// be below `most`.
 pub(crate) fn half_width(most: f64, level: f64, tail: impl Fn(i128) -> f64) -> u128 {
     let outside = 1.0 - level;

@@ -204,7 +204,7 @@ impl Selection {
         }
     }
 
-    /// The least whole w with P[|noise| <= w] >= `level` for the noisy count, before it is known
+    /// The least whole w with P\[|noise| <= w\] >= `level` for the noisy count, before it is known
     /// to have passed the threshold.
     pub fn noise_half_width(&self, level: f64) -> Option<u128> {
         let most = self.noise_scale()? * 40.0 + 1.0;

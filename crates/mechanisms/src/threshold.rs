@@ -72,7 +72,7 @@ impl TruncatedGeometric {
         self.law.k()
     }
 
-    /// P[`units` + X > k].
+    /// P\[`units` + X > k\].
     pub fn keep_probability(&self, units: u64) -> f64 {
         if units == 0 {
             return 0.0;
@@ -133,7 +133,7 @@ impl LaplaceThreshold {
         self.threshold as f64 / FINE as f64
     }
 
-    /// P[`units` + X >= threshold].
+    /// P\[`units` + X >= threshold\].
     pub fn keep_probability(&self, units: u64) -> f64 {
         if units == 0 { 0.0 } else { self.law.tail(self.threshold - fine(units)) }
     }
@@ -154,7 +154,7 @@ impl LaplaceThreshold {
         Ok((noisy >= self.threshold).then(|| to_units(noisy)))
     }
 
-    /// P[noise >= `units`].
+    /// P\[noise >= `units`\].
     pub fn noise_tail(&self, units: f64) -> f64 {
         self.law.tail((units * FINE as f64) as i128)
     }
@@ -226,7 +226,7 @@ impl GaussianThreshold {
         self.threshold as f64 / FINE as f64
     }
 
-    /// P[`units` + X >= threshold].
+    /// P\[`units` + X >= threshold\].
     pub fn keep_probability(&self, units: u64) -> f64 {
         if units == 0 { 0.0 } else { self.law.tail(self.threshold - fine(units)) }
     }
@@ -247,7 +247,7 @@ impl GaussianThreshold {
         Ok((noisy >= self.threshold).then(|| to_units(noisy)))
     }
 
-    /// P[noise >= `units`].
+    /// P\[noise >= `units`\].
     pub fn noise_tail(&self, units: f64) -> f64 {
         self.law.tail((units * FINE as f64) as i128)
     }
@@ -258,7 +258,7 @@ impl GaussianThreshold {
     }
 }
 
-/// The least x with P[X >= x] (1 + MARGIN) <= `delta`; `scale` says where to look.
+/// The least x with P\[X >= x\] (1 + MARGIN) <= `delta`; `scale` says where to look.
 fn least_tail(scale: f64, delta: f64, tail: impl Fn(i128) -> f64) -> Result<i128, MechanismError> {
     let fits = |x: i128| tail(x) * (1.0 + MARGIN) <= delta;
     let mut high = (scale.min(1e30) as i128).max(1);

@@ -6,17 +6,17 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 /// by this much.
 pub(crate) const MARGIN: f64 = 1e-11;
 
-/// P[N <= x] for a standard normal N.
+/// P\[N <= x\] for a standard normal N.
 pub fn normal_cdf(x: f64) -> f64 {
     normal_tail(-x)
 }
 
-/// P[N >= x] for a standard normal N, to about 1e-13 relative down to the smallest floats.
+/// P\[N >= x\] for a standard normal N, to about 1e-13 relative down to the smallest floats.
 pub fn normal_tail(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }
 
-/// The largest x (within 1e-12 relative) with P[N >= x] at or above `tail`: an upper quantile that
+/// The largest x (within 1e-12 relative) with P\[N >= x\] at or above `tail`: an upper quantile that
 /// errs on the low side. `tail` in (0, 1); outside, infinite.
 pub fn normal_quantile(tail: f64) -> f64 {
     if tail <= 0.0 {
@@ -44,7 +44,7 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// P[N >= x] / density(x): the Mills ratio, decreasing in x.
+/// P\[N >= x\] / density(x): the Mills ratio, decreasing in x.
 fn mills(x: f64) -> f64 {
     if x < 25.0 {
         return normal_tail(x) * (2.0 * PI).sqrt() * (0.5 * x * x).exp();

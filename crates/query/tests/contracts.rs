@@ -1,5 +1,7 @@
 //! Every refusal of a contract, word for word, and what a good one says.
 
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
 mod common;
 
 use std::fmt::Write as _;

@@ -1,5 +1,7 @@
 //! What accepted queries promise.
 
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
 mod common;
 
 use hushtable_mechanisms::Strategy;

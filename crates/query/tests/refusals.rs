@@ -1,5 +1,7 @@
 //! Every refusal of a query, word for word.
 
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
 mod common;
 
 use std::fmt::Write as _;

@@ -17,7 +17,7 @@ pub enum SourceError {
 
     /// A location leads to no data file.
     #[error(
-        "the contract's location `{location}` has no data file: looked at {}\n\
+        "the contract's location `{location}` has no data file: looked at {}\n  \
          hint: name a file, a folder of files or a pattern such as `claims/*.parquet`, relative \
          to the contract's folder; files end in .parquet, .pq, .csv, .csv.gz or .csv.zst",
         looked.display()
@@ -31,7 +31,7 @@ pub enum SourceError {
 
     /// A file's name does not say how to read it.
     #[error(
-        "the contract asks for {}, whose name does not end in a known format\n\
+        "the contract asks for {}, whose name does not end in a known format\n  \
          hint: rename it to .parquet, .pq, .csv, .csv.gz or .csv.zst, or narrow the pattern",
         path.display()
     )]
@@ -42,7 +42,7 @@ pub enum SourceError {
 
     /// A location leads to both Parquet and CSV.
     #[error(
-        "the contract's location `{location}` mixes Parquet ({}) and CSV ({})\n\
+        "the contract's location `{location}` mixes Parquet ({}) and CSV ({})\n  \
          hint: a table is all of one format; narrow the location, for example `folder/*.parquet`",
         parquet.display(), csv.display()
     )]
@@ -57,7 +57,7 @@ pub enum SourceError {
 
     /// A location is not a valid pattern.
     #[error(
-        "the contract's location `{location}` is not a valid pattern: {reason}\n\
+        "the contract's location `{location}` is not a valid pattern: {reason}\n  \
          hint: `*` stands for anything within one name, `**` for any folders, `?` for one character"
     )]
     BadPattern {
@@ -69,7 +69,7 @@ pub enum SourceError {
 
     /// The operating system does not let a file or folder be read.
     #[error(
-        "cannot read {}: {reason}\n\
+        "cannot read {}: {reason}\n  \
          hint: this is the file system, not the contract or the query; check that the file is \
          there and that this user may read it",
         path.display()
@@ -83,7 +83,7 @@ pub enum SourceError {
 
     /// A file is not of its format.
     #[error(
-        "{} is damaged: it is not valid {format}\n\
+        "{} is damaged: it is not valid {format}\n  \
          hint: the fault is in the file; compare it with its original or write it again",
         path.display()
     )]
@@ -95,12 +95,12 @@ pub enum SourceError {
     },
 
     /// A scan was asked for without files.
-    #[error("a table needs at least one data file\nhint: this is a fault of the program")]
+    #[error("a table needs at least one data file\n  hint: this is a fault of the program")]
     NoFiles,
 
     /// A CSV file is empty.
     #[error(
-        "{} has no header line\n\
+        "{} has no header line\n  \
          hint: the first line of a CSV file names its columns",
         path.display()
     )]
@@ -111,7 +111,7 @@ pub enum SourceError {
 
     /// A CSV file's header is not UTF-8.
     #[error(
-        "the header line of {} is not UTF-8 text\n\
+        "the header line of {} is not UTF-8 text\n  \
          hint: convert the file, for example `iconv -f latin1 -t utf-8`; a file with a known \
          compression must also say so in its name (.csv.gz, .csv.zst)",
         path.display()
@@ -123,7 +123,7 @@ pub enum SourceError {
 
     /// A file has two columns of one name.
     #[error(
-        "{} has more than one column `{column}`\n\
+        "{} has more than one column `{column}`\n  \
          hint: rename or drop the others in the file; which one is meant cannot be told",
         path.display()
     )]
@@ -136,7 +136,7 @@ pub enum SourceError {
 
     /// A table's files have different columns.
     #[error(
-        "the files of a table differ: {} has no column `{column}`, {} has\n\
+        "the files of a table differ: {} has no column `{column}`, {} has\n  \
          hint: all files of a table must have the same column names; write the file again or \
          narrow the location in the contract",
         without.display(), with.display()
@@ -152,7 +152,7 @@ pub enum SourceError {
 
     /// A declared column is in no file.
     #[error(
-        "the contract declares column `{column}`, which {} does not have{}\n\
+        "the contract declares column `{column}`, which {} does not have{}\n  \
          hint: names are case-sensitive; correct the contract",
         path.display(), match similar { Some(name) => format!(" (it has `{name}`)"), None => String::new() }
     )]
@@ -167,7 +167,7 @@ pub enum SourceError {
 
     /// A column's type in a file cannot become the declared one.
     #[error(
-        "the contract declares column `{column}` as `{declared}`, but it is {file_type} in {}\n\
+        "the contract declares column `{column}` as `{declared}`, but it is {file_type} in {}\n  \
          hint: {hint}",
         path.display()
     )]
@@ -185,7 +185,7 @@ pub enum SourceError {
     },
 
     /// A fault of this program.
-    #[error("internal error: {what}\nhint: please report this; the data is not at fault")]
+    #[error("internal error: {what}\n  hint: please report this; the data is not at fault")]
     Internal {
         /// What failed; never from the data.
         what: &'static str,

@@ -98,12 +98,12 @@ fn no_rows_and_no_header() {
     for nothing in ["", "\n\n", "\u{feff}", ",,\n1,2,3\n"] {
         let path = write(&folder, "t.csv", nothing);
         let text = read(&path, &[("b", Int)]).unwrap_err();
-        assert!(text.contains("no header line\nhint: "), "{text}");
+        assert!(text.contains("no header line\n  hint: "), "{text}");
     }
     for not_text in [b"a,\xff\n1,2\n".as_slice(), b"a\0,\0b\0\n", b"\xff\xfea\0,\0"] {
         let path = write(&folder, "t.csv", not_text);
         let text = read(&path, &[("a", Int)]).unwrap_err();
-        assert!(text.contains("not UTF-8 text\nhint: "), "{text}");
+        assert!(text.contains("not UTF-8 text\n  hint: "), "{text}");
     }
 }
 
@@ -149,7 +149,7 @@ fn compressed_whole_and_cut() {
         {
             let path = write(&folder, name, bytes);
             let text = read(&path, &[("a", Int)]).unwrap_err();
-            assert!(text.contains("is damaged") && text.contains("\nhint: "), "{text}");
+            assert!(text.contains("is damaged") && text.contains("\n  hint: "), "{text}");
             assert!(text.contains(name) && !text.contains("secret"), "{text}");
         }
         assert!(read(&write(&folder, name, ""), &[("a", Int)]).is_err());
@@ -164,7 +164,7 @@ fn a_file_that_goes_away() {
         let files = list_files(name, folder.path()).unwrap();
         std::fs::remove_file(&path).unwrap();
         let text = read_files(&files, &[("a", Int)], 1).unwrap_err();
-        assert!(text.contains("cannot read") && text.contains("\nhint: "), "{text}");
+        assert!(text.contains("cannot read") && text.contains("\n  hint: "), "{text}");
     }
 }
 

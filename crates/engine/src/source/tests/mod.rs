@@ -66,7 +66,7 @@ fn read_as(path: &Path, column: &str, to: ColumnType) -> ArrayRef {
 
 fn refused(path: &Path, column: &str, to: ColumnType) -> String {
     let text = read(path, &[(column, to)]).unwrap_err();
-    assert!(text.contains("\nhint: "), "{text}");
+    assert!(text.contains("\n  hint: "), "{text}");
     assert!(text.contains(&format!("`{column}`")), "{text}");
     text
 }

@@ -161,7 +161,7 @@ fn damaged_files() {
             std::fs::write(&path, bytes).unwrap();
             if let Err(error) = read(&path, &[("x", Text), ("y", Int)]) {
                 refused += 1;
-                assert!(error.contains("\nhint: ") && !error.contains("secret"), "{error}");
+                assert!(error.contains("\n  hint: ") && !error.contains("secret"), "{error}");
             }
         }
     }

@@ -13,7 +13,7 @@ use datafusion::physical_plan::{
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use hushtable_ledger::OpenedCharge;
-use hushtable_query::{ColumnType, PrivateQuery};
+use hushtable_query::{ColumnType, Measure, PrivateQuery};
 use tokio::task::JoinSet;
 
 use crate::bound::{Bounder, Bounds, Interner, Partial, SamplingKey};
@@ -44,6 +44,8 @@ pub(crate) struct Scan {
     all: usize,
     has_unit: bool,
     keyed: bool,
+    /// Which measurements are counts of units; the others have `bounds`, in their order.
+    counts_units: Vec<bool>,
     bounds: Bounds,
     most_groups: u32,
 }
@@ -85,7 +87,13 @@ impl Scan {
             all: query.columns.len(),
             has_unit: query.unit.is_some(),
             keyed: !query.keys.is_empty(),
-            bounds: query.measurements.iter().map(|m| (m.low, m.high)).collect(),
+            counts_units: query.measurements.iter().map(|m| m.measure == Measure::Units).collect(),
+            bounds: query
+                .measurements
+                .iter()
+                .filter(|m| m.measure != Measure::Units)
+                .map(|m| (m.low, m.high))
+                .collect(),
             most_groups: query.max_groups_contributed,
         })
     }
@@ -99,8 +107,9 @@ impl Scan {
         charge: OpenedCharge,
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
-        let Self { plan, tasks: context, program, read, all, has_unit, keyed, bounds, most_groups } =
-            self;
+        let Self { plan, tasks: context, program, read, all, has_unit, keyed, .. } = self;
+        let (counts_units, bounds, most_groups) =
+            (self.counts_units, self.bounds, self.most_groups);
         let measures = bounds.len();
         let shared = Arc::new((program, read, bounds));
         let mut tasks = JoinSet::new();
@@ -122,6 +131,14 @@ impl Scan {
             groups.add(partial)?;
         }
         let Partial { keys, units, sums } = groups.finish()?;
+        let mut others = sums.into_iter();
+        let sums = counts_units
+            .into_iter()
+            .map(|counts| match counts {
+                true => units.iter().map(|&n| i128::from(n)).collect(),
+                false => others.next().unwrap_or_default(),
+            })
+            .collect();
         Ok(ExactGroups { charge, keys, units, sums })
     }
 }

@@ -52,24 +52,27 @@ pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
 }
 
 impl RowProgram {
-    /// Makes the expressions ready. Column `i` of a query is column `i` here: batches have gaps
+    /// Makes the expressions ready; measures are those of the measurements but for counts of units,
+    /// in their order. Column `i` of a query is column `i` here: batches have gaps
     /// filled by [`spread`].
     ///
     /// # Errors
     /// Only for expressions that binding cannot have made.
     pub(crate) fn new(query: &PrivateQuery) -> Result<Self, ArrowError> {
-        let measured = query.measurements.iter().map(|m| {
-            Ok(match &m.measure {
-                Measure::Units | Measure::Rows => Measured::One,
-                Measure::Values(e) => Measured::Present(Program::new(e)?),
-                Measure::Sum(e) => Measured::Points(Program::new(e)?, m.step),
+        let measured = query.measurements.iter().filter_map(|m| {
+            Some(match &m.measure {
+                // Units are counted in any case.
+                Measure::Units => return None,
+                Measure::Rows => Ok(Measured::One),
+                Measure::Values(e) => Program::new(e).map(Measured::Present),
+                Measure::Sum(e) => Program::new(e).map(|p| Measured::Points(p, m.step)),
             })
         });
         Ok(Self {
             filter: query.filter.as_ref().map(Program::new).transpose()?,
             keys: query.keys.iter().map(|k| Program::new(&k.expr)).collect::<Result<_, _>>()?,
             unit: query.unit,
-            measures: measured.collect::<Result<_, ArrowError>>()?,
+            measures: measured.collect::<Result<_, _>>()?,
         })
     }
 

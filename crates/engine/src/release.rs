@@ -1,6 +1,7 @@
 //! From exact groups to a release: selection, noise, and what is computed from released values.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
@@ -24,9 +25,16 @@ use crate::exact::ExactGroups;
 use crate::source::convert::arrow_type;
 use crate::source::normalise::decimals;
 
+/// What came out, with the charge under which it is to be recorded.
+pub(crate) struct Released {
+    pub(crate) table: RecordBatch,
+    pub(crate) charge: OpenedCharge,
+    /// Time that computing what is shown took, after all noise was drawn.
+    pub(crate) showing: Duration,
+}
+
 impl ExactGroups {
-    /// Selects groups, adds noise, and computes what the query shows. Consumes the exact groups;
-    /// gives back the charge, under which the release is to be recorded.
+    /// Selects groups, adds noise, and computes what the query shows. Consumes the exact groups.
     ///
     /// # Errors
     /// When the operating system's random generator fails: there is no release then.
@@ -34,7 +42,7 @@ impl ExactGroups {
         self,
         quote: &Quote,
         generator: &mut Generator,
-    ) -> Result<(RecordBatch, OpenedCharge), EngineError> {
+    ) -> Result<Released, EngineError> {
         let query = quote.query();
         let Self { charge, keys, units, mut sums } = self;
         let keys = match query.groups {
@@ -72,7 +80,9 @@ impl ExactGroups {
             .map(Ok)
             .chain(measured)
             .collect::<Result<Vec<ArrayRef>, DataFusionError>>()?;
-        Ok((shown(query, columns, rows)?, charge))
+        let started = Instant::now();
+        let table = shown(query, columns, rows)?;
+        Ok(Released { table, charge, showing: started.elapsed() })
     }
 }
 

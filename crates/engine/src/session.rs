@@ -14,6 +14,7 @@ use crate::bound::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::record::{Asked, decode, encode, fingerprint};
+use crate::release::Released;
 use crate::source::{DataFile, ReadProgress, list_files};
 
 /// A contract with the ledger and the data that it names.
@@ -60,11 +61,13 @@ pub struct Answer {
 /// Time spent in the parts of a query; zero for what an answer on record did not need.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timings {
-    /// Reading, bounding contributions and exact aggregation: what the same query would take
-    /// without noise.
+    /// Reading, bounding contributions and exact aggregation.
     pub exact: Duration,
-    /// Selection, noise, and what is computed from released values.
-    pub release: Duration,
+    /// Selection and noise.
+    pub noise: Duration,
+    /// What is computed from released values, and their order. With `exact`, what the same query
+    /// would take without noise.
+    pub showing: Duration,
     /// The ledger: charging and recording, with their syncs to disk.
     pub ledger: Duration,
 }
@@ -232,8 +235,9 @@ impl Session {
         let exact = runtime.block_on(scan.run(charge.open(), key))?;
         timings.exact = started.elapsed();
         let started = Instant::now();
-        let (released, charge) = exact.release(&quote, generator)?;
-        timings.release = started.elapsed();
+        let Released { table: released, charge, showing } = exact.release(&quote, generator)?;
+        timings.noise = started.elapsed().saturating_sub(showing);
+        timings.showing = showing;
         let started = Instant::now();
         let asked = Asked { analyst: &analyst, sql, fingerprint: question, charge: id };
         let release = encode(&released, &asked, &explanation, quote.query())?;

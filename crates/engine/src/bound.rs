@@ -100,18 +100,27 @@ impl Hashes {
         Ok(Self { converter: RowConverter::new(fields)?, key, hashes: Vec::new() })
     }
 
-    /// Hashes the values that are new in this batch: those numbered from the last one up.
-    fn extend(&mut self, columns: &[ArrayRef], ids: &[usize]) -> Result<(), DataFusionError> {
-        let mut next = self.hashes.len();
-        let mut first_rows = Vec::new();
+    /// Hashes the values that are new in this batch: those numbered from the last one up, of
+    /// `known` in all. Their numbers need not be in the order of the rows: values whose hashes
+    /// collide inside the interner get theirs later.
+    fn extend(
+        &mut self,
+        columns: &[ArrayRef],
+        ids: &[usize],
+        known: usize,
+    ) -> Result<(), DataFusionError> {
+        let old = self.hashes.len();
+        if known == old {
+            return Ok(());
+        }
+        let mut first_rows = vec![u64::MAX; known.saturating_sub(old)];
         for (row, &id) in ids.iter().enumerate() {
-            if id == next {
-                first_rows.push(row as u64);
-                next += 1;
+            if let Some(first) = id.checked_sub(old).and_then(|new| first_rows.get_mut(new)) {
+                *first = (*first).min(row as u64);
             }
         }
-        if first_rows.is_empty() {
-            return Ok(());
+        if first_rows.contains(&u64::MAX) {
+            return Err(inconsistent());
         }
         let rows = UInt64Array::from(first_rows);
         let new = columns.iter().map(|c| take(c, &rows, None)).collect::<Result<Vec<_>, _>>()?;
@@ -122,6 +131,11 @@ impl Hashes {
         }
         Ok(())
     }
+}
+
+/// A fault of this program: nothing that values could bring about.
+fn inconsistent() -> DataFusionError {
+    DataFusionError::Internal("contribution bounding lost count".to_owned())
 }
 
 /// No slot.
@@ -155,11 +169,14 @@ struct Units {
 
 impl Units {
     /// The slot of the pair, if its group is kept; makes room for it if its hash is small enough.
-    fn slot(&mut self, unit: u32, group: u32) -> Option<u32> {
+    ///
+    /// # Errors
+    /// When there are more pairs than can be numbered.
+    fn slot(&mut self, unit: u32, group: u32) -> Result<Option<u32>, DataFusionError> {
         let pair = (unit, group);
         let place = self.pair_hasher.hash_one(pair);
         if let Some(&slot) = self.table.find(place, |&s| self.pair[s as usize] == pair) {
-            return Some(slot);
+            return Ok(Some(slot));
         }
         let (u, g) = (unit as usize, group as usize);
         let mut hasher = SipHasher24::new_with_key(&self.key);
@@ -167,7 +184,10 @@ impl Units {
         hasher.write_u64(self.group_hashes.hashes[g]);
         let hash = hasher.finish();
         let slot = if (self.count[u] as usize) < self.most {
-            let slot = u32::try_from(self.pair.len()).ok().filter(|&s| s != NONE)?;
+            let slot = u32::try_from(self.pair.len()).ok().filter(|&s| s != NONE);
+            let Some(slot) = slot else {
+                return Err(DataFusionError::ResourcesExhausted("too many groups".to_owned()));
+            };
             self.pair.push(pair);
             self.hash.push(hash);
             self.next.push(self.first[u]);
@@ -182,7 +202,7 @@ impl Units {
             // Two groups of a unit with the same 64-bit hash would be kept by order of arrival;
             // with a secret key that is a matter of chance, and never of privacy.
             if hash >= self.greatest[u] {
-                return None;
+                return Ok(None);
             }
             let slot = self.replace_greatest(u, pair, hash);
             for sums in &mut self.sums {
@@ -192,7 +212,7 @@ impl Units {
         };
         let (pairs, hasher) = (&self.pair, &self.pair_hasher);
         self.table.insert_unique(place, slot, |&s| hasher.hash_one(pairs[s as usize]));
-        Some(slot)
+        Ok(Some(slot))
     }
 
     /// Gives the slot of a unit's greatest hash to another pair.
@@ -264,7 +284,9 @@ impl Bounder {
     pub(crate) fn add(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
         match (&rows.unit, self.sampling) {
             (Some(unit), Some((key, most))) => self.add_units(rows, unit, key, most),
-            _ => self.add_rows(rows),
+            (None, None) => self.add_rows(rows),
+            // Rows must never count as units where units have several rows.
+            _ => Err(inconsistent()),
         }
     }
 
@@ -316,16 +338,16 @@ impl Bounder {
                 pair_hasher: foldhash::fast::RandomState::default(),
             }),
         };
-        let (group_ids, _) = group_ids(&mut self.groups, rows, &single)?;
+        let (group_ids, groups) = group_ids(&mut self.groups, rows, &single)?;
         if rows.keys.is_empty() {
             units.group_hashes.hashes.resize(1, 0);
         } else {
-            units.group_hashes.extend(&rows.keys, group_ids)?;
+            units.group_hashes.extend(&rows.keys, group_ids, groups)?;
         }
-        let unit_ids = units.interner.intern(unit)?;
-        units.hashes.extend(unit, unit_ids)?;
+        units.interner.intern(unit)?;
         let unit_ids = std::mem::take(&mut units.interner.ids);
         let known = units.interner.len();
+        units.hashes.extend(unit, &unit_ids, known)?;
         units.first.resize(known, NONE);
         units.count.resize(known, 0);
         units.greatest.resize(known, 0);
@@ -333,7 +355,7 @@ impl Bounder {
             let (Ok(unit), Ok(group)) = (u32::try_from(unit), u32::try_from(group)) else {
                 return Err(DataFusionError::ResourcesExhausted("too many groups".to_owned()));
             };
-            let Some(slot) = units.slot(unit, group) else { continue };
+            let Some(slot) = units.slot(unit, group)? else { continue };
             for (measure, sums) in rows.measures.iter().zip(&mut units.sums) {
                 if measure.is_valid(row) {
                     let sum = &mut sums[slot as usize];

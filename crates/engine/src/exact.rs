@@ -8,7 +8,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{
-    ExecutionPlan, Partitioning, PhysicalExpr, execute_stream_partitioned,
+    ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, execute_stream_partitioned,
 };
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
@@ -60,7 +60,8 @@ impl Scan {
         files: &[DataFile],
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
-        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        // At least two, so that a table is read in parts on every machine, as in the tests.
+        let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let config = SessionConfig::new().with_target_partitions(threads);
         let context = SessionContext::new_with_config(config);
         let read = columns_read(query);
@@ -113,6 +114,10 @@ impl Scan {
         let measures = bounds.len();
         let shared = Arc::new((program, read, bounds));
         let mut tasks = JoinSet::new();
+        let by_unit = matches!(plan.output_partitioning(), Partitioning::Hash(_, UNIT_PARTITIONS));
+        if has_unit && !by_unit {
+            return Err(EngineError::Inconsistent);
+        }
         for stream in execute_stream_partitioned(plan, context)? {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move {

@@ -22,8 +22,8 @@ struct Statement<'a> {
     analyst: &'a str,
     /// The query as it was asked.
     sql: &'a str,
-    /// Identity of the question: the same on the same contract and data files.
-    fingerprint: String,
+    /// Hash of the checked query and its mechanisms; of nothing that the data's files have.
+    question: String,
     /// The ledger's charge that paid.
     charge: i64,
     /// Seconds since 1970-01-01 UTC.
@@ -39,7 +39,17 @@ struct Statement<'a> {
     query: &'a PrivateQuery,
 }
 
-/// What tells one question from another. The same question is the same checked query (so spelling,
+/// What was asked, as the statement names it.
+pub(crate) fn question(
+    query: &PrivateQuery,
+    explanation: &Explanation,
+) -> Result<String, EngineError> {
+    let text = serde_json::to_vec(&(query, explanation)).map_err(|_| EngineError::Inconsistent)?;
+    Ok(blake3::hash(&text).to_hex().to_string())
+}
+
+/// What tells one question from another, in the ledger and nowhere else: sizes of files are as
+/// secret as the number of their rows, and a hash of them can be guessed. The same question is the same checked query (so spelling,
 /// aliases of the table and the order of options do not matter, names of columns shown do), with
 /// the same mechanisms, from the same analyst, on the same files: the same paths, sizes and times
 /// of last change. A file that was written again counts as other data, whatever is in it.
@@ -72,7 +82,6 @@ pub(crate) fn fingerprint(
 pub(crate) struct Asked<'a> {
     pub(crate) analyst: &'a str,
     pub(crate) sql: &'a str,
-    pub(crate) fingerprint: Fingerprint,
     pub(crate) charge: i64,
 }
 
@@ -94,7 +103,7 @@ pub(crate) fn encode(
         engine: concat!("hushtable ", env!("CARGO_PKG_VERSION")).to_owned(),
         analyst: asked.analyst,
         sql: asked.sql,
-        fingerprint: asked.fingerprint.to_string(),
+        question: question(query, explanation)?,
         charge: asked.charge,
         released_at: now.map_or(0, |d| d.as_secs()),
         accountant: "exact sums of epsilon, or of rho, and of delta",

@@ -22,6 +22,7 @@ use crate::bound::Interner;
 use crate::error::EngineError;
 use crate::eval::{Program, constant, known};
 use crate::exact::ExactGroups;
+use crate::rebuild::rebuilt;
 use crate::source::convert::arrow_type;
 use crate::source::normalise::decimals;
 
@@ -197,6 +198,7 @@ fn shown(
         let (from, to) = window(query, rows);
         outputs = outputs.iter().map(|c| c.slice(from, to - from)).collect();
     }
+    let outputs = outputs.iter().map(rebuilt).collect::<Result<Vec<_>, _>>()?;
     let fields: Vec<Field> = query
         .outputs
         .iter()

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringViewArray,
+};
 use datafusion::arrow::compute::{filter, kernels::boolean};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Expr, Measure, PrivateQuery, Step};
+use hushtable_query::{Expr, MAX_KEY_BYTES, Measure, PrivateQuery, Step};
 
 use crate::bound::Rows;
 use crate::eval::{Program, known, round_quotient};
@@ -97,8 +99,8 @@ impl RowProgram {
             Some(keep) if keep.true_count() < rows => (kept(columns, keep)?, keep.true_count()),
             _ => (columns.to_vec(), rows),
         };
-        let keys =
-            self.keys.iter().map(|k| k.evaluate(&columns, rows)).collect::<Result<_, _>>()?;
+        let key = |k: &Program| Ok(short(k.evaluate(&columns, rows)?));
+        let keys = self.keys.iter().map(key).collect::<Result<_, ArrowError>>()?;
         let measure = |m: &Measured| -> Result<Int64Array, ArrowError> {
             Ok(match m {
                 Measured::One => Int64Array::from_value(1, rows),
@@ -116,6 +118,16 @@ impl RowProgram {
             rows,
         })
     }
+}
+
+/// Text that is too long for a key is NULL.
+fn short(key: ArrayRef) -> ArrayRef {
+    let Some(texts) = key.as_string_view_opt() else { return key };
+    if texts.iter().flatten().all(|t| t.len() <= MAX_KEY_BYTES) {
+        return key;
+    }
+    let fitting = texts.iter().map(|text| text.filter(|t| t.len() <= MAX_KEY_BYTES));
+    Arc::new(fitting.collect::<StringViewArray>())
 }
 
 fn kept(columns: &[ArrayRef], keep: &BooleanArray) -> Result<Vec<ArrayRef>, ArrowError> {

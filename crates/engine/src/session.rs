@@ -239,7 +239,7 @@ impl Session {
         timings.noise = started.elapsed().saturating_sub(showing);
         timings.showing = showing;
         let started = Instant::now();
-        let asked = Asked { analyst: &analyst, sql, fingerprint: question, charge: id };
+        let asked = Asked { analyst: &analyst, sql, charge: id };
         let release = encode(&released, &asked, &explanation, quote.query())?;
         ledger.record(charge, &release)?;
         let account = ledger.account(&analyst, &table.name, limit)?;

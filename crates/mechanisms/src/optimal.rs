@@ -67,8 +67,9 @@ impl Optimal {
         }
         let past = (units - self.turn) as f64;
         let shrink = (-past * epsilon).exp();
-        let per_step = delta * (-epsilon).exp() / -(-epsilon).exp_m1();
-        let hidden = shrink * (1.0 - rising(self.turn) + per_step) - per_step;
+        // The sum of `past` shares of delta that shrink from step to step.
+        let shown = delta * (-epsilon).exp() * (-past * epsilon).exp_m1() / (-epsilon).exp_m1();
+        let hidden = shrink * (1.0 - rising(self.turn)) - shown;
         (1.0 - hidden).clamp(0.0, 1.0)
     }
 
@@ -119,9 +120,9 @@ impl Optimal {
 /// (1/eps) ln((e^eps + 2 delta - 1) / ((e^eps + 1) delta)), at which the branches meet, as a float.
 fn turn(epsilon: f64, delta: f64) -> f64 {
     let shrink = (-epsilon).exp();
-    // Numerator and denominator times e^-eps, so that neither overflows.
-    let above = -(-epsilon).exp_m1() + 2.0 * delta * shrink;
-    ((above / ((1.0 + shrink) * delta)).ln() / epsilon).max(0.0)
+    // The ratio less one, times e^-eps above and below: nothing overflows or cancels.
+    let less_one = -(-epsilon).exp_m1() * (1.0 - delta) / ((1.0 + shrink) * delta);
+    (less_one.ln_1p() / epsilon).max(0.0)
 }
 
 /// pi(n) to any precision.
@@ -167,7 +168,8 @@ impl Enclosure for PiOpt<'_> {
         // Quotients by e^-(n eps) >= delta/2 or so lose up to 64 bits, products a few.
         let inner = bits + 160;
         let near = turn(self.optimal.epsilon.to_f64(), self.optimal.delta.to_f64());
-        let slack = near * 1e-12 + 1e-9;
+        // Ten roundings, relative to `near`, which is below 5e13: the slack stays below a half.
+        let slack = near * 4e-15 + 1e-12;
         let first = (near - slack).max(0.0).floor() as u64 + 1;
         let last = (near + slack).floor() as u64 + 1;
         let mut hull = self.with_turn(first, inner);
@@ -269,6 +271,34 @@ mod tests {
             prop_assert!(a <= most(b) && b <= most(a));
             prop_assert!(1.0 - a <= most(1.0 - b) + 1e-12 && 1.0 - b <= most(1.0 - a) + 1e-12);
             prop_assert!(a <= b);
+        }
+    }
+
+    /// Where delta is large beside epsilon, pi rises by nearly delta a step.
+    #[test]
+    fn small_epsilon_with_large_delta() {
+        for (epsilon, delta) in [
+            ("1e-12", "0.1"),
+            ("1e-12", "0.2"),
+            ("1e-9", "0.001"),
+            ("1e-12", "1e-5"),
+            ("1e-6", "0.3"),
+        ] {
+            let pi = optimal(epsilon, delta);
+            let (e, d): (f64, f64) = (epsilon.parse().unwrap(), delta.parse().unwrap());
+            let last = (1.5 / d) as u64;
+            for n in (0..last).step_by((last / 50).max(1) as usize) {
+                let want = recursion(e, d, n);
+                let got = pi.keep_probability(n);
+                assert!((got - want).abs() <= 1e-11 * want, "{epsilon} {delta} {n}: {got} {want}");
+                if n > 0 {
+                    let (low, high) = PiOpt { optimal: &pi, units: n }.enclose(128);
+                    let first = pi.bounds(n);
+                    assert!(BigUint::from(first.0) << 64u32 <= high, "{epsilon} {delta} {n}");
+                    let top = (BigUint::from(first.1) + 1u32) << 64u32;
+                    assert!(top >= low, "{epsilon} {delta} {n}");
+                }
+            }
         }
     }
 

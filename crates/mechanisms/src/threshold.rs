@@ -53,7 +53,9 @@ impl TruncatedGeometric {
         // The least k >= 1 with P[X = k] <= delta: the formula gives it but for rounding, and the
         // inequality itself decides (PS Definition 7).
         let at_most_delta = |k: f64| {
-            let top = (-k * eps).exp() * gap / (1.0 + shrink - 2.0 * (-(k + 1.0) * eps).exp());
+            // 1 + q - 2 q^(k+1), q = e^-eps, as a sum of two positive terms.
+            let norm = -(-(k + 1.0) * eps).exp_m1() - shrink * (-k * eps).exp_m1();
+            let top = (-k * eps).exp() * gap / norm;
             top * (1.0 + 1e-13 * (1.0 + k * eps)) <= del
         };
         let mut k = (formula.ceil() - 1.0).max(1.0);

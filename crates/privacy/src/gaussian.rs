@@ -76,8 +76,10 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
         let density = (-0.5 * near * near).exp() / (2.0 * PI).sqrt();
         density * (mills(near) - mills(far))
     };
-    // The difference of the ratios has a relative error of about 1e-16 / mu.
-    (delta * (1.0 + MARGIN + 1e-14 / mu)).min(1.0)
+    // The ratios differ by about mu in a slope of 1 / (1 + x^2), so their errors of some 1e-16 times
+    // x^2 (from the exponential) count by (1 + x^2) / mu.
+    let amplified = (1.0 + near * near) / mu;
+    (delta * (1.0 + MARGIN + 1e-12 * amplified)).min(1.0)
 }
 
 /// The largest mu (rounded down) whose Gaussian event is (`epsilon`, `delta`)-differentially

@@ -5,7 +5,7 @@ use sqlparser::ast::{self, BinaryOperator, CastKind, UnaryOperator};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 use crate::lattice::Number;
-use crate::types::{ColumnType, MAX_SCALE, Value};
+use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, Value};
 
 /// Deepest nesting of an expression.
 const MAX_DEPTH: u32 = 100;
@@ -592,7 +592,8 @@ fn negate_if(negated: bool, expr: Expr) -> Expr {
 fn negate(expr: Expr) -> Expr {
     let value = match &expr.kind {
         ExprKind::Literal(Value::Int(n)) => n.checked_neg().map(Value::Int),
-        ExprKind::Literal(Value::Float(x)) => Some(Value::Float(-x)),
+        // Minus zero is zero, as in the data.
+        ExprKind::Literal(Value::Float(x)) => Some(Value::Float(0.0 - x)),
         ExprKind::Literal(Value::Decimal { digits, scale }) => {
             Some(Value::Decimal { digits: -digits, scale: *scale })
         }
@@ -740,7 +741,18 @@ fn constant(value: &ast::Value) -> Result<Value, Refusal> {
     let parsed = match value {
         V::Null => Some(Value::Null),
         V::Boolean(b) => Some(Value::Bool(*b)),
-        V::SingleQuotedString(s) | V::DoubleQuotedString(s) => Value::parse(s, ColumnType::String),
+        V::SingleQuotedString(s) | V::DoubleQuotedString(s) => {
+            if s.len() > MAX_KEY_BYTES {
+                let size = s.len();
+                return Err(Refusal::new(
+                    format!(
+                        "a text constant has {size} bytes; at most {MAX_KEY_BYTES} are allowed"
+                    ),
+                    "compare with a part of it: STARTS_WITH(x, 'the first words')",
+                ));
+            }
+            Value::parse(s, ColumnType::String)
+        }
         V::Number(text, _) => match text.parse::<i64>() {
             Ok(n) => Some(Value::Int(n)),
             Err(_) => match Number::parse(text) {

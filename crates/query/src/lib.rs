@@ -24,4 +24,4 @@ pub use explain::{
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use quote::{Noise, Quote, Strategy};
-pub use types::{ColumnType, MAX_SCALE, MAX_STRING_BYTES, Value};
+pub use types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, MAX_STRING_BYTES, Value};

@@ -31,6 +31,10 @@ pub enum ColumnType {
 /// Longer strings are out of range, as too large a number is, and are read as NULL.
 pub const MAX_STRING_BYTES: usize = 65_536;
 
+/// Longer text is NULL as a group key, and so is longer text that is put together by `||`: tables of
+/// keys must not grow by what a query makes of a row.
+pub const MAX_KEY_BYTES: usize = 1_024;
+
 /// Largest scale of a decimal.
 pub const MAX_SCALE: u8 = 18;
 

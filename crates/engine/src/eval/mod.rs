@@ -12,11 +12,8 @@ mod time;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Datum, Int64Array, Scalar, StringViewArray,
-};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Datum, Int64Array, Scalar};
 use datafusion::arrow::compute::kernels::{boolean, cmp, zip::zip};
-use datafusion::arrow::compute::like;
 use datafusion::arrow::datatypes::{Date32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::arrow::error::ArrowError;
 use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function, Value};
@@ -44,7 +41,7 @@ enum Node {
     InTexts(Box<Program>, HashSet<String>),
     /// Values of other types, compared one by one.
     InOthers(Box<Program>, Vec<ArrayRef>),
-    Like(Box<Program>, ArrayRef),
+    Like(Box<Program>, text::Pattern),
     Case(Vec<(Program, Program)>, Option<Box<Program>>),
     Cast(Box<Program>),
     Call(Function, Vec<Program>),
@@ -94,8 +91,7 @@ impl Program {
             }
             ExprKind::InList(e, values) => Self::in_list(boxed(e)?, values)?,
             ExprKind::Like { value, pattern } => {
-                let pattern = StringViewArray::from(vec![Some(pattern.as_str())]);
-                Node::Like(boxed(value)?, Arc::new(pattern))
+                Node::Like(boxed(value)?, text::Pattern::new(pattern))
             }
             ExprKind::Case(branches, otherwise) => {
                 let branches = branches
@@ -218,10 +214,7 @@ impl Program {
                 }
                 Arc::new(found)
             }
-            Node::Like(e, pattern) => {
-                let array = e.evaluate(columns, rows)?;
-                Arc::new(like(&array, &Scalar::new(Arc::clone(pattern)))?)
-            }
+            Node::Like(e, pattern) => pattern.matched(&e.evaluate(columns, rows)?)?,
             Node::Case(branches, otherwise) => {
                 let mut result = match otherwise {
                     Some(e) => e.evaluate(columns, rows)?,

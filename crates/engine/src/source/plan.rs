@@ -35,6 +35,7 @@ const BATCHES_AHEAD: usize = 2;
 /// name, or has other columns than the first; their order may differ.
 pub fn file_schema(files: &[DataFile]) -> Result<Vec<FileColumn>, SourceError> {
     let files = open_all(files)?;
+    check_columns(&files)?;
     let first = files.first().ok_or(SourceError::NoFiles)?;
     let mut schema = Vec::new();
     for (_, name, _, _) in first.columns() {
@@ -139,19 +140,29 @@ enum Opened {
     Parquet(ParquetFile),
 }
 
-/// Opens all files and checks that they have the same columns.
+/// Opens all files.
 fn open_all(files: &[DataFile]) -> Result<Vec<Opened>, SourceError> {
     if files.is_empty() {
         return Err(SourceError::NoFiles);
     }
     let mut opened: Vec<Opened> = Vec::with_capacity(files.len());
     for file in files {
-        let file = match file.format {
+        opened.push(match file.format {
             Format::Csv { compression } => {
                 Opened::Csv(CsvFile::open(&file.path, compression)?, file.bytes)
             }
             Format::Parquet => Opened::Parquet(ParquetFile::open(&file.path)?),
-        };
+        });
+    }
+    Ok(opened)
+}
+
+/// Checks that every column has its own name, and that all files have the same.
+///
+/// For the owner, who drafts a contract: its errors name columns as the files do, and the first line
+/// of a file that has no header is a row.
+fn check_columns(files: &[Opened]) -> Result<(), SourceError> {
+    for file in files {
         let mut names = HashSet::new();
         if let Some((_, twice, ..)) = file.columns().find(|(_, name, ..)| !names.insert(*name)) {
             return Err(SourceError::DuplicateColumn {
@@ -159,13 +170,12 @@ fn open_all(files: &[DataFile]) -> Result<Vec<Opened>, SourceError> {
                 column: twice.to_owned(),
             });
         }
-        if let Some(first) = opened.first() {
-            first.check_same(&file)?;
+        if let Some(first) = files.first() {
+            first.check_same(file)?;
             file.check_same(first)?;
         }
-        opened.push(file);
     }
-    Ok(opened)
+    Ok(())
 }
 
 impl Opened {
@@ -214,6 +224,9 @@ impl Opened {
             let similar = similar.map(|(_, name, ..)| name.to_owned());
             return Err(SourceError::MissingColumn { path, column, similar });
         };
+        if self.columns().filter(|(_, name, ..)| *name == column).count() > 1 {
+            return Err(SourceError::DuplicateColumn { path, column });
+        }
         match stored.becomes(declared) {
             Ok(()) => Ok((place, stored, declared)),
             Err(hint) => {

@@ -3,13 +3,16 @@
 use std::fmt;
 
 use hushtable_noise::{EntropyError, Generator};
-use hushtable_privacy::{Epsilon, Loss};
+use hushtable_privacy::{Delta, Epsilon, Loss, homogeneous_shares};
 use serde::{Deserialize, Serialize};
 
 use crate::additive::half_width;
 use crate::error::MechanismError;
 use crate::optimal::Optimal;
 use crate::threshold::{GaussianThreshold, LaplaceThreshold, TruncatedGeometric};
+
+/// Parts of delta that are tried for the groups' own deltas; the last is equal shares.
+const DELTA_PARTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
 
 /// How groups are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +74,52 @@ enum Mechanism {
     Gaussian(GaussianThreshold),
 }
 
+impl Mechanism {
+    /// A strategy that decides group by group, at (`epsilon`, `delta`) for each.
+    fn by_group(
+        strategy: Strategy,
+        epsilon: Epsilon,
+        delta: Delta,
+    ) -> Result<Self, MechanismError> {
+        Ok(match strategy {
+            Strategy::Optimal => Self::Optimal(Box::new(Optimal::new(epsilon, delta)?)),
+            Strategy::TruncatedGeometric => {
+                Self::TruncatedGeometric(TruncatedGeometric::new(epsilon, delta)?)
+            }
+            Strategy::LaplaceThreshold => Self::Laplace(LaplaceThreshold::new(epsilon, delta)?),
+            Strategy::GaussianThreshold => {
+                Self::Gaussian(GaussianThreshold::approximate(epsilon, delta, 1)?)
+            }
+        })
+    }
+
+    fn keep_probability(&self, units: u64) -> f64 {
+        match self {
+            Self::Optimal(m) => m.keep_probability(units),
+            Self::TruncatedGeometric(m) => m.keep_probability(units),
+            Self::Laplace(m) => m.keep_probability(units),
+            Self::Gaussian(m) => m.keep_probability(units),
+        }
+    }
+
+    fn half_size(&self) -> u64 {
+        let mut high = 1u64;
+        while self.keep_probability(high) < 0.5 && high < 1 << 62 {
+            high *= 2;
+        }
+        let mut low = high / 2;
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.keep_probability(middle) < 0.5 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high
+    }
+}
+
 /// What is decided about one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
@@ -81,10 +130,12 @@ pub struct Decision {
 impl Selection {
     /// `strategy` at a total cost of `loss` for one unit that is in up to `groups` groups.
     ///
-    /// For the strategies that work group by group the budget is split: epsilon and delta into
-    /// `groups` equal shares (theory section 4); a rho pays for (e, d) in each of `groups` groups
-    /// with groups e^2/2 = rho and groups d = delta, as (e, d)-DP is d-approximate (e^2/2)-zCDP
-    /// (theory section 5). Gaussian noise has l2 sensitivity sqrt(groups).
+    /// For the strategies that work group by group the budget is split over `groups`. Epsilon and
+    /// delta go by the optimal composition of equal mechanisms (Kairouz, Oh & Viswanath 2015; theory
+    /// section 4), which is never worse than equal shares and far better for many groups. A rho pays
+    /// for (e, d) in each of `groups` groups with groups e^2/2 = rho and groups d = delta, as
+    /// (e, d)-DP is d-approximate (e^2/2)-zCDP (theory section 5). Gaussian noise has l2 sensitivity
+    /// sqrt(groups).
     ///
     /// # Errors
     /// When a share is zero or too small to be drawn with.
@@ -97,27 +148,48 @@ impl Selection {
             (Strategy::GaussianThreshold, Loss::Approximate { epsilon, delta }) => {
                 Mechanism::Gaussian(GaussianThreshold::approximate(epsilon, delta, groups)?)
             }
-            _ => {
-                let epsilon = match loss {
-                    Loss::Approximate { epsilon, .. } => epsilon.share(groups),
-                    Loss::Concentrated { rho, .. } => {
-                        let epsilon = (2.0 * rho.to_f64() / groups as f64).sqrt();
-                        Epsilon::from_f64_down(epsilon).map_err(|_| MechanismError::TooLarge)?
-                    }
-                };
-                let delta = loss.delta().share(groups);
-                match strategy {
-                    Strategy::Optimal => {
-                        Mechanism::Optimal(Box::new(Optimal::new(epsilon, delta)?))
-                    }
-                    Strategy::TruncatedGeometric => {
-                        Mechanism::TruncatedGeometric(TruncatedGeometric::new(epsilon, delta)?)
-                    }
-                    _ => Mechanism::Laplace(LaplaceThreshold::new(epsilon, delta)?),
-                }
+            (_, Loss::Approximate { epsilon, delta }) => {
+                Self::by_group(strategy, epsilon, delta, groups)?
+            }
+            (_, Loss::Concentrated { rho, delta }) => {
+                let epsilon = (2.0 * rho.to_f64() / groups as f64).sqrt();
+                let epsilon =
+                    Epsilon::from_f64_down(epsilon).map_err(|_| MechanismError::TooLarge)?;
+                Mechanism::by_group(strategy, epsilon, delta.share(groups))?
             }
         };
         Ok(Self { mechanism, loss })
+    }
+
+    /// Of the ways to divide delta between the groups' own deltas and their composition, the one with
+    /// which smaller groups appear.
+    fn by_group(
+        strategy: Strategy,
+        epsilon: Epsilon,
+        delta: Delta,
+        groups: u64,
+    ) -> Result<Mechanism, MechanismError> {
+        let mut best: Option<(u64, f64, Mechanism)> = None;
+        let mut failure = MechanismError::NoBudget("epsilon");
+        let mut tried: Vec<(Epsilon, Delta)> = Vec::new();
+        for part in DELTA_PARTS {
+            let shares = homogeneous_shares(epsilon, delta, groups, part);
+            if tried.contains(&shares) {
+                continue;
+            }
+            tried.push(shares);
+            match Mechanism::by_group(strategy, shares.0, shares.1) {
+                Ok(mechanism) => {
+                    let half = mechanism.half_size();
+                    let keep = mechanism.keep_probability(half);
+                    if best.as_ref().is_none_or(|(h, k, _)| half < *h || half == *h && keep > *k) {
+                        best = Some((half, keep, mechanism));
+                    }
+                }
+                Err(error) => failure = error,
+            }
+        }
+        best.map(|(_, _, mechanism)| mechanism).ok_or(failure)
     }
 
     /// The strategy.
@@ -137,30 +209,12 @@ impl Selection {
 
     /// The probability that a group of `units` appears; it does not fall as `units` grows.
     pub fn keep_probability(&self, units: u64) -> f64 {
-        match &self.mechanism {
-            Mechanism::Optimal(m) => m.keep_probability(units),
-            Mechanism::TruncatedGeometric(m) => m.keep_probability(units),
-            Mechanism::Laplace(m) => m.keep_probability(units),
-            Mechanism::Gaussian(m) => m.keep_probability(units),
-        }
+        self.mechanism.keep_probability(units)
     }
 
     /// The least number of units with which a group appears at least half of the time.
     pub fn half_size(&self) -> u64 {
-        let mut high = 1u64;
-        while self.keep_probability(high) < 0.5 && high < 1 << 62 {
-            high *= 2;
-        }
-        let mut low = high / 2;
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if self.keep_probability(middle) < 0.5 {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        high
+        self.mechanism.half_size()
     }
 
     /// Decides about a group of `units`; `None` if it may not appear.
@@ -249,11 +303,16 @@ mod tests {
 
     #[test]
     fn the_budget_is_split_over_groups() {
-        let split = Selection::new(Strategy::Optimal, approximate("3", "3e-5"), 3).unwrap();
         let alone = Selection::new(Strategy::Optimal, approximate("1", "1e-5"), 1).unwrap();
-        for n in 0..30 {
-            assert_eq!(split.keep_probability(n), alone.keep_probability(n));
+        // Optimal composition is never worse than equal shares, and much better for many groups.
+        for strategy in Strategy::ALL {
+            let split = Selection::new(strategy, approximate("3", "3e-5"), 3).unwrap();
+            let equal = Selection::new(strategy, approximate("1", "1e-5"), 1).unwrap();
+            assert!(split.half_size() <= equal.half_size(), "{strategy}");
         }
+        let many = Selection::new(Strategy::Optimal, approximate("1", "1e-5"), 100).unwrap();
+        let equal = Selection::new(Strategy::Optimal, approximate("0.01", "1e-7"), 1).unwrap();
+        assert!(many.half_size() * 2 < equal.half_size(), "{}", many.half_size());
         let rho =
             Loss::Concentrated { rho: "1.5".parse().unwrap(), delta: "3e-5".parse().unwrap() };
         // 3 groups at epsilon 1 cost 3 * 1/2.

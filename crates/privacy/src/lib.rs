@@ -8,6 +8,7 @@
 mod amount;
 mod convert;
 mod gaussian;
+mod homogeneous;
 mod loss;
 mod relation;
 
@@ -17,5 +18,6 @@ pub use gaussian::{
     analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, normal_cdf, normal_quantile,
     normal_tail,
 };
+pub use homogeneous::{homogeneous_delta, homogeneous_shares};
 pub use loss::{Loss, LossError};
 pub use relation::{Contribution, Neighbouring};

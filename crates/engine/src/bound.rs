@@ -7,18 +7,13 @@
 //! not depend on the order of the rows, and no more than the kept ones need memory.
 
 use std::hash::{BuildHasher, Hasher};
-use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, Int64Array, UInt64Array};
-use datafusion::arrow::compute::take;
-use datafusion::arrow::datatypes::{Field, Schema};
-use datafusion::arrow::row::{RowConverter, SortField};
+use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::EmitTo;
-use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
-use datafusion::physical_plan::aggregates::order::GroupOrdering;
 use hashbrown::HashTable;
 use siphasher::sip::SipHasher24;
+
+use crate::intern::{Hashes, Interner, inconsistent};
 
 /// Least and greatest contribution of one unit to one group, for each measurement.
 pub(crate) type Bounds = Vec<(i64, i64)>;
@@ -47,95 +42,6 @@ pub(crate) struct Partial {
     pub(crate) units: Vec<i64>,
     /// Sums of clamped contributions, for each measurement.
     pub(crate) sums: Vec<Vec<i128>>,
-}
-
-/// Different values of some columns, numbered in order of arrival.
-pub(crate) struct Interner {
-    values: Box<dyn GroupValues>,
-    ids: Vec<usize>,
-}
-
-impl Interner {
-    pub(crate) fn new(columns: &[ArrayRef]) -> Result<Self, DataFusionError> {
-        let field =
-            |(i, c): (usize, &ArrayRef)| Field::new(i.to_string(), c.data_type().clone(), true);
-        let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());
-        let values = new_group_values(Arc::new(schema), &GroupOrdering::None)?;
-        Ok(Self { values, ids: Vec::new() })
-    }
-
-    /// The number of each row's value.
-    pub(crate) fn intern(&mut self, columns: &[ArrayRef]) -> Result<&[usize], DataFusionError> {
-        // Some implementations append.
-        self.ids.clear();
-        self.values.intern(columns, &mut self.ids)?;
-        Ok(&self.ids)
-    }
-
-    /// What the last [`intern`](Self::intern) gave.
-    pub(crate) fn last(&self) -> &[usize] {
-        &self.ids
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    /// The values, in the order of their numbers.
-    pub(crate) fn finish(mut self) -> Result<Vec<ArrayRef>, DataFusionError> {
-        self.values.emit(EmitTo::All)
-    }
-}
-
-/// Keyed hashes of the numbered values.
-struct Hashes {
-    converter: RowConverter,
-    key: [u8; 16],
-    hashes: Vec<u64>,
-}
-
-impl Hashes {
-    fn new(columns: &[ArrayRef], key: [u8; 16]) -> Result<Self, DataFusionError> {
-        let fields = columns.iter().map(|c| SortField::new(c.data_type().clone())).collect();
-        Ok(Self { converter: RowConverter::new(fields)?, key, hashes: Vec::new() })
-    }
-
-    /// Hashes the values that are new in this batch: those numbered from the last one up, of
-    /// `known` in all. Their numbers need not be in the order of the rows: values whose hashes
-    /// collide inside the interner get theirs later.
-    fn extend(
-        &mut self,
-        columns: &[ArrayRef],
-        ids: &[usize],
-        known: usize,
-    ) -> Result<(), DataFusionError> {
-        let old = self.hashes.len();
-        if known == old {
-            return Ok(());
-        }
-        let mut first_rows = vec![u64::MAX; known.saturating_sub(old)];
-        for (row, &id) in ids.iter().enumerate() {
-            if let Some(first) = id.checked_sub(old).and_then(|new| first_rows.get_mut(new)) {
-                *first = (*first).min(row as u64);
-            }
-        }
-        if first_rows.contains(&u64::MAX) {
-            return Err(inconsistent());
-        }
-        let rows = UInt64Array::from(first_rows);
-        let new = columns.iter().map(|c| take(c, &rows, None)).collect::<Result<Vec<_>, _>>()?;
-        for row in &self.converter.convert_columns(&new)? {
-            let mut hasher = SipHasher24::new_with_key(&self.key);
-            hasher.write(row.data());
-            self.hashes.push(hasher.finish());
-        }
-        Ok(())
-    }
-}
-
-/// A fault of this program: nothing that values could bring about.
-fn inconsistent() -> DataFusionError {
-    DataFusionError::Internal("contribution bounding lost count".to_owned())
 }
 
 /// No slot.
@@ -180,8 +86,8 @@ impl Units {
         }
         let (u, g) = (unit as usize, group as usize);
         let mut hasher = SipHasher24::new_with_key(&self.key);
-        hasher.write_u64(self.hashes.hashes[u]);
-        hasher.write_u64(self.group_hashes.hashes[g]);
+        hasher.write_u64(self.hashes.of(u));
+        hasher.write_u64(self.group_hashes.of(g));
         let hash = hasher.finish();
         let slot = if (self.count[u] as usize) < self.most {
             let slot = u32::try_from(self.pair.len()).ok().filter(|&s| s != NONE);
@@ -340,7 +246,7 @@ impl Bounder {
         };
         let (group_ids, groups) = group_ids(&mut self.groups, rows, &single)?;
         if rows.keys.is_empty() {
-            units.group_hashes.hashes.resize(1, 0);
+            units.group_hashes.of_single_group();
         } else {
             units.group_hashes.extend(&rows.keys, group_ids, groups)?;
         }
@@ -409,5 +315,5 @@ fn group_ids<'a>(
         none => none.insert(Interner::new(&rows.keys)?),
     };
     groups.intern(&rows.keys)?;
-    Ok((groups.last(), groups.len()))
+    Ok((&groups.ids[..], groups.len()))
 }

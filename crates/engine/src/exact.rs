@@ -16,8 +16,9 @@ use hushtable_ledger::OpenedCharge;
 use hushtable_query::{ColumnType, Measure, PrivateQuery};
 use tokio::task::JoinSet;
 
-use crate::bound::{Bounder, Bounds, Interner, Partial, SamplingKey};
+use crate::bound::{Bounder, Bounds, Partial, SamplingKey};
 use crate::error::EngineError;
+use crate::intern::Interner;
 use crate::rows::{RowProgram, columns_read, spread};
 use crate::source::{DataFile, ReadProgress, scan};
 
@@ -192,7 +193,7 @@ impl Merged {
             };
             groups.intern(&partial.keys)?;
             let known = groups.len();
-            (groups.last(), known)
+            (&groups.ids[..], known)
         };
         self.units.resize(groups, 0);
         for (&id, units) in ids.iter().zip(&partial.units) {

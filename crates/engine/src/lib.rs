@@ -8,6 +8,7 @@ mod bound;
 mod error;
 mod eval;
 mod exact;
+mod intern;
 mod rebuild;
 mod record;
 mod release;

@@ -18,10 +18,10 @@ use hushtable_query::{
     Groups, Key, Measurement, Noise, Order, PrivateQuery, Quote, Step, public_groups,
 };
 
-use crate::bound::Interner;
 use crate::error::EngineError;
 use crate::eval::{Program, constant, known};
 use crate::exact::ExactGroups;
+use crate::intern::Interner;
 use crate::rebuild::rebuilt;
 use crate::source::convert::arrow_type;
 use crate::source::normalise::decimals;

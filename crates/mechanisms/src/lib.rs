@@ -10,9 +10,11 @@ mod interval;
 mod optimal;
 mod selection;
 mod threshold;
+mod truncated;
 
 pub use additive::{Additive, Law};
 pub use error::MechanismError;
 pub use optimal::Optimal;
 pub use selection::{Decision, Selection, Strategy};
-pub use threshold::{GaussianThreshold, LaplaceThreshold, TruncatedGeometric};
+pub use threshold::CountThreshold;
+pub use truncated::TruncatedGeometric;

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::additive::half_width;
 use crate::error::MechanismError;
 use crate::optimal::Optimal;
-use crate::threshold::{GaussianThreshold, LaplaceThreshold, TruncatedGeometric};
+use crate::threshold::CountThreshold;
+use crate::truncated::TruncatedGeometric;
 
 /// Parts of delta that are tried for the groups' own deltas; the last is equal shares.
 const DELTA_PARTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
@@ -70,8 +71,7 @@ pub struct Selection {
 enum Mechanism {
     Optimal(Box<Optimal>),
     TruncatedGeometric(TruncatedGeometric),
-    Laplace(LaplaceThreshold),
-    Gaussian(GaussianThreshold),
+    Threshold(CountThreshold),
 }
 
 impl Mechanism {
@@ -86,9 +86,9 @@ impl Mechanism {
             Strategy::TruncatedGeometric => {
                 Self::TruncatedGeometric(TruncatedGeometric::new(epsilon, delta)?)
             }
-            Strategy::LaplaceThreshold => Self::Laplace(LaplaceThreshold::new(epsilon, delta)?),
+            Strategy::LaplaceThreshold => Self::Threshold(CountThreshold::laplace(epsilon, delta)?),
             Strategy::GaussianThreshold => {
-                Self::Gaussian(GaussianThreshold::approximate(epsilon, delta, 1)?)
+                Self::Threshold(CountThreshold::gaussian_approximate(epsilon, delta, 1)?)
             }
         })
     }
@@ -97,8 +97,7 @@ impl Mechanism {
         match self {
             Self::Optimal(m) => m.keep_probability(units),
             Self::TruncatedGeometric(m) => m.keep_probability(units),
-            Self::Laplace(m) => m.keep_probability(units),
-            Self::Gaussian(m) => m.keep_probability(units),
+            Self::Threshold(m) => m.keep_probability(units),
         }
     }
 
@@ -143,10 +142,10 @@ impl Selection {
         let groups = groups.max(1);
         let mechanism = match (strategy, loss) {
             (Strategy::GaussianThreshold, Loss::Concentrated { rho, delta }) => {
-                Mechanism::Gaussian(GaussianThreshold::concentrated(rho, delta, groups)?)
+                Mechanism::Threshold(CountThreshold::gaussian_concentrated(rho, delta, groups)?)
             }
             (Strategy::GaussianThreshold, Loss::Approximate { epsilon, delta }) => {
-                Mechanism::Gaussian(GaussianThreshold::approximate(epsilon, delta, groups)?)
+                Mechanism::Threshold(CountThreshold::gaussian_approximate(epsilon, delta, groups)?)
             }
             (_, Loss::Approximate { epsilon, delta }) => {
                 Self::by_group(strategy, epsilon, delta, groups)?
@@ -194,11 +193,11 @@ impl Selection {
 
     /// The strategy.
     pub fn strategy(&self) -> Strategy {
-        match self.mechanism {
+        match &self.mechanism {
             Mechanism::Optimal(_) => Strategy::Optimal,
             Mechanism::TruncatedGeometric(_) => Strategy::TruncatedGeometric,
-            Mechanism::Laplace(_) => Strategy::LaplaceThreshold,
-            Mechanism::Gaussian(_) => Strategy::GaussianThreshold,
+            Mechanism::Threshold(m) if m.is_gaussian() => Strategy::GaussianThreshold,
+            Mechanism::Threshold(_) => Strategy::LaplaceThreshold,
         }
     }
 
@@ -232,8 +231,7 @@ impl Selection {
                 return Ok(kept.then_some(Decision { noisy_count: None }));
             }
             Mechanism::TruncatedGeometric(m) => m.release(units, generator)?,
-            Mechanism::Laplace(m) => m.release(units, generator)?,
-            Mechanism::Gaussian(m) => m.release(units, generator)?,
+            Mechanism::Threshold(m) => m.release(units, generator)?,
         };
         Ok(noisy.map(|count| Decision { noisy_count: Some(count) }))
     }
@@ -243,8 +241,7 @@ impl Selection {
         match &self.mechanism {
             Mechanism::Optimal(_) => None,
             Mechanism::TruncatedGeometric(m) => Some(m.threshold() as f64 + 1.0),
-            Mechanism::Laplace(m) => Some(m.threshold()),
-            Mechanism::Gaussian(m) => Some(m.threshold()),
+            Mechanism::Threshold(m) => Some(m.threshold()),
         }
     }
 
@@ -253,8 +250,7 @@ impl Selection {
         match &self.mechanism {
             Mechanism::Optimal(_) => None,
             Mechanism::TruncatedGeometric(m) => Some(m.law().scale().to_f64()),
-            Mechanism::Laplace(m) => Some(m.scale()),
-            Mechanism::Gaussian(m) => Some(m.scale()),
+            Mechanism::Threshold(m) => Some(m.scale()),
         }
     }
 
@@ -266,8 +262,7 @@ impl Selection {
             Mechanism::Optimal(_) => 0.0,
             Mechanism::TruncatedGeometric(m) => m.law().tail(x),
             // A rounded count errs by x or more when the fine noise reaches x - 1/2.
-            Mechanism::Laplace(m) => m.noise_tail(x as f64 - 0.5),
-            Mechanism::Gaussian(m) => m.noise_tail(x as f64 - 0.5),
+            Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5),
         }))
     }
 }

@@ -1,0 +1,109 @@
+//! Values of group keys and units as numbers, and their keyed hashes.
+
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, UInt64Array};
+use datafusion::arrow::compute::take;
+use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::arrow::row::{RowConverter, SortField};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::EmitTo;
+use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
+use datafusion::physical_plan::aggregates::order::GroupOrdering;
+use siphasher::sip::SipHasher24;
+
+/// Different values of some columns, numbered from 0 in some order.
+pub(crate) struct Interner {
+    values: Box<dyn GroupValues>,
+    /// The number of each row's value, of the last columns.
+    pub(crate) ids: Vec<usize>,
+}
+
+impl Interner {
+    pub(crate) fn new(columns: &[ArrayRef]) -> Result<Self, DataFusionError> {
+        let field =
+            |(i, c): (usize, &ArrayRef)| Field::new(i.to_string(), c.data_type().clone(), true);
+        let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());
+        let values = new_group_values(Arc::new(schema), &GroupOrdering::None)?;
+        Ok(Self { values, ids: Vec::new() })
+    }
+
+    /// The number of each row's value.
+    pub(crate) fn intern(&mut self, columns: &[ArrayRef]) -> Result<&[usize], DataFusionError> {
+        // Some implementations append.
+        self.ids.clear();
+        self.values.intern(columns, &mut self.ids)?;
+        Ok(&self.ids)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The values, in the order of their numbers.
+    pub(crate) fn finish(mut self) -> Result<Vec<ArrayRef>, DataFusionError> {
+        self.values.emit(EmitTo::All)
+    }
+}
+
+/// Keyed hashes of the numbered values.
+pub(crate) struct Hashes {
+    converter: RowConverter,
+    key: [u8; 16],
+    hashes: Vec<u64>,
+}
+
+impl Hashes {
+    pub(crate) fn new(columns: &[ArrayRef], key: [u8; 16]) -> Result<Self, DataFusionError> {
+        let fields = columns.iter().map(|c| SortField::new(c.data_type().clone())).collect();
+        Ok(Self { converter: RowConverter::new(fields)?, key, hashes: Vec::new() })
+    }
+
+    /// The hash of a value, by its number.
+    pub(crate) fn of(&self, id: usize) -> u64 {
+        self.hashes[id]
+    }
+
+    /// The only group has no keys to be hashed.
+    pub(crate) fn of_single_group(&mut self) {
+        self.hashes.resize(1, 0);
+    }
+
+    /// Hashes the values that are new in this batch: those numbered from the last one up, of
+    /// `known` in all. Their numbers need not be in the order of the rows: values whose hashes
+    /// collide inside the interner get theirs later.
+    pub(crate) fn extend(
+        &mut self,
+        columns: &[ArrayRef],
+        ids: &[usize],
+        known: usize,
+    ) -> Result<(), DataFusionError> {
+        let old = self.hashes.len();
+        if known == old {
+            return Ok(());
+        }
+        let mut first_rows = vec![u64::MAX; known.saturating_sub(old)];
+        for (row, &id) in ids.iter().enumerate() {
+            if let Some(first) = id.checked_sub(old).and_then(|new| first_rows.get_mut(new)) {
+                *first = (*first).min(row as u64);
+            }
+        }
+        if first_rows.contains(&u64::MAX) {
+            return Err(inconsistent());
+        }
+        let rows = UInt64Array::from(first_rows);
+        let new = columns.iter().map(|c| take(c, &rows, None)).collect::<Result<Vec<_>, _>>()?;
+        for row in &self.converter.convert_columns(&new)? {
+            let mut hasher = SipHasher24::new_with_key(&self.key);
+            hasher.write(row.data());
+            self.hashes.push(hasher.finish());
+        }
+        Ok(())
+    }
+}
+
+/// A fault of this program: nothing that values could bring about.
+pub(crate) fn inconsistent() -> DataFusionError {
+    DataFusionError::Internal("contribution bounding lost count".to_owned())
+}

@@ -1,0 +1,124 @@
+//! Constants, and the names of types and date parts.
+
+use sqlparser::ast;
+
+use crate::error::Refusal;
+use crate::expr::{DatePart, Expr};
+use crate::lattice::Number;
+use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, Value};
+
+pub(super) fn constant(value: &ast::Value) -> Result<Value, Refusal> {
+    use ast::Value as V;
+    let parsed = match value {
+        V::Null => Some(Value::Null),
+        V::Boolean(b) => Some(Value::Bool(*b)),
+        V::SingleQuotedString(s) | V::DoubleQuotedString(s) => {
+            if s.len() > MAX_KEY_BYTES {
+                let size = s.len();
+                return Err(Refusal::new(
+                    format!(
+                        "a text constant has {size} bytes; at most {MAX_KEY_BYTES} are allowed"
+                    ),
+                    "compare with a part of it: STARTS_WITH(x, 'the first words')",
+                ));
+            }
+            Value::parse(s, ColumnType::String)
+        }
+        V::Number(text, _) => match text.parse::<i64>() {
+            Ok(n) => Some(Value::Int(n)),
+            Err(_) => match Number::parse(text) {
+                Some(number) => {
+                    let (digits, scale) = number.parts();
+                    Some(Value::Decimal { digits, scale })
+                }
+                None => Value::parse(text, ColumnType::Float),
+            },
+        },
+        _ => None,
+    };
+    parsed.ok_or_else(|| {
+        Refusal::new(
+            format!("the constant {value} is not supported"),
+            "numbers, 'text', TRUE, FALSE, NULL, DATE '2026-01-31' and TIMESTAMP '2026-01-31 10:00:00' are",
+        )
+    })
+}
+
+pub(super) fn typed_literal(typed: &ast::TypedString) -> Result<Expr, Refusal> {
+    let target = sql_type(&typed.data_type)?;
+    let text = match &typed.value.value {
+        ast::Value::SingleQuotedString(s) | ast::Value::DoubleQuotedString(s) => s,
+        other => return Err(Refusal::new(format!("`{other}` is not a text"), "DATE '2026-01-31'")),
+    };
+    Value::parse(text, target).map(Expr::literal).ok_or_else(|| {
+        Refusal::new(
+            format!("'{text}' is not a {target}"),
+            "DATE '2026-01-31', TIMESTAMP '2026-01-31 10:00:00'",
+        )
+    })
+}
+
+pub(super) fn sql_name(column_type: ColumnType) -> &'static str {
+    match column_type {
+        ColumnType::Bool => "BOOL",
+        ColumnType::Int => "INT64",
+        ColumnType::Decimal { .. } => "NUMERIC",
+        ColumnType::Float => "FLOAT64",
+        ColumnType::String => "STRING",
+        ColumnType::Date => "DATE",
+        ColumnType::Timestamp => "TIMESTAMP",
+    }
+}
+
+pub(super) fn sql_type(data_type: &ast::DataType) -> Result<ColumnType, Refusal> {
+    use ast::{DataType as D, ExactNumberInfo as N};
+    let decimal = |info: &N| match info {
+        // GoogleSQL's NUMERIC keeps nine decimal places.
+        N::None => Some(9),
+        N::Precision(_) => Some(0),
+        N::PrecisionAndScale(_, scale) => u8::try_from(*scale).ok().filter(|&s| s <= MAX_SCALE),
+    };
+    let found = match data_type {
+        D::Bool | D::Boolean => Some(ColumnType::Bool),
+        D::Int64 | D::BigInt(_) | D::Int(_) | D::Integer(_) | D::SmallInt(_) | D::TinyInt(_) => {
+            Some(ColumnType::Int)
+        }
+        D::Float64 | D::Double(_) | D::DoublePrecision | D::Float(_) | D::Real => {
+            Some(ColumnType::Float)
+        }
+        D::String(_) | D::Varchar(_) | D::Text | D::Char(_) => Some(ColumnType::String),
+        D::Date => Some(ColumnType::Date),
+        D::Timestamp(..) | D::Datetime(_) => Some(ColumnType::Timestamp),
+        D::Numeric(info) | D::Decimal(info) => {
+            decimal(info).map(|scale| ColumnType::Decimal { scale })
+        }
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        Refusal::new(
+            format!("the type {data_type} is not supported"),
+            "BOOL, INT64, NUMERIC(p, s), FLOAT64, STRING, DATE and TIMESTAMP are",
+        )
+    })
+}
+
+pub(super) fn date_part(name: &str) -> Result<DatePart, Refusal> {
+    Ok(match name.to_uppercase().as_str() {
+        "YEAR" => DatePart::Year,
+        "QUARTER" => DatePart::Quarter,
+        "MONTH" => DatePart::Month,
+        "ISOWEEK" => DatePart::IsoWeek,
+        "DAY" => DatePart::Day,
+        "DAYOFWEEK" => DatePart::DayOfWeek,
+        "DAYOFYEAR" => DatePart::DayOfYear,
+        "HOUR" => DatePart::Hour,
+        "MINUTE" => DatePart::Minute,
+        "SECOND" => DatePart::Second,
+        other => {
+            return Err(Refusal::new(
+                format!("the date part {other} is not supported"),
+                "YEAR, QUARTER, MONTH, ISOWEEK, DAY, DAYOFWEEK, DAYOFYEAR, HOUR, MINUTE, SECOND are",
+            ));
+        }
+    })
+}

@@ -1,0 +1,187 @@
+//! From the syntax of an expression to a typed one.
+
+mod functions;
+mod literals;
+mod operators;
+mod types;
+
+use sqlparser::ast::{self, CastKind, UnaryOperator};
+
+use self::functions::plain_rounding;
+use self::literals::{constant, date_part, sql_type, typed_literal};
+pub(crate) use self::types::cast;
+use self::types::{checked_cast, compare, negate, negate_if};
+use crate::error::Refusal;
+use crate::expr::{BinaryOp, Expr, ExprKind, Function};
+use crate::types::ColumnType;
+
+/// Deepest nesting of an expression.
+const MAX_DEPTH: u32 = 100;
+
+/// What names, and other nodes that depend on the place, stand for.
+pub(crate) trait Resolve {
+    /// The expression that the node stands for here; `None` if it is an ordinary one.
+    fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>>;
+}
+
+/// Binds expressions in one scope.
+pub(crate) struct Binder<'a, R> {
+    scope: &'a mut R,
+    depth: u32,
+}
+
+impl<'a, R: Resolve> Binder<'a, R> {
+    pub(crate) fn new(scope: &'a mut R) -> Self {
+        Self { scope, depth: 0 }
+    }
+
+    pub(crate) fn bind(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Refusal::new(
+                format!("an expression is nested more than {MAX_DEPTH} deep"),
+                "use IN (…) for long chains of OR",
+            ));
+        }
+        let bound = match self.scope.resolve(node) {
+            Some(resolved) => resolved,
+            None => self.ordinary(node),
+        };
+        self.depth -= 1;
+        bound
+    }
+
+    pub(super) fn boxed(&mut self, node: &ast::Expr) -> Result<Box<Expr>, Refusal> {
+        self.bind(node).map(Box::new)
+    }
+
+    pub(super) fn boolean(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+        let expr = self.bind(node)?;
+        if expr.column_type == ColumnType::Bool {
+            return Ok(expr);
+        }
+        Err(Refusal::new(
+            format!("{place} needs a condition, and `{node}` is of type {}", expr.column_type),
+            "compare it with something, as in x > 0",
+        ))
+    }
+
+    pub(super) fn text(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+        let expr = self.bind(node)?;
+        if expr.is_null_literal() {
+            return Ok(Expr { column_type: ColumnType::String, ..expr });
+        }
+        if expr.column_type == ColumnType::String {
+            return Ok(expr);
+        }
+        Err(Refusal::new(
+            format!("{place} needs text, and `{node}` is of type {}", expr.column_type),
+            "CAST(… AS STRING)",
+        ))
+    }
+
+    pub(super) fn number(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+        let expr = self.bind(node)?;
+        if expr.is_null_literal() {
+            return Ok(Expr { column_type: ColumnType::Int, ..expr });
+        }
+        if expr.column_type.is_numeric() {
+            return Ok(expr);
+        }
+        Err(Refusal::new(
+            format!("{place} needs a number, and `{node}` is of type {}", expr.column_type),
+            "CAST(… AS INT64) or CAST(… AS FLOAT64)",
+        ))
+    }
+
+    pub(super) fn float(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+        Ok(cast(self.number(node, place)?, ColumnType::Float))
+    }
+
+    pub(super) fn ordinary(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
+        use ast::Expr as E;
+        Ok(match node {
+            E::Nested(inner) => self.bind(inner)?,
+            E::Value(value) => Expr::literal(constant(&value.value)?),
+            E::TypedString(typed) => typed_literal(typed)?,
+            E::UnaryOp { op: UnaryOperator::Not, expr } => {
+                let inner = self.boolean(expr, "NOT")?;
+                Expr::new(ExprKind::Not(Box::new(inner)), ColumnType::Bool)
+            }
+            E::UnaryOp { op: UnaryOperator::Plus, expr } => self.number(expr, "+")?,
+            E::UnaryOp { op: UnaryOperator::Minus, expr } => negate(self.number(expr, "-")?),
+            E::BinaryOp { left, op, right } => self.binary(left, op, right)?,
+            E::IsNull(inner) => Expr::new(ExprKind::IsNull(self.boxed(inner)?), ColumnType::Bool),
+            E::IsNotNull(inner) => {
+                let null = Expr::new(ExprKind::IsNull(self.boxed(inner)?), ColumnType::Bool);
+                Expr::new(ExprKind::Not(Box::new(null)), ColumnType::Bool)
+            }
+            E::IsTrue(inner) => self.is_bool(inner, true, false)?,
+            E::IsNotTrue(inner) => self.is_bool(inner, true, true)?,
+            E::IsFalse(inner) => self.is_bool(inner, false, false)?,
+            E::IsNotFalse(inner) => self.is_bool(inner, false, true)?,
+            E::Between { expr, negated, low, high } => {
+                let value = self.bind(expr)?;
+                let (low, high) = (self.bind(low)?, self.bind(high)?);
+                let from = compare(BinaryOp::Ge, value.clone(), low)?;
+                let to = compare(BinaryOp::Le, value, high)?;
+                negate_if(*negated, from.and(to))
+            }
+            E::InList { expr, list, negated } => negate_if(*negated, self.in_list(expr, list)?),
+            E::Like { negated, any: false, expr, pattern, escape_char: None } => {
+                negate_if(*negated, self.like(expr, pattern)?)
+            }
+            E::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref())?
+            }
+            E::Cast {
+                kind: CastKind::Cast | CastKind::SafeCast | CastKind::TryCast,
+                expr,
+                data_type,
+                format: None,
+                ..
+            } => {
+                let target = sql_type(data_type)?;
+                let inner = self.bind(expr)?;
+                checked_cast(inner, target)?
+            }
+            E::Extract { field, expr, .. } => {
+                let part = date_part(&field.to_string())?;
+                self.extract(part, expr)?
+            }
+            E::Floor { expr, field } if plain_rounding(field) => {
+                let inner = self.float(expr, "FLOOR")?;
+                Expr::call(Function::Floor, vec![inner], ColumnType::Float)
+            }
+            E::Ceil { expr, field } if plain_rounding(field) => {
+                let inner = self.float(expr, "CEIL")?;
+                Expr::call(Function::Ceil, vec![inner], ColumnType::Float)
+            }
+            E::Substring { expr, substring_from: Some(from), substring_for, .. } => {
+                self.substr(expr, from, substring_for.as_deref())?
+            }
+            E::Trim { trim_where, trim_what: None, expr, trim_characters: None } => {
+                let function = match trim_where {
+                    None | Some(ast::TrimWhereField::Both) => Function::Trim,
+                    Some(ast::TrimWhereField::Leading) => Function::LTrim,
+                    Some(ast::TrimWhereField::Trailing) => Function::RTrim,
+                };
+                Expr::call(function, vec![self.text(expr, "TRIM")?], ColumnType::String)
+            }
+            E::Function(function) => self.function(function)?,
+            E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => {
+                return Err(Refusal::new(
+                    "subqueries are not supported",
+                    "ask for the parts one by one, or prepare the table in a file of its own",
+                ));
+            }
+            other => {
+                return Err(Refusal::new(
+                    format!("`{other}` is not supported"),
+                    "comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, CASE, CAST, + - * /, DIV, MOD \
+                     and common functions of numbers, texts and dates are",
+                ));
+            }
+        })
+    }
+}

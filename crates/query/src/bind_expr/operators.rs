@@ -1,0 +1,197 @@
+//! Operators, IN, LIKE and CASE.
+
+use sqlparser::ast::{self, BinaryOperator};
+
+use super::types::{case_of, cast, compare, negate_if, scale_of, unify, unify_all};
+use super::{Binder, Resolve};
+use crate::error::Refusal;
+use crate::expr::{BinaryOp, Expr, ExprKind, Function};
+use crate::types::{ColumnType, MAX_SCALE, Value};
+
+impl<R: Resolve> Binder<'_, R> {
+    pub(super) fn is_bool(
+        &mut self,
+        node: &ast::Expr,
+        value: bool,
+        negated: bool,
+    ) -> Result<Expr, Refusal> {
+        let inner = self.boolean(node, "IS")?;
+        let inner = negate_if(!value, inner);
+        let otherwise = Expr::literal(Value::Bool(false));
+        let known = Expr::call(Function::Coalesce, vec![inner, otherwise], ColumnType::Bool);
+        Ok(negate_if(negated, known))
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        left: &ast::Expr,
+        op: &BinaryOperator,
+        right: &ast::Expr,
+    ) -> Result<Expr, Refusal> {
+        let logical = match op {
+            BinaryOperator::And => Some((BinaryOp::And, "AND")),
+            BinaryOperator::Or => Some((BinaryOp::Or, "OR")),
+            _ => None,
+        };
+        if let Some((op, name)) = logical {
+            let (left, right) = (self.boolean(left, name)?, self.boolean(right, name)?);
+            return Ok(Expr::binary(op, left, right, ColumnType::Bool));
+        }
+        let compared = match op {
+            BinaryOperator::Eq => Some(BinaryOp::Eq),
+            BinaryOperator::NotEq => Some(BinaryOp::Ne),
+            BinaryOperator::Lt => Some(BinaryOp::Lt),
+            BinaryOperator::LtEq => Some(BinaryOp::Le),
+            BinaryOperator::Gt => Some(BinaryOp::Gt),
+            BinaryOperator::GtEq => Some(BinaryOp::Ge),
+            _ => None,
+        };
+        if let Some(op) = compared {
+            return compare(op, self.bind(left)?, self.bind(right)?);
+        }
+        match op {
+            BinaryOperator::Plus => self.arithmetic(BinaryOp::Add, "+", left, right),
+            BinaryOperator::Minus => self.arithmetic(BinaryOp::Sub, "-", left, right),
+            BinaryOperator::Multiply => self.arithmetic(BinaryOp::Mul, "*", left, right),
+            BinaryOperator::Divide => self.arithmetic(BinaryOp::Div, "/", left, right),
+            BinaryOperator::Modulo => self.arithmetic(BinaryOp::Mod, "%", left, right),
+            BinaryOperator::StringConcat => {
+                let (left, right) = (self.text(left, "||")?, self.text(right, "||")?);
+                Ok(Expr::call(Function::Concat, vec![left, right], ColumnType::String))
+            }
+            other => Err(Refusal::new(
+                format!("the operator `{other}` is not supported"),
+                "= <> < <= > >= + - * / % || AND OR NOT are",
+            )),
+        }
+    }
+
+    pub(super) fn arithmetic(
+        &mut self,
+        op: BinaryOp,
+        name: &str,
+        left: &ast::Expr,
+        right: &ast::Expr,
+    ) -> Result<Expr, Refusal> {
+        let (left, right) = (self.number(left, name)?, self.number(right, name)?);
+        match op {
+            BinaryOp::Div | BinaryOp::Power => {
+                let (left, right) = (cast(left, ColumnType::Float), cast(right, ColumnType::Float));
+                Ok(Expr::binary(op, left, right, ColumnType::Float))
+            }
+            BinaryOp::IntDiv | BinaryOp::Mod => {
+                for side in [&left, &right] {
+                    if side.column_type != ColumnType::Int {
+                        return Err(Refusal::new(
+                            format!("{name} needs integers, not {}", side.column_type),
+                            "CAST(… AS INT64), or / for a quotient with a fraction",
+                        ));
+                    }
+                }
+                Ok(Expr::binary(op, left, right, ColumnType::Int))
+            }
+            BinaryOp::Mul => match (left.column_type, right.column_type) {
+                (ColumnType::Float, _) | (_, ColumnType::Float) => {
+                    let sides = (cast(left, ColumnType::Float), cast(right, ColumnType::Float));
+                    Ok(Expr::binary(op, sides.0, sides.1, ColumnType::Float))
+                }
+                (ColumnType::Int, ColumnType::Int) => {
+                    Ok(Expr::binary(op, left, right, ColumnType::Int))
+                }
+                (a, b) => {
+                    let scale = scale_of(a) + scale_of(b);
+                    if scale > MAX_SCALE {
+                        return Err(Refusal::new(
+                            format!(
+                                "a product of decimals would need {scale} decimal places; at most {MAX_SCALE} are kept"
+                            ),
+                            "CAST(… AS FLOAT64) one of the factors",
+                        ));
+                    }
+                    let left = cast(left, ColumnType::Decimal { scale: scale_of(a) });
+                    let right = cast(right, ColumnType::Decimal { scale: scale_of(b) });
+                    Ok(Expr::binary(op, left, right, ColumnType::Decimal { scale }))
+                }
+            },
+            _ => {
+                let (left, right) = unify(left, right, name)?;
+                let column_type = left.column_type;
+                Ok(Expr::binary(op, left, right, column_type))
+            }
+        }
+    }
+
+    pub(super) fn in_list(
+        &mut self,
+        node: &ast::Expr,
+        list: &[ast::Expr],
+    ) -> Result<Expr, Refusal> {
+        let value = self.bind(node)?;
+        let mut constants = Vec::with_capacity(list.len());
+        let mut alternatives: Option<Expr> = None;
+        for item in list {
+            let item = self.bind(item)?;
+            if item.is_null_literal() {
+                return Err(Refusal::new(
+                    "NULL in an IN list matches nothing",
+                    "leave it out, and add OR x IS NULL where rows without a value are meant",
+                ));
+            }
+            let equal = compare(BinaryOp::Eq, value.clone(), item)?;
+            // A list of constants of the value's own type stays a list, which is fast.
+            if let ExprKind::Binary(_, left, right) = &equal.kind
+                && **left == value
+                && let ExprKind::Literal(constant) = &right.kind
+            {
+                constants.push(constant.clone());
+                continue;
+            }
+            alternatives = Some(match alternatives {
+                None => equal,
+                Some(e) => Expr::binary(BinaryOp::Or, e, equal, ColumnType::Bool),
+            });
+        }
+        let listed = Expr::new(ExprKind::InList(Box::new(value), constants), ColumnType::Bool);
+        Ok(match (alternatives, &listed.kind) {
+            (Some(e), ExprKind::InList(_, constants)) if constants.is_empty() => e,
+            (Some(e), _) => Expr::binary(BinaryOp::Or, listed, e, ColumnType::Bool),
+            (None, _) => listed,
+        })
+    }
+
+    pub(super) fn like(&mut self, value: &ast::Expr, pattern: &ast::Expr) -> Result<Expr, Refusal> {
+        let value = self.text(value, "LIKE")?;
+        let ExprKind::Literal(Value::String(pattern)) = self.bind(pattern)?.kind else {
+            return Err(Refusal::new(
+                "LIKE needs a constant pattern",
+                "for example name LIKE 'A%', or STARTS_WITH(name, other)",
+            ));
+        };
+        Ok(Expr::new(ExprKind::Like { value: Box::new(value), pattern }, ColumnType::Bool))
+    }
+
+    pub(super) fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&ast::Expr>,
+    ) -> Result<Expr, Refusal> {
+        let operand = operand.map(|e| self.bind(e)).transpose()?;
+        let mut tests = Vec::new();
+        let mut results = Vec::new();
+        for branch in conditions {
+            tests.push(match &operand {
+                None => self.boolean(&branch.condition, "WHEN")?,
+                Some(value) => {
+                    let other = self.bind(&branch.condition)?;
+                    compare(BinaryOp::Eq, value.clone(), other)?
+                }
+            });
+            results.push(self.bind(&branch.result)?);
+        }
+        if let Some(e) = otherwise {
+            results.push(self.bind(e)?);
+        }
+        Ok(case_of(tests, unify_all(results, "CASE")?))
+    }
+}

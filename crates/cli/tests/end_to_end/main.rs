@@ -10,3 +10,4 @@ mod ledgers;
 mod outputs;
 mod queries;
 mod support;
+mod words;

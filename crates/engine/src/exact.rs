@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
@@ -159,12 +159,29 @@ async fn partition(
 ) -> Result<Partial, DataFusionError> {
     while let Some(batch) = stream.next().await {
         let batch = batch?;
-        let rows = program.apply(&spread(&batch, read, all), batch.num_rows())?;
-        if rows.rows > 0 {
-            bounder.add(&rows)?;
+        let step = rows_at_once(&batch);
+        let mut from = 0;
+        while from < batch.num_rows() {
+            let part = batch.slice(from, step.min(batch.num_rows() - from));
+            let rows = program.apply(&spread(&part, read, all), part.num_rows())?;
+            if rows.rows > 0 {
+                bounder.add(&rows)?;
+            }
+            from += step;
         }
     }
     bounder.finish()
+}
+
+/// How many rows of a batch to compute with at once: all, unless their text is long. A dictionary can
+/// make a long text stand in every row, and a function of it would be written out for each.
+fn rows_at_once(batch: &RecordBatch) -> usize {
+    const BYTES: usize = 16 << 20;
+    let length = |view: &u128| (*view as u32) as usize;
+    let texts = batch.columns().iter().filter_map(|c| c.as_string_view_opt());
+    let bytes: usize = texts.map(|t| t.views().iter().map(length).sum::<usize>()).sum();
+    let rows = batch.num_rows();
+    if bytes <= BYTES { rows.max(1) } else { (rows * BYTES / bytes).max(1) }
 }
 
 /// Exact groups of several partitions, which share groups but no units.

@@ -4,7 +4,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
 use hushtable_ledger::{Fingerprint, Release};
-use hushtable_query::{Explanation, PrivateQuery, Quote};
+use hushtable_query::{Explanation, PrivateQuery, Quote, Refusal};
 use serde::Serialize;
 
 use crate::error::EngineError;
@@ -24,8 +24,6 @@ struct Statement<'a> {
     sql: &'a str,
     /// Hash of the checked query and its mechanisms; of nothing that the data's files have.
     question: String,
-    /// The ledger's charge that paid.
-    charge: i64,
     /// Seconds since 1970-01-01 UTC.
     released_at: u64,
     /// What accounts for the total.
@@ -46,6 +44,21 @@ pub(crate) fn question(
 ) -> Result<String, EngineError> {
     let text = serde_json::to_vec(&(query, explanation)).map_err(|_| EngineError::Inconsistent)?;
     Ok(blake3::hash(&text).to_hex().to_string())
+}
+
+/// Checks that the statement will be read back: it is written after the charge, and a release that
+/// cannot be read would be lost.
+pub(crate) fn readable(quote: &Quote, explanation: &Explanation) -> Result<(), EngineError> {
+    let text = serde_json::to_vec(&(quote.query(), explanation));
+    let value = text.and_then(|text| serde_json::from_slice::<serde_json::Value>(&text));
+    match value {
+        Ok(_) => Ok(()),
+        Err(_) => Err(EngineError::Refused(Refusal {
+            what: "the query's expressions are nested too deep to be put on record".to_owned(),
+            hint: "nest CASE and functions less, or use computed columns in the contract"
+                .to_owned(),
+        })),
+    }
 }
 
 /// What tells one question from another, in the ledger and nowhere else: sizes of files are as
@@ -82,7 +95,6 @@ pub(crate) fn fingerprint(
 pub(crate) struct Asked<'a> {
     pub(crate) analyst: &'a str,
     pub(crate) sql: &'a str,
-    pub(crate) charge: i64,
 }
 
 /// The release as the ledger keeps it.
@@ -104,7 +116,6 @@ pub(crate) fn encode(
         analyst: asked.analyst,
         sql: asked.sql,
         question: question(query, explanation)?,
-        charge: asked.charge,
         released_at: now.map_or(0, |d| d.as_secs()),
         accountant: "exact sums of epsilon, or of rho, and of delta",
         randomness: "ChaCha20, seeded from the operating system",

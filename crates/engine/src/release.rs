@@ -1,5 +1,6 @@
 //! From exact groups to a release: selection, noise, and what is computed from released values.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -134,15 +135,16 @@ fn align(
         columns.push(concat(&values)?);
     }
     let mut interner = Interner::new(&columns)?;
-    interner.intern(&columns)?;
-    let all = interner.len();
-    let mut aligned = vec![vec![0i128; all]; sums.len()];
+    // Numbers need not be in the order of the rows.
+    let rows_of: HashMap<usize, usize> =
+        interner.intern(&columns)?.iter().enumerate().map(|(row, &id)| (id, row)).collect();
+    let mut aligned = vec![vec![0i128; groups.len()]; sums.len()];
     if found.first().is_some_and(|k| !k.is_empty()) {
         let ids = interner.intern(found)?;
         for (own, sums) in aligned.iter_mut().zip(&sums) {
-            for (&id, &sum) in ids.iter().zip(sums) {
+            for (id, &sum) in ids.iter().zip(sums) {
                 // Rows with other keys were left out before they were counted.
-                if let Some(slot) = own.get_mut(id) {
+                if let Some(slot) = rows_of.get(id).and_then(|&row| own.get_mut(row)) {
                     *slot = sum;
                 }
             }

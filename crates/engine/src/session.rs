@@ -13,7 +13,7 @@ use hushtable_query::{Contract, Explanation, Quote, Table, bind};
 use crate::bound::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::record::{Asked, decode, encode, fingerprint};
+use crate::record::{Asked, decode, encode, fingerprint, readable};
 use crate::release::Released;
 use crate::source::{DataFile, ReadProgress, list_files};
 
@@ -227,7 +227,7 @@ impl Session {
         if charge.fingerprint() != question || charge.loss() != quote.total() {
             return Err(EngineError::Inconsistent);
         }
-        let (id, charged) = (charge.id(), charge.charged());
+        let charged = charge.charged();
         timings.ledger = started.elapsed();
         let started = Instant::now();
         let mut key = SamplingKey([0; 16]);
@@ -239,7 +239,7 @@ impl Session {
         timings.noise = started.elapsed().saturating_sub(showing);
         timings.showing = showing;
         let started = Instant::now();
-        let asked = Asked { analyst: &analyst, sql, charge: id };
+        let asked = Asked { analyst: &analyst, sql };
         let release = encode(&released, &asked, &explanation, quote.query())?;
         ledger.record(charge, &release)?;
         let account = ledger.account(&analyst, &table.name, limit)?;
@@ -282,6 +282,7 @@ impl Session {
         let (analyst, limit) = payer(table, analyst)?;
         let quote = Quote::new(query)?;
         let explanation = Explanation::new(&quote, table);
+        readable(&quote, &explanation)?;
         let files = list_files(&table.path, &self.folder)?;
         Ok(Prepared { quote, explanation, analyst, limit, files, table })
     }
@@ -321,6 +322,8 @@ fn untouched(limit: Loss) -> Account {
 fn runtime() -> Result<tokio::runtime::Runtime, EngineError> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        // Expressions are evaluated recursively, up to a depth that binding limits.
+        .thread_stack_size(16 << 20)
         .build()
         .map_err(|_| EngineError::Interrupted)
 }

@@ -28,7 +28,8 @@ pub fn zcdp_delta_at(rho: f64, epsilon: f64) -> f64 {
         }
     }
     let best = at(0.5 * (low + high));
-    (best + 1e-11 * (1.0 + best.abs())).exp().min(1.0)
+    // Never nothing, however small: some delta is lost at every epsilon.
+    (best + 1e-11 * (1.0 + best.abs())).exp().clamp(f64::MIN_POSITIVE, 1.0)
 }
 
 /// The least epsilon, rounded up, such that `rho`-zCDP implies (epsilon, `delta`)-differential

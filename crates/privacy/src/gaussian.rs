@@ -65,6 +65,15 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
     if mu <= 0.0 {
         return 0.0;
     }
+    if mu < 1e-6 {
+        // The ratios are too close to be subtracted. Mills' ratio is convex with slope x M(x) - 1, so
+        // the difference is at most mu times the slope at the nearer point.
+        let near = epsilon / mu - 0.5 * mu;
+        let slope = (1.0 - near * mills(near)).max(0.0);
+        let density = (-0.5 * near * near).exp() / (2.0 * PI).sqrt();
+        let delta = density * mu * slope * (1.0 + MARGIN + 1e-13 * (1.0 + near * near));
+        return delta.clamp(f64::MIN_POSITIVE, 1.0);
+    }
     let near = epsilon / mu - 0.5 * mu;
     let far = epsilon / mu + 0.5 * mu;
     let delta = if near < -25.0 {
@@ -135,6 +144,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// At epsilon = 0 the exact value is 2 Phi(mu/2) - 1, about mu / sqrt(2 pi).
+    #[test]
+    fn a_tiny_mu_is_not_rounded_to_nothing() {
+        for mu in [1e-42, 1e-20, 1e-13, 1e-9, 1e-7, 1e-6, 1e-5] {
+            let exact = mu / (2.0 * PI).sqrt();
+            let got = gaussian_delta(mu, 0.0);
+            assert!(got >= exact * (1.0 - 1e-11) && got <= exact * 1.000_01, "{mu}: {got}");
+        }
+        assert!(gaussian_delta(1e-9, 1.0) > 0.0);
     }
 
     #[test]

@@ -208,6 +208,35 @@ impl Expr {
         Self::binary(BinaryOp::And, self, other, ColumnType::Bool)
     }
 
+    /// How deep the expression is, and how many parts it has.
+    pub fn size(&self) -> (usize, usize) {
+        let mut inner = (0, 0);
+        let mut add = |e: &Self| {
+            let (depth, parts) = e.size();
+            inner = (inner.0.max(depth), inner.1 + parts);
+        };
+        match &self.kind {
+            ExprKind::Column(_) | ExprKind::Literal(_) => {}
+            ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
+                add(e);
+            }
+            ExprKind::Like { value, .. } => add(value),
+            ExprKind::Binary(_, left, right) => {
+                add(left);
+                add(right);
+            }
+            ExprKind::Case(branches, otherwise) => {
+                for (condition, result) in branches {
+                    add(condition);
+                    add(result);
+                }
+                otherwise.iter().for_each(|e| add(e));
+            }
+            ExprKind::Call(_, arguments) => arguments.iter().for_each(add),
+        }
+        (inner.0 + 1, inner.1 + 1)
+    }
+
     /// Calls `visit` with every column that the expression reads.
     pub fn visit_columns(&self, visit: &mut impl FnMut(usize)) {
         match &self.kind {

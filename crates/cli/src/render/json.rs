@@ -3,7 +3,7 @@
 //!
 //! Integers and decimals are numbers where a reader that takes them for 64-bit floats, as most do,
 //! gets the same decimal back, and text where it would not (beyond 2^53, or more than 15 digits).
-//! Floats are numbers in their shortest form, and null if they are not finite. Dates and
+//! Floats are numbers in their shortest form, and text if they are infinite. Dates and
 //! timestamps are text as in ISO 8601.
 
 use datafusion::arrow::record_batch::RecordBatch;
@@ -44,7 +44,10 @@ fn value(cell: &Cell<'_>) -> String {
         Cell::Int(value) => text(&value.to_string()),
         Cell::Decimal(digits) if significant(digits) <= EXACT_DIGITS => digits.clone(),
         Cell::Decimal(digits) => text(digits),
-        // Not finite is null.
+        // JSON has no infinities, and null is another group.
+        Cell::Float(value) if value.is_infinite() => {
+            text(if *value > 0.0 { "Infinity" } else { "-Infinity" })
+        }
         Cell::Float(value) => serde_json::Value::from(*value).to_string(),
         Cell::Text(value) => text(value),
         Cell::Moment(value) => text(value),

@@ -200,3 +200,38 @@ fn failing_measures_fail_for_nobody() {
     let sql = exactly("SUM(n) AS s FROM t");
     assert_eq!(neighbour.rows(&sql), "12\n");
 }
+
+/// The deepest and largest expressions that are accepted, with no row and with one: a stack that
+/// overflows, or a statement that cannot be read back, would tell of the row.
+#[test]
+fn the_deepest_expressions_are_computed() {
+    let empty = Place::new(CONTRACT, &[("t.csv", HEADER)]);
+    let one = Place::new(CONTRACT, &[("t.csv", &format!("{HEADER}{TAME}"))]);
+    let nested = |open: &str, close: &str, depth: usize| {
+        format!("{}s{} = 'x'", open.repeat(depth), close.repeat(depth))
+    };
+    let concat = format!("CONCAT({}) = 'x'", vec!["s"; 1000].join(", "));
+    let listed: Vec<String> = (0..500).map(|i| format!("n + {i}")).collect();
+    for condition in [
+        nested("UPPER(", ")", 28),
+        nested("IF(n > 1, s, ", ")", 22),
+        nested("CASE WHEN n > 1 THEN 'a' ELSE ", " END", 22),
+        concat,
+        format!("n IN ({})", listed.join(", ")),
+        vec!["s = 'a'"; 1000].join(" OR "),
+    ] {
+        let sql = exactly(&format!("COUNT(*) AS c FROM t WHERE {condition}"));
+        assert_eq!(empty.rows(&sql), "0\n", "{}", &condition[..60]);
+        let rows = one.rows(&sql);
+        assert!(rows.trim().parse::<i64>().is_ok(), "{}: {rows}", &condition[..60]);
+    }
+    // What could not be read back is refused before it is charged.
+    let deep = nested("CASE WHEN n > 1 THEN ", " END", 27);
+    let sql = exactly(&format!("COUNT(*) AS c FROM t WHERE {deep}"));
+    let error = one.ask(&sql, 1).unwrap_err().to_string();
+    assert!(error.contains("nested too deep"), "{error}");
+    assert!(
+        !one.session().ledger_path().exists()
+            || one.session().budget().unwrap()[0].charges.len() < 2
+    );
+}

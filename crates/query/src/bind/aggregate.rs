@@ -5,7 +5,7 @@ use sqlparser::ast;
 use super::options::{MAX_WEIGHT, Options};
 use super::{Measure, Measurement};
 use crate::bind_expr::cast;
-use crate::contract::{Column, Table, Unit};
+use crate::contract::{Table, Unit};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, RowScope, bind_row_expression};
 use crate::lattice::{MAX_LATTICE, Number, Step};
@@ -173,17 +173,6 @@ impl Aggregates<'_> {
         bind_row_expression(node, &scope)
     }
 
-    /// The contract's column that the expression is, if it is one.
-    fn declared(&self, expr: &Expr) -> Option<&Column> {
-        self.table.columns.iter().find(|column| match &column.expression {
-            Some(own) => own == expr,
-            None => match expr.kind {
-                ExprKind::Column(i) => self.stored.get(i).is_some_and(|(n, _)| *n == column.name),
-                _ => false,
-            },
-        })
-    }
-
     /// Adds a measurement, or finds the same one, and gives its released column.
     fn measured(&mut self, mut wanted: Measurement, keys: usize) -> Result<Expr, Refusal> {
         let column_type = wanted.column_type;
@@ -244,7 +233,7 @@ impl Aggregates<'_> {
         };
         let is_unit = operand
             .as_ref()
-            .and_then(|e| self.declared(e))
+            .and_then(|e| self.table.column_of(e))
             .is_some_and(|c| Some(&c.name) == unit.as_ref());
         if !is_unit {
             let hint = match unit {
@@ -305,7 +294,7 @@ impl Aggregates<'_> {
                 "CAST(… AS INT64), or COUNT(x) for how many there are",
             ));
         }
-        let declared = self.declared(&operand);
+        let declared = self.table.column_of(&operand);
         let bounds = bounds.or(declared.and_then(|c| c.bounds));
         let Some((low, high)) = bounds else {
             return Err(Refusal::new(

@@ -7,6 +7,7 @@ use super::aggregate::Aggregates;
 use super::options::Options;
 use super::output::OutputScope;
 use super::{Groups, Key, Order, Output, PrivateQuery, unit_index};
+use crate::bind_expr::balanced;
 use crate::contract::{Contract, MAX_PUBLIC_KEYS, Table, Unit};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
@@ -126,22 +127,18 @@ pub(super) fn bind(
 ) -> Result<PrivateQuery, Refusal> {
     let stored = table.stored_columns();
     let rows = RowScope { stored: &stored, computed: &table.columns };
-    let mut filter = select
-        .selection
-        .as_ref()
-        .map(|node| condition(bind_row_expression(node, &rows)?, "WHERE"))
-        .transpose()?;
+    let mut conditions = Vec::new();
+    if let Some(node) = &select.selection {
+        conditions.push(condition(bind_row_expression(node, &rows)?, "WHERE")?);
+    }
     let keys = group_keys(select, table, &rows)?;
     for key in &keys {
         if let Some(values) = &key.public {
             let listed = ExprKind::InList(Box::new(key.expr.clone()), values.clone());
-            let listed = Expr::new(listed, ColumnType::Bool);
-            filter = Some(match filter {
-                None => listed,
-                Some(e) => e.and(listed),
-            });
+            conditions.push(Expr::new(listed, ColumnType::Bool));
         }
     }
+    let filter = (!conditions.is_empty()).then(|| balanced(conditions, &Expr::and));
     let groups = groups_of(&keys, options)?;
 
     let mut aggregates = Aggregates { table, options, stored: &stored, measurements: Vec::new() };
@@ -232,13 +229,7 @@ fn group_keys(
         if keys.iter().any(|k| k.expr == expr) {
             continue;
         }
-        let declared = table.columns.iter().find(|column| match &column.expression {
-            Some(own) => *own == expr,
-            None => match expr.kind {
-                ExprKind::Column(i) => rows.stored.get(i).is_some_and(|(n, _)| *n == column.name),
-                _ => false,
-            },
-        });
+        let declared = table.column_of(&expr);
         if let (Unit::Column(unit), Some(column)) = (&table.unit, declared)
             && *unit == column.name
         {

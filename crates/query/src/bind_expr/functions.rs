@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::literals::date_part;
-use super::types::{case_of, cast, compare, unify_all};
+use super::types::{balanced, case_of, cast, compare, unify_all};
 use super::{Binder, Resolve};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
@@ -132,13 +132,12 @@ impl<R: Resolve> Binder<'_, R> {
                     if name == "STARTS_WITH" { Function::StartsWith } else { Function::EndsWith };
                 Ok(Expr::call(f, vec![x, y], ColumnType::Bool))
             }
-            ("CONCAT", [first, rest @ ..]) => {
-                let mut all = self.text(first, "CONCAT")?;
-                for node in rest {
-                    let next = self.text(node, "CONCAT")?;
-                    all = Expr::call(Function::Concat, vec![all, next], ColumnType::String);
-                }
-                Ok(all)
+            ("CONCAT", [_, ..]) => {
+                let texts = arguments.iter().map(|e| self.text(e, "CONCAT"));
+                let texts = texts.collect::<Result<Vec<_>, _>>()?;
+                Ok(balanced(texts, &|l, r| {
+                    Expr::call(Function::Concat, vec![l, r], ColumnType::String)
+                }))
             }
             ("COALESCE", [_, ..]) | ("IFNULL", [_, _]) => {
                 let bound = arguments.iter().map(|e| self.bind(e)).collect::<Result<_, _>>()?;

@@ -9,14 +9,22 @@ use sqlparser::ast::{self, CastKind, UnaryOperator};
 
 use self::functions::plain_rounding;
 use self::literals::{constant, date_part, sql_type, typed_literal};
-pub(crate) use self::types::cast;
+pub(crate) use self::types::{balanced, cast};
 use self::types::{checked_cast, compare, negate, negate_if};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::types::ColumnType;
 
-/// Deepest nesting of an expression.
-const MAX_DEPTH: u32 = 100;
+/// Deepest nesting of an expression's syntax.
+const MAX_NESTING: u32 = 100;
+
+/// Deepest bound expression, with computed columns and released values put in. The engine recurses
+/// as deep when there is a row to compute, so this must be far from what a thread's stack holds: a
+/// stack that overflows would tell that there is one.
+const MAX_DEPTH: usize = 30;
+
+/// Most parts of a bound expression: some forms stand for several copies of their operands.
+const MAX_PARTS: usize = 5_000;
 
 /// What names, and other nodes that depend on the place, stand for.
 pub(crate) trait Resolve {
@@ -30,6 +38,13 @@ pub(crate) struct Binder<'a, R> {
     depth: u32,
 }
 
+fn too_deep(most: usize) -> Refusal {
+    Refusal::new(
+        format!("an expression is nested more than {most} deep"),
+        "use IN (…) for long chains of OR, and computed columns in the contract for long formulas",
+    )
+}
+
 impl<'a, R: Resolve> Binder<'a, R> {
     pub(crate) fn new(scope: &'a mut R) -> Self {
         Self { scope, depth: 0 }
@@ -37,18 +52,25 @@ impl<'a, R: Resolve> Binder<'a, R> {
 
     pub(crate) fn bind(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(Refusal::new(
-                format!("an expression is nested more than {MAX_DEPTH} deep"),
-                "use IN (…) for long chains of OR",
-            ));
+        if self.depth > MAX_NESTING {
+            return Err(too_deep(MAX_NESTING as usize));
         }
         let bound = match self.scope.resolve(node) {
-            Some(resolved) => resolved,
-            None => self.ordinary(node),
+            Some(resolved) => resolved?,
+            None => self.ordinary(node)?,
         };
         self.depth -= 1;
-        bound
+        let (depth, parts) = bound.size();
+        if depth > MAX_DEPTH {
+            return Err(too_deep(MAX_DEPTH));
+        }
+        if parts > MAX_PARTS {
+            return Err(Refusal::new(
+                format!("an expression has more than {MAX_PARTS} parts"),
+                "NULLIF, BETWEEN, CASE x WHEN … and IN repeat their operands: nest them less",
+            ));
+        }
+        Ok(bound)
     }
 
     pub(super) fn boxed(&mut self, node: &ast::Expr) -> Result<Box<Expr>, Refusal> {

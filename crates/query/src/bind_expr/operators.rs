@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{self, BinaryOperator};
 
-use super::types::{case_of, cast, compare, negate_if, scale_of, unify, unify_all};
+use super::types::{balanced, case_of, cast, compare, negate_if, scale_of, unify, unify_all};
 use super::{Binder, Resolve};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
@@ -34,8 +34,9 @@ impl<R: Resolve> Binder<'_, R> {
             _ => None,
         };
         if let Some((op, name)) = logical {
-            let (left, right) = (self.boolean(left, name)?, self.boolean(right, name)?);
-            return Ok(Expr::binary(op, left, right, ColumnType::Bool));
+            let mut terms = Vec::new();
+            self.chain(left, right, op, name, &mut terms)?;
+            return Ok(balanced(terms, &|l, r| Expr::binary(op, l, r, ColumnType::Bool)));
         }
         let compared = match op {
             BinaryOperator::Eq => Some(BinaryOp::Eq),
@@ -64,6 +65,34 @@ impl<R: Resolve> Binder<'_, R> {
                 "= <> < <= > >= + - * / % || AND OR NOT are",
             )),
         }
+    }
+
+    /// The terms of a chain of ANDs or of ORs, however long it is.
+    fn chain(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        op: BinaryOp,
+        name: &str,
+        terms: &mut Vec<Expr>,
+    ) -> Result<(), Refusal> {
+        // The parser nests to the left, so the chain is walked there and not recursed into.
+        let mut rights = vec![right];
+        let mut left = left;
+        while let ast::Expr::BinaryOp { left: inner, op: own, right } = left
+            && matches!(
+                (own, op),
+                (BinaryOperator::And, BinaryOp::And) | (BinaryOperator::Or, BinaryOp::Or)
+            )
+        {
+            rights.push(right);
+            left = inner;
+        }
+        terms.push(self.boolean(left, name)?);
+        for right in rights.into_iter().rev() {
+            terms.push(self.boolean(right, name)?);
+        }
+        Ok(())
     }
 
     pub(super) fn arithmetic(
@@ -128,7 +157,7 @@ impl<R: Resolve> Binder<'_, R> {
     ) -> Result<Expr, Refusal> {
         let value = self.bind(node)?;
         let mut constants = Vec::with_capacity(list.len());
-        let mut alternatives: Option<Expr> = None;
+        let mut alternatives: Vec<Expr> = Vec::new();
         for item in list {
             let item = self.bind(item)?;
             if item.is_null_literal() {
@@ -146,17 +175,13 @@ impl<R: Resolve> Binder<'_, R> {
                 constants.push(constant.clone());
                 continue;
             }
-            alternatives = Some(match alternatives {
-                None => equal,
-                Some(e) => Expr::binary(BinaryOp::Or, e, equal, ColumnType::Bool),
-            });
+            alternatives.push(equal);
         }
-        let listed = Expr::new(ExprKind::InList(Box::new(value), constants), ColumnType::Bool);
-        Ok(match (alternatives, &listed.kind) {
-            (Some(e), ExprKind::InList(_, constants)) if constants.is_empty() => e,
-            (Some(e), _) => Expr::binary(BinaryOp::Or, listed, e, ColumnType::Bool),
-            (None, _) => listed,
-        })
+        if !constants.is_empty() || alternatives.is_empty() {
+            let listed = ExprKind::InList(Box::new(value), constants);
+            alternatives.push(Expr::new(listed, ColumnType::Bool));
+        }
+        Ok(balanced(alternatives, &|l, r| Expr::binary(BinaryOp::Or, l, r, ColumnType::Bool)))
     }
 
     pub(super) fn like(&mut self, value: &ast::Expr, pattern: &ast::Expr) -> Result<Expr, Refusal> {

@@ -36,6 +36,23 @@ pub(super) fn negate(expr: Expr) -> Expr {
     }
 }
 
+/// All of `terms`, at least one, joined two by two: as shallow a tree as can be.
+pub(crate) fn balanced(mut terms: Vec<Expr>, join: &impl Fn(Expr, Expr) -> Expr) -> Expr {
+    while terms.len() > 1 {
+        let mut joined = Vec::with_capacity(terms.len().div_ceil(2));
+        let mut rest = terms.into_iter();
+        while let Some(left) = rest.next() {
+            joined.push(match rest.next() {
+                Some(right) => join(left, right),
+                None => left,
+            });
+        }
+        terms = joined;
+    }
+    // Nothing to join: no caller gives none.
+    terms.pop().unwrap_or_else(|| Expr::literal(Value::Null))
+}
+
 /// `tests` with one result each, and one result more for the rest where there is one.
 pub(super) fn case_of(tests: Vec<Expr>, mut results: Vec<Expr>) -> Expr {
     let otherwise = (results.len() > tests.len()).then(|| results.pop()).flatten().map(Box::new);

@@ -2,10 +2,10 @@
 
 use super::read::{ContractError, Item, Section};
 use super::{Column, MAX_PUBLIC_KEYS};
-use crate::expr::{Expr, RowScope, bind_row_expression};
+use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
 use crate::lattice::{Number, Step};
 use crate::sql;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
 
 const TYPES: &str = "the types are bool, int, decimal(SCALE) with a scale from 0 to 18, float, string, date, timestamp";
 
@@ -62,6 +62,12 @@ fn expression(
     let bound = sql::parse_expression(text)
         .and_then(|ast| bind_row_expression(&ast, &RowScope { stored, computed: &[] }))
         .map_err(|e| item.error(format!("`expression`: {}", e.what), e.hint))?;
+    if matches!(bound.kind, ExprKind::Column(_)) {
+        return Err(item.error(
+            format!("`expression` = \"{text}\" is a column of the file and nothing else"),
+            "use that column itself, under its own name",
+        ));
+    }
     if bound.column_type != column_type {
         return Err(item.error(
             format!(
@@ -134,6 +140,15 @@ fn public_keys(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Vec<Value
         let quoted = matches!(item.value, toml::de::DeValue::String(_));
         let fits = quoted == (column_type == ColumnType::String)
             || matches!(column_type, ColumnType::Date | ColumnType::Timestamp);
+        if text.len() > MAX_KEY_BYTES {
+            return Err(item.error(
+                format!(
+                    "`public_keys` has a text of {} bytes; at most {MAX_KEY_BYTES} are allowed",
+                    text.len()
+                ),
+                "longer keys count as NULL; group by a shorter column, or by a part of it",
+            ));
+        }
         let value = Value::parse(&text, column_type).filter(|_| fits);
         keys.push(value.ok_or_else(|| item.wrong(&format!("a {column_type}"), hint))?);
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use hushtable_privacy::{Delta, Epsilon, Loss, Neighbouring, Rho};
 use serde::Serialize;
 
-use crate::expr::Expr;
+use crate::expr::{Expr, ExprKind};
 use crate::lattice::{Number, Step};
 use crate::quote::Strategy;
 use crate::types::{ColumnType, Value};
@@ -119,6 +119,15 @@ impl Table {
         }
         let mut found = self.columns.iter().filter(|c| c.name.eq_ignore_ascii_case(name));
         found.next().filter(|_| found.next().is_none())
+    }
+
+    /// The column that an expression over the stored columns is, if it is one: a column of the file,
+    /// or a computed one.
+    pub(crate) fn column_of(&self, expr: &Expr) -> Option<&Column> {
+        match expr.kind {
+            ExprKind::Column(i) => self.columns.iter().filter(|c| c.expression.is_none()).nth(i),
+            _ => self.columns.iter().find(|c| c.expression.as_ref() == Some(expr)),
+        }
     }
 
     /// The columns that are in the file, in the order of their names: what [`Expr`]s over the table's

@@ -10,8 +10,9 @@ use super::read::{ContractError, Item, Section, Source};
 use super::{Contract, Defaults, Table, Unit};
 use crate::quote::Strategy;
 
-/// Most groups that a unit may be allowed to enter.
-pub(crate) const MAX_GROUPS: u32 = 1_000_000;
+/// Most groups that a unit may be allowed to enter: what one unit can make the engine do grows with its
+/// square.
+pub(crate) const MAX_GROUPS: u32 = 10_000;
 /// Most rows of a unit that may count in a group.
 pub(crate) const MAX_ROWS: u32 = 1_000_000_000;
 

@@ -1,8 +1,15 @@
 //! The command line.
 
+mod calc;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use calc::{
+    CalcArguments, CalcCommand, ConvertArguments, NoiseArguments, NoiseMechanism,
+    SelectionArguments, SelectionStrategy,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -10,6 +17,8 @@ Examples:
   hushtable explain \"SELECT …\"               what a query would promise and cost
   hushtable query \"SELECT …\"                 the answer, with noise
   hushtable budget                           what was spent, and what is left
+  hushtable calc convert --rho 1 --delta 1e-6
+                                             what a budget means, without any data
 
 Results go to standard output, everything else to standard error.
 Exit codes: 0 fine, 1 refused or failed, 2 wrong usage.";
@@ -33,6 +42,7 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     Budget(BudgetArguments),
     Init(InitArguments),
+    Calc(CalcArguments),
 }
 
 /// The contract, for every command that needs one.
@@ -192,10 +202,18 @@ mod tests {
         let mut command = Cli::command().term_width(100);
         insta::assert_snapshot!("help", command.render_long_help());
         command.build();
-        for name in ["query", "explain", "budget", "init"] {
+        for name in ["query", "explain", "budget", "init", "calc"] {
             let sub = command.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_{name}"), help);
+        }
+        let mut command = Cli::command();
+        command.build();
+        let calc = command.find_subcommand_mut("calc").unwrap();
+        for name in ["selection", "convert", "noise"] {
+            let sub = calc.find_subcommand_mut(name).unwrap();
+            let help = std::mem::take(sub).term_width(100).render_long_help();
+            insta::assert_snapshot!(format!("help_calc_{name}"), help);
         }
     }
 

@@ -24,5 +24,6 @@ fn main() -> ExitCode {
         Command::Explain(asked) => commands::explain::run(asked),
         Command::Budget(asked) => commands::budget::run(asked),
         Command::Init(asked) => commands::init::run(asked),
+        Command::Calc(asked) => commands::calc::run(asked),
     })
 }

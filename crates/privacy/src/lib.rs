@@ -7,6 +7,7 @@
 
 mod amount;
 mod convert;
+mod discrete_gaussian;
 mod gaussian;
 mod homogeneous;
 mod loss;
@@ -14,6 +15,7 @@ mod relation;
 
 pub use amount::{AmountError, Delta, Epsilon, Rho};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at};
+pub use discrete_gaussian::{DiscreteGaussian, DiscreteGaussianError};
 pub use gaussian::{
     analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, normal_cdf, normal_quantile,
     normal_tail,

@@ -1,6 +1,7 @@
 //! How results and reports look. Pure: from values to text or bytes.
 
 pub(crate) mod budget;
+pub(crate) mod calc;
 pub(crate) mod cell;
 pub(crate) mod csv;
 pub(crate) mod explanation;

@@ -49,6 +49,11 @@ pub(crate) fn at_least(value: f64) -> String {
     if !value.is_finite() || value <= 0.0 {
         return number(value);
     }
+    if value < 1e-290 {
+        // Where a unit of the fourth digit is no normal double. 0.0005 is at least what the
+        // rounding to four digits takes away.
+        return format!("{:.3e}", value * 1.0005);
+    }
     let magnitude = value.log10().floor() as i32;
     let unit = 10f64.powi(magnitude - 3);
     // What is a hair above a short decimal is that decimal after a rounding.
@@ -158,6 +163,7 @@ mod tests {
             (9.999_9, "10"),
             (12_345.1, "12,350"),
             (0.0, "0"),
+            (f64::MIN_POSITIVE, "2.226e-308"),
         ] {
             assert_eq!(at_least(value), text);
         }

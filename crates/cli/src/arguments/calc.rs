@@ -1,0 +1,159 @@
+//! The command line of `hushtable calc`.
+//!
+//! Numbers are taken as text: the command reads them, so that a wrong one is told with its range
+//! and a hint, like everything else that is refused.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::ReportFormat;
+
+const CALC_EXAMPLES: &str = "\
+Examples:
+  hushtable calc selection --epsilon 1 --delta 1e-6 --units 1,10,20
+  hushtable calc convert --rho 0.5 --delta 1e-6
+  hushtable calc noise --mechanism gaussian --sigma-squared 20 --epsilon 1
+
+Costs nothing, needs no contract and reads no data.";
+
+/// Calculate what a budget buys, before there is a contract
+#[derive(Debug, Args)]
+#[command(after_long_help = CALC_EXAMPLES)]
+pub(crate) struct CalcArguments {
+    #[command(subcommand)]
+    pub(crate) command: CalcCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CalcCommand {
+    Selection(SelectionArguments),
+    Convert(ConvertArguments),
+    Noise(NoiseArguments),
+}
+
+const SELECTION_EXAMPLES: &str = "\
+Examples:
+  hushtable calc selection --epsilon 1 --delta 1e-6 --units 1,10,20
+  hushtable calc selection --epsilon 1 --delta 1e-6 --strategy laplace --max-groups 3 --units 50";
+
+/// How likely a group of a given size appears
+#[derive(Debug, Args)]
+#[command(after_long_help = SELECTION_EXAMPLES)]
+pub(crate) struct SelectionArguments {
+    /// Epsilon of the selection, for all groups of a unit together: above 0, at most 1000000
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(crate) epsilon: String,
+
+    /// Delta of the selection: above 0, below 1
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(crate) delta: String,
+
+    /// How groups are chosen [default: the one that shows smaller groups]
+    #[arg(long, value_enum)]
+    pub(crate) strategy: Option<SelectionStrategy>,
+
+    /// Most groups that one unit is in
+    #[arg(long, value_name = "K", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) max_groups: String,
+
+    /// Numbers of units in a group, with commas between them
+    #[arg(
+        long,
+        value_name = "N,…",
+        required = true,
+        value_delimiter = ',',
+        allow_negative_numbers = true
+    )]
+    pub(crate) units: Vec<String>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}
+
+/// Ways to choose groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SelectionStrategy {
+    /// The best there is for keys alone
+    Optimal,
+    /// A count with truncated geometric noise above a threshold
+    TruncatedGeometric,
+    /// A count with Laplace noise at or above a threshold
+    Laplace,
+    /// A count with Gaussian noise at or above a threshold
+    Gaussian,
+}
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  hushtable calc convert --rho 0.5 --delta 1e-6      which epsilon
+  hushtable calc convert --rho 0.5 --epsilon 5       which delta
+  hushtable calc convert --epsilon 1 --delta 1e-6    the largest rho within";
+
+/// Convert between rho (zCDP) and epsilon with delta; give two of the three
+#[derive(Debug, Args)]
+#[command(after_long_help = CONVERT_EXAMPLES)]
+pub(crate) struct ConvertArguments {
+    /// Rho of zero-concentrated differential privacy, by whatever mechanism
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    pub(crate) rho: Option<String>,
+
+    /// Epsilon
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(crate) epsilon: Option<String>,
+
+    /// Delta
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(crate) delta: Option<String>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}
+
+const NOISE_EXAMPLES: &str = "\
+Examples:
+  hushtable calc noise --mechanism gaussian --sigma-squared 20 --epsilon 1
+  hushtable calc noise --mechanism discrete-gaussian --sigma-squared 20 --sensitivity 2 --epsilon 1
+  hushtable calc noise --mechanism discrete-laplace --scale 3.5
+
+Scales, sensitivities and variances are in steps of the granularity, the lattice's unit.";
+
+/// What some noise promises, and its variance
+#[derive(Debug, Args)]
+#[command(after_long_help = NOISE_EXAMPLES)]
+pub(crate) struct NoiseArguments {
+    /// The noise's law
+    #[arg(long, value_enum)]
+    pub(crate) mechanism: NoiseMechanism,
+
+    /// Sigma squared of a Gaussian
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub(crate) sigma_squared: Option<String>,
+
+    /// Scale b of a discrete Laplace
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    pub(crate) scale: Option<String>,
+
+    /// What one unit changes at most: l2 for a Gaussian, l1 for a discrete Laplace
+    #[arg(long, value_name = "d", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) sensitivity: String,
+
+    /// Epsilon at which a Gaussian's delta is wanted
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(crate) epsilon: Option<String>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}
+
+/// Laws of noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NoiseMechanism {
+    /// A normal deviate, rounded: the Gaussian of `query`; takes --sigma-squared and --epsilon
+    Gaussian,
+    /// The discrete Gaussian law; takes --sigma-squared and --epsilon
+    DiscreteGaussian,
+    /// The discrete Laplace (two-sided geometric) law; takes --scale
+    DiscreteLaplace,
+}

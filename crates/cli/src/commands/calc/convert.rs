@@ -1,0 +1,81 @@
+//! `hushtable calc convert`.
+
+use clap::error::ErrorKind;
+use hushtable_privacy::{Delta, Epsilon, Rho, zcdp_delta_at, zcdp_epsilon_at};
+
+use super::parse::{amount, refuse};
+use super::wrong_usage;
+use crate::arguments::ConvertArguments;
+use crate::failure::Failure;
+use crate::render::calc::Report;
+
+const TWO_OF_THREE: &str = "two of '--rho <R>', '--epsilon <E>' and '--delta <D>' are converted \
+    into the third";
+
+pub(super) fn report(asked: &ConvertArguments) -> Result<Report, Failure> {
+    let rho = |text: &str| amount::<Rho>("rho", text, "0.5");
+    let epsilon = |text: &str| amount::<Epsilon>("epsilon", text, "1");
+    let delta = |text: &str| amount::<Delta>("delta", text, "1e-6");
+    match (&asked.rho, &asked.epsilon, &asked.delta) {
+        (Some(r), None, Some(d)) => to_epsilon(rho(r)?, delta(d)?),
+        (Some(r), Some(e), None) => Ok(to_delta(rho(r)?, epsilon(e)?)),
+        (None, Some(e), Some(d)) => to_rho(epsilon(e)?, delta(d)?),
+        (Some(_), Some(_), Some(_)) => {
+            wrong_usage("convert", ErrorKind::ArgumentConflict, TWO_OF_THREE)
+        }
+        _ => wrong_usage("convert", ErrorKind::MissingRequiredArgument, TWO_OF_THREE),
+    }
+}
+
+fn to_epsilon(rho: Rho, delta: Delta) -> Result<Report, Failure> {
+    if delta.is_zero() && !rho.is_zero() {
+        let range = "a number above 0 and below 1, as no epsilon is enough at zero";
+        return Err(refuse("delta", delta, range, "1e-6"));
+    }
+    let least = zcdp_epsilon_at(rho.to_f64(), delta.to_f64());
+    let epsilon = Epsilon::from_f64_up(least).map_err(|_| {
+        Failure::new(
+            format!(
+                "rho = {rho} at delta = {delta} gives an epsilon above 1000000, the largest that \
+                 is computed with"
+            ),
+            "so large a rho promises nothing, for example take `--rho 0.5`",
+        )
+    })?;
+    Ok(Report::Epsilon { rho, delta, epsilon })
+}
+
+fn to_delta(rho: Rho, epsilon: Epsilon) -> Report {
+    let mut least = zcdp_delta_at(rho.to_f64(), epsilon.to_f64());
+    if !rho.is_zero() {
+        // What is too small for a double is not nothing.
+        least = least.max(f64::MIN_POSITIVE);
+    }
+    Report::Delta { rho, epsilon, delta: least }
+}
+
+/// The largest rho, of those that a contract can hold, that fits into (epsilon, delta).
+fn to_rho(epsilon: Epsilon, delta: Delta) -> Result<Report, Failure> {
+    let (e, d) = (epsilon.to_f64(), delta.to_f64());
+    // A delta too small for a double is not zero, and only rho = 0 fits into zero.
+    let fits = |rho: Rho| d > 0.0 && zcdp_delta_at(rho.to_f64(), e) <= d;
+    let mut low = Rho::ZERO;
+    // Above the largest rho: `from_units` refuses it, and so it does not fit.
+    let mut high = 1_000_001 * Rho::units_per_one();
+    while high - low.units() > 1 {
+        let middle = low.units() + (high - low.units()) / 2;
+        match Rho::from_units(middle) {
+            Ok(rho) if fits(rho) => low = rho,
+            _ => high = middle,
+        }
+    }
+    if low.is_zero() {
+        return Err(Failure::new(
+            format!(
+                "epsilon = {epsilon}, delta = {delta} has room for no rho: the smallest is 1e-12"
+            ),
+            "rho needs an epsilon and a delta above zero, for example `--epsilon 1 --delta 1e-6`",
+        ));
+    }
+    Ok(Report::Rho { epsilon, delta, rho: low })
+}

@@ -1,0 +1,73 @@
+//! Numbers that users give, checked.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use hushtable_privacy::AmountError;
+
+use crate::failure::Failure;
+
+/// `flag = value` is not good, what would be, and an example of it.
+pub(super) fn refuse(flag: &str, value: impl Display, range: &str, example: &str) -> Failure {
+    Failure::new(
+        format!("{flag} = {value} is not valid: it must be {range}"),
+        format!("for example `--{flag} {example}`"),
+    )
+}
+
+/// An epsilon, delta or rho.
+pub(super) fn amount<A>(flag: &str, text: &str, example: &str) -> Result<A, Failure>
+where
+    A: FromStr<Err = AmountError>,
+{
+    text.parse().map_err(|error: AmountError| {
+        refuse(flag, text, &format!("a number {}", error.range), example)
+    })
+}
+
+/// A whole number in `range`.
+pub(super) fn whole(
+    flag: &str,
+    text: &str,
+    range: RangeInclusive<u64>,
+    example: &str,
+) -> Result<u64, Failure> {
+    let refuse = || {
+        let words = format!("a whole number from {} to {}", range.start(), range.end());
+        refuse(flag, text, &words, example)
+    };
+    let number = text.trim().parse().map_err(|_| refuse())?;
+    if range.contains(&number) { Ok(number) } else { Err(refuse()) }
+}
+
+/// A number in `range`, as the nearest double; the range `in_words`.
+pub(super) fn real(
+    flag: &str,
+    text: &str,
+    range: RangeInclusive<f64>,
+    in_words: &str,
+    example: &str,
+) -> Result<f64, Failure> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(refuse(flag, text, in_words, example)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_in_their_range_only() {
+        for bad in ["", "x", "nan", "inf", "-1", "0.4", "9", "1,5"] {
+            assert!(real("x", bad, 0.5..=8.0, "a number", "1").is_err(), "{bad}");
+        }
+        assert_eq!(real("x", "5e-1", 0.5..=8.0, "a number", "1").unwrap(), 0.5);
+        for bad in ["", "x", "-1", "0", "9", "1.5", "99999999999999999999"] {
+            assert!(whole("x", bad, 1..=8, "1").is_err(), "{bad}");
+        }
+        assert_eq!(whole("x", " 8", 1..=8, "1").unwrap(), 8);
+    }
+}

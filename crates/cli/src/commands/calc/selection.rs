@@ -1,0 +1,93 @@
+//! `hushtable calc selection`.
+
+use hushtable_mechanisms::{MechanismError, Selection, Strategy};
+use hushtable_privacy::{Delta, Epsilon, Loss};
+
+use super::parse::{amount, refuse, whole};
+use crate::arguments::{SelectionArguments, SelectionStrategy};
+use crate::failure::Failure;
+use crate::render::calc::{Keep, Report};
+
+/// Most groups of one unit that are calculated with.
+const MOST_GROUPS: u64 = 1_000_000_000;
+
+/// Counts up to here are whole numbers to every reader of JSON.
+const MOST_UNITS: u64 = 1 << 53;
+
+pub(super) fn report(asked: &SelectionArguments) -> Result<Report, Failure> {
+    let epsilon: Epsilon = amount("epsilon", &asked.epsilon, "1")?;
+    if epsilon.is_zero() {
+        let range = "a number above 0, at most 1000000";
+        return Err(refuse("epsilon", &asked.epsilon, range, "1"));
+    }
+    let delta: Delta = amount("delta", &asked.delta, "1e-6")?;
+    if delta.is_zero() {
+        return Err(refuse("delta", &asked.delta, "a number above 0 and below 1", "1e-6"));
+    }
+    let groups = whole("max-groups", &asked.max_groups, 1..=MOST_GROUPS, "3")?;
+    let units: Vec<u64> = asked
+        .units
+        .iter()
+        .map(|text| whole("units", text, 0..=MOST_UNITS, "1,10,20"))
+        .collect::<Result<_, _>>()?;
+
+    let loss = Loss::Approximate { epsilon, delta };
+    let selection = match asked.strategy {
+        Some(strategy) => Selection::new(named(strategy), loss, groups),
+        None => best(loss, groups),
+    };
+    let selection = selection.map_err(|error| cannot(error, epsilon, delta, groups))?;
+    Ok(Report::Selection {
+        strategy: name(selection.strategy()),
+        epsilon,
+        delta,
+        groups,
+        threshold: selection.threshold(),
+        keep: units
+            .into_iter()
+            .map(|units| Keep { units, probability: selection.keep_probability(units) })
+            .collect(),
+    })
+}
+
+/// The strategy that shows smaller groups; the first of those that do, as in a query.
+fn best(loss: Loss, groups: u64) -> Result<Selection, MechanismError> {
+    let mut made = Vec::new();
+    let mut failure = MechanismError::NoBudget("epsilon");
+    for strategy in Strategy::ALL {
+        match Selection::new(strategy, loss, groups) {
+            Ok(selection) => made.push(selection),
+            Err(error) => failure = error,
+        }
+    }
+    made.into_iter().min_by_key(Selection::half_size).ok_or(failure)
+}
+
+fn named(strategy: SelectionStrategy) -> Strategy {
+    match strategy {
+        SelectionStrategy::Optimal => Strategy::Optimal,
+        SelectionStrategy::TruncatedGeometric => Strategy::TruncatedGeometric,
+        SelectionStrategy::Laplace => Strategy::LaplaceThreshold,
+        SelectionStrategy::Gaussian => Strategy::GaussianThreshold,
+    }
+}
+
+fn name(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Optimal => "optimal",
+        Strategy::TruncatedGeometric => "truncated-geometric",
+        Strategy::LaplaceThreshold => "laplace",
+        Strategy::GaussianThreshold => "gaussian",
+    }
+}
+
+fn cannot(error: MechanismError, epsilon: Epsilon, delta: Delta, groups: u64) -> Failure {
+    Failure::new(
+        format!(
+            "epsilon = {epsilon}, delta = {delta} for max-groups = {groups} is too little for this \
+             selection: {error}"
+        ),
+        "a larger --epsilon or --delta, fewer --max-groups or another --strategy; a selection \
+         keeps shares of epsilon from 1e-12 and of delta from 1e-18",
+    )
+}

@@ -1,0 +1,158 @@
+//! Results of `calc`.
+//!
+//! In JSON, what is a decimal is written as it is; probabilities and other floats have 17 significant
+//! digits, which read back as the same double.
+
+use hushtable_privacy::{Delta, Epsilon, Rho};
+
+use super::grid::{Grid, Side};
+use super::number::{at_least, number, probability};
+
+/// What was calculated, and from what.
+#[derive(Clone, Debug)]
+pub(crate) enum Report {
+    /// Group selection.
+    Selection {
+        strategy: &'static str,
+        epsilon: Epsilon,
+        delta: Delta,
+        groups: u64,
+        /// The least noisy count that is released.
+        threshold: Option<f64>,
+        keep: Vec<Keep>,
+    },
+    /// What rho is at a delta, rounded up.
+    Epsilon { rho: Rho, delta: Delta, epsilon: Epsilon },
+    /// What rho is at an epsilon, rounded up.
+    Delta { rho: Rho, epsilon: Epsilon, delta: f64 },
+    /// What rho fits into, rounded down.
+    Rho { epsilon: Epsilon, delta: Delta, rho: Rho },
+    /// Noise with a delta at each epsilon, rounded up.
+    Gaussian { epsilon: Epsilon, delta: f64, variance: f64 },
+    /// Noise with an epsilon, rounded up.
+    Laplace { epsilon: f64, variance: f64 },
+}
+
+/// A group's size and chance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keep {
+    pub(crate) units: u64,
+    pub(crate) probability: f64,
+}
+
+impl Report {
+    /// On one line.
+    pub(crate) fn json(&self) -> String {
+        let body = match self {
+            Self::Selection { strategy, epsilon, delta, threshold, keep, .. } => {
+                let keep: Vec<String> = keep
+                    .iter()
+                    .map(|k| {
+                        let probability = digits17(k.probability);
+                        format!("{{\"units\":{},\"probability\":{probability}}}", k.units)
+                    })
+                    .collect();
+                let threshold = threshold.map_or("null".to_owned(), digits17);
+                format!(
+                    "\"strategy\":\"{strategy}\",\"epsilon\":{epsilon},\"delta\":{delta},\
+                     \"threshold\":{threshold},\"keep\":[{}]",
+                    keep.join(",")
+                )
+            }
+            Self::Epsilon { epsilon, .. } => format!("\"epsilon\":{epsilon}"),
+            Self::Delta { delta, .. } => format!("\"delta\":{}", digits17(*delta)),
+            Self::Rho { rho, .. } => format!("\"rho\":{rho}"),
+            Self::Gaussian { delta, variance, .. } => {
+                format!("\"delta\":{},\"variance\":{}", digits17(*delta), digits17(*variance))
+            }
+            Self::Laplace { epsilon, variance } => {
+                format!("\"epsilon\":{},\"variance\":{}", digits17(*epsilon), digits17(*variance))
+            }
+        };
+        format!("{{{body}}}\n")
+    }
+
+    /// For people: what must not be understated is rounded up.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Selection { strategy, epsilon, delta, groups, threshold, keep } => {
+                let mut facts = Grid::pairs();
+                facts.push(["strategy", strategy]);
+                facts.push(["budget", &format!("epsilon = {epsilon}, delta = {delta}")]);
+                facts.push(["groups per unit", &format!("up to {groups}")]);
+                let released = threshold.map_or_else(
+                    || "none, there is no noisy count".to_owned(),
+                    |t| format!("noisy counts from {} on are released", number(t)),
+                );
+                facts.push(["threshold", &released]);
+                let mut sizes =
+                    Grid::new([("units", Side::Right), ("probability", Side::Left)]).underlined();
+                for k in keep {
+                    sizes.push([k.units.to_string(), probability(k.probability)]);
+                }
+                format!("{}\n{}", facts.text(0), sizes.text(0))
+            }
+            Self::Epsilon { rho, delta, epsilon } => {
+                format!("rho = {rho} at delta = {delta}: epsilon = {epsilon}\n")
+            }
+            Self::Delta { rho, epsilon, delta } => {
+                format!("rho = {rho} at epsilon = {epsilon}: delta = {}\n", at_least(*delta))
+            }
+            Self::Rho { epsilon, delta, rho } => {
+                format!("epsilon = {epsilon} with delta = {delta}: rho = {rho} fits\n")
+            }
+            Self::Gaussian { epsilon, delta, variance } => {
+                let (delta, variance) = (at_least(*delta), number(*variance));
+                format!("epsilon = {epsilon}: delta = {delta}; variance {variance}\n")
+            }
+            Self::Laplace { epsilon, variance } => {
+                let (epsilon, variance) = (at_least(*epsilon), number(*variance));
+                format!("epsilon = {epsilon}; variance {variance}\n")
+            }
+        }
+    }
+}
+
+/// A JSON number with 17 significant digits, but for zeros at its end.
+fn digits17(value: f64) -> String {
+    let text = format!("{value:.16e}");
+    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
+    match exponent.parse::<i32>() {
+        // 0.00012 and 1234.5 read better than 1.2e-4 and 1.2345e3.
+        Ok(power @ -5..=16) => {
+            let decimals = usize::try_from(16 - power).unwrap_or(0);
+            trimmed(&format!("{value:.decimals$}")).to_owned()
+        }
+        _ => format!("{}e{exponent}", trimmed(mantissa)),
+    }
+}
+
+fn trimmed(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_have_17_digits_and_read_back() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.5, "0.5"),
+            (0.1, "0.10000000000000001"),
+            (1234.5, "1234.5"),
+            (1e16, "10000000000000000"),
+            (1e17, "1e17"),
+            (7.718_211_827_601_505e-6, "7.7182118276015051e-6"),
+            (f64::MIN_POSITIVE, "2.2250738585072014e-308"),
+        ] {
+            let got = digits17(value);
+            assert_eq!(got, text);
+            assert_eq!(got.parse::<f64>().unwrap().to_bits(), value.to_bits());
+            let read: serde_json::Value = serde_json::from_str(&got).unwrap();
+            assert_eq!(read.as_f64().unwrap().to_bits(), value.to_bits());
+        }
+    }
+}

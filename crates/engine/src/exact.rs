@@ -110,8 +110,7 @@ impl Scan {
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
         let Self { plan, tasks: context, program, read, all, has_unit, keyed, .. } = self;
-        let (counts_units, bounds, most_groups) =
-            (self.counts_units, self.bounds, self.most_groups);
+        let Self { counts_units, bounds, most_groups, .. } = self;
         let measures = bounds.len();
         let shared = Arc::new((program, read, bounds));
         let mut tasks = JoinSet::new();

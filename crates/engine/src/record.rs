@@ -4,11 +4,14 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
 use hushtable_ledger::{Fingerprint, Release};
-use hushtable_query::{Explanation, PrivateQuery, Quote, Refusal};
+use hushtable_query::{Explanation, PrivateQuery, Refusal};
 use serde::Serialize;
 
 use crate::error::EngineError;
 use crate::source::DataFile;
+
+/// Name and version, as statements and fingerprints have them.
+const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
 
 /// The machine-readable record of what a release promises: enough for an outsider to check every
 /// number in it, and nothing of the data but the release itself.
@@ -17,7 +20,7 @@ struct Statement<'a> {
     /// Format of the statement.
     statement: u32,
     /// Who made it.
-    engine: String,
+    engine: &'static str,
     /// Who asked.
     analyst: &'a str,
     /// The query as it was asked.
@@ -37,57 +40,41 @@ struct Statement<'a> {
     query: &'a PrivateQuery,
 }
 
-/// What was asked, as the statement names it.
+/// What was asked, as the statement names it: a hash of the checked query and its mechanisms. (So
+/// spelling, aliases of the table and the order of options do not matter; names of columns shown do.)
+///
+/// # Errors
+/// A refusal where a statement with them could not be read back: it is written after the charge, and
+/// its release would be lost.
 pub(crate) fn question(
     query: &PrivateQuery,
     explanation: &Explanation,
 ) -> Result<String, EngineError> {
     let text = serde_json::to_vec(&(query, explanation)).map_err(|_| EngineError::Inconsistent)?;
-    Ok(blake3::hash(&text).to_hex().to_string())
-}
-
-/// Checks that the statement will be read back: it is written after the charge, and a release that
-/// cannot be read would be lost.
-pub(crate) fn readable(quote: &Quote, explanation: &Explanation) -> Result<(), EngineError> {
-    let text = serde_json::to_vec(&(quote.query(), explanation));
-    let value = text.and_then(|text| serde_json::from_slice::<serde_json::Value>(&text));
-    match value {
-        Ok(_) => Ok(()),
-        Err(_) => Err(EngineError::Refused(Refusal {
+    if serde_json::from_slice::<serde_json::Value>(&text).is_err() {
+        return Err(EngineError::Refused(Refusal {
             what: "the query's expressions are nested too deep to be put on record".to_owned(),
             hint: "nest CASE and functions less, or use computed columns in the contract"
                 .to_owned(),
-        })),
+        }));
     }
+    Ok(blake3::hash(&text).to_hex().to_string())
 }
 
 /// What tells one question from another, in the ledger and nowhere else: sizes of files are as
-/// secret as the number of their rows, and a hash of them can be guessed. The same question is the same checked query (so spelling,
-/// aliases of the table and the order of options do not matter, names of columns shown do), with
-/// the same mechanisms, from the same analyst, on the same files: the same paths, sizes and times
-/// of last change. A file that was written again counts as other data, whatever is in it.
+/// secret as the number of their rows, and a hash of them can be guessed. The same question is the
+/// same query with the same mechanisms, from the same analyst, on the same files: the same paths,
+/// sizes and times of last change. A file that was written again counts as other data, whatever is
+/// in it.
 pub(crate) fn fingerprint(
     analyst: &str,
-    quote: &Quote,
-    explanation: &Explanation,
+    question: &str,
     files: &[DataFile],
 ) -> Result<Fingerprint, EngineError> {
-    #[derive(Serialize)]
-    struct Question<'a> {
-        version: &'static str,
-        analyst: &'a str,
-        query: &'a PrivateQuery,
-        mechanisms: &'a Explanation,
-        files: Vec<(String, u64, i128)>,
-    }
-    let question = Question {
-        version: concat!("hushtable ", env!("CARGO_PKG_VERSION")),
-        analyst,
-        query: quote.query(),
-        mechanisms: explanation,
-        files: files.iter().map(|f| (format!("{:?}", f.path), f.bytes, f.modified_ns)).collect(),
-    };
-    let text = serde_json::to_vec(&question).map_err(|_| EngineError::Inconsistent)?;
+    let files: Vec<_> =
+        files.iter().map(|f| (format!("{:?}", f.path), f.bytes, f.modified_ns)).collect();
+    let text = serde_json::to_vec(&(ENGINE, analyst, question, files))
+        .map_err(|_| EngineError::Inconsistent)?;
     Ok(Fingerprint::new(*blake3::hash(&text).as_bytes()))
 }
 
@@ -95,12 +82,13 @@ pub(crate) fn fingerprint(
 pub(crate) struct Asked<'a> {
     pub(crate) analyst: &'a str,
     pub(crate) sql: &'a str,
+    pub(crate) question: String,
 }
 
 /// The release as the ledger keeps it.
 pub(crate) fn encode(
     table: &RecordBatch,
-    asked: &Asked<'_>,
+    asked: Asked<'_>,
     explanation: &Explanation,
     query: &PrivateQuery,
 ) -> Result<Release, EngineError> {
@@ -112,10 +100,10 @@ pub(crate) fn encode(
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let statement = Statement {
         statement: 1,
-        engine: concat!("hushtable ", env!("CARGO_PKG_VERSION")).to_owned(),
+        engine: ENGINE,
         analyst: asked.analyst,
         sql: asked.sql,
-        question: question(query, explanation)?,
+        question: asked.question,
         released_at: now.map_or(0, |d| d.as_secs()),
         accountant: "exact sums of epsilon, or of rho, and of delta",
         randomness: "ChaCha20, seeded from the operating system",

@@ -186,21 +186,15 @@ fn shown(
         columns = columns.iter().map(|c| filter(c, &keep)).collect::<Result<_, _>>()?;
         rows = keep.true_count();
     }
-    let mut outputs = query
+    let outputs = query
         .outputs
         .iter()
         .map(|o| Program::new(&o.expr)?.evaluate(&columns, rows))
         .collect::<Result<Vec<_>, _>>()?;
-    if rows > 1 {
-        let order = sorted(query, &columns, rows)?;
-        let (from, to) = window(query, rows);
-        let order = order.slice(from, to - from);
-        outputs = outputs.iter().map(|c| take(c, &order, None)).collect::<Result<_, _>>()?;
-    } else {
-        let (from, to) = window(query, rows);
-        outputs = outputs.iter().map(|c| c.slice(from, to - from)).collect();
-    }
-    let outputs = outputs.iter().map(rebuilt).collect::<Result<Vec<_>, _>>()?;
+    let (from, to) = window(query, rows);
+    let order = sorted(query, &columns, rows)?.slice(from, to - from);
+    let outputs =
+        outputs.iter().map(|c| rebuilt(&take(c, &order, None)?)).collect::<Result<Vec<_>, _>>()?;
     let fields: Vec<Field> = query
         .outputs
         .iter()

@@ -13,7 +13,7 @@ use hushtable_query::{Contract, Explanation, Quote, Table, bind};
 use crate::bound::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::record::{Asked, decode, encode, fingerprint, readable};
+use crate::record::{Asked, decode, encode, fingerprint, question};
 use crate::release::Released;
 use crate::source::{DataFile, ReadProgress, list_files};
 
@@ -101,6 +101,8 @@ impl Progress {
 struct Prepared<'a> {
     quote: Quote,
     explanation: Explanation,
+    /// Hash of the checked query and its mechanisms.
+    question: String,
     analyst: String,
     limit: Loss,
     files: Vec<DataFile>,
@@ -143,22 +145,19 @@ impl Session {
         let prepared = self.prepare(sql, analyst)?;
         let progress = Progress::default();
         runtime()?.block_on(Scan::plan(prepared.quote.query(), &prepared.files, &progress.0))?;
-        let Prepared { quote, explanation, analyst, limit, files, table } = prepared;
-        let question = fingerprint(&analyst, &quote, &explanation, &files)?;
+        let Prepared { quote, explanation, question, analyst, limit, files, table } = prepared;
+        let identity = fingerprint(&analyst, &question, &files)?;
         let (account, on_record) = match Ledger::open_read_only(&self.ledger_path())? {
             Some(ledger) => (
                 ledger.account(&analyst, &table.name, limit)?,
-                ledger.stored(&analyst, &table.name, &question)?.is_some(),
+                ledger.stored(&analyst, &table.name, &identity)?.is_some(),
             ),
-            None => (untouched(limit), false),
+            None => (Account::untouched(limit), false),
         };
-        let charge = match (on_record, limit) {
-            (true, Loss::Approximate { .. }) => Loss::pure(hushtable_privacy::Epsilon::ZERO),
-            (true, Loss::Concentrated { .. }) => Loss::concentrated(hushtable_privacy::Rho::ZERO),
-            (false, Loss::Concentrated { .. }) => {
-                quote.total().in_rho().unwrap_or_else(|_| quote.total())
-            }
-            (false, Loss::Approximate { .. }) => quote.total(),
+        // A loss that the budget's currency cannot hold is shown as it is; the ledger would refuse it.
+        let charge = match on_record {
+            true => limit.nothing(),
+            false => quote.total().in_currency_of(limit).unwrap_or_else(|_| quote.total()),
         };
         Ok(Quoted { explanation, analyst, account, charge, on_record })
     }
@@ -192,8 +191,8 @@ impl Session {
         // Whatever may fail by schema alone fails here, before the charge.
         let plan = Scan::plan(prepared.quote.query(), &prepared.files, &progress.0);
         let scan = runtime.block_on(plan)?;
-        let Prepared { quote, explanation, analyst, limit, files, table } = prepared;
-        let question = fingerprint(&analyst, &quote, &explanation, &files)?;
+        let Prepared { quote, explanation, question, analyst, limit, files, table } = prepared;
+        let identity = fingerprint(&analyst, &question, &files)?;
         let mut timings = Timings::default();
         let started = Instant::now();
         let mut ledger = Ledger::open(&self.ledger_path())?;
@@ -202,7 +201,7 @@ impl Session {
             analyst: analyst.clone(),
             table: table.name.clone(),
             query: sql.to_owned(),
-            fingerprint: question,
+            fingerprint: identity,
             loss: quote.total(),
             limit,
         })?;
@@ -224,7 +223,7 @@ impl Session {
             Outcome::Charged(charge) => charge,
         };
         // The receipt must be for this question and for what its noise was made for.
-        if charge.fingerprint() != question || charge.loss() != quote.total() {
+        if charge.fingerprint() != identity || charge.loss() != quote.total() {
             return Err(EngineError::Inconsistent);
         }
         let charged = charge.charged();
@@ -239,8 +238,8 @@ impl Session {
         timings.noise = started.elapsed().saturating_sub(showing);
         timings.showing = showing;
         let started = Instant::now();
-        let asked = Asked { analyst: &analyst, sql };
-        let release = encode(&released, &asked, &explanation, quote.query())?;
+        let asked = Asked { analyst: &analyst, sql, question };
+        let release = encode(&released, asked, &explanation, quote.query())?;
         ledger.record(charge, &release)?;
         let account = ledger.account(&analyst, &table.name, limit)?;
         // Shown is what is on record, so that asking again gives the same to the byte.
@@ -262,7 +261,7 @@ impl Session {
             for (analyst, &limit) in &table.budgets {
                 let account = match &ledger {
                     Some(ledger) => ledger.account(analyst, &table.name, limit)?,
-                    None => untouched(limit),
+                    None => Account::untouched(limit),
                 };
                 let own = charges.iter().filter(|c| c.analyst == *analyst && c.table == table.name);
                 lines.push(BudgetLine {
@@ -282,9 +281,9 @@ impl Session {
         let (analyst, limit) = payer(table, analyst)?;
         let quote = Quote::new(query)?;
         let explanation = Explanation::new(&quote, table);
-        readable(&quote, &explanation)?;
+        let question = question(quote.query(), &explanation)?;
         let files = list_files(&table.path, &self.folder)?;
-        Ok(Prepared { quote, explanation, analyst, limit, files, table })
+        Ok(Prepared { quote, explanation, question, analyst, limit, files, table })
     }
 }
 
@@ -308,15 +307,6 @@ fn payer(table: &Table, analyst: Option<&str>) -> Result<(String, Loss), EngineE
             }
         }
     }
-}
-
-/// A budget of which nothing is spent.
-fn untouched(limit: Loss) -> Account {
-    let spent = match limit {
-        Loss::Approximate { .. } => Loss::pure(hushtable_privacy::Epsilon::ZERO),
-        Loss::Concentrated { .. } => Loss::concentrated(hushtable_privacy::Rho::ZERO),
-    };
-    Account { total: limit, spent, left: limit }
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, EngineError> {

@@ -1,6 +1,6 @@
 //! What a budget was, what is spent of it, what is left. Pure: knows of no file.
 
-use hushtable_privacy::{Delta, Epsilon, Loss, LossError, Rho};
+use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 use serde::Serialize;
 
 /// The state of one analyst's budget on one table, in the currency of its limit.
@@ -15,6 +15,11 @@ pub struct Account {
 }
 
 impl Account {
+    /// A budget of which nothing is spent.
+    pub fn untouched(total: Loss) -> Self {
+        Self::new(total, total.nothing())
+    }
+
     pub(crate) fn new(total: Loss, spent: Loss) -> Self {
         Self { total, spent, left: left(total, spent) }
     }
@@ -23,25 +28,6 @@ impl Account {
     pub(crate) fn admits(&self, loss: Loss) -> bool {
         // A sum too large to be kept is above every limit.
         self.spent.plus(loss).is_ok_and(|sum| within(sum, self.total))
-    }
-}
-
-/// No loss, in the currency of `limit`.
-pub(crate) fn nothing(limit: Loss) -> Loss {
-    match limit {
-        Loss::Approximate { .. } => Loss::pure(Epsilon::ZERO),
-        Loss::Concentrated { .. } => Loss::concentrated(Rho::ZERO),
-    }
-}
-
-/// `loss` in the currency of `limit`, rounded up.
-///
-/// `LossError::Currency` where the loss is in rho and the limit in epsilon.
-pub(crate) fn in_currency_of(limit: Loss, loss: Loss) -> Result<Loss, LossError> {
-    match (limit, loss) {
-        (Loss::Approximate { .. }, Loss::Approximate { .. }) => Ok(loss),
-        (Loss::Approximate { .. }, Loss::Concentrated { .. }) => Err(LossError::Currency),
-        (Loss::Concentrated { .. }, _) => loss.in_rho(),
     }
 }
 
@@ -70,6 +56,6 @@ fn left(total: Loss, spent: Loss) -> Loss {
         (Loss::Concentrated { rho: total, .. }, Loss::Concentrated { rho: spent, .. }) => {
             Loss::Concentrated { rho: total.checked_sub(spent).unwrap_or(Rho::ZERO), delta }
         }
-        _ => nothing(total),
+        _ => total.nothing(),
     }
 }

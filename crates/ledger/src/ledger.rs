@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use hushtable_privacy::{Loss, LossError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::account;
 use crate::charge::Receipt;
 use crate::file::{self, Opened};
 use crate::records::Records;
@@ -168,7 +167,7 @@ fn begin<'a>(conn: &'a mut Connection, path: &Path) -> Result<Transaction<'a>, L
 
 fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
     let Request { analyst, table, loss, limit, .. } = request;
-    account::in_currency_of(*limit, *loss).map_err(|error| match error {
+    loss.in_currency_of(*limit).map_err(|error| match error {
         LossError::Currency => LedgerError::RhoFromEpsilon {
             analyst: analyst.clone(),
             table: table.clone(),

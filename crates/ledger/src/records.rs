@@ -6,7 +6,7 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, LossError, Rho};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::account::{self, Account};
+use crate::account::Account;
 use crate::charge::Receipt;
 use crate::{
     ChargeRecord, Fingerprint, LedgerError, OpenedCharge, Release, Request, StoredRelease,
@@ -65,7 +65,7 @@ impl Records<'_> {
             )
             .map_err(sql)?;
         let rows = rows.query_map([analyst, table], |row| Ok((row.get(0)?, losses(row, 1)?)));
-        let mut spent = account::nothing(limit);
+        let mut spent = limit.nothing();
         for row in rows.map_err(sql)? {
             let (charge, (asked, charged)) = row.map_err(sql)?;
             // Both are true of the release. A loss asked in epsilon is counted as that under a
@@ -75,13 +75,14 @@ impl Records<'_> {
                 Loss::Concentrated { .. } => charged,
             };
             let (analyst, table) = (analyst.to_owned(), table.to_owned());
-            spent = account::in_currency_of(limit, loss)
-                .and_then(|loss| spent.plus(loss))
-                .map_err(|error| match error {
-                    LossError::Currency => {
-                        LedgerError::SpentInRho { analyst, table, charge, loss, limit }
+            spent =
+                loss.in_currency_of(limit).and_then(|loss| spent.plus(loss)).map_err(|error| {
+                    match error {
+                        LossError::Currency => {
+                            LedgerError::SpentInRho { analyst, table, charge, loss, limit }
+                        }
+                        LossError::TooLarge => LedgerError::SpentTooLarge { analyst, table },
                     }
-                    LossError::TooLarge => LedgerError::SpentTooLarge { analyst, table },
                 })?;
         }
         Ok(Account::new(limit, spent))

@@ -1,6 +1,7 @@
 //! Mechanisms that cannot be made.
 
 use hushtable_noise::ParameterError;
+use hushtable_privacy::{Delta, Epsilon};
 
 /// Parameters for which there is no mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,4 +18,15 @@ pub enum MechanismError {
     /// The noise would be too large for 128-bit sums.
     #[error("its sensitivity or its noise is too large to be kept in 128-bit integers")]
     TooLarge,
+}
+
+/// Selection group by group needs both an epsilon and a delta.
+pub(crate) fn need_both(epsilon: Epsilon, delta: Delta) -> Result<(), MechanismError> {
+    if epsilon.is_zero() {
+        return Err(MechanismError::NoBudget("epsilon"));
+    }
+    if delta.is_zero() {
+        return Err(MechanismError::NoBudget("delta"));
+    }
+    Ok(())
 }

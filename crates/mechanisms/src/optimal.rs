@@ -4,7 +4,7 @@ use hushtable_noise::{Enclosure, EntropyError, Generator, bernoulli_enclosed};
 use hushtable_privacy::{Delta, Epsilon};
 use num_bigint::BigUint;
 
-use crate::error::MechanismError;
+use crate::error::{MechanismError, need_both};
 use crate::interval::Interval;
 
 /// Relative error that pi(n) in floating point stays under. The exponents are at most
@@ -33,12 +33,7 @@ impl Optimal {
     /// # Errors
     /// When either is zero.
     pub fn new(epsilon: Epsilon, delta: Delta) -> Result<Self, MechanismError> {
-        if epsilon.is_zero() {
-            return Err(MechanismError::NoBudget("epsilon"));
-        }
-        if delta.is_zero() {
-            return Err(MechanismError::NoBudget("delta"));
-        }
+        need_both(epsilon, delta)?;
         let turn = turn(epsilon.to_f64(), delta.to_f64()) as u64 + 1;
         let mut optimal = Self { epsilon, delta, turn, ready: Vec::new() };
         for n in 0..TABLE {

@@ -75,24 +75,6 @@ enum Mechanism {
 }
 
 impl Mechanism {
-    /// A strategy that decides group by group, at (`epsilon`, `delta`) for each.
-    fn by_group(
-        strategy: Strategy,
-        epsilon: Epsilon,
-        delta: Delta,
-    ) -> Result<Self, MechanismError> {
-        Ok(match strategy {
-            Strategy::Optimal => Self::Optimal(Box::new(Optimal::new(epsilon, delta)?)),
-            Strategy::TruncatedGeometric => {
-                Self::TruncatedGeometric(TruncatedGeometric::new(epsilon, delta)?)
-            }
-            Strategy::LaplaceThreshold => Self::Threshold(CountThreshold::laplace(epsilon, delta)?),
-            Strategy::GaussianThreshold => {
-                Self::Threshold(CountThreshold::gaussian_approximate(epsilon, delta, 1)?)
-            }
-        })
-    }
-
     fn keep_probability(&self, units: u64) -> f64 {
         match self {
             Self::Optimal(m) => m.keep_probability(units),
@@ -117,6 +99,13 @@ impl Mechanism {
         }
         high
     }
+
+    /// Whether a group appears half of the time at a smaller size, or at the same size more often.
+    fn shows_smaller_groups(&self, other: &Self) -> bool {
+        let (own, others) = (self.half_size(), other.half_size());
+        let keep = |mechanism: &Self| mechanism.keep_probability(own);
+        own < others || own == others && keep(self) > keep(other)
+    }
 }
 
 /// What is decided about one group.
@@ -140,55 +129,36 @@ impl Selection {
     /// When a share is zero or too small to be drawn with.
     pub fn new(strategy: Strategy, loss: Loss, groups: u64) -> Result<Self, MechanismError> {
         let groups = groups.max(1);
-        let mechanism = match (strategy, loss) {
-            (Strategy::GaussianThreshold, Loss::Concentrated { rho, delta }) => {
-                Mechanism::Threshold(CountThreshold::gaussian_concentrated(rho, delta, groups)?)
+        let by_group: ByGroup = match strategy {
+            Strategy::Optimal => |e, d| Ok(Mechanism::Optimal(Box::new(Optimal::new(e, d)?))),
+            Strategy::TruncatedGeometric => {
+                |e, d| Ok(Mechanism::TruncatedGeometric(TruncatedGeometric::new(e, d)?))
             }
-            (Strategy::GaussianThreshold, Loss::Approximate { epsilon, delta }) => {
-                Mechanism::Threshold(CountThreshold::gaussian_approximate(epsilon, delta, groups)?)
+            Strategy::LaplaceThreshold => {
+                |e, d| Ok(Mechanism::Threshold(CountThreshold::laplace(e, d)?))
             }
-            (_, Loss::Approximate { epsilon, delta }) => {
-                Self::by_group(strategy, epsilon, delta, groups)?
+            Strategy::GaussianThreshold => {
+                let threshold = match loss {
+                    Loss::Approximate { epsilon, delta } => {
+                        CountThreshold::gaussian_approximate(epsilon, delta, groups)?
+                    }
+                    Loss::Concentrated { rho, delta } => {
+                        CountThreshold::gaussian_concentrated(rho, delta, groups)?
+                    }
+                };
+                return Ok(Self { mechanism: Mechanism::Threshold(threshold), loss });
             }
-            (_, Loss::Concentrated { rho, delta }) => {
+        };
+        let mechanism = match loss {
+            Loss::Approximate { epsilon, delta } => shared(by_group, epsilon, delta, groups)?,
+            Loss::Concentrated { rho, delta } => {
                 let epsilon = (2.0 * rho.to_f64() / groups as f64).sqrt();
                 let epsilon =
                     Epsilon::from_f64_down(epsilon).map_err(|_| MechanismError::TooLarge)?;
-                Mechanism::by_group(strategy, epsilon, delta.share(groups))?
+                by_group(epsilon, delta.share(groups))?
             }
         };
         Ok(Self { mechanism, loss })
-    }
-
-    /// Of the ways to divide delta between the groups' own deltas and their composition, the one with
-    /// which smaller groups appear.
-    fn by_group(
-        strategy: Strategy,
-        epsilon: Epsilon,
-        delta: Delta,
-        groups: u64,
-    ) -> Result<Mechanism, MechanismError> {
-        let mut best: Option<(u64, f64, Mechanism)> = None;
-        let mut failure = MechanismError::NoBudget("epsilon");
-        let mut tried: Vec<(Epsilon, Delta)> = Vec::new();
-        for part in DELTA_PARTS {
-            let shares = homogeneous_shares(epsilon, delta, groups, part);
-            if tried.contains(&shares) {
-                continue;
-            }
-            tried.push(shares);
-            match Mechanism::by_group(strategy, shares.0, shares.1) {
-                Ok(mechanism) => {
-                    let half = mechanism.half_size();
-                    let keep = mechanism.keep_probability(half);
-                    if best.as_ref().is_none_or(|(h, k, _)| half < *h || half == *h && keep > *k) {
-                        best = Some((half, keep, mechanism));
-                    }
-                }
-                Err(error) => failure = error,
-            }
-        }
-        best.map(|(_, _, mechanism)| mechanism).ok_or(failure)
     }
 
     /// The strategy.
@@ -214,6 +184,12 @@ impl Selection {
     /// The least number of units with which a group appears at least half of the time.
     pub fn half_size(&self) -> u64 {
         self.mechanism.half_size()
+    }
+
+    /// Whether a group appears half of the time at a smaller size than with `other`, or at the same
+    /// size more often.
+    pub fn shows_smaller_groups(&self, other: &Self) -> bool {
+        self.mechanism.shows_smaller_groups(&other.mechanism)
     }
 
     /// Decides about a group of `units`; `None` if it may not appear.
@@ -265,6 +241,38 @@ impl Selection {
             Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5),
         }))
     }
+}
+
+/// A mechanism that decides about each group at (epsilon, delta) of its own.
+type ByGroup = fn(Epsilon, Delta) -> Result<Mechanism, MechanismError>;
+
+/// Epsilon and delta shared by `groups` groups: of the ways to divide delta between the groups' own
+/// deltas and their composition, the one with which smaller groups appear.
+fn shared(
+    by_group: ByGroup,
+    epsilon: Epsilon,
+    delta: Delta,
+    groups: u64,
+) -> Result<Mechanism, MechanismError> {
+    let mut best: Option<Mechanism> = None;
+    let mut failure = MechanismError::NoBudget("epsilon");
+    let mut tried: Vec<(Epsilon, Delta)> = Vec::new();
+    for part in DELTA_PARTS {
+        let shares = homogeneous_shares(epsilon, delta, groups, part);
+        if tried.contains(&shares) {
+            continue;
+        }
+        tried.push(shares);
+        match by_group(shares.0, shares.1) {
+            Ok(mechanism) => {
+                if best.as_ref().is_none_or(|own| mechanism.shows_smaller_groups(own)) {
+                    best = Some(mechanism);
+                }
+            }
+            Err(error) => failure = error,
+        }
+    }
+    best.ok_or(failure)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use hushtable_noise::{DiscreteLaplace, Dyadic, EntropyError, Generator, Ratio, RoundedGaussian};
 use hushtable_privacy::{Delta, Epsilon, Rho, analytic_gaussian_mu, normal_quantile};
 
-use crate::error::MechanismError;
+use crate::error::{MechanismError, need_both};
 
 /// Relative error that tail probabilities in floating point stay under.
 const MARGIN: f64 = 1e-10;
@@ -43,12 +43,7 @@ impl CountThreshold {
     /// # Errors
     /// When either is zero, or epsilon is too small to be drawn with.
     pub fn laplace(epsilon: Epsilon, delta: Delta) -> Result<Self, MechanismError> {
-        if epsilon.is_zero() {
-            return Err(MechanismError::NoBudget("epsilon"));
-        }
-        if delta.is_zero() {
-            return Err(MechanismError::NoBudget("delta"));
-        }
+        need_both(epsilon, delta)?;
         let numerator = FINE.unsigned_abs() * u128::from(Epsilon::units_per_one());
         let law = DiscreteLaplace::new(Ratio::new(numerator, u128::from(epsilon.units()))?);
         let threshold =

@@ -3,7 +3,7 @@
 use hushtable_noise::{EntropyError, Generator, Ratio, TruncatedDiscreteLaplace};
 use hushtable_privacy::{Delta, Epsilon};
 
-use crate::error::MechanismError;
+use crate::error::{MechanismError, need_both};
 
 /// k-TSGD thresholded release (PS Definition 8): a count with truncated geometric noise, released
 /// with its key if above k, costs (epsilon, delta) once.
@@ -18,12 +18,7 @@ impl TruncatedGeometric {
     /// # Errors
     /// When either is zero, or epsilon is too small to be drawn with.
     pub fn new(epsilon: Epsilon, delta: Delta) -> Result<Self, MechanismError> {
-        if epsilon.is_zero() {
-            return Err(MechanismError::NoBudget("epsilon"));
-        }
-        if delta.is_zero() {
-            return Err(MechanismError::NoBudget("delta"));
-        }
+        need_both(epsilon, delta)?;
         let (eps, del) = (epsilon.to_f64(), delta.to_f64());
         let shrink = (-eps).exp();
         let gap = -(-eps).exp_m1();

@@ -52,6 +52,35 @@ impl Loss {
         Self::Concentrated { rho, delta: Delta::ZERO }
     }
 
+    /// No loss, in the same currency.
+    pub fn nothing(self) -> Self {
+        match self {
+            Self::Approximate { .. } => Self::pure(Epsilon::ZERO),
+            Self::Concentrated { .. } => Self::concentrated(Rho::ZERO),
+        }
+    }
+
+    /// The same epsilon or rho with another delta.
+    pub fn with_delta(self, delta: Delta) -> Self {
+        match self {
+            Self::Approximate { epsilon, .. } => Self::Approximate { epsilon, delta },
+            Self::Concentrated { rho, .. } => Self::Concentrated { rho, delta },
+        }
+    }
+
+    /// The loss in the currency of `limit`, rounded up.
+    ///
+    /// # Errors
+    /// [`LossError::Currency`] where the loss is in rho and the limit in epsilon;
+    /// [`LossError::TooLarge`] where it is too large to be kept in rho.
+    pub fn in_currency_of(self, limit: Self) -> Result<Self, LossError> {
+        match (limit, self) {
+            (Self::Approximate { .. }, Self::Approximate { .. }) => Ok(self),
+            (Self::Approximate { .. }, Self::Concentrated { .. }) => Err(LossError::Currency),
+            (Self::Concentrated { .. }, _) => self.in_rho(),
+        }
+    }
+
     /// The delta part.
     pub fn delta(self) -> Delta {
         match self {

@@ -208,63 +208,46 @@ impl Expr {
         Self::binary(BinaryOp::And, self, other, ColumnType::Bool)
     }
 
-    /// How deep the expression is, and how many parts it has.
-    pub fn size(&self) -> (usize, usize) {
-        let mut inner = (0, 0);
-        let mut add = |e: &Self| {
-            let (depth, parts) = e.size();
-            inner = (inner.0.max(depth), inner.1 + parts);
-        };
+    /// Calls `visit` with every operand.
+    fn each_operand<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         match &self.kind {
             ExprKind::Column(_) | ExprKind::Literal(_) => {}
             ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
-                add(e);
+                visit(e);
             }
-            ExprKind::Like { value, .. } => add(value),
+            ExprKind::Like { value, .. } => visit(value),
             ExprKind::Binary(_, left, right) => {
-                add(left);
-                add(right);
+                visit(left);
+                visit(right);
             }
             ExprKind::Case(branches, otherwise) => {
                 for (condition, result) in branches {
-                    add(condition);
-                    add(result);
+                    visit(condition);
+                    visit(result);
                 }
-                otherwise.iter().for_each(|e| add(e));
+                otherwise.iter().for_each(|e| visit(e));
             }
-            ExprKind::Call(_, arguments) => arguments.iter().for_each(add),
+            ExprKind::Call(_, arguments) => arguments.iter().for_each(visit),
         }
-        (inner.0 + 1, inner.1 + 1)
+    }
+
+    /// How deep the expression is, and how many parts it has.
+    pub fn size(&self) -> (usize, usize) {
+        let (mut deepest, mut parts) = (0, 1);
+        self.each_operand(&mut |e| {
+            let inner = e.size();
+            deepest = deepest.max(inner.0);
+            parts += inner.1;
+        });
+        (deepest + 1, parts)
     }
 
     /// Calls `visit` with every column that the expression reads.
     pub fn visit_columns(&self, visit: &mut impl FnMut(usize)) {
-        match &self.kind {
-            ExprKind::Column(index) => visit(*index),
-            ExprKind::Literal(_) => {}
-            ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
-                e.visit_columns(visit);
-            }
-            ExprKind::Like { value, .. } => value.visit_columns(visit),
-            ExprKind::Binary(_, left, right) => {
-                left.visit_columns(visit);
-                right.visit_columns(visit);
-            }
-            ExprKind::Case(branches, otherwise) => {
-                for (condition, result) in branches {
-                    condition.visit_columns(visit);
-                    result.visit_columns(visit);
-                }
-                if let Some(e) = otherwise {
-                    e.visit_columns(visit);
-                }
-            }
-            ExprKind::Call(_, arguments) => {
-                for argument in arguments {
-                    argument.visit_columns(visit);
-                }
-            }
+        if let ExprKind::Column(index) = self.kind {
+            visit(index);
         }
+        self.each_operand(&mut |e| e.visit_columns(visit));
     }
 }
 

@@ -40,29 +40,20 @@ impl Quote {
         if let Some(named) = strategy {
             return Self::with_strategy(query, Some(named));
         }
-        let mut best: Option<(u64, f64, Self)> = None;
-        let mut failure = None;
+        let mut best: Option<(Selection, Self)> = None;
+        let mut failure = Refusal::new("no strategy can select groups", Strategy::NAMES);
         for candidate in Strategy::ALL {
-            let quote = match Self::with_strategy(query.clone(), Some(candidate)) {
-                Ok(quote) => quote,
-                Err(refusal) => {
-                    failure = Some(refusal);
-                    continue;
+            match Self::with_strategy(query.clone(), Some(candidate)) {
+                Ok(quote) => {
+                    let Some(selection) = quote.selection.clone() else { continue };
+                    if best.as_ref().is_none_or(|(own, _)| selection.shows_smaller_groups(own)) {
+                        best = Some((selection, quote));
+                    }
                 }
-            };
-            let Some(selection) = &quote.selection else { continue };
-            let half = selection.half_size();
-            let keep = selection.keep_probability(half);
-            let better = best.as_ref().is_none_or(|(h, k, _)| half < *h || half == *h && keep > *k);
-            if better {
-                best = Some((half, keep, quote));
+                Err(refusal) => failure = refusal,
             }
         }
-        match (best, failure) {
-            (Some((_, _, quote)), _) => Ok(quote),
-            (None, Some(refusal)) => Err(refusal),
-            (None, None) => Err(Refusal::new("no strategy can select groups", Strategy::NAMES)),
-        }
+        best.map(|(_, quote)| quote).ok_or(failure)
     }
 
     fn with_strategy(query: PrivateQuery, strategy: Option<Strategy>) -> Result<Self, Refusal> {
@@ -86,7 +77,8 @@ impl Quote {
         let selection_share = shares.pop();
         let selection = match (strategy, selection_share) {
             (Some(strategy), Some(share)) => {
-                let share = with_delta(share, query.loss);
+                // Only selection uses delta, so it has all of it.
+                let share = share.with_delta(query.loss.delta());
                 let touched = Contribution {
                     groups: query.max_groups_contributed,
                     single_group: false,
@@ -159,15 +151,6 @@ fn split(loss: Loss, weights: &[u32]) -> Vec<Loss> {
         Loss::Concentrated { rho, .. } => {
             rho.split(weights).into_iter().map(Loss::concentrated).collect()
         }
-    }
-}
-
-/// The share with all of the query's delta, which only selection uses.
-fn with_delta(share: Loss, whole: Loss) -> Loss {
-    let delta = whole.delta();
-    match share {
-        Loss::Approximate { epsilon, .. } => Loss::Approximate { epsilon, delta },
-        Loss::Concentrated { rho, .. } => Loss::Concentrated { rho, delta },
     }
 }
 

@@ -437,10 +437,7 @@ fn budget(options: &Options, groups: Groups) -> Result<Loss, Refusal> {
         return Ok(loss);
     }
     // Public groups and one group cost no delta.
-    Ok(match loss {
-        Loss::Approximate { epsilon, .. } => Loss::Approximate { epsilon, delta: Delta::ZERO },
-        Loss::Concentrated { rho, .. } => Loss::Concentrated { rho, delta: Delta::ZERO },
-    })
+    Ok(loss.with_delta(Delta::ZERO))
 }
 
 /// The public groups as rows of key values, in the order of the contract's lists.

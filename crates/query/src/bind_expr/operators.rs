@@ -34,8 +34,7 @@ impl<R: Resolve> Binder<'_, R> {
             _ => None,
         };
         if let Some((op, name)) = logical {
-            let mut terms = Vec::new();
-            self.chain(left, right, op, name, &mut terms)?;
+            let terms = self.chain(left, right, op, name)?;
             return Ok(balanced(terms, &|l, r| Expr::binary(op, l, r, ColumnType::Bool)));
         }
         let compared = match op {
@@ -74,10 +73,9 @@ impl<R: Resolve> Binder<'_, R> {
         right: &ast::Expr,
         op: BinaryOp,
         name: &str,
-        terms: &mut Vec<Expr>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Vec<Expr>, Refusal> {
         // The parser nests to the left, so the chain is walked there and not recursed into.
-        let mut rights = vec![right];
+        let mut nodes = vec![right];
         let mut left = left;
         while let ast::Expr::BinaryOp { left: inner, op: own, right } = left
             && matches!(
@@ -85,14 +83,11 @@ impl<R: Resolve> Binder<'_, R> {
                 (BinaryOperator::And, BinaryOp::And) | (BinaryOperator::Or, BinaryOp::Or)
             )
         {
-            rights.push(right);
+            nodes.push(right);
             left = inner;
         }
-        terms.push(self.boolean(left, name)?);
-        for right in rights.into_iter().rev() {
-            terms.push(self.boolean(right, name)?);
-        }
-        Ok(())
+        nodes.push(left);
+        nodes.into_iter().rev().map(|node| self.boolean(node, name)).collect()
     }
 
     pub(super) fn arithmetic(

@@ -52,15 +52,19 @@ pub(super) fn report(asked: &SelectionArguments) -> Result<Report, Failure> {
 
 /// The strategy that shows smaller groups; the first of those that do, as in a query.
 fn best(loss: Loss, groups: u64) -> Result<Selection, MechanismError> {
-    let mut made = Vec::new();
+    let mut best: Option<Selection> = None;
     let mut failure = MechanismError::NoBudget("epsilon");
     for strategy in Strategy::ALL {
         match Selection::new(strategy, loss, groups) {
-            Ok(selection) => made.push(selection),
+            Ok(selection) => {
+                if best.as_ref().is_none_or(|own| selection.shows_smaller_groups(own)) {
+                    best = Some(selection);
+                }
+            }
             Err(error) => failure = error,
         }
     }
-    made.into_iter().min_by_key(Selection::half_size).ok_or(failure)
+    best.ok_or(failure)
 }
 
 fn named(strategy: SelectionStrategy) -> Strategy {

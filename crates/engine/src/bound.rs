@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, Hasher};
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
+use hushtable_mechanisms::Memberships;
 use siphasher::sip::SipHasher24;
 
 use crate::intern::{Hashes, Interner, inconsistent};
@@ -42,6 +43,42 @@ pub(crate) struct Partial {
     pub(crate) units: Vec<i64>,
     /// Sums of clamped contributions, for each measurement.
     pub(crate) sums: Vec<Vec<i128>>,
+    /// Which groups each unit is in, where they are asked for.
+    pub(crate) members: Option<PartialMembers>,
+}
+
+/// The groups of each unit.
+#[derive(Default)]
+pub(crate) struct PartialMembers {
+    /// End of each unit's part of `groups`.
+    ends: Vec<usize>,
+    groups: Vec<u32>,
+    /// Keyed hash of each unit.
+    places: Vec<u64>,
+}
+
+impl PartialMembers {
+    /// Adds them to others, with the groups' numbers there.
+    pub(crate) fn add_to(
+        &self,
+        all: &mut Memberships,
+        ids: &[usize],
+    ) -> Result<(), DataFusionError> {
+        // Groups are numbered with 32 bits in memberships.
+        if ids.iter().any(|&id| u32::try_from(id).is_err()) {
+            return Err(too_many());
+        }
+        let mut start = 0;
+        for (&end, &place) in self.ends.iter().zip(&self.places) {
+            let groups = self.groups.get(start..end).unwrap_or_default();
+            all.push(
+                place,
+                groups.iter().filter_map(|&g| ids.get(g as usize)).map(|&id| id as u32),
+            );
+            start = end;
+        }
+        Ok(())
+    }
 }
 
 /// No slot.
@@ -91,9 +128,7 @@ impl Units {
         let hash = hasher.finish();
         let slot = if (self.count[u] as usize) < self.most {
             let slot = u32::try_from(self.pair.len()).ok().filter(|&s| s != NONE);
-            let Some(slot) = slot else {
-                return Err(DataFusionError::ResourcesExhausted("too many groups".to_owned()));
-            };
+            let Some(slot) = slot else { return Err(too_many()) };
             self.pair.push(pair);
             self.hash.push(hash);
             self.next.push(self.first[u]);
@@ -119,6 +154,22 @@ impl Units {
         let (pairs, hasher) = (&self.pair, &self.pair_hasher);
         self.table.insert_unique(place, slot, |&s| hasher.hash_one(pairs[s as usize]));
         Ok(Some(slot))
+    }
+
+    /// The kept groups of each unit.
+    fn members(&self) -> PartialMembers {
+        let mut members = PartialMembers::default();
+        members.groups.reserve_exact(self.pair.len());
+        for (unit, &first) in self.first.iter().enumerate() {
+            let mut slot = first;
+            while slot != NONE {
+                members.groups.push(self.pair[slot as usize].1);
+                slot = self.next[slot as usize];
+            }
+            members.ends.push(members.groups.len());
+            members.places.push(self.hashes.of(unit));
+        }
+        members
     }
 
     /// Gives the slot of a unit's greatest hash to another pair.
@@ -153,6 +204,8 @@ pub(crate) struct Bounder {
     sampling: Option<(SamplingKey, usize)>,
     groups: Option<Interner>,
     units: Option<Units>,
+    /// Whether to tell which groups each unit is in.
+    with_members: bool,
     /// Where every row is a unit: sums as they grow.
     row_units: Vec<i64>,
     row_sums: Vec<Vec<i128>>,
@@ -168,6 +221,7 @@ impl Bounder {
             sampling: None,
             groups: None,
             units: None,
+            with_members: false,
             row_units: Vec::new(),
             row_sums,
         }
@@ -181,6 +235,11 @@ impl Bounder {
         most_groups: u32,
     ) -> Self {
         Self { sampling: Some((key, most_groups as usize)), ..Self::of_rows(bounds, keyed) }
+    }
+
+    /// The same, and it will tell which groups each unit is in.
+    pub(crate) fn with_members(self) -> Self {
+        Self { with_members: true, ..self }
     }
 
     /// Adds a batch.
@@ -259,7 +318,7 @@ impl Bounder {
         units.greatest.resize(known, 0);
         for (row, (&unit, &group)) in unit_ids.iter().zip(group_ids).enumerate() {
             let (Ok(unit), Ok(group)) = (u32::try_from(unit), u32::try_from(group)) else {
-                return Err(DataFusionError::ResourcesExhausted("too many groups".to_owned()));
+                return Err(too_many());
             };
             let Some(slot) = units.slot(unit, group)? else { continue };
             for (measure, sums) in rows.measures.iter().zip(&mut units.sums) {
@@ -295,10 +354,19 @@ impl Bounder {
                 }
             }
         }
+        let members = match &self.units {
+            Some(kept) if self.with_members => Some(kept.members()),
+            None if self.with_members => Some(PartialMembers::default()),
+            _ => None,
+        };
         drop(self.units);
         let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
-        Ok(Partial { keys, units, sums })
+        Ok(Partial { keys, units, sums, members })
     }
+}
+
+fn too_many() -> DataFusionError {
+    DataFusionError::ResourcesExhausted("too many groups".to_owned())
 }
 
 /// The number of each row's group, and how many groups there are; `single` where there are no keys.

@@ -13,7 +13,8 @@ use datafusion::physical_plan::{
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use hushtable_ledger::OpenedCharge;
-use hushtable_query::{ColumnType, Measure, PrivateQuery};
+use hushtable_mechanisms::Memberships;
+use hushtable_query::{ColumnType, Measure, Quote};
 use tokio::task::JoinSet;
 
 use crate::bound::{Bounder, Bounds, Partial, SamplingKey};
@@ -34,6 +35,8 @@ pub(crate) struct ExactGroups {
     pub(crate) units: Vec<i64>,
     /// Exact sums for each measurement, in lattice units.
     pub(crate) sums: Vec<Vec<i128>>,
+    /// Which groups each unit is in, where the selection looks at it and units are not rows.
+    pub(crate) members: Option<Memberships>,
 }
 
 /// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
@@ -49,6 +52,7 @@ pub(crate) struct Scan {
     counts_units: Vec<bool>,
     bounds: Bounds,
     most_groups: u32,
+    with_members: bool,
 }
 
 impl Scan {
@@ -57,10 +61,11 @@ impl Scan {
     /// # Errors
     /// When a column is missing or of a type that cannot become the declared one.
     pub(crate) async fn plan(
-        query: &PrivateQuery,
+        quote: &Quote,
         files: &[DataFile],
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
+        let query = quote.query();
         // At least two, so that a table is read in parts on every machine, as in the tests.
         let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let config = SessionConfig::new().with_target_partitions(threads);
@@ -97,6 +102,8 @@ impl Scan {
                 .map(|m| (m.low, m.high))
                 .collect(),
             most_groups: query.max_groups_contributed,
+            with_members: query.unit.is_some()
+                && quote.selection().is_some_and(|s| s.strategy().by_membership()),
         })
     }
 
@@ -110,7 +117,7 @@ impl Scan {
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
         let Self { plan, tasks: context, program, read, all, has_unit, keyed, .. } = self;
-        let Self { counts_units, bounds, most_groups, .. } = self;
+        let Self { counts_units, bounds, most_groups, with_members, .. } = self;
         let measures = bounds.len();
         let shared = Arc::new((program, read, bounds));
         let mut tasks = JoinSet::new();
@@ -122,11 +129,14 @@ impl Scan {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move {
                 let (program, read, bounds) = &*shared;
-                let bounder = if has_unit {
+                let mut bounder = if has_unit {
                     Bounder::of_units(bounds.clone(), keyed, key, most_groups)
                 } else {
                     Bounder::of_rows(bounds.clone(), keyed)
                 };
+                if with_members {
+                    bounder = bounder.with_members();
+                }
                 partition(stream, program, read, all, bounder).await
             });
         }
@@ -135,7 +145,7 @@ impl Scan {
             let partial = partial.map_err(|_| EngineError::Interrupted)??;
             groups.add(partial)?;
         }
-        let Partial { keys, units, sums } = groups.finish()?;
+        let (Partial { keys, units, sums, .. }, members) = groups.finish()?;
         let mut others = sums.into_iter();
         let sums = counts_units
             .into_iter()
@@ -144,7 +154,7 @@ impl Scan {
                 false => others.next().unwrap_or_default(),
             })
             .collect();
-        Ok(ExactGroups { charge, keys, units, sums })
+        Ok(ExactGroups { charge, keys, units, sums, members })
     }
 }
 
@@ -188,11 +198,12 @@ pub(crate) struct Merged {
     groups: Option<Interner>,
     units: Vec<i64>,
     sums: Vec<Vec<i128>>,
+    members: Option<Memberships>,
 }
 
 impl Merged {
     pub(crate) fn new(measures: usize) -> Self {
-        Self { groups: None, units: Vec::new(), sums: vec![Vec::new(); measures] }
+        Self { groups: None, units: Vec::new(), sums: vec![Vec::new(); measures], members: None }
     }
 
     pub(crate) fn add(&mut self, partial: Partial) -> Result<(), DataFusionError> {
@@ -211,6 +222,9 @@ impl Merged {
             let known = groups.len();
             (&groups.ids[..], known)
         };
+        if let Some(members) = &partial.members {
+            members.add_to(self.members.get_or_insert_default(), ids)?;
+        }
         self.units.resize(groups, 0);
         for (&id, units) in ids.iter().zip(&partial.units) {
             self.units[id] += units;
@@ -224,8 +238,9 @@ impl Merged {
         Ok(())
     }
 
-    pub(crate) fn finish(self) -> Result<Partial, DataFusionError> {
+    pub(crate) fn finish(self) -> Result<(Partial, Option<Memberships>), DataFusionError> {
         let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
-        Ok(Partial { keys, units: self.units, sums: self.sums })
+        let merged = Partial { keys, units: self.units, sums: self.sums, members: None };
+        Ok((merged, self.members))
     }
 }

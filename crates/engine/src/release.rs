@@ -14,9 +14,11 @@ use datafusion::arrow::compute::{
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::error::DataFusionError;
 use hushtable_ledger::OpenedCharge;
+use hushtable_mechanisms::{Chosen, Population};
 use hushtable_noise::Generator;
 use hushtable_query::{
-    Groups, Key, Measurement, Noise, Order, PrivateQuery, Quote, Step, public_groups,
+    Groups, Key, Measurement, Noise, Order, PrivateQuery, Quote, Step, Value, known_groups,
+    public_groups,
 };
 
 use crate::error::EngineError;
@@ -46,30 +48,42 @@ impl ExactGroups {
         generator: &mut Generator,
     ) -> Result<Released, EngineError> {
         let query = quote.query();
-        let Self { charge, keys, units, mut sums } = self;
+        let Self { charge, keys, units, mut sums, members } = self;
         let keys = match query.groups {
             Groups::Single => {
                 sums.iter_mut().for_each(|s| s.resize(1, 0));
                 Vec::new()
             }
             Groups::Public => {
-                let (keys, aligned) = align(&query.keys, &keys, sums)?;
+                let listed = columns_of(&query.keys, &public_groups(&query.keys))?;
+                let (keys, aligned) = align(listed, &keys, sums)?;
                 sums = aligned;
                 keys
             }
-            Groups::Private { .. } => {
-                let kept = select(quote, &units, &mut sums, generator)?;
-                let rows = UInt64Array::from(kept);
+            Groups::Private { known_threshold, .. } => {
+                let units: Result<Vec<u64>, _> = units.into_iter().map(u64::try_from).collect();
+                let mut units = units.map_err(|_| EngineError::Inconsistent)?;
+                let (keys, known) = with_known(&query.keys, keys, &mut units)?;
+                sums.iter_mut().for_each(|s| s.resize(units.len(), 0));
+                let population =
+                    Population { units: &units, members: members.as_ref(), known: &known };
+                let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
+                let mut chosen = selection.choose(&population, generator)?;
+                if let Some(threshold) = known_threshold {
+                    let reaches = |c: &Chosen| c.noisy_count.is_some_and(|n| n >= threshold.into());
+                    chosen.retain(|c| known.get(c.group) != Some(&true) || reaches(c));
+                }
+                keep(quote, &chosen, &mut sums);
                 if units.is_empty() {
                     // No row had a group: none is shown, in columns of the same types.
                     let types = query.keys.iter().map(|k| arrow_type(k.expr.column_type));
                     types.map(|t| new_empty_array(&t)).collect()
                 } else {
+                    let rows: UInt64Array = chosen.iter().map(|c| c.group as u64).collect();
                     keys.iter().map(|k| take(k, &rows, None)).collect::<Result<_, _>>()?
                 }
             }
         };
-        drop(units);
         for (noise, sums) in quote.noise().iter().zip(&mut sums) {
             if let Noise::Own(additive) = noise {
                 additive.add(generator, sums)?;
@@ -88,57 +102,83 @@ impl ExactGroups {
     }
 }
 
-/// Decides about every group; keeps the sums of those that appear, and the noisy counts of the
-/// selection where they serve as measurements. Gives the positions of what is kept.
-fn select(
-    quote: &Quote,
-    units: &[i64],
-    sums: &mut [Vec<i128>],
-    generator: &mut Generator,
-) -> Result<Vec<u64>, EngineError> {
-    let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
-    let mut kept: Vec<u64> = Vec::new();
-    let mut counts: Vec<i128> = Vec::new();
-    for (group, &units) in units.iter().enumerate() {
-        let units = u64::try_from(units).map_err(|_| EngineError::Inconsistent)?;
-        if let Some(decision) = selection.decide(units, generator)? {
-            kept.push(group as u64);
-            counts.push(decision.noisy_count.unwrap_or(0));
-        }
-    }
+/// Keeps the sums of the groups that appear, and the noisy counts of the selection where they serve as
+/// measurements.
+fn keep(quote: &Quote, chosen: &[Chosen], sums: &mut [Vec<i128>]) {
     for (noise, sums) in quote.noise().iter().zip(sums) {
         *sums = match noise {
-            Noise::OfSelection => counts.clone(),
+            Noise::OfSelection => chosen.iter().map(|c| c.noisy_count.unwrap_or(0)).collect(),
             Noise::Own(_) => {
-                kept.iter().map(|&g| sums.get(g as usize).copied().unwrap_or(0)).collect()
+                chosen.iter().map(|c| sums.get(c.group).copied().unwrap_or(0)).collect()
             }
         };
     }
-    Ok(kept)
 }
 
-/// The public groups, and the sums in their order: zero where the data has none.
-fn align(
-    keys: &[Key],
-    found: &[ArrayRef],
-    sums: Vec<Vec<i128>>,
-) -> Result<(Vec<ArrayRef>, Vec<Vec<i128>>), DataFusionError> {
-    let groups = public_groups(keys);
-    let mut columns = Vec::with_capacity(keys.len());
-    for (place, key) in keys.iter().enumerate() {
+/// Groups as columns of keys.
+fn columns_of(keys: &[Key], groups: &[Vec<Value>]) -> Result<Vec<ArrayRef>, DataFusionError> {
+    let column = |(place, key): (usize, &Key)| {
         let values = groups
             .iter()
             .filter_map(|row| row.get(place))
             .map(|value| constant(value, key.expr.column_type))
             .collect::<Result<Vec<_>, _>>()?;
         let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
-        columns.push(concat(&values)?);
+        Ok(concat(&values)?)
+    };
+    keys.iter().enumerate().map(column).collect()
+}
+
+/// The keys found and, after them, the known ones that were not, with no units; and which of all are
+/// known.
+fn with_known(
+    keys: &[Key],
+    found: Vec<ArrayRef>,
+    units: &mut Vec<u64>,
+) -> Result<(Vec<ArrayRef>, Vec<bool>), DataFusionError> {
+    let groups = known_groups(keys);
+    if groups.is_empty() {
+        return Ok((found, Vec::new()));
     }
+    let listed = columns_of(keys, &groups)?;
+    if units.is_empty() {
+        *units = vec![0; groups.len()];
+        return Ok((listed, vec![true; groups.len()]));
+    }
+    let mut interner = Interner::new(&found)?;
+    // Numbers need not be in the order of the rows.
+    let rows_of: HashMap<usize, usize> =
+        interner.intern(&found)?.iter().enumerate().map(|(row, &id)| (id, row)).collect();
+    let mut known = vec![false; units.len()];
+    let mut absent: Vec<u64> = Vec::new();
+    for (place, id) in interner.intern(&listed)?.iter().enumerate() {
+        match rows_of.get(id).and_then(|&row| known.get_mut(row)) {
+            Some(known) => *known = true,
+            None => absent.push(place as u64),
+        }
+    }
+    units.resize(units.len() + absent.len(), 0);
+    known.resize(units.len(), true);
+    let absent = UInt64Array::from(absent);
+    let with_absent = |(found, listed): (&ArrayRef, &ArrayRef)| {
+        Ok(concat(&[found.as_ref(), take(listed, &absent, None)?.as_ref()])?)
+    };
+    let all = found.iter().zip(&listed).map(with_absent).collect::<Result<_, DataFusionError>>()?;
+    Ok((all, known))
+}
+
+/// The public groups, and the sums in their order: zero where the data has none.
+fn align(
+    columns: Vec<ArrayRef>,
+    found: &[ArrayRef],
+    sums: Vec<Vec<i128>>,
+) -> Result<(Vec<ArrayRef>, Vec<Vec<i128>>), DataFusionError> {
+    let groups = columns.first().map_or(0, |c| c.len());
     let mut interner = Interner::new(&columns)?;
     // Numbers need not be in the order of the rows.
     let rows_of: HashMap<usize, usize> =
         interner.intern(&columns)?.iter().enumerate().map(|(row, &id)| (id, row)).collect();
-    let mut aligned = vec![vec![0i128; groups.len()]; sums.len()];
+    let mut aligned = vec![vec![0i128; groups]; sums.len()];
     if found.first().is_some_and(|k| !k.is_empty()) {
         let ids = interner.intern(found)?;
         for (own, sums) in aligned.iter_mut().zip(&sums) {

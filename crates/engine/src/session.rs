@@ -144,7 +144,7 @@ impl Session {
     pub fn explain(&self, sql: &str, analyst: Option<&str>) -> Result<Quoted, EngineError> {
         let prepared = self.prepare(sql, analyst)?;
         let progress = Progress::default();
-        runtime()?.block_on(Scan::plan(prepared.quote.query(), &prepared.files, &progress.0))?;
+        runtime()?.block_on(Scan::plan(&prepared.quote, &prepared.files, &progress.0))?;
         let Prepared { quote, explanation, question, analyst, limit, files, table } = prepared;
         let identity = fingerprint(&analyst, &question, &files)?;
         let (account, on_record) = match Ledger::open_read_only(&self.ledger_path())? {
@@ -189,7 +189,7 @@ impl Session {
         let prepared = self.prepare(sql, analyst)?;
         let runtime = runtime()?;
         // Whatever may fail by schema alone fails here, before the charge.
-        let plan = Scan::plan(prepared.quote.query(), &prepared.files, &progress.0);
+        let plan = Scan::plan(&prepared.quote, &prepared.files, &progress.0);
         let scan = runtime.block_on(plan)?;
         let Prepared { quote, explanation, question, analyst, limit, files, table } = prepared;
         let identity = fingerprint(&analyst, &question, &files)?;

@@ -1,6 +1,6 @@
 //! Mechanisms that cannot be made.
 
-use hushtable_noise::ParameterError;
+use hushtable_noise::{EntropyError, ParameterError};
 use hushtable_privacy::{Delta, Epsilon};
 
 /// Parameters for which there is no mechanism.
@@ -15,9 +15,23 @@ pub enum MechanismError {
     /// The noise scale is outside what can be drawn exactly.
     #[error("its noise scale cannot be drawn exactly: {0}")]
     Scale(#[from] ParameterError),
+    /// A least number of units, where it has no meaning.
+    #[error("POLICY_GAUSSIAN has no least number of units of a group")]
+    NoLeast,
     /// The noise would be too large for 128-bit sums.
     #[error("its sensitivity or its noise is too large to be kept in 128-bit integers")]
     TooLarge,
+}
+
+/// A selection that could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectError {
+    /// The operating system gave no randomness.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    /// The sequential strategy was asked to go through more than it can.
+    #[error("POLICY_GAUSSIAN is for at most 2^32 pairs of a unit and a group")]
+    TooManyPairs,
 }
 
 /// Selection group by group needs both an epsilon and a delta.

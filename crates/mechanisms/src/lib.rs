@@ -7,14 +7,22 @@
 mod additive;
 mod error;
 mod interval;
+mod joint;
+mod memberships;
 mod optimal;
+mod policy;
 mod selection;
+mod strategy;
 mod threshold;
 mod truncated;
+mod weighted;
 
 pub use additive::{Additive, Law};
-pub use error::MechanismError;
+pub use error::{MechanismError, SelectError};
+pub use joint::{Reach, joint_delta};
+pub use memberships::Memberships;
 pub use optimal::Optimal;
-pub use selection::{Decision, Selection, Strategy};
+pub use selection::{Chosen, Population, Selection};
+pub use strategy::Strategy;
 pub use threshold::CountThreshold;
 pub use truncated::TruncatedGeometric;

@@ -1,69 +1,27 @@
-//! Choosing which groups may appear, from how many units they have.
+//! Choosing which groups may appear.
 
-use std::fmt;
-
-use hushtable_noise::{EntropyError, Generator};
+use hushtable_noise::Generator;
 use hushtable_privacy::{Delta, Epsilon, Loss, homogeneous_shares};
-use serde::{Deserialize, Serialize};
 
 use crate::additive::half_width;
-use crate::error::MechanismError;
+use crate::error::{MechanismError, SelectError};
+use crate::joint::Reach;
+use crate::memberships::Memberships;
 use crate::optimal::Optimal;
+use crate::policy::PolicyGaussian;
+use crate::strategy::Strategy;
 use crate::threshold::CountThreshold;
 use crate::truncated::TruncatedGeometric;
+use crate::weighted::WeightedGaussian;
 
 /// Parts of delta that are tried for the groups' own deltas; the last is equal shares.
 const DELTA_PARTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
-
-/// How groups are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Strategy {
-    /// pi_opt (PS Theorem 1): the best there is when only the keys are wanted.
-    Optimal,
-    /// k-TSGD thresholded release (PS Definition 8).
-    TruncatedGeometric,
-    /// A Laplace count above a threshold (PS Definition 9).
-    LaplaceThreshold,
-    /// A Gaussian count above a threshold.
-    GaussianThreshold,
-}
-
-impl Strategy {
-    /// All strategies, in the order in which ties are broken.
-    pub const ALL: [Self; 4] =
-        [Self::Optimal, Self::TruncatedGeometric, Self::LaplaceThreshold, Self::GaussianThreshold];
-
-    /// What a user may write, in words.
-    pub const NAMES: &'static str =
-        "one of OPTIMAL, TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD, GAUSSIAN_THRESHOLD";
-
-    /// The strategy of that name, in any letter case.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|s| s.to_string().eq_ignore_ascii_case(name))
-    }
-
-    /// Whether the noise that decides also gives a count that may be released.
-    pub fn gives_count(self) -> bool {
-        self != Self::Optimal
-    }
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Optimal => "OPTIMAL",
-            Self::TruncatedGeometric => "TRUNCATED_GEOMETRIC",
-            Self::LaplaceThreshold => "LAPLACE_THRESHOLD",
-            Self::GaussianThreshold => "GAUSSIAN_THRESHOLD",
-        })
-    }
-}
 
 /// A calibrated selection.
 #[derive(Clone, Debug)]
 pub struct Selection {
     mechanism: Mechanism,
+    least: u64,
     loss: Loss,
 }
 
@@ -72,26 +30,37 @@ enum Mechanism {
     Optimal(Box<Optimal>),
     TruncatedGeometric(TruncatedGeometric),
     Threshold(CountThreshold),
+    Weighted(WeightedGaussian),
+    Policy(PolicyGaussian),
 }
 
 impl Mechanism {
-    fn keep_probability(&self, units: u64) -> f64 {
+    /// The probability that a group of `units` appears whose units are in the most groups; with
+    /// `alone`, where the units' other groups have no part of their weight left.
+    fn keep_probability(&self, units: u64, least: u64, alone: bool) -> f64 {
+        // What is beyond the least is what decides, see `before_least`.
+        let beyond = units.saturating_sub(least.saturating_sub(1));
         match self {
-            Self::Optimal(m) => m.keep_probability(units),
-            Self::TruncatedGeometric(m) => m.keep_probability(units),
-            Self::Threshold(m) => m.keep_probability(units),
+            Self::Optimal(m) => m.keep_probability(beyond),
+            Self::TruncatedGeometric(m) => m.keep_probability(beyond),
+            Self::Threshold(m) => m.keep_probability(beyond),
+            Self::Weighted(m) if alone => m.keep_probability_alone(units, least),
+            Self::Weighted(m) => m.keep_probability(units, least),
+            Self::Policy(m) if alone => m.keep_probability_alone(units),
+            Self::Policy(m) => m.keep_probability(units),
         }
     }
 
-    fn half_size(&self) -> u64 {
+    fn half_size(&self, least: u64, alone: bool) -> u64 {
+        let keep = |units| self.keep_probability(units, least, alone);
         let mut high = 1u64;
-        while self.keep_probability(high) < 0.5 && high < 1 << 62 {
+        while keep(high) < 0.5 && high < 1 << 62 {
             high *= 2;
         }
         let mut low = high / 2;
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.keep_probability(middle) < 0.5 {
+            if keep(middle) < 0.5 {
                 low = middle;
             } else {
                 high = middle;
@@ -99,36 +68,42 @@ impl Mechanism {
         }
         high
     }
-
-    /// Whether a group appears half of the time at a smaller size, or at the same size more often.
-    fn shows_smaller_groups(&self, other: &Self) -> bool {
-        let (own, others) = (self.half_size(), other.half_size());
-        let keep = |mechanism: &Self| mechanism.keep_probability(own);
-        own < others || own == others && keep(self) > keep(other)
-    }
 }
 
-/// What is decided about one group.
+/// The exact numbers on which a selection decides. Nothing of it may be shown.
+pub struct Population<'a> {
+    /// Number of units of each group.
+    pub units: &'a [u64],
+    /// Which groups each unit is in; `None` where every unit is in one group.
+    pub members: Option<&'a Memberships>,
+    /// Which groups are known without the data, so that only their noisy counts are of interest;
+    /// shorter than the groups where the last ones are not known.
+    pub known: &'a [bool],
+}
+
+/// A group that may appear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// The noisy number of units, where the mechanism gives one.
+pub struct Chosen {
+    /// Its position.
+    pub group: usize,
+    /// Its noisy number of units, where the mechanism gives one.
     pub noisy_count: Option<i128>,
 }
 
 impl Selection {
-    /// `strategy` at a total cost of `loss` for one unit that is in up to `groups` groups.
+    /// `strategy` at a total cost of `loss` for one unit that reaches as far as `reach`.
     ///
-    /// For the strategies that work group by group the budget is split over `groups`. Epsilon and
+    /// For the strategies that work group by group the budget is split over the groups. Epsilon and
     /// delta go by the optimal composition of equal mechanisms (Kairouz, Oh & Viswanath 2015; theory
     /// section 4), which is never worse than equal shares and far better for many groups. A rho pays
-    /// for (e, d) in each of `groups` groups with groups e^2/2 = rho and groups d = delta, as
-    /// (e, d)-DP is d-approximate (e^2/2)-zCDP (theory section 5). Gaussian noise has l2 sensitivity
-    /// sqrt(groups).
+    /// for (e, d) in each of k groups with k e^2/2 = rho and k d = delta, as (e, d)-DP is
+    /// d-approximate (e^2/2)-zCDP (theory section 5). Gaussian noise has the l2 sensitivity of the
+    /// counts or weights, and shares delta with its threshold by their joint delta.
     ///
     /// # Errors
     /// When a share is zero or too small to be drawn with.
-    pub fn new(strategy: Strategy, loss: Loss, groups: u64) -> Result<Self, MechanismError> {
-        let groups = groups.max(1);
+    pub fn new(strategy: Strategy, loss: Loss, reach: Reach) -> Result<Self, MechanismError> {
+        let reach = Reach { groups: reach.groups.max(1), ..reach };
         let by_group: ByGroup = match strategy {
             Strategy::Optimal => |e, d| Ok(Mechanism::Optimal(Box::new(Optimal::new(e, d)?))),
             Strategy::TruncatedGeometric => {
@@ -137,18 +112,12 @@ impl Selection {
             Strategy::LaplaceThreshold => {
                 |e, d| Ok(Mechanism::Threshold(CountThreshold::laplace(e, d)?))
             }
-            Strategy::GaussianThreshold => {
-                let threshold = match loss {
-                    Loss::Approximate { epsilon, delta } => {
-                        CountThreshold::gaussian_approximate(epsilon, delta, groups)?
-                    }
-                    Loss::Concentrated { rho, delta } => {
-                        CountThreshold::gaussian_concentrated(rho, delta, groups)?
-                    }
-                };
-                return Ok(Self { mechanism: Mechanism::Threshold(threshold), loss });
+            _ => {
+                let mechanism = gaussian(strategy, loss, reach)?;
+                return Ok(Self { mechanism, least: 1, loss });
             }
         };
+        let groups = reach.touched();
         let mechanism = match loss {
             Loss::Approximate { epsilon, delta } => shared(by_group, epsilon, delta, groups)?,
             Loss::Concentrated { rho, delta } => {
@@ -158,7 +127,21 @@ impl Selection {
                 by_group(epsilon, delta.share(groups))?
             }
         };
-        Ok(Self { mechanism, loss })
+        Ok(Self { mechanism, least: 1, loss })
+    }
+
+    /// The same selection, in which a group of fewer than `least` units never appears. A group with
+    /// as many has the chances of one with a single unit before: what decides is the number of
+    /// units (or their weight) beyond `least` - 1, which one unit changes no more than before.
+    ///
+    /// # Errors
+    /// [`MechanismError::NoLeast`] for POLICY_GAUSSIAN and a `least` above one: there what one unit
+    /// gives depends on the others, and cannot be told from theirs.
+    pub fn with_least(self, least: u64) -> Result<Self, MechanismError> {
+        if least > 1 && matches!(self.mechanism, Mechanism::Policy(_)) {
+            return Err(MechanismError::NoLeast);
+        }
+        Ok(Self { least: least.max(1), ..self })
     }
 
     /// The strategy.
@@ -168,6 +151,9 @@ impl Selection {
             Mechanism::TruncatedGeometric(_) => Strategy::TruncatedGeometric,
             Mechanism::Threshold(m) if m.is_gaussian() => Strategy::GaussianThreshold,
             Mechanism::Threshold(_) => Strategy::LaplaceThreshold,
+            Mechanism::Weighted(m) if m.is_iterated() => Strategy::Sips,
+            Mechanism::Weighted(_) => Strategy::WeightedGaussian,
+            Mechanism::Policy(_) => Strategy::PolicyGaussian,
         }
     }
 
@@ -176,71 +162,186 @@ impl Selection {
         self.loss
     }
 
-    /// The probability that a group of `units` appears; it does not fall as `units` grows.
+    /// The least number of units of a group that may appear, 1 unless set.
+    pub fn least(&self) -> u64 {
+        self.least
+    }
+
+    /// The probability that a group of `units` appears; it does not fall as `units` grows. Where
+    /// units divide a weight over their groups, each of these is in the most groups and none of the
+    /// others has appeared: the group's chances are no worse than this.
     pub fn keep_probability(&self, units: u64) -> f64 {
-        self.mechanism.keep_probability(units)
+        self.mechanism.keep_probability(units, self.least, false)
     }
 
-    /// The least number of units with which a group appears at least half of the time.
+    /// The least number of units with which a group appears at least half of the time, as in
+    /// [`keep_probability`](Self::keep_probability).
     pub fn half_size(&self) -> u64 {
-        self.mechanism.half_size()
+        self.mechanism.half_size(self.least, false)
     }
 
-    /// Whether a group appears half of the time at a smaller size than with `other`, or at the same
-    /// size more often.
+    /// The same where all other groups of its units have appeared before, or have enough weight:
+    /// smaller for the strategies that then give a group all of the weight.
+    pub fn half_size_alone(&self) -> u64 {
+        self.mechanism.half_size(self.least, true)
+    }
+
+    /// Whether smaller groups appear than with `other`: by the geometric mean of
+    /// [`half_size`](Self::half_size) and [`half_size_alone`](Self::half_size_alone), between which
+    /// the truth lies for every group, and at the same mean by the probability at that size.
     pub fn shows_smaller_groups(&self, other: &Self) -> bool {
-        self.mechanism.shows_smaller_groups(&other.mechanism)
+        let mean = |s: &Self| u128::from(s.half_size()) * u128::from(s.half_size_alone());
+        let (own, others) = (mean(self), mean(other));
+        let size = self.half_size();
+        own < others || own == others && self.keep_probability(size) > other.keep_probability(size)
     }
 
-    /// Decides about a group of `units`; `None` if it may not appear.
+    /// The groups that may appear, in their order. A known group always may, with its noisy count.
     ///
     /// # Errors
-    /// When the operating system's generator fails.
-    pub fn decide(
+    /// When the operating system's generator fails, or memory is too little for the strategy.
+    pub fn choose(
+        &self,
+        population: &Population<'_>,
+        generator: &mut Generator,
+    ) -> Result<Vec<Chosen>, SelectError> {
+        let units = population.units;
+        let known = |group: usize| population.known.get(group) == Some(&true);
+        if self.strategy().by_membership() {
+            let members = population.members;
+            let open: Vec<bool> = (0..units.len()).map(|group| !known(group)).collect();
+            let appears = match &self.mechanism {
+                Mechanism::Weighted(m) => m.select(members, units, open, self.least, generator)?,
+                Mechanism::Policy(m) => m.select(members, units, &open, generator)?,
+                _ => Vec::new(),
+            };
+            let shown = appears.iter().enumerate().filter(|&(g, &appears)| appears || known(g));
+            return Ok(shown.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
+        }
+        let mut chosen = Vec::new();
+        for (group, &units) in units.iter().enumerate() {
+            if known(group) {
+                let noisy_count = self.noisy_count(units, generator)?;
+                chosen.push(Chosen { group, noisy_count });
+                continue;
+            }
+            let before = self.least - 1;
+            let beyond = units.saturating_sub(before);
+            let noisy = match &self.mechanism {
+                Mechanism::TruncatedGeometric(m) => m.release(beyond, generator)?,
+                Mechanism::Threshold(m) => m.release(beyond, generator)?,
+                Mechanism::Optimal(m) => {
+                    if m.decide(beyond, generator)? {
+                        chosen.push(Chosen { group, noisy_count: None });
+                    }
+                    None
+                }
+                Mechanism::Weighted(_) | Mechanism::Policy(_) => None,
+            };
+            if let Some(count) = noisy {
+                let noisy_count = Some(count.saturating_add(i128::from(before)));
+                chosen.push(Chosen { group, noisy_count });
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// The noisy count of a known group, which may have no unit.
+    fn noisy_count(
         &self,
         units: u64,
         generator: &mut Generator,
-    ) -> Result<Option<Decision>, EntropyError> {
-        let noisy = match &self.mechanism {
-            Mechanism::Optimal(m) => {
-                let kept = m.decide(units, generator)?;
-                return Ok(kept.then_some(Decision { noisy_count: None }));
-            }
-            Mechanism::TruncatedGeometric(m) => m.release(units, generator)?,
-            Mechanism::Threshold(m) => m.release(units, generator)?,
-        };
-        Ok(noisy.map(|count| Decision { noisy_count: Some(count) }))
+    ) -> Result<Option<i128>, SelectError> {
+        Ok(match &self.mechanism {
+            Mechanism::TruncatedGeometric(m) => Some(m.noisy_count(units, generator)?),
+            Mechanism::Threshold(m) => Some(m.noisy_count(units, generator)?),
+            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => None,
+        })
     }
 
-    /// The threshold in units that a noisy count must reach; `None` where there is no noisy count.
+    /// The threshold that a noisy count or weight must reach, of the last round where there are
+    /// several; `None` where there is no noise.
     pub fn threshold(&self) -> Option<f64> {
-        match &self.mechanism {
-            Mechanism::Optimal(_) => None,
-            Mechanism::TruncatedGeometric(m) => Some(m.threshold() as f64 + 1.0),
-            Mechanism::Threshold(m) => Some(m.threshold()),
-        }
+        let before = (self.least - 1) as f64;
+        Some(
+            before
+                + match &self.mechanism {
+                    Mechanism::Optimal(_) => return None,
+                    Mechanism::TruncatedGeometric(m) => m.threshold() as f64 + 1.0,
+                    Mechanism::Threshold(m) => m.threshold(),
+                    Mechanism::Weighted(m) => m.rounds().last()?.1,
+                    Mechanism::Policy(m) => m.sigma_and_threshold().1,
+                },
+        )
     }
 
-    /// Scale of the noisy count's noise in units: b of a Laplace, sigma of a Gaussian.
+    /// Scale of the noise in units of what is counted or weighed: b of a Laplace, sigma of a
+    /// Gaussian, of the last round where there are several.
     pub fn noise_scale(&self) -> Option<f64> {
         match &self.mechanism {
             Mechanism::Optimal(_) => None,
             Mechanism::TruncatedGeometric(m) => Some(m.law().scale().to_f64()),
             Mechanism::Threshold(m) => Some(m.scale()),
+            Mechanism::Weighted(m) => Some(m.rounds().last()?.0),
+            Mechanism::Policy(m) => Some(m.sigma_and_threshold().0),
+        }
+    }
+
+    /// Standard deviation and threshold of every round of weighted selection, in units of weight;
+    /// empty for the other strategies.
+    pub fn rounds(&self) -> Vec<(f64, f64)> {
+        match &self.mechanism {
+            Mechanism::Weighted(m) => m.rounds().collect(),
+            _ => Vec::new(),
         }
     }
 
     /// The least whole w with P\[|noise| <= w\] >= `level` for the noisy count, before it is known
-    /// to have passed the threshold.
+    /// to have passed the threshold; `None` where there is no noisy count.
     pub fn noise_half_width(&self, level: f64) -> Option<u128> {
+        if !self.strategy().gives_count() {
+            return None;
+        }
         let most = self.noise_scale()? * 40.0 + 1.0;
         Some(half_width(most, level, |x| match &self.mechanism {
-            Mechanism::Optimal(_) => 0.0,
             Mechanism::TruncatedGeometric(m) => m.law().tail(x),
             // A rounded count errs by x or more when the fine noise reaches x - 1/2.
             Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5),
+            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => 0.0,
         }))
     }
+}
+
+/// The strategies with Gaussian noise, which is shared by the groups.
+fn gaussian(strategy: Strategy, loss: Loss, reach: Reach) -> Result<Mechanism, MechanismError> {
+    use Loss::{Approximate, Concentrated};
+    use WeightedGaussian as W;
+    Ok(match (strategy, loss) {
+        (Strategy::WeightedGaussian, Approximate { epsilon, delta }) => {
+            Mechanism::Weighted(W::approximate(epsilon, delta, reach)?)
+        }
+        (Strategy::WeightedGaussian, Concentrated { rho, delta }) => {
+            Mechanism::Weighted(W::concentrated(rho, delta, reach)?)
+        }
+        (Strategy::Sips, Approximate { epsilon, delta }) => {
+            Mechanism::Weighted(W::sips_approximate(epsilon, delta, reach)?)
+        }
+        (Strategy::Sips, Concentrated { rho, delta }) => {
+            Mechanism::Weighted(W::sips_concentrated(rho, delta, reach)?)
+        }
+        (Strategy::PolicyGaussian, Approximate { epsilon, delta }) => {
+            Mechanism::Policy(PolicyGaussian::approximate(epsilon, delta, reach)?)
+        }
+        (Strategy::PolicyGaussian, Concentrated { rho, delta }) => {
+            Mechanism::Policy(PolicyGaussian::concentrated(rho, delta, reach)?)
+        }
+        (_, Approximate { epsilon, delta }) => {
+            Mechanism::Threshold(CountThreshold::gaussian_approximate(epsilon, delta, reach)?)
+        }
+        (_, Concentrated { rho, delta }) => {
+            Mechanism::Threshold(CountThreshold::gaussian_concentrated(rho, delta, reach)?)
+        }
+    })
 }
 
 /// A mechanism that decides about each group at (epsilon, delta) of its own.
@@ -254,6 +355,11 @@ fn shared(
     delta: Delta,
     groups: u64,
 ) -> Result<Mechanism, MechanismError> {
+    let smaller = |own: &Mechanism, other: &Mechanism| {
+        let (size, others) = (own.half_size(1, false), other.half_size(1, false));
+        let keep = |m: &Mechanism| m.keep_probability(size, 1, false);
+        size < others || size == others && keep(own) > keep(other)
+    };
     let mut best: Option<Mechanism> = None;
     let mut failure = MechanismError::NoBudget("epsilon");
     let mut tried: Vec<(Epsilon, Delta)> = Vec::new();
@@ -265,7 +371,7 @@ fn shared(
         tried.push(shares);
         match by_group(shares.0, shares.1) {
             Ok(mechanism) => {
-                if best.as_ref().is_none_or(|own| mechanism.shows_smaller_groups(own)) {
+                if best.as_ref().is_none_or(|own| smaller(&mechanism, own)) {
                     best = Some(mechanism);
                 }
             }
@@ -276,63 +382,5 @@ fn shared(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn approximate(epsilon: &str, delta: &str) -> Loss {
-        Loss::Approximate { epsilon: epsilon.parse().unwrap(), delta: delta.parse().unwrap() }
-    }
-
-    #[test]
-    fn names_round_trip() {
-        for strategy in Strategy::ALL {
-            assert_eq!(Strategy::from_name(&strategy.to_string().to_lowercase()), Some(strategy));
-            assert!(Strategy::NAMES.contains(&strategy.to_string()));
-        }
-        assert_eq!(Strategy::from_name("BEST"), None);
-    }
-
-    #[test]
-    fn optimal_releases_first_at_equal_cost() {
-        for groups in [1, 3] {
-            let sizes = Strategy::ALL
-                .map(|s| Selection::new(s, approximate("1", "1e-5"), groups).unwrap().half_size());
-            assert!(sizes[1..].iter().all(|&s| s >= sizes[0]), "{sizes:?}");
-        }
-        let one = |s| Selection::new(s, approximate("1", "1e-5"), 1).unwrap();
-        assert_eq!(one(Strategy::Optimal).half_size(), 12);
-        assert!(one(Strategy::Optimal).keep_probability(11) < 0.5);
-    }
-
-    #[test]
-    fn the_budget_is_split_over_groups() {
-        let alone = Selection::new(Strategy::Optimal, approximate("1", "1e-5"), 1).unwrap();
-        // Optimal composition is never worse than equal shares, and much better for many groups.
-        for strategy in Strategy::ALL {
-            let split = Selection::new(strategy, approximate("3", "3e-5"), 3).unwrap();
-            let equal = Selection::new(strategy, approximate("1", "1e-5"), 1).unwrap();
-            assert!(split.half_size() <= equal.half_size(), "{strategy}");
-        }
-        let many = Selection::new(Strategy::Optimal, approximate("1", "1e-5"), 100).unwrap();
-        let equal = Selection::new(Strategy::Optimal, approximate("0.01", "1e-7"), 1).unwrap();
-        assert!(many.half_size() * 2 < equal.half_size(), "{}", many.half_size());
-        let rho =
-            Loss::Concentrated { rho: "1.5".parse().unwrap(), delta: "3e-5".parse().unwrap() };
-        // 3 groups at epsilon 1 cost 3 * 1/2.
-        let concentrated = Selection::new(Strategy::Optimal, rho, 3).unwrap();
-        for n in 0..30 {
-            let (a, b) = (concentrated.keep_probability(n), alone.keep_probability(n));
-            assert!((a - b).abs() < 1e-9);
-        }
-    }
-
-    #[test]
-    fn half_widths_of_counts() {
-        let g = Selection::new(Strategy::TruncatedGeometric, approximate("1", "1e-5"), 1).unwrap();
-        assert_eq!(g.noise_half_width(0.95), Some(3));
-        let l = Selection::new(Strategy::LaplaceThreshold, approximate("1", "1e-5"), 1).unwrap();
-        assert_eq!(l.noise_half_width(0.95), Some(3));
-        let o = Selection::new(Strategy::Optimal, approximate("1", "1e-5"), 1).unwrap();
-        assert_eq!(o.noise_half_width(0.95), None);
-    }
-}
+#[path = "selection_tests.rs"]
+mod tests;

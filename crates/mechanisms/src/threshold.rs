@@ -3,17 +3,16 @@
 //! Delta is the probability that a group with a single unit appears, computed with the very inequality
 //! that releases it, and rounded up by [`MARGIN`].
 
-use hushtable_noise::{DiscreteLaplace, Dyadic, EntropyError, Generator, Ratio, RoundedGaussian};
-use hushtable_privacy::{Delta, Epsilon, Rho, analytic_gaussian_mu, normal_quantile};
+use hushtable_noise::{DiscreteLaplace, EntropyError, Generator, Ratio, RoundedGaussian};
+use hushtable_privacy::{Delta, Epsilon, Rho};
 
 use crate::error::{MechanismError, need_both};
+use crate::joint::{
+    FINE, Reach, Weights, appears_at_most, calibrate, least_threshold, noise, to_lattice,
+};
 
 /// Relative error that tail probabilities in floating point stay under.
 const MARGIN: f64 = 1e-10;
-
-/// Lattice points per unit: fine enough that the threshold uses up delta, as it would with continuous
-/// noise.
-const FINE: i128 = 1 << 30;
 
 /// The noisy count in whole units, halves up.
 fn to_units(fine: i128) -> i128 {
@@ -51,55 +50,39 @@ impl CountThreshold {
         Ok(Self { law: Law::Laplace(law), threshold })
     }
 
-    /// Gaussian thresholding for a unit in up to `groups` groups: rho-zCDP for the counts, and `delta` for the groups
-    /// that appear with it alone, of which there are up to `groups`.
+    /// Gaussian thresholding for a unit that reaches as far as `reach`: `rho` for the counts, and `delta`
+    /// for the groups that appear with it alone.
     ///
     /// # Errors
     /// When a budget is zero, or rho too small to be drawn with.
     pub fn gaussian_concentrated(
         rho: Rho,
         delta: Delta,
-        groups: u64,
+        reach: Reach,
     ) -> Result<Self, MechanismError> {
         if rho.is_zero() {
             return Err(MechanismError::NoBudget("rho"));
         }
-        let sigma = (groups as f64 / (2.0 * rho.to_f64())).sqrt();
-        Self::with_sigma(sigma, delta.to_f64(), groups)
+        let (law, sigma) = noise(reach.l2(Weights::Ones) / (2.0 * rho.to_f64()).sqrt())?;
+        let appears = |t: f64| appears_at_most(t, sigma, reach.groups, Weights::Ones);
+        let threshold = least_threshold(sigma, delta.to_f64(), appears);
+        if appears(threshold) > delta.to_f64() {
+            return Err(MechanismError::NoBudget("delta"));
+        }
+        Ok(Self { law: Law::Gaussian(law), threshold: to_lattice(threshold)? })
     }
 
-    /// The same at (`epsilon`, `delta`): half of delta is for the noise, by the analytic Gaussian
-    /// mechanism, and half for the threshold (PS 3.3).
+    /// The same at (`epsilon`, `delta`), by the joint delta of noise and threshold (PS 3.3 divides
+    /// delta between the two, which is not needed).
     ///
     /// # Errors
     /// When a budget is zero, or epsilon too small to be drawn with.
     pub fn gaussian_approximate(
         epsilon: Epsilon,
         delta: Delta,
-        groups: u64,
+        reach: Reach,
     ) -> Result<Self, MechanismError> {
-        if epsilon.is_zero() {
-            return Err(MechanismError::NoBudget("epsilon"));
-        }
-        let half = delta.to_f64() / 2.0;
-        let mu = analytic_gaussian_mu(epsilon.to_f64(), half);
-        if mu <= 0.0 {
-            return Err(MechanismError::NoBudget("delta"));
-        }
-        Self::with_sigma((groups as f64).sqrt() / mu, half, groups)
-    }
-
-    /// `delta` bounds the probability that any of `groups` groups with one unit appears.
-    fn with_sigma(sigma: f64, delta: f64, groups: u64) -> Result<Self, MechanismError> {
-        if delta <= 0.0 {
-            return Err(MechanismError::NoBudget("delta"));
-        }
-        let sigma = sigma * (1.0 + 8.0 * f64::EPSILON) * FINE as f64;
-        let law = RoundedGaussian::new(Dyadic::at_least(sigma)?);
-        // 1 - (1 - each)^groups = delta.
-        let each = -((-delta).ln_1p() / groups as f64).exp_m1() * (1.0 - MARGIN);
-        let quantile = normal_quantile(each).max(0.0);
-        let threshold = fine(1) + least_tail(sigma * quantile.max(1.0), each, |x| law.tail(x))?;
+        let (law, threshold) = calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Ones)?;
         Ok(Self { law: Law::Gaussian(law), threshold })
     }
 
@@ -138,12 +121,24 @@ impl CountThreshold {
         if units == 0 {
             return Ok(None);
         }
+        let noisy = self.noisy(units, generator)?;
+        Ok((noisy >= self.threshold).then(|| to_units(noisy)))
+    }
+
+    /// The noisy count of a group that is known anyhow, and may have no unit.
+    ///
+    /// # Errors
+    /// When the operating system's generator fails.
+    pub fn noisy_count(&self, units: u64, generator: &mut Generator) -> Result<i128, EntropyError> {
+        Ok(to_units(self.noisy(units, generator)?))
+    }
+
+    fn noisy(&self, units: u64, generator: &mut Generator) -> Result<i128, EntropyError> {
         let noise = match &self.law {
             Law::Laplace(law) => law.sample(generator)?,
             Law::Gaussian(law) => law.sample(generator)?,
         };
-        let noisy = fine(units) + noise;
-        Ok((noisy >= self.threshold).then(|| to_units(noisy)))
+        Ok(fine(units) + noise)
     }
 
     /// P\[noise >= `units`\].
@@ -189,6 +184,7 @@ mod tests {
     use super::*;
     use crate::truncated::TruncatedGeometric;
     use hushtable_noise::TestSeed;
+    use hushtable_privacy::Neighbouring;
 
     fn vectors() -> serde_json::Value {
         serde_json::from_str(include_str!("../tests/data/partition_selection.json")).unwrap()
@@ -234,22 +230,25 @@ mod tests {
         for groups in [1u64, 3, 100] {
             let delta: Delta = "1e-5".parse().unwrap();
             let rho: Rho = "0.5".parse().unwrap();
-            let g = CountThreshold::gaussian_concentrated(rho, delta, groups).unwrap();
+            let reach = Reach { groups, neighbouring: Neighbouring::AddRemove };
+            let g = CountThreshold::gaussian_concentrated(rho, delta, reach).unwrap();
             let any = 1.0 - (1.0 - g.keep_probability(1)).powf(groups as f64);
             assert!(any <= 1e-5 * (1.0 + 1e-9) && any > 0.999e-5, "{groups}: {any}");
             assert!((g.scale() - (groups as f64).sqrt()).abs() < 1e-9);
             let epsilon: Epsilon = "1".parse().unwrap();
-            let a = CountThreshold::gaussian_approximate(epsilon, delta, groups).unwrap();
-            assert!(a.keep_probability(1) * groups as f64 <= 0.5e-5 * (1.0 + 1e-5));
+            let a = CountThreshold::gaussian_approximate(epsilon, delta, reach).unwrap();
+            let any = 1.0 - (1.0 - a.keep_probability(1)).powf(groups as f64);
+            assert!(any <= 1e-5 && any > 0.9e-5, "{groups}: {any}");
         }
     }
 
     #[test]
     fn releases_have_the_stated_probability() {
         let (epsilon, delta) = ("0.5".parse().unwrap(), "0.01".parse().unwrap());
+        let two = Reach { groups: 2, neighbouring: Neighbouring::AddRemove };
         let geometric = TruncatedGeometric::new(epsilon, delta).unwrap();
         let laplace = CountThreshold::laplace(epsilon, delta).unwrap();
-        let gaussian = CountThreshold::gaussian_approximate(epsilon, delta, 2).unwrap();
+        let gaussian = CountThreshold::gaussian_approximate(epsilon, delta, two).unwrap();
         let mut generator = TestSeed(5).generator();
         for n in [1u64, 5, 9, 20] {
             let mut kept = [0u32; 3];

@@ -71,6 +71,14 @@ impl TruncatedGeometric {
         Ok((noisy > i128::from(self.law.k())).then_some(noisy))
     }
 
+    /// The noisy count of a group that is known anyhow, and may have no unit (PS section 5).
+    ///
+    /// # Errors
+    /// When the operating system's generator fails.
+    pub fn noisy_count(&self, units: u64, generator: &mut Generator) -> Result<i128, EntropyError> {
+        Ok(i128::from(units) + self.law.sample(generator)?)
+    }
+
     /// The noise's law.
     pub fn law(&self) -> TruncatedDiscreteLaplace {
         self.law

@@ -50,14 +50,6 @@ impl Contribution {
         spread.unsigned_abs().max(self.alone())
     }
 
-    /// Groups whose unit counts differ between neighbouring tables.
-    pub fn groups_touched(self, relation: Neighbouring) -> u64 {
-        match relation {
-            Neighbouring::Replace if !self.single_group => 2 * u64::from(self.groups),
-            _ => u64::from(self.groups),
-        }
-    }
-
     /// The l1 sensitivity in lattice units. Under `replace` a unit leaves up to `groups` groups
     /// and its replacement enters up to as many (theory section 1).
     pub fn l1(self, relation: Neighbouring) -> u128 {

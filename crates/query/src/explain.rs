@@ -4,7 +4,7 @@ use hushtable_mechanisms::{Additive, Law, Selection};
 use hushtable_privacy::{Loss, Neighbouring, gaussian_epsilon_at, zcdp_epsilon_at};
 use serde::Serialize;
 
-use crate::bind::{Groups, Measure, Measurement};
+use crate::bind::{Groups, Measure, Measurement, PrivateQuery, known_groups};
 use crate::contract::{Table, Unit};
 use crate::expr::{Expr, ExprKind};
 use crate::quote::{Noise, Quote, Strategy};
@@ -58,19 +58,49 @@ pub enum GroupsExplained {
         groups: usize,
     },
     /// Chosen privately.
-    Private {
-        /// The strategy.
-        strategy: Strategy,
-        /// What choosing costs (with the noisy counts, where it gives them).
-        loss: Loss,
-        /// The noisy count that a group must reach.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        threshold: Option<f64>,
-        /// The probability that a group of so many units appears.
-        keep: Vec<KeepProbability>,
-        /// The group size that appears with probability 1/2 or more.
-        units_for_half: u64,
-    },
+    Private(Box<PrivateGroups>),
+}
+
+/// How groups are chosen privately.
+#[derive(Clone, Debug, Serialize)]
+pub struct PrivateGroups {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// What choosing costs (with the noisy counts, where it gives them).
+    pub loss: Loss,
+    /// The noisy count that a group must reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// The probability that a group of so many units appears.
+    pub keep: Vec<KeepProbability>,
+    /// The group size that appears with probability 1/2 or more, if its units are in as many
+    /// other groups as they may be.
+    pub units_for_half: u64,
+    /// The same where those other groups have appeared before; absent where that is no help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub units_for_half_alone: Option<u64>,
+    /// Least number of units of a group that may appear, where it is more than 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_units: Option<u64>,
+    /// How many groups are known without the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known_groups: Option<usize>,
+    /// The noisy count that a known group must reach to be shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known_groups_threshold: Option<i64>,
+    /// Noise and threshold of every round, in units of weight, where units divide a weight over
+    /// their groups.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<RoundExplained>,
+}
+
+/// One round of selection by weights.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RoundExplained {
+    /// Standard deviation of the noise.
+    pub sigma: f64,
+    /// Noisy weights at or above it make a group appear.
+    pub threshold: f64,
 }
 
 /// The probability that a group appears.
@@ -135,7 +165,7 @@ impl Explanation {
             })
             .collect();
         let groups = match (quote.selection(), query.groups) {
-            (Some(selection), _) => explain_selection(selection),
+            (Some(selection), _) => explain_selection(selection, query),
             (None, Groups::Single) => GroupsExplained::Single,
             (None, _) => GroupsExplained::Public {
                 groups: query.keys.iter().map(|k| k.public.as_ref().map_or(0, Vec::len)).product(),
@@ -183,18 +213,33 @@ fn all_gaussian(quote: &Quote) -> bool {
     };
     let selected = quote.selection().map(Selection::strategy);
     quote.noise().iter().all(own)
-        && selected.is_none_or(|strategy| strategy == Strategy::GaussianThreshold)
+        && selected.is_none_or(|s| s == Strategy::GaussianThreshold || s.by_membership())
 }
 
-fn explain_selection(selection: &Selection) -> GroupsExplained {
+fn explain_selection(selection: &Selection, query: &PrivateQuery) -> GroupsExplained {
+    let known_groups_threshold = match query.groups {
+        Groups::Private { known_threshold, .. } => known_threshold,
+        Groups::Single | Groups::Public => None,
+    };
+    let (half, alone) = (selection.half_size(), selection.half_size_alone());
     let keep = |units| KeepProbability { units, probability: selection.keep_probability(units) };
-    GroupsExplained::Private {
+    let private = PrivateGroups {
         strategy: selection.strategy(),
         loss: selection.loss(),
         threshold: selection.threshold(),
         keep: [1, 10, 100].into_iter().map(keep).collect(),
-        units_for_half: selection.half_size(),
-    }
+        units_for_half: half,
+        units_for_half_alone: (alone < half).then_some(alone),
+        min_units: (selection.least() > 1).then_some(selection.least()),
+        known_groups: Some(known_groups(&query.keys).len()).filter(|&n| n > 0),
+        known_groups_threshold,
+        rounds: selection
+            .rounds()
+            .into_iter()
+            .map(|(sigma, threshold)| RoundExplained { sigma, threshold })
+            .collect(),
+    };
+    GroupsExplained::Private(Box::new(private))
 }
 
 fn explain_measurement(

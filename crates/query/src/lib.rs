@@ -13,13 +13,14 @@ mod sql;
 mod types;
 
 pub use bind::{
-    Groups, Key, Measure, Measurement, Order, Output, PrivateQuery, bind, public_groups,
+    Groups, Key, Measure, Measurement, Order, Output, PrivateQuery, bind, known_groups,
+    public_groups,
 };
 pub use contract::{Column, Contract, ContractError, Defaults, MAX_PUBLIC_KEYS, Table, Unit};
 pub use error::Refusal;
 pub use explain::{
     EpsilonAt, Explanation, GroupsExplained, INTERVAL_LEVEL, KeepProbability, MeasurementExplained,
-    OutputExplained,
+    OutputExplained, PrivateGroups, RoundExplained,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};

@@ -1,7 +1,7 @@
 //! The quote: every mechanism that a query will run, calibrated, with its exact privacy loss.
 
-use hushtable_mechanisms::{Additive, MechanismError, Selection};
-use hushtable_privacy::{Contribution, Loss, LossError};
+use hushtable_mechanisms::{Additive, MechanismError, Reach, Selection};
+use hushtable_privacy::{Loss, LossError};
 
 use crate::bind::{Groups, Measure, PrivateQuery};
 use crate::error::Refusal;
@@ -34,15 +34,23 @@ impl Quote {
     /// # Errors
     /// When a share of the budget is too small, or a bound too large, to draw noise for.
     pub fn new(query: PrivateQuery) -> Result<Self, Refusal> {
-        let Groups::Private { strategy, .. } = query.groups else {
+        let Groups::Private { strategy, known_threshold, .. } = query.groups else {
             return Self::with_strategy(query, None);
         };
+        let fits = |s: Strategy| known_threshold.is_none() || s.gives_count();
         if let Some(named) = strategy {
+            if !fits(named) {
+                return Err(Refusal::new(
+                    format!("known_groups_threshold needs a noisy count, and {named} has none"),
+                    "TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD or GAUSSIAN_THRESHOLD; or leave the \
+                     strategy out; or HAVING COUNT(DISTINCT unit) >= the threshold",
+                ));
+            }
             return Self::with_strategy(query, Some(named));
         }
         let mut best: Option<(Selection, Self)> = None;
-        let mut failure = Refusal::new("no strategy can select groups", Strategy::NAMES);
-        for candidate in Strategy::ALL {
+        let mut failure = None;
+        for candidate in Strategy::CANDIDATES.into_iter().filter(|&s| fits(s)) {
             match Self::with_strategy(query.clone(), Some(candidate)) {
                 Ok(quote) => {
                     let Some(selection) = quote.selection.clone() else { continue };
@@ -50,10 +58,11 @@ impl Quote {
                         best = Some((selection, quote));
                     }
                 }
-                Err(refusal) => failure = refusal,
+                Err(refusal) => failure = failure.or(Some(refusal)),
             }
         }
-        best.map(|(_, quote)| quote).ok_or(failure)
+        let none = || Refusal::new("no strategy can select groups", Strategy::NAMES);
+        best.map(|(_, quote)| quote).ok_or_else(|| failure.unwrap_or_else(none))
     }
 
     fn with_strategy(query: PrivateQuery, strategy: Option<Strategy>) -> Result<Self, Refusal> {
@@ -79,14 +88,16 @@ impl Quote {
             (Some(strategy), Some(share)) => {
                 // Only selection uses delta, so it has all of it.
                 let share = share.with_delta(query.loss.delta());
-                let touched = Contribution {
-                    groups: query.max_groups_contributed,
-                    single_group: false,
-                    low: 0,
-                    high: 1,
-                }
-                .groups_touched(query.neighbouring);
-                let made = Selection::new(strategy, share, touched)
+                let reach = Reach {
+                    groups: u64::from(query.max_groups_contributed),
+                    neighbouring: query.neighbouring,
+                };
+                let least = match query.groups {
+                    Groups::Private { least, .. } => u64::from(least),
+                    Groups::Single | Groups::Public => 1,
+                };
+                let made = Selection::new(strategy, share, reach)
+                    .and_then(|selection| selection.with_least(least))
                     .map_err(|e| refuse("choosing groups", e))?;
                 Some(made)
             }
@@ -155,6 +166,12 @@ fn split(loss: Loss, weights: &[u32]) -> Vec<Loss> {
 }
 
 fn refuse(what: &str, error: MechanismError) -> Refusal {
+    if error == MechanismError::NoLeast {
+        return Refusal::new(
+            format!("min_privacy_units_per_group is not possible: {error}"),
+            "SIPS, which also adapts to the data, or another strategy",
+        );
+    }
     Refusal::new(
         format!("no noise can be drawn for {what}: {error}"),
         "a larger epsilon or rho, fewer aggregates, fewer groups per unit, or narrower bounds",

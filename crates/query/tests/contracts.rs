@@ -49,6 +49,8 @@ fn wrong_contracts() {
         ("granularity = 0.0625", "granularity = 0.1"),
         ("granularity = 0.0625", "granularity = 0"),
         ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = []"),
+        ("public_keys = [\"de\", \"en\", \"fr\"]", "known_keys = [\"de\", \"de\"]"),
+        ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = [\"de\"], known_keys = [\"en\"]"),
         ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = [\"de\", \"de\"]"),
         ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = [1]"),
         ("public_keys = [false, true]", "public_keys = [0, 1]"),

@@ -81,6 +81,12 @@ pub(crate) enum SelectionStrategy {
     Laplace,
     /// A count with Gaussian noise at or above a threshold
     Gaussian,
+    /// A weight that each unit divides over its groups, with Gaussian noise
+    WeightedGaussian,
+    /// The same in rounds, without the groups that have appeared
+    Sips,
+    /// Weight that goes where it is needed, one unit after the other
+    PolicyGaussian,
 }
 
 const CONVERT_EXAMPLES: &str = "\

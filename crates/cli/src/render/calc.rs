@@ -17,7 +17,9 @@ pub(crate) enum Report {
         epsilon: Epsilon,
         delta: Delta,
         groups: u64,
-        /// The least noisy count that is released.
+        /// Whether weights have noise, and not counts.
+        by_weight: bool,
+        /// The least noisy count or weight that is released.
         threshold: Option<f64>,
         keep: Vec<Keep>,
     },
@@ -75,14 +77,15 @@ impl Report {
     /// For people: what must not be understated is rounded up.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Selection { strategy, epsilon, delta, groups, threshold, keep } => {
+            Self::Selection { strategy, epsilon, delta, groups, by_weight, threshold, keep } => {
                 let mut facts = Grid::pairs();
                 facts.push(["strategy", strategy]);
                 facts.push(["budget", &format!("epsilon = {epsilon}, delta = {delta}")]);
                 facts.push(["groups per unit", &format!("up to {groups}")]);
+                let noisy = if *by_weight { "weights" } else { "counts" };
                 let released = threshold.map_or_else(
                     || "none, there is no noisy count".to_owned(),
-                    |t| format!("noisy counts from {} on are released", number(t)),
+                    |t| format!("noisy {noisy} from {} on are released", number(t)),
                 );
                 facts.push(["threshold", &released]);
                 let mut sizes =

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use hushtable_engine::Quoted;
 use hushtable_privacy::Neighbouring;
-use hushtable_query::{Explanation, GroupsExplained, KeepProbability, MeasurementExplained};
+use hushtable_query::{
+    Explanation, GroupsExplained, KeepProbability, MeasurementExplained, PrivateGroups,
+};
 
 use super::grid::{Grid, Side, visible};
 use super::number::{at_least, number, probability};
@@ -67,17 +69,50 @@ fn groups(groups: &GroupsExplained) -> String {
             };
             grid.push(["chosen", &format!("in the contract: {shown}, empty or not")]);
         }
-        GroupsExplained::Private { strategy, loss, threshold, keep, units_for_half } => {
-            grid.push(["chosen", &format!("privately, by {strategy}")]);
-            grid.push(["privacy loss", &loss.to_string()]);
-            if let Some(threshold) = threshold {
-                let text = format!("{}, which the noisy count must reach", number(*threshold));
-                grid.push(["threshold", &text]);
-            }
-            appearing = format!("\n{}", probabilities(keep, *units_for_half));
+        GroupsExplained::Private(private) => {
+            chosen_privately(private, &mut grid);
+            appearing = format!("\n{}", probabilities(&private.keep, private.units_for_half));
         }
     }
     format!("Groups\n{}{appearing}", grid.text(2))
+}
+
+fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
+    grid.push(["chosen", &format!("privately, by {}", private.strategy)]);
+    grid.push(["privacy loss", &private.loss.to_string()]);
+    if private.rounds.is_empty() {
+        if let Some(threshold) = private.threshold {
+            let what = if private.strategy.gives_count() { "count" } else { "weight" };
+            let text = format!("{}, which the noisy {what} must reach", number(threshold));
+            grid.push(["threshold", &text]);
+        }
+    } else {
+        let many = private.rounds.len() > 1;
+        for (place, round) in private.rounds.iter().enumerate() {
+            let name = if many { format!("round {}", place + 1) } else { "threshold".to_owned() };
+            let (sigma, threshold) = (number(round.sigma), number(round.threshold));
+            let noise = format!("with noise of standard deviation {sigma}");
+            grid.push([name.as_str(), &format!("a weight of {threshold}, {noise}")]);
+        }
+        grid.push(["weight of a unit", "in each of its groups 1 over the root of their number"]);
+    }
+    if let Some(least) = private.min_units {
+        grid.push(["least number of units", &number(least as f64)]);
+    }
+    if let Some(known) = private.known_groups {
+        let shown = match private.known_groups_threshold {
+            Some(t) => format!("shown if their noisy counts reach {}", number(t as f64)),
+            None => "all shown".to_owned(),
+        };
+        grid.push(["known groups", &format!("{}, {shown}", number(known as f64))]);
+    }
+    if let Some(alone) = private.units_for_half_alone {
+        let text = format!(
+            "{} units, if the other groups of its units have appeared or have enough weight",
+            number(alone as f64)
+        );
+        grid.push(["appears half of the time", &text]);
+    }
 }
 
 /// How large a group has to be to appear.

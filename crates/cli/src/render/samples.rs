@@ -12,7 +12,7 @@ use hushtable_ledger::Account;
 use hushtable_privacy::{Loss, Neighbouring};
 use hushtable_query::{
     EpsilonAt, Explanation, GroupsExplained, KeepProbability, MeasurementExplained,
-    OutputExplained, Strategy,
+    OutputExplained, PrivateGroups, RoundExplained, Strategy,
 };
 
 pub(super) fn batch() -> RecordBatch {
@@ -174,6 +174,7 @@ pub(super) fn public() -> Quoted {
 
 /// Groups chosen by a strategy, a count that it gives or not.
 pub(super) fn private(strategy: Strategy) -> Quoted {
+    let weighted = strategy.by_membership();
     let gaussian = strategy == Strategy::GaussianThreshold;
     let make = if gaussian { rho } else { epsilon };
     let (total, half) = (make("1", "1e-6"), make("0.5", "1e-6"));
@@ -184,17 +185,32 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
             privacy_unit: "author".to_owned(),
             neighbouring: Neighbouring::AddRemove,
             max_groups_contributed: 1_000,
-            groups: GroupsExplained::Private {
+            groups: GroupsExplained::Private(Box::new(PrivateGroups {
                 strategy,
                 loss: if strategy.gives_count() { total } else { half },
-                threshold: strategy.gives_count().then_some(51.5),
+                threshold: (strategy.gives_count() || weighted).then_some(51.5),
                 keep: vec![
                     KeepProbability { units: 1, probability: 4.634_2e-7 },
                     KeepProbability { units: 10, probability: 0.000_018_245 },
                     KeepProbability { units: 100, probability: 0.999_999_5 },
                 ],
                 units_for_half: 51,
-            },
+                units_for_half_alone: (strategy == Strategy::Sips).then_some(17),
+                min_units: gaussian.then_some(5),
+                known_groups: gaussian.then_some(20),
+                known_groups_threshold: gaussian.then_some(0),
+                rounds: match strategy {
+                    Strategy::Sips => vec![
+                        RoundExplained { sigma: 31.9, threshold: 168.0 },
+                        RoundExplained { sigma: 11.3, threshold: 56.2 },
+                        RoundExplained { sigma: 4.0, threshold: 51.5 },
+                    ],
+                    Strategy::WeightedGaussian => {
+                        vec![RoundExplained { sigma: 3.7, threshold: 51.5 }]
+                    }
+                    _ => Vec::new(),
+                },
+            })),
             measurements: vec![measurement("count of privacy units", (0.0, 1.0), 1.0, own)],
             outputs: vec![
                 output("forum", "string", &[], None),

@@ -43,7 +43,7 @@ fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
         }
         merged.add(bounder.finish().unwrap()).unwrap();
     }
-    let Partial { keys, units, sums } = merged.finish().unwrap();
+    let (Partial { keys, units, sums, .. }, _) = merged.finish().unwrap();
     let Some(names) = keys.first() else { return Groups::new() };
     let names: &ArrayRef = names;
     names

@@ -3,6 +3,7 @@
 mod bounding;
 mod errors;
 mod releases;
+mod selection;
 mod totality;
 
 use std::fmt::Write as _;

@@ -60,6 +60,8 @@ pub struct Key {
     pub expr: Expr,
     /// The values it may take, where they are public.
     pub public: Option<Vec<Value>>,
+    /// Values that are known without the data, where others may appear, too.
+    pub known: Option<Vec<Value>>,
 }
 
 /// How it is known which groups appear.
@@ -76,6 +78,10 @@ pub enum Groups {
         strategy: Option<Strategy>,
         /// Share of the budget, relative to the measurements' weights.
         weight: u32,
+        /// Least number of units of a group that may appear, 1 or more.
+        least: u32,
+        /// The noisy count that a known group must reach to be shown; `None` to show all.
+        known_threshold: Option<i64>,
     },
 }
 
@@ -162,7 +168,7 @@ pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
     statement::bind(&parsed.query, select, table, &options)
 }
 
-pub use statement::public_groups;
+pub use statement::{known_groups, public_groups};
 
 /// Position of the unit's column among the stored ones.
 fn unit_index(table: &Table) -> Option<usize> {

@@ -11,7 +11,10 @@ use crate::sql::QueryOption;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, group_selection_strategy, \
-                     group_selection_weight";
+                     group_selection_weight, min_privacy_units_per_group, known_groups_threshold";
+
+/// Largest `min_privacy_units_per_group` and `known_groups_threshold`.
+const MAX_UNITS: u32 = 1_000_000_000;
 
 /// Largest weight of a part of the budget.
 pub(super) const MAX_WEIGHT: u32 = 1000;
@@ -24,6 +27,8 @@ pub(super) struct Options {
     pub(super) max_rows_per_group: Option<u32>,
     pub(super) strategy: Option<Strategy>,
     pub(super) selection_weight: u32,
+    pub(super) least_units: u32,
+    pub(super) known_groups_threshold: Option<i64>,
 }
 
 impl Options {
@@ -38,6 +43,8 @@ impl Options {
             max_rows_per_group: defaults.max_rows_per_group,
             strategy: defaults.group_selection_strategy,
             selection_weight: 1,
+            least_units: 1,
+            known_groups_threshold: None,
         };
         for option in given {
             match option.name.as_str() {
@@ -63,6 +70,10 @@ impl Options {
                                 ),
                             )
                         })?);
+                }
+                "min_privacy_units_per_group" => options.least_units = count(option, MAX_UNITS)?,
+                "known_groups_threshold" => {
+                    options.known_groups_threshold = Some(threshold(option)?);
                 }
                 "privacy_unit_column" => same_unit(option, table)?,
                 "neighbouring" | "neighboring" => {
@@ -113,6 +124,21 @@ fn count(option: &QueryOption, most: u32) -> Result<u32, Refusal> {
         _ => Err(Refusal::new(
             format!("{} = {} is not a whole number from 1 to {most}", option.name, option.value),
             format!("{} = 3", option.name),
+        )),
+    }
+}
+
+/// A threshold for noisy counts, which may be below zero.
+fn threshold(option: &QueryOption) -> Result<i64, Refusal> {
+    let most = i64::from(MAX_UNITS);
+    match option.value.replace(' ', "").parse::<i64>() {
+        Ok(n) if (-most..=most).contains(&n) => Ok(n),
+        _ => Err(Refusal::new(
+            format!(
+                "{} = {} is not a whole number from -{most} to {most}",
+                option.name, option.value
+            ),
+            format!("{} = 0", option.name),
         )),
     }
 }

@@ -239,7 +239,8 @@ fn group_keys(
             ));
         }
         let public = declared.and_then(|c| c.public_keys.clone());
-        keys.push(Key { expr, public });
+        let known = declared.and_then(|c| c.known_keys.clone());
+        keys.push(Key { expr, public, known });
     }
     Ok(keys)
 }
@@ -279,24 +280,49 @@ fn select_item<'a>(node: &'a ast::Expr, select: &'a ast::Select) -> Result<&'a a
 }
 
 fn groups_of(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
+    let groups = chosen_how(keys, options)?;
+    let selects = options.least_units > 1 || options.known_groups_threshold.is_some();
+    if selects && !matches!(groups, Groups::Private { .. }) {
+        return Err(Refusal::new(
+            "min_privacy_units_per_group and known_groups_threshold are for groups that are chosen \
+             privately, and here all groups are public",
+            "HAVING COUNT(DISTINCT unit) >= 5, on the noisy count",
+        ));
+    }
+    Ok(groups)
+}
+
+fn chosen_how(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
     if keys.is_empty() {
         return Ok(Groups::Single);
     }
-    if keys.iter().any(|k| k.public.is_none()) {
-        return Ok(Groups::Private {
-            strategy: options.strategy,
-            weight: options.selection_weight,
-        });
-    }
-    let sizes = keys.iter().filter_map(|k| k.public.as_ref().map(Vec::len));
-    let all = sizes.fold(1usize, usize::saturating_mul);
+    let listed = |key: &Key| key.public.as_ref().or(key.known.as_ref()).map(Vec::len);
+    let sizes: Option<Vec<usize>> = keys.iter().map(listed).collect();
+    let all = sizes.iter().flatten().copied().reduce(usize::saturating_mul).unwrap_or(0);
     if all > MAX_PUBLIC_KEYS {
         return Err(Refusal::new(
-            format!("the public keys make {all} groups; at most {MAX_PUBLIC_KEYS} are shown"),
+            format!(
+                "the public and known keys make {all} groups; at most {MAX_PUBLIC_KEYS} are shown"
+            ),
             "group by fewer columns",
         ));
     }
-    Ok(Groups::Public)
+    if keys.iter().all(|k| k.public.is_some()) {
+        return Ok(Groups::Public);
+    }
+    if options.known_groups_threshold.is_some() && all == 0 {
+        return Err(Refusal::new(
+            "known_groups_threshold is set, and no group is known",
+            "known_keys of the columns in the contract; every column of GROUP BY needs known or \
+             public keys",
+        ));
+    }
+    Ok(Groups::Private {
+        strategy: options.strategy,
+        weight: options.selection_weight,
+        least: options.least_units,
+        known_threshold: options.known_groups_threshold,
+    })
 }
 
 fn outputs(
@@ -442,9 +468,19 @@ fn budget(options: &Options, groups: Groups) -> Result<Loss, Refusal> {
 
 /// The public groups as rows of key values, in the order of the contract's lists.
 pub fn public_groups(keys: &[Key]) -> Vec<Vec<Value>> {
+    combined(keys, |key| key.public.as_deref())
+}
+
+/// The groups that are known without the data among others that may appear: all combinations of
+/// public and known keys; none where a key has neither.
+pub fn known_groups(keys: &[Key]) -> Vec<Vec<Value>> {
+    combined(keys, |key| key.public.as_deref().or(key.known.as_deref()))
+}
+
+fn combined(keys: &[Key], listed: impl Fn(&Key) -> Option<&[Value]>) -> Vec<Vec<Value>> {
     let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
     for key in keys {
-        let values = key.public.as_deref().unwrap_or_default();
+        let values = listed(key).unwrap_or_default();
         rows = rows
             .into_iter()
             .flat_map(|row| {

@@ -15,11 +15,29 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
     for (name, item) in section.items() {
         let label = format!("column `{name}`");
         let settings = item.section(&label, "{ type = \"int\" }")?;
-        settings.only(&["type", "expression", "bounds", "granularity", "public_keys"])?;
+        settings.only(&[
+            "type",
+            "expression",
+            "bounds",
+            "granularity",
+            "public_keys",
+            "known_keys",
+        ])?;
         let type_item = settings.required("type", TYPES)?;
         let type_name = type_item.text("a type", TYPES)?;
         let column_type =
             ColumnType::from_name(type_name).ok_or_else(|| type_item.wrong("a type", TYPES))?;
+        let listed =
+            |name: &str| settings.get(name).map(|i| listed_keys(name, &i, column_type)).transpose();
+        let (public_keys, known_keys) = (listed("public_keys")?, listed("known_keys")?);
+        if let (Some(_), Some(known)) = (&public_keys, settings.get("known_keys"))
+            && known_keys.is_some()
+        {
+            return Err(known.error(
+                "a column has `known_keys` beside `public_keys`".to_owned(),
+                "public_keys: no other values are shown; known_keys: others may appear, too",
+            ));
+        }
         let column = Column {
             name: name.to_owned(),
             column_type,
@@ -29,10 +47,8 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
                 .get("granularity")
                 .map(|i| granularity(&i, column_type))
                 .transpose()?,
-            public_keys: settings
-                .get("public_keys")
-                .map(|i| public_keys(&i, column_type))
-                .transpose()?,
+            public_keys,
+            known_keys,
         };
         if let Some(expression) = settings.get("expression") {
             computed.push((columns.len(), expression));
@@ -118,16 +134,26 @@ fn granularity(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Step, Con
     })
 }
 
-fn public_keys(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Vec<Value>, ContractError> {
-    let hint = "public_keys = [\"GA\", \"AL\"]: every group to be shown, known without the data";
+/// The values that `public_keys` or `known_keys` lists.
+fn listed_keys(
+    name: &str,
+    item: &Item<'_, '_>,
+    column_type: ColumnType,
+) -> Result<Vec<Value>, ContractError> {
+    let hint = match name {
+        "public_keys" => {
+            "public_keys = [\"GA\", \"AL\"]: every group to be shown, known without the data"
+        }
+        _ => "known_keys = [\"GA\", \"AL\"]: groups that are known without the data, among others",
+    };
     let items = item.list(hint)?;
     if items.is_empty() || items.len() > MAX_PUBLIC_KEYS {
         return Err(item.error(
             format!(
-                "`public_keys` lists {} values; from 1 to {MAX_PUBLIC_KEYS} are allowed",
+                "`{name}` lists {} values; from 1 to {MAX_PUBLIC_KEYS} are allowed",
                 items.len()
             ),
-            "leave public_keys out to have groups chosen privately",
+            format!("leave {name} out to have groups chosen privately"),
         ));
     }
     let mut keys = Vec::with_capacity(items.len());
@@ -143,7 +169,7 @@ fn public_keys(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Vec<Value
         if text.len() > MAX_KEY_BYTES {
             return Err(item.error(
                 format!(
-                    "`public_keys` has a text of {} bytes; at most {MAX_KEY_BYTES} are allowed",
+                    "`{name}` has a text of {} bytes; at most {MAX_KEY_BYTES} are allowed",
                     text.len()
                 ),
                 "longer keys count as NULL; group by a shorter column, or by a part of it",
@@ -155,7 +181,7 @@ fn public_keys(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Vec<Value
     let mut seen = std::collections::HashSet::new();
     if let Some((at, _)) = keys.iter().enumerate().find(|(_, k)| !seen.insert(format!("{k:?}"))) {
         return Err(items[at].error(
-            format!("`public_keys` lists {} twice", items[at].shown()),
+            format!("`{name}` lists {} twice", items[at].shown()),
             "list every group once",
         ));
     }

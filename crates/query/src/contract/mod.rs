@@ -17,7 +17,7 @@ use crate::types::{ColumnType, Value};
 pub use read::ContractError;
 pub(crate) use tables::{MAX_GROUPS, MAX_ROWS};
 
-/// Most values that `public_keys` of one column may list.
+/// Most values that `public_keys` or `known_keys` of one column may list.
 pub const MAX_PUBLIC_KEYS: usize = 1_000_000;
 
 /// A checked contract.
@@ -73,6 +73,8 @@ pub struct Column {
     pub granularity: Option<Step>,
     /// The values that are public as group keys.
     pub public_keys: Option<Vec<Value>>,
+    /// Values of which it is known without the data that they are group keys; others may appear, too.
+    pub known_keys: Option<Vec<Value>>,
 }
 
 /// Options that a query may leave out.

@@ -1,7 +1,7 @@
 //! `hushtable calc selection`.
 
-use hushtable_mechanisms::{MechanismError, Selection, Strategy};
-use hushtable_privacy::{Delta, Epsilon, Loss};
+use hushtable_mechanisms::{MechanismError, Reach, Selection, Strategy};
+use hushtable_privacy::{Delta, Epsilon, Loss, Neighbouring};
 
 use super::parse::{amount, refuse, whole};
 use crate::arguments::{SelectionArguments, SelectionStrategy};
@@ -32,9 +32,10 @@ pub(super) fn report(asked: &SelectionArguments) -> Result<Report, Failure> {
         .collect::<Result<_, _>>()?;
 
     let loss = Loss::Approximate { epsilon, delta };
+    let reach = Reach { groups, neighbouring: Neighbouring::AddRemove };
     let selection = match asked.strategy {
-        Some(strategy) => Selection::new(named(strategy), loss, groups),
-        None => best(loss, groups),
+        Some(strategy) => Selection::new(named(strategy), loss, reach),
+        None => best(loss, reach),
     };
     let selection = selection.map_err(|error| cannot(error, epsilon, delta, groups))?;
     Ok(Report::Selection {
@@ -42,6 +43,7 @@ pub(super) fn report(asked: &SelectionArguments) -> Result<Report, Failure> {
         epsilon,
         delta,
         groups,
+        by_weight: selection.strategy().by_membership(),
         threshold: selection.threshold(),
         keep: units
             .into_iter()
@@ -51,11 +53,11 @@ pub(super) fn report(asked: &SelectionArguments) -> Result<Report, Failure> {
 }
 
 /// The strategy that shows smaller groups; the first of those that do, as in a query.
-fn best(loss: Loss, groups: u64) -> Result<Selection, MechanismError> {
+fn best(loss: Loss, reach: Reach) -> Result<Selection, MechanismError> {
     let mut best: Option<Selection> = None;
     let mut failure = MechanismError::NoBudget("epsilon");
-    for strategy in Strategy::ALL {
-        match Selection::new(strategy, loss, groups) {
+    for strategy in Strategy::CANDIDATES {
+        match Selection::new(strategy, loss, reach) {
             Ok(selection) => {
                 if best.as_ref().is_none_or(|own| selection.shows_smaller_groups(own)) {
                     best = Some(selection);
@@ -73,6 +75,9 @@ fn named(strategy: SelectionStrategy) -> Strategy {
         SelectionStrategy::TruncatedGeometric => Strategy::TruncatedGeometric,
         SelectionStrategy::Laplace => Strategy::LaplaceThreshold,
         SelectionStrategy::Gaussian => Strategy::GaussianThreshold,
+        SelectionStrategy::WeightedGaussian => Strategy::WeightedGaussian,
+        SelectionStrategy::Sips => Strategy::Sips,
+        SelectionStrategy::PolicyGaussian => Strategy::PolicyGaussian,
     }
 }
 
@@ -82,6 +87,9 @@ fn name(strategy: Strategy) -> &'static str {
         Strategy::TruncatedGeometric => "truncated-geometric",
         Strategy::LaplaceThreshold => "laplace",
         Strategy::GaussianThreshold => "gaussian",
+        Strategy::WeightedGaussian => "weighted-gaussian",
+        Strategy::Sips => "sips",
+        Strategy::PolicyGaussian => "policy-gaussian",
     }
 }
 

@@ -1,0 +1,164 @@
+//! Which groups appear: known ones, least numbers, and strategies that look at units.
+
+use std::fmt::Write as _;
+
+use super::Place;
+
+const CONTRACT: &str = r#"
+[tables.tags]
+path = "tags.csv"
+privacy_unit = "post"
+[tables.tags.columns]
+post = { type = "int" }
+tag = { type = "string" }
+lang = { type = "string", known_keys = ["de", "en", "tlh"] }
+known = { type = "bool", public_keys = [true, false], expression = "lang IN ('de', 'en')" }
+[tables.tags.budgets]
+ana = { epsilon = 1000, delta = 0.999 }
+
+[tables.lines]
+path = "tags.csv"
+privacy_unit = "row"
+[tables.lines.columns]
+tag = { type = "string" }
+[tables.lines.budgets]
+ana = { epsilon = 1000, delta = 0.999 }
+"#;
+
+/// 3,000 posts. Each has the tags `a` to `d`, one of 60 that 50 posts share, and one of its own.
+fn place() -> Place {
+    let mut csv = "post,tag,lang\n".to_owned();
+    for post in 0..3000 {
+        let lang = ["de", "en", "fr", "it"][post % 4];
+        for tag in ["a", "b", "c", "d"] {
+            writeln!(csv, "{post},{tag},{lang}").unwrap();
+        }
+        writeln!(csv, "{post},t{},{lang}", post % 60).unwrap();
+        writeln!(csv, "{post},own{post},{lang}").unwrap();
+    }
+    Place::new(CONTRACT, &[("tags.csv", &csv)])
+}
+
+fn tags(place: &Place, table: &str, options: &str) -> Vec<String> {
+    let sql = format!(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5{options}) tag \
+         FROM {table} GROUP BY tag"
+    );
+    place.rows(&sql).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn strategies_that_look_at_units() {
+    let place = place();
+    let count = |strategy: &str| {
+        let options =
+            format!(", max_groups_contributed = 6, group_selection_strategy = {strategy}");
+        let tags = tags(&place, "tags", &options);
+        // What everybody has appears, what one post alone has does not.
+        assert_eq!(tags.iter().filter(|t| ["a", "b", "c", "d"].contains(&t.as_str())).count(), 4);
+        assert!(tags.iter().all(|t| !t.starts_with("own")), "{strategy}: {tags:?}");
+        tags.len() - 4
+    };
+    // 50 posts weigh 50/sqrt(6) = 20.4 in one round, as much as the threshold; once the four tags of
+    // all are gone, 50/sqrt(2) = 35. With counts the threshold is at 45.
+    let (weighted, sips, policy) =
+        (count("WEIGHTED_GAUSSIAN"), count("SIPS"), count("POLICY_GAUSSIAN"));
+    assert!((15..58).contains(&weighted), "{weighted}");
+    assert_eq!(sips, 60);
+    // The four tags of all only need part of what the posts that come first have.
+    assert!((50..=60).contains(&policy), "{policy}");
+    let default = tags(&place, "tags", ", max_groups_contributed = 6");
+    assert_eq!(default.len(), 64);
+}
+
+#[test]
+fn they_work_on_rows_as_units_and_in_rho() {
+    let place = place();
+    for strategy in ["WEIGHTED_GAUSSIAN", "SIPS", "POLICY_GAUSSIAN"] {
+        let options = format!(", group_selection_strategy = {strategy}");
+        // 50 rows, and thresholds of about 20 and noise of 4.
+        assert_eq!(tags(&place, "lines", &options).len(), 64, "{strategy}");
+    }
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5, \
+               max_groups_contributed = 6, group_selection_strategy = SIPS) tag, COUNT(*) AS n, \
+               COUNT(DISTINCT post) AS posts FROM tags GROUP BY tag HAVING n > 1000";
+    assert_eq!(
+        place
+            .rows(&sql.replace("max_groups", "max_rows_per_group = 1, max_groups"))
+            .lines()
+            .count(),
+        4
+    );
+}
+
+#[test]
+fn least_numbers_of_units() {
+    let place = place();
+    for strategy in ["OPTIMAL", "TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLD"] {
+        let ask = |least: u32| {
+            let options = format!(
+                ", group_selection_strategy = {strategy}, min_privacy_units_per_group = {least}"
+            );
+            tags(&place, "lines", &options).len()
+        };
+        assert_eq!(ask(10), 64, "{strategy}");
+        assert_eq!(ask(49), 4, "{strategy}");
+        assert_eq!(ask(4000), 0, "{strategy}");
+    }
+    let refused = place.rows(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5, \
+         group_selection_strategy = POLICY_GAUSSIAN, min_privacy_units_per_group = 5) tag \
+         FROM lines GROUP BY tag",
+    );
+    assert!(refused.starts_with("error: min_privacy_units_per_group is not possible"), "{refused}");
+}
+
+#[test]
+fn known_groups_appear_beside_chosen_ones() {
+    let place = place();
+    let ask = |options: &str, rest: &str| {
+        place.rows(&format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 30, delta = 1e-5, \
+             max_groups_contributed = 1, max_rows_per_group = 1{options}) lang, \
+             COUNT(DISTINCT post) AS n FROM tags {rest} GROUP BY lang"
+        ))
+    };
+    // Klingon is known, and in no post.
+    let all = "de|750\nen|750\nfr|750\nit|750\ntlh|0\n";
+    for strategy in ["OPTIMAL", "TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLD", "WEIGHTED_GAUSSIAN"] {
+        let named = format!(", group_selection_strategy = {strategy}");
+        assert_eq!(ask(&named, ""), all, "{strategy}");
+        // No row at all.
+        assert_eq!(ask(&named, "WHERE post < 0"), "de|0\nen|0\ntlh|0\n", "{strategy}");
+    }
+    // Two posts of a language that nobody knew of, and of a known one.
+    let few = "WHERE post IN (0, 4, 2, 6)";
+    assert_eq!(ask(", group_selection_strategy = OPTIMAL", few), "de|2\nen|0\nfr|2\ntlh|0\n");
+    assert_eq!(ask(", min_privacy_units_per_group = 3", few), "de|2\nen|0\ntlh|0\n");
+    // The second threshold is for the known ones.
+    assert_eq!(ask(", known_groups_threshold = 1", ""), all.replace("tlh|0\n", ""));
+    assert_eq!(ask(", known_groups_threshold = 751", ""), "fr|750\nit|750\n");
+    assert_eq!(ask(", known_groups_threshold = -5", ""), all);
+}
+
+#[test]
+fn options_that_need_chosen_groups() {
+    let place = place();
+    let ask = |options: &str, key: &str| {
+        let text = place.rows(&format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5, \
+             max_groups_contributed = 1, max_rows_per_group = 1, {options}) {key}, COUNT(*) AS n \
+             FROM tags GROUP BY {key}"
+        ));
+        text.lines().next().unwrap().to_owned()
+    };
+    let shown = [
+        ask("known_groups_threshold = 1", "tag"),
+        ask("known_groups_threshold = 1", "known"),
+        ask("min_privacy_units_per_group = 2", "known"),
+        ask("known_groups_threshold = 1, group_selection_strategy = SIPS", "lang"),
+        ask("known_groups_threshold = 1.5", "lang"),
+        ask("min_privacy_units_per_group = 0", "lang"),
+    ];
+    insta::assert_snapshot!(shown.join("\n"));
+}

@@ -1,0 +1,46 @@
+//! Which groups each privacy unit is in.
+
+/// Groups by unit, as integers. Nothing of it may be shown.
+///
+/// No Debug, Display or Serialize: it is exact data.
+#[derive(Clone, Default)]
+pub struct Memberships {
+    /// End of each unit's part of `groups`.
+    ends: Vec<usize>,
+    groups: Vec<u32>,
+    /// A place of each unit in an order that says nothing of its data: a keyed hash of its name.
+    places: Vec<u64>,
+}
+
+impl Memberships {
+    /// Adds a unit with its `place` in the order of units; the groups must all be different.
+    pub fn push(&mut self, place: u64, groups: impl IntoIterator<Item = u32>) {
+        self.groups.extend(groups);
+        self.ends.push(self.groups.len());
+        self.places.push(place);
+    }
+
+    /// Number of units.
+    pub(crate) fn units(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Number of pairs of a unit and a group.
+    pub(crate) fn pairs(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The groups of the unit at a position; none beyond the last.
+    pub(crate) fn of(&self, unit: usize) -> &[u32] {
+        let start = unit.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        let end = self.ends.get(unit).copied().unwrap_or(0);
+        self.groups.get(start.unwrap_or(0)..end).unwrap_or_default()
+    }
+
+    /// Positions of the units in the order of their places.
+    pub(crate) fn in_order(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.ends.len() as u32).collect();
+        order.sort_unstable_by_key(|&unit| self.places.get(unit as usize));
+        order
+    }
+}

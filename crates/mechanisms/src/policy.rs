@@ -1,0 +1,191 @@
+//! Policy Gaussian selection (Gopi et al. 2020, Algorithms 1, 6 and 7 with l2 weights): the yardstick
+//! of what adapting to the data can do, one unit after the other.
+//!
+//! Each unit moves the weights of its groups straight towards a cutoff, by a distance of at most
+//! one. That step is d -> d - P(d), with P the projection on the unit ball and d the distances to the
+//! cutoff: it brings no two states further apart, so one unit more or less moves the final weights by
+//! at most one in l2, whatever the other units do. New groups all have the largest distance, so a
+//! unit gives each of them the same weight, at most 1/sqrt(their number): the threshold and the joint
+//! delta are those of weighted Gaussian selection.
+//!
+//! Under `replace` a unit leaves and another enters, which moves the weights by up to two.
+
+use hushtable_noise::{Generator, RoundedGaussian};
+use hushtable_privacy::{Delta, Epsilon, Neighbouring, Rho};
+
+use crate::error::{MechanismError, SelectError};
+use crate::joint::{
+    FINE, Reach, Weights, appears_at_most, calibrate, least_threshold, noise, to_lattice,
+};
+use crate::memberships::Memberships;
+use crate::weighted::weight_of;
+
+/// The cutoff lies so many standard deviations above the threshold (Gopi et al. use 2 to 5).
+const ABOVE: f64 = 4.0;
+
+/// Most pairs of a unit and a group. What rounding adds to the sensitivity is bounded for these.
+const MOST_PAIRS: usize = 1 << 32;
+
+/// Policy Gaussian selection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PolicyGaussian {
+    noise: RoundedGaussian,
+    threshold: i128,
+    most_groups: u64,
+}
+
+impl PolicyGaussian {
+    /// At `epsilon` and `delta`.
+    pub(crate) fn approximate(
+        epsilon: Epsilon,
+        delta: Delta,
+        reach: Reach,
+    ) -> Result<Self, MechanismError> {
+        let (epsilon, delta) = (epsilon.to_f64(), delta.to_f64());
+        // A replaced unit is a removed and an added one: half of epsilon for each, and of delta what
+        // group privacy leaves.
+        let (epsilon, delta) = match reach.neighbouring {
+            Neighbouring::AddRemove => (epsilon, delta),
+            Neighbouring::Replace => (0.5 * epsilon, delta / (1.0 + (0.5 * epsilon).exp())),
+        };
+        let alone = Reach { groups: reach.groups, neighbouring: Neighbouring::AddRemove };
+        let (noise, threshold) = calibrate(epsilon, delta, alone, Weights::Roots)?;
+        let units = |fine: f64| fine / FINE as f64;
+        Self::with(units(noise.sigma().to_f64()), units(threshold as f64), reach.groups)
+    }
+
+    /// At `rho` for the noise and `delta` for the threshold.
+    pub(crate) fn concentrated(
+        rho: Rho,
+        delta: Delta,
+        reach: Reach,
+    ) -> Result<Self, MechanismError> {
+        if rho.is_zero() {
+            return Err(MechanismError::NoBudget("rho"));
+        }
+        let l2 = match reach.neighbouring {
+            Neighbouring::AddRemove => 1.0,
+            Neighbouring::Replace => 2.0,
+        };
+        let (_, sigma) = noise(l2 / (2.0 * rho.to_f64()).sqrt())?;
+        let appears = |t: f64| appears_at_most(t, sigma, reach.groups, Weights::Roots);
+        let threshold = least_threshold(sigma, delta.to_f64(), appears);
+        if appears(threshold) > delta.to_f64() {
+            return Err(MechanismError::NoBudget("delta"));
+        }
+        Self::with(sigma, threshold, reach.groups)
+    }
+
+    /// Noise and threshold for exact weights, made larger for weights in floating point.
+    ///
+    /// A step errs by at most 2^-51 cutoff in each group, the two states that are compared by twice
+    /// that, and errors do not grow from step to step: 2^32 pairs give at most 2^-18 cutoff. Rounding
+    /// the last weights to the lattice moves up to 2^32 groups by 2^-30, which is 2^-14 in l2.
+    fn with(sigma: f64, threshold: f64, most_groups: u64) -> Result<Self, MechanismError> {
+        let cutoff = 2.0 * (threshold + ABOVE * sigma).max(1.0);
+        let larger = 1.0 + cutoff * 2f64.powi(-18) + 2f64.powi(-14);
+        if larger > 2.0 {
+            return Err(MechanismError::TooLarge);
+        }
+        let (noise, _) = noise(sigma * larger)?;
+        let threshold = to_lattice(threshold.max(0.0) * larger)?;
+        Ok(Self { noise, threshold, most_groups })
+    }
+
+    /// Standard deviation and threshold, in units of weight.
+    pub(crate) fn sigma_and_threshold(&self) -> (f64, f64) {
+        let units = |fine: f64| fine / FINE as f64;
+        (units(self.noise.sigma().to_f64()), units(self.threshold as f64))
+    }
+
+    /// The probability that a group appears if each of its units is in the most groups, and none of
+    /// the others has enough weight from other units.
+    pub(crate) fn keep_probability(&self, units: u64) -> f64 {
+        self.keep(units, weight_of(self.most_groups))
+    }
+
+    /// The probability that a group appears if all other groups of its units have enough weight.
+    pub(crate) fn keep_probability_alone(&self, units: u64) -> f64 {
+        self.keep(units, weight_of(1))
+    }
+
+    fn keep(&self, units: u64, weight: u64) -> f64 {
+        if units == 0 {
+            return 0.0;
+        }
+        let most = (self.cutoff() * FINE as f64) as i128;
+        let sum = (i128::from(units) * i128::from(weight)).min(most);
+        self.noise.tail(self.threshold - sum)
+    }
+
+    fn cutoff(&self) -> f64 {
+        let (sigma, threshold) = self.sigma_and_threshold();
+        (threshold + ABOVE * sigma).max(1.0)
+    }
+
+    /// Which groups appear, of those in `open`. Without `members` every unit is in one group.
+    ///
+    /// # Errors
+    /// When the operating system's generator fails, or there are more than 2^32 pairs of a unit and a
+    /// group.
+    pub(crate) fn select(
+        &self,
+        members: Option<&Memberships>,
+        units: &[u64],
+        open: &[bool],
+        generator: &mut Generator,
+    ) -> Result<Vec<bool>, SelectError> {
+        let weights = match members {
+            Some(members) if members.pairs() > MOST_PAIRS => return Err(SelectError::TooManyPairs),
+            Some(members) => self.weights(members, open),
+            None => units.iter().map(|&n| (n as f64).min(self.cutoff())).collect(),
+        };
+        let asked: Vec<usize> = (0..open.len())
+            .filter(|&g| open.get(g) == Some(&true) && weights.get(g).is_some_and(|&w| w > 0.0))
+            .collect();
+        let mut appears = vec![false; open.len()];
+        let mut noise = [0i128; 1024];
+        for groups in asked.chunks(noise.len()) {
+            let noise = &mut noise[..groups.len()];
+            self.noise.fill(generator, noise)?;
+            for (&group, &noise) in groups.iter().zip(noise.iter()) {
+                let weight = weights.get(group).map_or(0, |w| (w * FINE as f64) as i128);
+                if let Some(appears) = appears.get_mut(group) {
+                    *appears = weight + noise >= self.threshold;
+                }
+            }
+        }
+        Ok(appears)
+    }
+
+    /// The weights of the open groups after all units.
+    fn weights(&self, members: &Memberships, open: &[bool]) -> Vec<f64> {
+        let cutoff = self.cutoff();
+        let mut weights = vec![0f64; open.len()];
+        let mut asked: Vec<usize> = Vec::new();
+        for unit in members.in_order() {
+            asked.clear();
+            let mut squares = 0.0;
+            for &group in members.of(unit as usize) {
+                let group = group as usize;
+                if let (Some(&weight), Some(true)) = (weights.get(group), open.get(group))
+                    && weight < cutoff
+                {
+                    squares += (cutoff - weight) * (cutoff - weight);
+                    asked.push(group);
+                }
+            }
+            let step = 1.0 / squares.sqrt().max(1.0);
+            for &group in &asked {
+                if let Some(weight) = weights.get_mut(group) {
+                    *weight = (*weight + (cutoff - *weight) * step).min(cutoff);
+                }
+            }
+        }
+        weights
+    }
+}
+
+#[cfg(test)]
+#[path = "policy_tests.rs"]
+mod tests;

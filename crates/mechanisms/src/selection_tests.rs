@@ -1,0 +1,154 @@
+use hushtable_noise::TestSeed;
+use hushtable_privacy::Neighbouring;
+
+use super::*;
+
+const ADD_REMOVE: Neighbouring = Neighbouring::AddRemove;
+
+fn approximate(epsilon: &str, delta: &str) -> Loss {
+    Loss::Approximate { epsilon: epsilon.parse().unwrap(), delta: delta.parse().unwrap() }
+}
+
+fn reach(groups: u64) -> Reach {
+    Reach { groups, neighbouring: ADD_REMOVE }
+}
+
+fn made(strategy: Strategy, epsilon: &str, delta: &str, groups: u64) -> Selection {
+    Selection::new(strategy, approximate(epsilon, delta), reach(groups)).unwrap()
+}
+
+#[test]
+fn optimal_releases_first_at_equal_cost() {
+    for groups in [1, 2] {
+        let sizes = Strategy::ALL.map(|s| made(s, "1", "1e-5", groups).half_size());
+        assert!(sizes[1..].iter().all(|&s| s >= sizes[0]), "{sizes:?}");
+    }
+    let one = |s| made(s, "1", "1e-5", 1);
+    assert_eq!(one(Strategy::Optimal).half_size(), 12);
+    assert!(one(Strategy::Optimal).keep_probability(11) < 0.5);
+}
+
+#[test]
+fn the_default_follows_the_number_of_groups() {
+    let best = |groups| {
+        let mut best = made(Strategy::Optimal, "1", "1e-5", groups);
+        for strategy in Strategy::CANDIDATES {
+            let other = made(strategy, "1", "1e-5", groups);
+            if other.shows_smaller_groups(&best) {
+                best = other;
+            }
+        }
+        best.strategy()
+    };
+    // One group: pi_opt. Many: what divides a weight over them, in rounds.
+    assert_eq!(best(1), Strategy::Optimal);
+    assert_eq!(best(100), Strategy::Sips);
+    // In one round, weights are never worse than counts.
+    for groups in [1, 2, 4, 10, 100] {
+        let weighted = made(Strategy::WeightedGaussian, "1", "1e-5", groups);
+        let counts = made(Strategy::GaussianThreshold, "1", "1e-5", groups);
+        let (weighted, counts) = (weighted.half_size(), counts.half_size());
+        assert!(weighted <= counts + counts / 50, "{groups}: {weighted} {counts}");
+    }
+}
+
+#[test]
+fn the_budget_is_split_over_groups() {
+    let alone = made(Strategy::Optimal, "1", "1e-5", 1);
+    // Optimal composition is never worse than equal shares, and much better for many groups.
+    for strategy in Strategy::ALL {
+        let split = made(strategy, "3", "3e-5", 3);
+        let equal = made(strategy, "1", "1e-5", 1);
+        assert!(split.half_size() <= equal.half_size(), "{strategy}");
+    }
+    let many = made(Strategy::Optimal, "1", "1e-5", 100);
+    let equal = made(Strategy::Optimal, "0.01", "1e-7", 1);
+    assert!(many.half_size() * 2 < equal.half_size(), "{}", many.half_size());
+    let rho = Loss::Concentrated { rho: "1.5".parse().unwrap(), delta: "3e-5".parse().unwrap() };
+    // 3 groups at epsilon 1 cost 3 * 1/2.
+    let concentrated = Selection::new(Strategy::Optimal, rho, reach(3)).unwrap();
+    for n in 0..30 {
+        let (a, b) = (concentrated.keep_probability(n), alone.keep_probability(n));
+        assert!((a - b).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn half_widths_of_counts() {
+    let g = made(Strategy::TruncatedGeometric, "1", "1e-5", 1);
+    assert_eq!(g.noise_half_width(0.95), Some(3));
+    let l = made(Strategy::LaplaceThreshold, "1", "1e-5", 1);
+    assert_eq!(l.noise_half_width(0.95), Some(3));
+    for strategy in [Strategy::Optimal, Strategy::Sips] {
+        assert_eq!(made(strategy, "1", "1e-5", 1).noise_half_width(0.95), None);
+    }
+}
+
+/// How often each of some groups appears; every unit is in one group.
+fn frequencies(selection: &Selection, units: &[u64], runs: u32) -> Vec<f64> {
+    let mut generator = TestSeed(11).generator();
+    let mut counts = vec![0u32; units.len()];
+    for _ in 0..runs {
+        let population = Population { units, members: None, known: &[] };
+        for chosen in selection.choose(&population, &mut generator).unwrap() {
+            counts[chosen.group] += 1;
+            assert_eq!(chosen.noisy_count.is_some(), selection.strategy().gives_count());
+        }
+    }
+    counts.into_iter().map(|c| f64::from(c) / f64::from(runs)).collect()
+}
+
+#[test]
+fn every_strategy_keeps_its_probabilities_and_its_least_number() {
+    let units = [0, 1, 4, 5, 6, 9, 12, 30];
+    for strategy in Strategy::ALL {
+        for least in [1, 5] {
+            let selection = made(strategy, "1", "0.05", 1).with_least(least);
+            if strategy == Strategy::PolicyGaussian && least > 1 {
+                assert_eq!(selection.unwrap_err(), MechanismError::NoLeast);
+                continue;
+            }
+            let selection = selection.unwrap();
+            let runs = 20_000;
+            for (&units, found) in units.iter().zip(frequencies(&selection, &units, runs)) {
+                let want = selection.keep_probability(units);
+                if units < least {
+                    assert_eq!((found, want), (0.0, 0.0), "{strategy} {units}");
+                }
+                if units == least {
+                    // As a group of one unit without a least number.
+                    assert!(want <= 0.05 && want > 0.01, "{strategy} {least} {want}");
+                }
+                // Six standard deviations: a false alarm once in 5e8, a hundred times.
+                let error = 6.0 * (want * (1.0 - want) / f64::from(runs)).sqrt() + 1e-9;
+                assert!((found - want).abs() <= error, "{strategy} {units}: {found} {want}");
+            }
+        }
+    }
+}
+
+#[test]
+fn known_groups_always_appear_with_their_noisy_counts() {
+    let units = [0, 50, 0, 1000];
+    let known = [true, false, false, true];
+    let mut generator = TestSeed(3).generator();
+    for strategy in Strategy::ALL {
+        let selection = made(strategy, "1", "1e-5", 1);
+        let population = Population { units: &units, members: None, known: &known };
+        let mut negative = 0;
+        for _ in 0..100 {
+            let chosen = selection.choose(&population, &mut generator).unwrap();
+            let groups: Vec<usize> = chosen.iter().map(|c| c.group).collect();
+            assert_eq!(groups, [0, 1, 3], "{strategy}");
+            match chosen[0].noisy_count {
+                Some(count) => {
+                    assert!(strategy.gives_count() && count.abs() < 60);
+                    negative += u32::from(count < 0);
+                }
+                None => assert!(!strategy.gives_count()),
+            }
+        }
+        // The count of a known group that no unit is in has noise like the others.
+        assert_eq!(negative > 20, strategy.gives_count(), "{strategy}");
+    }
+}

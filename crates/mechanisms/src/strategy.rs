@@ -1,0 +1,97 @@
+//! The ways to choose groups, by name.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How groups are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Strategy {
+    /// pi_opt (PS Theorem 1): the best there is for keys alone, one group per unit.
+    Optimal,
+    /// k-TSGD thresholded release (PS Definition 8).
+    TruncatedGeometric,
+    /// A Laplace count above a threshold (PS Definition 9).
+    LaplaceThreshold,
+    /// A Gaussian count above a threshold.
+    GaussianThreshold,
+    /// Each unit divides a weight of l2 norm one over its groups (Gopi et al. 2020).
+    WeightedGaussian,
+    /// Rounds of weighted Gaussian selection with a growing budget; a group that has been released
+    /// takes no weight in later rounds (DP-SIPS: Swanberg, Desfontaines & Haney 2023).
+    Sips,
+    /// One unit after the other gives its weight to those of its groups that still need it (Policy
+    /// Gaussian: Gopi et al. 2020). It works on one processor.
+    PolicyGaussian,
+}
+
+impl Strategy {
+    /// All strategies, in the order in which ties are broken.
+    pub const ALL: [Self; 7] = [
+        Self::Optimal,
+        Self::TruncatedGeometric,
+        Self::LaplaceThreshold,
+        Self::GaussianThreshold,
+        Self::WeightedGaussian,
+        Self::Sips,
+        Self::PolicyGaussian,
+    ];
+
+    /// Those from which the default is taken: all but the sequential one, which is a yardstick.
+    pub const CANDIDATES: [Self; 6] = [
+        Self::Optimal,
+        Self::TruncatedGeometric,
+        Self::LaplaceThreshold,
+        Self::GaussianThreshold,
+        Self::WeightedGaussian,
+        Self::Sips,
+    ];
+
+    /// What a user may write, in words.
+    pub const NAMES: &'static str = "one of OPTIMAL, TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD, \
+                                     GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS, POLICY_GAUSSIAN";
+
+    /// The strategy of that name, in any letter case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.to_string().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the noise that decides also gives a count that may be released.
+    pub fn gives_count(self) -> bool {
+        matches!(self, Self::TruncatedGeometric | Self::LaplaceThreshold | Self::GaussianThreshold)
+    }
+
+    /// Whether the decision looks at which groups each unit is in, not only at their numbers of units.
+    pub fn by_membership(self) -> bool {
+        matches!(self, Self::WeightedGaussian | Self::Sips | Self::PolicyGaussian)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Optimal => "OPTIMAL",
+            Self::TruncatedGeometric => "TRUNCATED_GEOMETRIC",
+            Self::LaplaceThreshold => "LAPLACE_THRESHOLD",
+            Self::GaussianThreshold => "GAUSSIAN_THRESHOLD",
+            Self::WeightedGaussian => "WEIGHTED_GAUSSIAN",
+            Self::Sips => "SIPS",
+            Self::PolicyGaussian => "POLICY_GAUSSIAN",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for strategy in Strategy::ALL {
+            assert_eq!(Strategy::from_name(&strategy.to_string().to_lowercase()), Some(strategy));
+            assert!(Strategy::NAMES.contains(&strategy.to_string()));
+        }
+        assert_eq!(Strategy::from_name("BEST"), None);
+    }
+}

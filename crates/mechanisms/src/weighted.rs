@@ -1,0 +1,299 @@
+//! Weighted Gaussian selection, in one round or several.
+//!
+//! Each unit gives each of its t groups a weight of 1/sqrt(t), rounded down to the lattice, so that one
+//! unit moves the sums of weights by at most one in l2 (Gopi, Gulhane, Kulkarni, Shen, Shokouhi &
+//! Yekhanin 2020). A group appears if its sum with Gaussian noise reaches a threshold.
+//!
+//! DP-SIPS (Swanberg, Desfontaines & Haney 2023) does so in rounds: what has appeared takes no weight
+//! any more, so that later rounds, which have most of the budget, find what the first ones hid.
+//! The noise of the rounds composes as Gaussian differential privacy (mu^2 adds up; adaptively, since
+//! the noise of every round is fixed beforehand), and the probabilities that a new group appears add
+//! up: with p their sum, delta = p + delta_G(epsilon + ln(1 - p); mu) covers both directions.
+
+use hushtable_noise::{EntropyError, Generator, RoundedGaussian};
+use hushtable_privacy::{Delta, Epsilon, Neighbouring, Rho, analytic_gaussian_mu};
+
+use crate::error::MechanismError;
+use crate::joint::{
+    FINE, Reach, Weights, appears_at_most, calibrate, joint_delta, least_threshold, noise,
+    to_lattice,
+};
+use crate::memberships::Memberships;
+
+/// Rounds of DP-SIPS.
+const ROUNDS: u32 = 3;
+
+/// How much the squared budget of a round (mu^2, rho) is larger than that of the one before. Tried on
+/// texts with 1 to 12: the first rounds need only little, to find what nearly every unit has.
+const GROWTH: f64 = 8.0;
+
+/// Shares of delta that are tried for the thresholds of several rounds.
+const THRESHOLD_PARTS: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
+
+/// Noise is drawn for so many groups at a time.
+const BATCH: usize = 4096;
+
+/// One round of weighted selection.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    noise: RoundedGaussian,
+    threshold: i128,
+}
+
+/// Weighted Gaussian selection.
+#[derive(Clone, Debug)]
+pub(crate) struct WeightedGaussian {
+    rounds: Vec<Round>,
+    most_groups: u64,
+}
+
+impl WeightedGaussian {
+    /// One round at `epsilon` and `delta`, by the joint delta of noise and threshold.
+    pub(crate) fn approximate(
+        epsilon: Epsilon,
+        delta: Delta,
+        reach: Reach,
+    ) -> Result<Self, MechanismError> {
+        let (noise, threshold) =
+            calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Roots)?;
+        Ok(Self { rounds: vec![Round { noise, threshold }], most_groups: reach.groups })
+    }
+
+    /// One round at `rho` for the noise and `delta` for the threshold.
+    pub(crate) fn concentrated(
+        rho: Rho,
+        delta: Delta,
+        reach: Reach,
+    ) -> Result<Self, MechanismError> {
+        Self::with_mu(in_mu(rho)?, delta.to_f64(), reach, &[1.0])
+    }
+
+    /// DP-SIPS at `epsilon` and `delta`.
+    pub(crate) fn sips_approximate(
+        epsilon: Epsilon,
+        delta: Delta,
+        reach: Reach,
+    ) -> Result<Self, MechanismError> {
+        let (epsilon, delta) = (epsilon.to_f64(), delta.to_f64());
+        let mut best: Option<Self> = None;
+        let mut failure = MechanismError::NoBudget("epsilon");
+        for part in THRESHOLD_PARTS {
+            let appear = delta * part;
+            // What is left for the noise, so that both together stay within delta.
+            let mu = largest(analytic_gaussian_mu(epsilon, delta), |mu| {
+                joint_delta(epsilon, mu, appear, Neighbouring::Replace) <= delta
+            });
+            match Self::with_mu(mu, appear, reach, &shares()) {
+                Ok(made) => {
+                    if best.as_ref().is_none_or(|own| made.last() < own.last()) {
+                        best = Some(made);
+                    }
+                }
+                Err(error) => failure = error,
+            }
+        }
+        best.ok_or(failure)
+    }
+
+    /// DP-SIPS at `rho` for the noise and `delta` for the thresholds.
+    pub(crate) fn sips_concentrated(
+        rho: Rho,
+        delta: Delta,
+        reach: Reach,
+    ) -> Result<Self, MechanismError> {
+        Self::with_mu(in_mu(rho)?, delta.to_f64(), reach, &shares())
+    }
+
+    /// Rounds with these shares of mu^2 and of the probability `appear` that a new group appears.
+    fn with_mu(mu: f64, appear: f64, reach: Reach, shares: &[f64]) -> Result<Self, MechanismError> {
+        if mu <= 0.0 {
+            return Err(MechanismError::NoBudget("epsilon"));
+        }
+        let rounds = shares.iter().map(|share| {
+            let appear = appear * share * (1.0 - 1e-12);
+            let (noise, sigma) = noise(reach.l2(Weights::Roots) / (mu * share.sqrt()))?;
+            let appears = |t: f64| appears_at_most(t, sigma, reach.groups, Weights::Roots);
+            let threshold = least_threshold(sigma, appear, appears);
+            if appears(threshold) > appear {
+                return Err(MechanismError::NoBudget("delta"));
+            }
+            Ok(Round { noise, threshold: to_lattice(threshold)? })
+        });
+        Ok(Self { rounds: rounds.collect::<Result<_, _>>()?, most_groups: reach.groups })
+    }
+
+    /// Whether there are several rounds.
+    pub(crate) fn is_iterated(&self) -> bool {
+        self.rounds.len() > 1
+    }
+
+    fn last(&self) -> i128 {
+        self.rounds.last().map_or(i128::MAX, |round| round.threshold)
+    }
+
+    /// Standard deviation and threshold of every round, in units of weight.
+    pub(crate) fn rounds(&self) -> impl Iterator<Item = (f64, f64)> {
+        let units = |fine: f64| fine / FINE as f64;
+        self.rounds
+            .iter()
+            .map(move |r| (units(r.noise.sigma().to_f64()), units(r.threshold as f64)))
+    }
+
+    /// The probability that a group with this weight of each of `units` units in each round appears.
+    fn keep(&self, units: u64, weight: u64, least: u64) -> f64 {
+        if units < least.max(1) {
+            return 0.0;
+        }
+        let sum = i128::from(units) * i128::from(weight) - before_least(least);
+        let hidden = |r: &Round| (-r.noise.tail(r.threshold - sum)).ln_1p();
+        -self.rounds.iter().map(hidden).sum::<f64>().exp_m1()
+    }
+
+    /// The probability that a group appears if each of its units is in the most groups, and none of
+    /// the others appears earlier.
+    pub(crate) fn keep_probability(&self, units: u64, least: u64) -> f64 {
+        self.keep(units, weight_of(self.most_groups), least)
+    }
+
+    /// The probability that a group appears if all other groups of its units appear in the first round
+    /// (or if they are in no others).
+    pub(crate) fn keep_probability_alone(&self, units: u64, least: u64) -> f64 {
+        let groups = if self.is_iterated() { 1 } else { self.most_groups };
+        self.keep(units, weight_of(groups), least)
+    }
+
+    /// Which groups appear, of those in `open`; `units` are their numbers of units, of which fewer
+    /// than `least` never appear. Without `members` every unit is in one group.
+    ///
+    /// # Errors
+    /// When the operating system's generator fails.
+    pub(crate) fn select(
+        &self,
+        members: Option<&Memberships>,
+        units: &[u64],
+        mut open: Vec<bool>,
+        least: u64,
+        generator: &mut Generator,
+    ) -> Result<Vec<bool>, EntropyError> {
+        let mut appears = vec![false; units.len()];
+        let before = before_least(least);
+        let mut draws = vec![0i128; BATCH];
+        for (place, round) in self.rounds.iter().enumerate() {
+            if place > 0 {
+                for (open, &appeared) in open.iter_mut().zip(&appears) {
+                    *open &= !appeared;
+                }
+            }
+            let sums = match members {
+                Some(members) => sums_of_weights(members, &open, self.most_groups),
+                // Above 2^32 units the sum no longer grows, which moves nothing further apart.
+                None => units.iter().map(|&n| (n.min(1 << 32) << 30) as i64).collect(),
+            };
+            let asked: Vec<usize> = (0..units.len())
+                .filter(|&g| {
+                    let enough = units.get(g).is_some_and(|&n| n >= least);
+                    enough && open.get(g) == Some(&true) && sums.get(g).is_some_and(|&s| s > 0)
+                })
+                .collect();
+            for groups in asked.chunks(BATCH) {
+                let draws = &mut draws[..groups.len()];
+                round.noise.fill(generator, draws)?;
+                for (&group, &noise) in groups.iter().zip(draws.iter()) {
+                    let sum = sums.get(group).map_or(0, |&s| i128::from(s));
+                    if sum - before + noise >= round.threshold
+                        && let Some(appears) = appears.get_mut(group)
+                    {
+                        *appears = true;
+                    }
+                }
+            }
+        }
+        Ok(appears)
+    }
+}
+
+/// What the first `least` - 1 units of a group may weigh, in lattice points. A group with fewer units
+/// than `least` never appears, and what the others weigh beyond this sum is what decides: so the
+/// unit that makes it enough finds a weight of no more than its own.
+pub(crate) fn before_least(least: u64) -> i128 {
+    i128::from(least.saturating_sub(1)) * FINE
+}
+
+/// The weight of a unit in `groups` groups: 2^30 / sqrt(groups), rounded down.
+pub(crate) fn weight_of(groups: u64) -> u64 {
+    ((1u64 << 60) / groups.max(1)).isqrt()
+}
+
+fn in_mu(rho: Rho) -> Result<f64, MechanismError> {
+    if rho.is_zero() {
+        return Err(MechanismError::NoBudget("rho"));
+    }
+    Ok((2.0 * rho.to_f64()).sqrt() * (1.0 - 1e-15))
+}
+
+fn shares() -> Vec<f64> {
+    let all: f64 = (0..ROUNDS).map(|i| GROWTH.powi(i as i32)).sum();
+    (0..ROUNDS).map(|i| GROWTH.powi(i as i32) / all * (1.0 - 1e-15)).collect()
+}
+
+/// The largest value below `most` (rounded down) that fits.
+fn largest(most: f64, fits: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, most);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// The weights of every unit's open groups, added up by group. The work is shared between threads as
+/// long as each has more pairs to add than there are groups.
+fn sums_of_weights(members: &Memberships, open: &[bool], most_groups: u64) -> Vec<i64> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(members.pairs() / open.len().max(1)).max(1);
+    let weights: Vec<i64> = (0..=most_groups.min(1 << 14)).map(|t| weight_of(t) as i64).collect();
+    let part = members.units().div_ceil(threads).max(1);
+    let some = |from: usize| {
+        let mut sums = vec![0i64; open.len()];
+        for unit in from..(from + part).min(members.units()) {
+            let groups = members.of(unit);
+            let is_open = |g: &&u32| open.get(**g as usize) == Some(&true);
+            let count = groups.iter().filter(is_open).count();
+            let weight =
+                weights.get(count).copied().unwrap_or_else(|| weight_of(count as u64) as i64);
+            for &group in groups.iter().filter(is_open) {
+                if let Some(sum) = sums.get_mut(group as usize) {
+                    *sum = sum.saturating_add(weight);
+                }
+            }
+        }
+        sums
+    };
+    if threads == 1 {
+        return some(0);
+    }
+    let mut total = vec![0i64; open.len()];
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads).map(|i| scope.spawn(move || some(i * part))).collect();
+        for joined in parts {
+            match joined.join() {
+                Ok(sums) => {
+                    for (total, sum) in total.iter_mut().zip(sums) {
+                        *total = total.saturating_add(sum);
+                    }
+                }
+                // A thread stops only where memory does, and then the whole must stop, too.
+                Err(cause) => std::panic::resume_unwind(cause),
+            }
+        }
+    });
+    total
+}
+
+#[cfg(test)]
+#[path = "weighted_tests.rs"]
+mod tests;

@@ -6,7 +6,6 @@
 
 mod additive;
 mod error;
-mod interval;
 mod joint;
 mod memberships;
 mod optimal;

@@ -1,11 +1,10 @@
 //! Optimal partition selection (PS Theorem 1): pi_opt.
 
-use hushtable_noise::{Enclosure, EntropyError, Generator, bernoulli_enclosed};
+use hushtable_noise::{Enclosure, EntropyError, Generator, Interval, bernoulli_enclosed};
 use hushtable_privacy::{Delta, Epsilon};
 use num_bigint::BigUint;
 
 use crate::error::{MechanismError, need_both};
-use crate::interval::Interval;
 
 /// Relative error that pi(n) in floating point stays under. The exponents are at most
 /// ln(1/delta) < 42, so its few operations err by less than 1e-13; near the change of branch,

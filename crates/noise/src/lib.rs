@@ -29,6 +29,7 @@ mod error;
 mod exponential;
 mod gaussian;
 mod generator;
+mod interval;
 mod laplace;
 mod parameters;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub use gaussian::RoundedGaussian;
 pub use generator::Generator;
 #[cfg(any(test, debug_assertions))]
 pub use generator::TestSeed;
+pub use interval::Interval;
 pub use laplace::DiscreteLaplace;
 pub use parameters::{Dyadic, Ratio};
 pub use truncated::TruncatedDiscreteLaplace;

@@ -1,29 +1,38 @@
 //! Interval arithmetic in fixed point, for probabilities to any precision.
+//!
+//! Every operation rounds outwards: if the operands hold two numbers, the result holds what the
+//! operation makes of them.
 
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
 /// A non-negative real number between `low` and `high`, both in units of 2^-bits.
+///
+/// The operands of one operation must have the same number of bits.
 #[derive(Clone, Debug)]
-pub(crate) struct Interval {
-    pub(crate) low: BigUint,
-    pub(crate) high: BigUint,
+pub struct Interval {
+    /// The lower bound.
+    pub low: BigUint,
+    /// The upper bound.
+    pub high: BigUint,
     bits: u32,
 }
 
 impl Interval {
-    pub(crate) fn ratio(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
+    /// `numerator / denominator`, for a denominator above zero.
+    pub fn ratio(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
         let scaled = numerator << bits;
         Self { low: &scaled / denominator, high: ceil_div(&scaled, denominator), bits }
     }
 
-    pub(crate) fn whole(value: u32, bits: u32) -> Self {
+    /// A whole number, without error.
+    pub fn whole(value: u32, bits: u32) -> Self {
         let value = BigUint::from(value) << bits;
         Self { low: value.clone(), high: value, bits }
     }
 
-    /// e^-x for x = `numerator / denominator` >= 0.
-    pub(crate) fn exp_minus(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
+    /// e^-x for x = `numerator / denominator` >= 0. The bounds are a few units apart.
+    pub fn exp_minus(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
         // x / 2^halvings <= 1/2, so that the alternating series falls by half or more each term;
         // squaring back doubles the relative error each time, for which the extra bits are.
         let ratio_bits = (numerator / denominator).bits() as u32;
@@ -54,12 +63,13 @@ impl Interval {
         result.rescaled(bits)
     }
 
-    pub(crate) fn plus(&self, other: &Self) -> Self {
+    /// The sum.
+    pub fn plus(&self, other: &Self) -> Self {
         Self { low: &self.low + &other.low, high: &self.high + &other.high, bits: self.bits }
     }
 
     /// The difference, cut off at zero.
-    pub(crate) fn minus(&self, other: &Self) -> Self {
+    pub fn minus(&self, other: &Self) -> Self {
         let saturating = |a: &BigUint, b: &BigUint| if a > b { a - b } else { BigUint::zero() };
         Self {
             low: saturating(&self.low, &other.high),
@@ -68,7 +78,8 @@ impl Interval {
         }
     }
 
-    pub(crate) fn times(&self, other: &Self) -> Self {
+    /// The product.
+    pub fn times(&self, other: &Self) -> Self {
         let one = BigUint::one() << self.bits;
         Self {
             low: (&self.low * &other.low) >> self.bits,
@@ -83,7 +94,7 @@ impl Interval {
     }
 
     /// The quotient; `None` where the divisor might be zero.
-    pub(crate) fn divided_by(&self, other: &Self) -> Option<Self> {
+    pub fn divided_by(&self, other: &Self) -> Option<Self> {
         if other.low.is_zero() {
             return None;
         }
@@ -95,12 +106,12 @@ impl Interval {
     }
 
     /// The smallest interval around both.
-    pub(crate) fn hull(self, other: Self) -> Self {
+    pub fn hull(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high), bits: self.bits }
     }
 
     /// The interval in units of 2^-bits, rounded outwards, and no higher than one.
-    pub(crate) fn rescaled(&self, bits: u32) -> Self {
+    pub fn rescaled(&self, bits: u32) -> Self {
         let (low, high) = if bits >= self.bits {
             let shift = bits - self.bits;
             (&self.low << shift, &self.high << shift)

@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hushtable_noise::{
-    Bernoulli, DiscreteLaplace, Dyadic, EntropyError, Generator, Ratio, RoundedGaussian,
-    TruncatedDiscreteLaplace,
+    Bernoulli, DiscreteGaussian, DiscreteLaplace, Dyadic, EntropyError, Generator, Ratio,
+    RoundedGaussian, TruncatedDiscreteLaplace,
 };
 
 const RUNS: usize = 15;
@@ -109,6 +109,28 @@ fn main() -> Result<(), Box<dyn Error>> {
             Ok(())
         })?;
         print(&format!("rounded Gaussian {name}, one"), one);
+    }
+    for (name, sigma_squared) in [
+        ("1", Dyadic::new(1, 0)?),
+        ("10", Dyadic::new(100, 0)?),
+        ("63", Dyadic::new(63 * 63, 0)?),
+        ("64", Dyadic::new(64 * 64, 0)?),
+        ("1000", Dyadic::new(1_000_000, 0)?),
+        ("0.1", Dyadic::at_least(0.01)?),
+        ("2^30", Dyadic::new(1, 60)?),
+        ("2^40", Dyadic::new(1, 80)?),
+        ("2^50", Dyadic::new(1, 100)?),
+    ] {
+        let start = Instant::now();
+        for _ in 0..100 {
+            black_box(DiscreteGaussian::new(black_box(sigma_squared)));
+        }
+        print(&format!("discrete Gaussian {name}, new"), start.elapsed().as_nanos() as f64 / 100.0);
+        let law = DiscreteGaussian::new(sigma_squared);
+        print(
+            &format!("discrete Gaussian {name}, fill"),
+            time(|| law.fill(&mut g, black_box(&mut draws)))?,
+        );
     }
     Ok(())
 }

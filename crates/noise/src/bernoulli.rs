@@ -1,9 +1,8 @@
 //! Events of a given probability.
 
-use crate::deviate::Deviate;
 use crate::exponential::exp_minus_ratio;
 use crate::generator::Words;
-use crate::uniform::MAX_BOUND;
+use crate::uniform::{self, MAX_BOUND};
 use crate::{EntropyError, Generator, ParameterError};
 
 /// A yes-or-no law whose probability is an exact number: a double, a fraction, or e to minus a fraction.
@@ -79,9 +78,7 @@ impl Bernoulli {
     fn draw<W: Words>(&self, words: &mut W) -> Result<bool, EntropyError> {
         match self.0 {
             Law::Float(p) => float(words, p),
-            Law::Ratio { numerator, denominator } => {
-                Deviate::draw(words)?.settle(words, denominator, 0, |x| x < numerator)
-            }
+            Law::Ratio { numerator, denominator } => uniform::ratio(words, numerator, denominator),
             Law::ExpMinus { whole, numerator, denominator } => {
                 // The product of that many independent events; it nearly always fails soon.
                 let mut left = whole;

@@ -74,49 +74,29 @@ fn enclosed_slowly<W: Words>(
     }
 }
 
-/// e^-1/2.
-pub(crate) struct ExpMinusHalf;
-
-/// floor(2^64 e^-1/2)
-const EXP_MINUS_HALF: u64 = 0x9b45_97e3_7cb0_4ff3;
-
-impl Enclosure for ExpMinusHalf {
-    /// By the series of (-1/2)^k / k!, in fixed point with 64 bits to spare.
-    fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
-        const SPARE: u32 = 64;
-        let mut term = BigUint::from(1u8) << (u64::from(bits) + u64::from(SPARE));
-        let (mut even, mut odd) = (BigUint::ZERO, BigUint::ZERO);
-        let mut divisor = 0u32;
-        while term != BigUint::ZERO {
-            if divisor.is_multiple_of(4) {
-                even += &term;
-            } else {
-                odd += &term;
-            }
-            divisor = divisor.saturating_add(2);
-            term /= divisor;
-        }
-        // A term is rounded down by less than two units in all (its own rounding, and half or less of
-        // the one before), there are fewer than 2^33 terms, and what is left out is below one unit:
-        // 2^40 spare units cover it.
-        let sum = even - odd;
-        let slack = BigUint::from(1u64 << 40);
-        ((&sum - &slack) >> SPARE, ((sum + slack) >> SPARE) + 1u8)
-    }
-}
-
-/// True with probability e^-1/2.
-#[inline]
-pub(crate) fn exp_minus_half<W: Words>(words: &mut W) -> Result<bool, EntropyError> {
-    let word = EXP_MINUS_HALF >> (64 - W::BITS);
-    enclosed(words, (word, word), &ExpMinusHalf)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TestSeed;
     use crate::script::{Script, enumerate};
+    use crate::{Interval, TestSeed};
+
+    /// e^-1/2.
+    struct ExpMinusHalf;
+
+    impl Enclosure for ExpMinusHalf {
+        fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
+            let bounds = Interval::exp_minus(&1u8.into(), &2u8.into(), bits);
+            (bounds.low, bounds.high)
+        }
+    }
+
+    /// floor(2^64 e^-1/2)
+    const EXP_MINUS_HALF: u64 = 0x9b45_97e3_7cb0_4ff3;
+
+    fn exp_minus_half<W: Words>(words: &mut W) -> Result<bool, EntropyError> {
+        let word = EXP_MINUS_HALF >> (64 - W::BITS);
+        enclosed(words, (word, word), &ExpMinusHalf)
+    }
 
     /// A rational number, enclosed with a given slack.
     struct Rational {

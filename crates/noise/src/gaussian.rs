@@ -2,18 +2,18 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use crate::deviate::Deviate;
-use crate::enclosure::exp_minus_half;
 use crate::generator::Words;
-use crate::{Dyadic, EntropyError, Generator, uniform};
+use crate::variates::{NORMAL, Variates};
+use crate::{Dyadic, EntropyError, Generator};
 
 /// A normal deviate of mean 0 and standard deviation sigma, rounded to the nearest integer:
 /// P\[x\] = Phi((x + 1/2) / sigma) - Phi((x - 1/2) / sigma).
 ///
-/// *Source.* The normal deviate is exact, by Algorithm N of Karney, "Sampling exactly from the normal
-/// distribution" (ACM TOMS 42, 2016, arXiv 1303.6257), with 64-bit words for digits. It is rounded by
-/// enclosure: bits are drawn until all reals with these leading bits round to the same integer. (A
-/// deviate halfway between two integers has probability zero.)
+/// *Source.* The normal deviate is exact: a table of stairs above its density, and below its steps the
+/// trials of Karney, "Sampling exactly from the normal distribution" (ACM TOMS 42, 2016, arXiv
+/// 1303.6257), with 64-bit words for digits. It is rounded by enclosure: bits are drawn until all reals
+/// with these leading bits round to the same integer. (A deviate halfway between two integers has
+/// probability zero.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundedGaussian {
     sigma: Dyadic,
@@ -32,13 +32,13 @@ impl RoundedGaussian {
 
     /// One draw.
     ///
-    /// It would saturate at +-i128::MAX beyond 2^26 standard deviations, which cannot be seen.
+    /// It would saturate at +-i128::MAX beyond 2^20 standard deviations, which cannot be seen.
     ///
     /// # Errors
     /// [`EntropyError`] if the operating system's generator fails.
     pub fn sample(&self, generator: &mut Generator) -> Result<i128, EntropyError> {
         generator.check_process()?;
-        self.draw(generator)
+        self.draw(&NORMAL, generator)
     }
 
     /// Independent draws, as many as `draws` is long.
@@ -47,20 +47,25 @@ impl RoundedGaussian {
     /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
+        self.fill_from(generator, draws)
+    }
+
+    fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {
+        let normal = &*NORMAL;
         for draw in draws {
-            *draw = self.draw(generator)?;
+            *draw = self.draw(normal, words)?;
         }
         Ok(())
     }
 
-    fn draw<W: Words>(&self, words: &mut W) -> Result<i128, EntropyError> {
-        let negative = words.coin()?;
-        let (whole, mut fraction) = half_normal(words)?;
-        // sigma (whole + fraction) + 1/2 = (n (whole + fraction) + 2^(s-1)) / 2^s; as s >= 1, its floor
-        // depends on the floor of n (whole + fraction) only.
+    fn draw<W: Words>(&self, normal: &Variates, words: &mut W) -> Result<i128, EntropyError> {
+        let (negative, cell, mut fraction) = normal.draw(words)?;
+        // sigma (cell + fraction) / 2^bits + 1/2 = (n (cell + fraction) + 2^(s-1)) / 2^s, where s counts the
+        // bits too; as s >= 1, its floor depends on the floor of n (cell + fraction) only.
         let (n, s) = self.sigma.over_power();
+        let s = s + normal.bits;
         let half = 1u128 << (s - 1);
-        let base = n.saturating_mul(u128::from(whole));
+        let base = n.saturating_mul(u128::from(cell));
         let magnitude =
             fraction.settle(words, n, base, |product| product.saturating_add(half) >> s)?;
         let magnitude = i128::try_from(magnitude).unwrap_or(i128::MAX);
@@ -124,53 +129,6 @@ fn cell(z: f64, width: f64) -> f64 {
         before = even;
     }
     density * width * sum
-}
-
-/// The absolute value of a standard normal deviate, as whole part and fraction (Algorithm N, steps 1-4).
-fn half_normal<W: Words>(words: &mut W) -> Result<(u64, Deviate), EntropyError> {
-    'restart: loop {
-        // The whole part k, geometric; kept with probability e^(-k(k-1)/2).
-        let mut k = 0u64;
-        while exp_minus_half(words)? {
-            k = k.saturating_add(1);
-        }
-        for _ in 0..k.saturating_mul(k.saturating_sub(1)) {
-            if !exp_minus_half(words)? {
-                continue 'restart;
-            }
-        }
-        // The fraction x, kept with probability e^(-x(2k+x)/2): k + 1 trials at the (k+1)-th root.
-        let mut x = Deviate::draw(words)?;
-        for _ in 0..=k {
-            if !root_trial(words, k, &mut x)? {
-                continue 'restart;
-            }
-        }
-        return Ok((k, x));
-    }
-}
-
-/// True with probability e^(-x (2k+x) / (2k+2)) (Algorithm B): von Neumann's run x > U1 > U2 > .., of
-/// which every step must also pass a trial of probability (2k+x) / (2k+2), has even length.
-fn root_trial<W: Words>(words: &mut W, k: u64, x: &mut Deviate) -> Result<bool, EntropyError> {
-    let mut previous: Option<Deviate> = None;
-    let mut even = true;
-    loop {
-        let mut next = Deviate::draw(words)?;
-        if !next.below(previous.as_mut().unwrap_or(x), words)? || !step(words, k, x)? {
-            return Ok(even);
-        }
-        previous = Some(next);
-        even = !even;
-    }
-}
-
-/// True with probability (2k+x) / (2k+2): of the 2k + 2 equal parts of [0, 1), the first 2k are below it,
-/// the next one is cut by it at x, the last one is above it.
-fn step<W: Words>(words: &mut W, k: u64, x: &mut Deviate) -> Result<bool, EntropyError> {
-    let twice = 2 * u128::from(k);
-    let part = uniform::below(words, twice + 2)?;
-    if part == twice { Deviate::draw(words)?.below(x, words) } else { Ok(part < twice) }
 }
 
 #[cfg(test)]

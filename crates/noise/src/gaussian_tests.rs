@@ -8,89 +8,76 @@ fn law(sigma: f64) -> RoundedGaussian {
     RoundedGaussian::new(Dyadic::at_least(sigma).unwrap())
 }
 
-/// P[a <= |N| < b] of the standard normal law.
-fn mass(a: f64, b: f64) -> f64 {
-    libm::erfc(a / SQRT_2) - libm::erfc(b / SQRT_2)
-}
-
-/// All bit strings: the whole part and the first half of the fraction.
-#[test]
-fn half_normal_enumerated() {
-    let exact = |(whole, part): &(u64, u128)| {
-        let low = *whole as f64 + *part as f64 / 2.0;
-        mass(low, low + 0.5)
-    };
-    for length in [8, 10] {
-        let outcomes = enumerate::<2, _>(length, |words| {
-            let (whole, mut fraction) = half_normal(words)?;
-            Ok((whole, fraction.settle(words, 2, 0, |x| x)?))
-        });
-        outcomes.assert_below(if length == 8 { 0.7 } else { 0.6 }, exact);
-    }
-}
-
-/// All bit strings: the trial that makes the fraction, given the first bits of x, lies between its
-/// probabilities at the ends of the interval that they leave.
-#[test]
-fn root_trial_enumerated() {
-    let p = |k: f64, x: f64| (-x * (2.0 * k + x) / (2.0 * k + 2.0)).exp();
-    for k in 0..3u64 {
-        for eighth in 0..8 {
-            let outcomes = enumerate::<3, _>(7, |words| {
-                let mut x = Deviate::draw(&mut Script::<3>::new(&[eighth]))?;
-                root_trial(words, k, &mut x)
-            });
-            let (low, high) =
-                (p(k as f64, (eighth + 1) as f64 / 8.0), p(k as f64, eighth as f64 / 8.0));
-            assert!(outcomes.undecided < 0.25, "{}", outcomes.undecided);
-            assert!(
-                outcomes.mass[&true] <= high && outcomes.mass[&true] + outcomes.undecided >= low
-            );
-            assert!(outcomes.mass.get(&false).copied().unwrap_or(0.0) <= 1.0 - low);
-        }
-    }
-}
-
-/// All bit strings, rounded, below, at and above sigma = 1, and with a mantissa of 53 bits.
+/// All bit strings, rounded, below, at and above sigma = 1, and with a mantissa of 53 bits; with few cells
+/// per unit and with those in use.
 #[test]
 fn enumerated() {
     for sigma in [0.25, 0.5, 1.0, 1.1, 2.0, 10.0] {
         let law = law(sigma);
-        enumerate::<2, _>(10, |w| law.draw(w)).assert_below(0.75, |x| law.pmf(*x));
-        enumerate::<1, _>(18, |w| law.draw(w)).assert_below(0.75, |x| law.pmf(*x));
+        for bits in [0, 1] {
+            let few = Variates::normal(bits);
+            enumerate::<2, _>(9, |w| law.draw(&few, w)).assert_below(0.75, |x| law.pmf(*x));
+            enumerate::<3, _>(6, |w| law.draw(&few, w)).assert_below(0.75, |x| law.pmf(*x));
+        }
+        enumerate::<1, _>(18, |w| law.draw(&NORMAL, w)).assert_below(0.9, |x| law.pmf(*x));
+        enumerate::<4, _>(4, |w| law.draw(&NORMAL, w)).assert_below(0.9, |x| law.pmf(*x));
     }
 }
 
-/// Words that lead to k = 0 and a fraction with the given first word, which is accepted at once.
-fn accepted(negative: bool, fraction: u64) -> Vec<u64> {
-    vec![u64::from(negative) << 63, u64::MAX, fraction, u64::MAX]
+/// With one cell per unit, where the places that are to be tested are half of all, and in the outer cells
+/// with several trials: each value's frequency within six standard deviations. A false alarm has
+/// probability 2e-9 for each of 60.
+#[test]
+fn frequencies_with_few_cells() {
+    let (law, few) = (law(7.3), Variates::normal(0));
+    let mut generator = TestSeed(13).generator();
+    let mut counts = [0.0; 61];
+    for _ in 0..500_000 {
+        let x = law.draw(&few, &mut generator).unwrap();
+        if let Some(count) = usize::try_from(x + 30).ok().and_then(|i| counts.get_mut(i)) {
+            *count += 1.0;
+        }
+    }
+    for (i, count) in counts.iter().enumerate() {
+        let p = law.pmf(i as i128 - 30);
+        assert!((count - 5e5 * p).abs() < 6.0 * (5e5 * p).sqrt().max(1.0), "{i}: {count}");
+    }
+}
+
+/// Words that lead to a sure point in cell 0 (of one per unit) with the given first word of its place.
+fn accepted(negative: bool, place: u64) -> Vec<u64> {
+    vec![u64::from(negative) << 63 | 1, place]
 }
 
 fn run(sigma: Dyadic, words: &[u64]) -> (Option<i128>, usize) {
     let mut script = Script::<64>::new(words);
-    (RoundedGaussian::new(sigma).draw(&mut script).ok(), script.used())
+    (RoundedGaussian::new(sigma).draw(&Variates::normal(0), &mut script).ok(), script.used())
 }
 
 #[test]
 fn draws_by_hand() {
     let sigma = Dyadic::new(5, 0).unwrap();
     // 5 * 0.75 = 3.75
-    assert_eq!(run(sigma, &accepted(false, 3 << 62)), (Some(4), 4));
-    assert_eq!(run(sigma, &accepted(true, 3 << 62)), (Some(-4), 4));
-    // k = 3 takes e^(-1/2) three times, then six more times for k (k - 1), then four trials: 5 * 3.75.
-    let mut words = vec![0; 16];
-    words[4] = u64::MAX;
-    words[11] = 3 << 62;
-    words[12..].fill(u64::MAX);
-    assert_eq!(run(sigma, &words), (Some(19), 16));
-    // A failure among the six starts all over, and so does one among the four (a run of length one).
-    words[10] = u64::MAX;
-    words.truncate(11);
-    words.extend(&accepted(false, 3 << 62)[1..]);
-    assert_eq!(run(sigma, &words), (Some(4), 14));
-    let restarted = [0, u64::MAX, 3 << 62, 1, 0, 1, 3 << 62, u64::MAX, 3 << 62, u64::MAX];
-    assert_eq!(run(sigma, &restarted), (Some(4), 10));
-    for length in 0..words.len() {
+    assert_eq!(run(sigma, &accepted(false, 3 << 62)), (Some(4), 2));
+    assert_eq!(run(sigma, &accepted(true, 3 << 62)), (Some(-4), 2));
+    // The treads are 1, e^(-1/2), e^-2, ..: the share of cell 1 between f(2) and f(1) ends at their sum.
+    let f = |x: f64| (-0.5 * x * x).exp();
+    let total: f64 = (0..20).map(|x| f(f64::from(x))).sum();
+    let word = |u: f64| (u / total * 2f64.powi(63)) as u64;
+    // Surely in cell 1: 5 * 1.75 = 8.75.
+    assert_eq!(run(sigma, &[word(f(0.0) + 0.5 * f(2.0)), 3 << 62]), (Some(9), 2));
+    // Above f(2), at the place 3/4. The crossing is proposed with the density of the larger of two, as part 2
+    // of 3 says: 1/4 and 1/2; it is kept in two trials, by coins of probability 3/4 that fail. So it is at
+    // 1/2, the place is not under the curve, and all is drawn anew.
+    let upper = word(f(0.0) + f(1.0) - 0.001);
+    let mut words = vec![upper, 3 << 62, 1 << 62, u64::MAX, 1 << 63, u64::MAX, u64::MAX];
+    assert_eq!(run(sigma, &words), (None, 7));
+    words.extend(accepted(false, 3 << 62));
+    assert_eq!(run(sigma, &words), (Some(4), 9));
+    // With the other one of the two at 7/8 it is.
+    words[4] = 7 << 61;
+    assert_eq!(run(sigma, &words), (Some(9), 7));
+    for length in 0..7 {
         assert_eq!(run(sigma, &words[..length]), (None, length), "no value without all its words");
     }
 }
@@ -106,11 +93,11 @@ fn undecided_rounding_draws_further_words() {
         words.extend(tail);
         run(sigma, &words)
     };
-    assert_eq!(extended(&[]), (None, 4));
-    assert_eq!(extended(&[third - 1]), (Some(0), 5));
-    assert_eq!(extended(&[third + 1]), (Some(1), 5));
-    assert_eq!(extended(&[third, third, third, third - 1]), (Some(0), 8));
-    assert_eq!(extended(&[third, third, third, third + 1]), (Some(1), 8));
+    assert_eq!(extended(&[]), (None, 2));
+    assert_eq!(extended(&[third - 1]), (Some(0), 3));
+    assert_eq!(extended(&[third + 1]), (Some(1), 3));
+    assert_eq!(extended(&[third, third, third, third - 1]), (Some(0), 6));
+    assert_eq!(extended(&[third, third, third, third + 1]), (Some(1), 6));
 }
 
 /// At sigma = 2^100 the second word sets the low digits, and an open carry goes to the third.
@@ -123,9 +110,9 @@ fn wide_sigma_uses_two_words() {
         run(sigma, &words)
     };
     // x = 2^-64 + w 2^-128; sigma x = 2^36 + w 2^-28.
-    assert_eq!(extended(&[0]), (Some(-(1 << 36)), 5));
-    assert_eq!(extended(&[(1 << 27) - 1]), (Some(-(1 << 36)), 5));
-    assert_eq!(extended(&[1 << 27]), (Some(-(1 << 36) - 1), 5));
+    assert_eq!(extended(&[0]), (Some(-(1 << 36)), 3));
+    assert_eq!(extended(&[(1 << 27) - 1]), (Some(-(1 << 36)), 3));
+    assert_eq!(extended(&[1 << 27]), (Some(-(1 << 36) - 1), 3));
     // 3 * 2^98 has an odd part, so a tie needs more: sigma x = 0.75 (2^36 + w 2^-28) is half-integral
     // where 3 w 2^-30 = 1/2 mod 1, w = 2^29 / 3.
     let sigma = Dyadic::new(3, 98).unwrap();
@@ -135,8 +122,8 @@ fn wide_sigma_uses_two_words() {
         words.extend([w, third]);
         run(sigma, &words)
     };
-    assert_eq!(fraction(0), (Some(0), 6));
-    assert_eq!(fraction(u64::MAX), (Some(1), 6));
+    assert_eq!(fraction(0), (Some(0), 4));
+    assert_eq!(fraction(u64::MAX), (Some(1), 4));
 }
 
 /// Two doubles further than rounding apart from each other: the two formulas for the mass of a cell agree

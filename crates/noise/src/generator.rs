@@ -19,12 +19,6 @@ pub(crate) trait Words {
 
     /// The next word.
     fn word(&mut self) -> Result<u64, EntropyError>;
-
-    /// A fair coin.
-    #[inline]
-    fn coin(&mut self) -> Result<bool, EntropyError> {
-        Ok(self.word()? >> (Self::BITS - 1) == 1)
-    }
 }
 
 /// ChaCha20 with a 64-bit block counter, as Bernstein defined it (the stream starts at block 0, nonce 0).

@@ -1,8 +1,11 @@
 //! Tests of the generator.
 
+use num_bigint::BigUint;
+
 use super::*;
 use crate::{
-    Bernoulli, DiscreteLaplace, Ratio, RoundedGaussian, TruncatedDiscreteLaplace, Uniform,
+    Bernoulli, DiscreteGaussian, DiscreteLaplace, Ratio, RoundedGaussian, TruncatedDiscreteLaplace,
+    Uniform,
 };
 
 fn constant_seed(key: &mut [u8; 32]) -> Result<(), EntropyError> {
@@ -93,7 +96,7 @@ fn every_call_checks_the_process() {
             |g| g.fill_bytes(&mut [0; 2]).is_ok(),
             |g| Uniform::below(6).unwrap().sample(g).is_ok(),
             |g| Bernoulli::from_f64(0.5).unwrap().sample(g).is_ok(),
-            |g| crate::bernoulli_enclosed(g, (0, 0), &crate::enclosure::ExpMinusHalf).is_ok(),
+            |g| crate::bernoulli_enclosed(g, (1, 1), &Half).is_ok(),
             |g| laplace().sample(g).is_ok(),
             |g| laplace().fill(g, &mut [0; 2]).is_ok(),
             |g| TruncatedDiscreteLaplace::new(Ratio::new(1, 1).unwrap(), 3).sample(g).is_ok(),
@@ -102,6 +105,14 @@ fn every_call_checks_the_process() {
                     .fill(g, &mut [0; 2])
                     .is_ok()
             },
+            |g| {
+                let law = DiscreteGaussian::new(crate::Dyadic::at_least(1.0).unwrap());
+                law.sample(g).is_ok()
+            },
+            |g| {
+                let law = DiscreteGaussian::new(crate::Dyadic::at_least(1.0).unwrap());
+                law.fill(g, &mut [0; 2]).is_ok()
+            },
             |g| RoundedGaussian::new(crate::Dyadic::at_least(1.0).unwrap()).sample(g).is_ok(),
             |g| {
                 RoundedGaussian::new(crate::Dyadic::at_least(1.0).unwrap())
@@ -109,6 +120,13 @@ fn every_call_checks_the_process() {
                     .is_ok()
             },
         ]
+    }
+    struct Half;
+    impl crate::Enclosure for Half {
+        fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
+            let half = BigUint::from(1u8) << (bits - 1);
+            (half.clone(), half)
+        }
     }
     fn laplace() -> DiscreteLaplace {
         DiscreteLaplace::new(Ratio::new(1, 1).unwrap())

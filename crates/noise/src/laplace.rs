@@ -1,7 +1,7 @@
 //! The discrete Laplace law (two-sided geometric).
 
-use crate::exponential::exponential;
 use crate::generator::Words;
+use crate::variates::{EXPONENTIAL, Variates};
 use crate::{EntropyError, Generator, Ratio};
 
 /// The discrete Laplace law: P\[x\] = (1-q)/(1+q) q^|x| on the integers, with q = e^(-1/scale).
@@ -9,9 +9,9 @@ use crate::{EntropyError, Generator, Ratio};
 /// *Source.* The law is that of Canonne, Kamath & Steinke, "The Discrete Gaussian for Differential
 /// Privacy" (2020, arXiv 2004.00010), and so is the frame of their Algorithm 2: a magnitude with
 /// P\[m\] = (1-q) q^m, a random sign, and both drawn anew when they say "minus zero". The magnitude is
-/// floor(scale * E) for an exponential E of mean 1, since P\[floor(scale E) >= m\] = e^(-m/scale). E comes
-/// from von Neumann's comparison method with lazily drawn bits; their Algorithm 2 is the same with a
-/// uniform integer below the numerator in the place of the fraction of E. All arithmetic is on integers.
+/// floor(scale * E) for an exponential E of mean 1, since P\[floor(scale E) >= m\] = e^(-m/scale). E is drawn
+/// exactly, from a table of stairs above its density, with lazily drawn bits. All arithmetic is on
+/// integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiscreteLaplace {
     scale: Ratio,
@@ -30,13 +30,13 @@ impl DiscreteLaplace {
 
     /// One draw.
     ///
-    /// It would saturate at +-i128::MAX beyond 2^20 scales, which has probability below e^-1000000.
+    /// It would saturate at +-i128::MAX beyond 2^17 scales, which has probability below e^-100000.
     ///
     /// # Errors
     /// [`EntropyError`] if the operating system's generator fails.
     pub fn sample(&self, generator: &mut Generator) -> Result<i128, EntropyError> {
         generator.check_process()?;
-        self.draw(generator)
+        self.draw(&EXPONENTIAL, generator)
     }
 
     /// Independent draws, as many as `draws` is long. Cheaper than as many calls of
@@ -46,20 +46,29 @@ impl DiscreteLaplace {
     /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
+        self.fill_from(generator, draws)
+    }
+
+    fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {
+        let exponential = &*EXPONENTIAL;
         for draw in draws {
-            *draw = self.draw(generator)?;
+            *draw = self.draw(exponential, words)?;
         }
         Ok(())
     }
 
-    pub(crate) fn draw<W: Words>(&self, words: &mut W) -> Result<i128, EntropyError> {
+    pub(crate) fn draw<W: Words>(
+        &self,
+        exponential: &Variates,
+        words: &mut W,
+    ) -> Result<i128, EntropyError> {
         let (numerator, denominator) = (self.scale.numerator(), self.scale.denominator());
         loop {
-            let negative = words.coin()?;
-            let (whole, mut fraction) = exponential(words)?;
-            // floor(scale E) = floor(floor(numerator E) / denominator).
-            let base = numerator.saturating_mul(u128::from(whole));
+            let (negative, cell, mut fraction) = exponential.draw(words)?;
+            // floor(scale E) = floor(floor(floor(numerator (cell + fraction)) / 2^bits) / denominator).
+            let base = numerator.saturating_mul(u128::from(cell));
             let magnitude = fraction.settle(words, numerator, base, |product| {
+                let product = product >> exponential.bits;
                 if denominator == 1 { product } else { product / denominator }
             })?;
             if !(negative && magnitude == 0) {
@@ -101,40 +110,79 @@ mod tests {
         DiscreteLaplace::new(Ratio::new(numerator, denominator).unwrap())
     }
 
-    /// All bit strings, at scales below, at and above 1.
+    /// All bit strings, at scales below, at and above 1, with few cells per unit and with those in use.
     #[test]
     fn enumerated() {
         for (numerator, denominator) in [(1, 10), (1, 2), (1, 1), (7, 2), (5, 3), (40, 1)] {
             let laplace = law(numerator, denominator);
             let exact = |x: &i128| laplace.pmf(*x);
-            enumerate::<1, _>(19, |w| laplace.draw(w)).assert_below(0.6, exact);
-            enumerate::<2, _>(10, |w| laplace.draw(w)).assert_below(0.6, exact);
-            enumerate::<3, _>(7, |w| laplace.draw(w)).assert_below(0.6, exact);
+            for bits in [0, 1] {
+                let few = Variates::exponential(bits);
+                enumerate::<2, _>(9, |w| laplace.draw(&few, w)).assert_below(0.8, exact);
+                enumerate::<3, _>(6, |w| laplace.draw(&few, w)).assert_below(0.8, exact);
+            }
+            enumerate::<1, _>(18, |w| laplace.draw(&EXPONENTIAL, w)).assert_below(0.9, exact);
+            enumerate::<4, _>(4, |w| laplace.draw(&EXPONENTIAL, w)).assert_below(0.9, exact);
+        }
+    }
+
+    /// With one cell per unit, where the places that are to be tested are a third of all: each value's
+    /// frequency within six standard deviations. A false alarm has probability 2e-9 for each of 60.
+    #[test]
+    fn frequencies_with_few_cells() {
+        let (laplace, few) = (law(7, 2), Variates::exponential(0));
+        let mut generator = crate::TestSeed(12).generator();
+        let mut counts = [0.0; 61];
+        for _ in 0..500_000 {
+            let x = laplace.draw(&few, &mut generator).unwrap();
+            if let Some(count) = usize::try_from(x + 30).ok().and_then(|i| counts.get_mut(i)) {
+                *count += 1.0;
+            }
+        }
+        for (i, count) in counts.iter().enumerate() {
+            let p = laplace.pmf(i as i128 - 30);
+            assert!((count - 5e5 * p).abs() < 6.0 * (5e5 * p).sqrt(), "{i}: {count}");
         }
     }
 
     /// More words leave less undecided.
     #[test]
     fn undecided_share_shrinks() {
-        let laplace = law(3, 2);
-        let shares: Vec<f64> = (4..=10)
-            .map(|length| enumerate::<2, _>(length, |w| laplace.draw(w)).undecided)
+        let (laplace, few) = (law(3, 2), Variates::exponential(0));
+        let shares: Vec<f64> = (4..=9)
+            .map(|length| enumerate::<2, _>(length, |w| laplace.draw(&few, w)).undecided)
             .collect();
-        assert!(shares.windows(2).all(|pair| pair[1] < 0.95 * pair[0]), "{shares:?}");
+        assert!(shares.windows(2).all(|pair| pair[1] < 0.97 * pair[0]), "{shares:?}");
     }
 
-    /// Whole part, fraction and sign come together as written down by hand: E = 1 + 3/4.., scale 5/2.
+    /// Cells, fraction and sign come together as written down by hand. With one cell per unit, half of
+    /// U's first share is 0.37 (1 - 1/e), the share of cell 1 ends at 1 - e^-2.
     #[test]
     fn one_draw_by_hand() {
-        let half = 1 << 63;
-        let three_quarters = 3 << 62;
-        // Minus; a failed trial (U1 below the fraction, U2 above); a trial with no run; E = 1.75.
-        let words = [half, three_quarters, half, three_quarters, three_quarters, u64::MAX];
-        let mut script = Script::<64>::new(&words);
-        assert_eq!(law(5, 2).draw(&mut script).unwrap(), -4);
-        assert_eq!(script.used(), 6);
+        let word = |sign: u64, u: f64| sign << 63 | (u * 2f64.powi(63)) as u64;
+        let one = Variates::exponential(0);
+        let run = |words: &[u64]| {
+            let mut script = Script::<64>::new(words);
+            (law(5, 2).draw(&one, &mut script).ok(), script.used())
+        };
+        // Minus, cell 1, surely: E = 1.75, 5/2 E = 4.375.
+        let sure = 1.0 - (-1f64).exp() + 0.01;
+        let words = [word(1, sure), 3 << 62];
+        assert_eq!(run(&words), (Some(-4), 2));
+        // The upper share of cell 0, which ends at 1 - 1/e; place 0.75; its crossing 0.5, kept as U1 is
+        // above it: the place is not under the curve. Then the same with the crossing at 7/8.
+        let upper = 1.0 - (-1f64).exp() - 0.01;
+        let tried = [word(0, upper), 3 << 62, 1 << 63, 0, u64::MAX];
+        let mut words = tried.to_vec();
+        assert_eq!(run(&words), (None, 5), "drawn anew");
+        words.extend([word(0, upper), 3 << 62, 7 << 61, 0, u64::MAX]);
+        assert_eq!(run(&words), (Some(1), 10), "E = 0.75");
+        // Minus zero is drawn anew.
+        let mut words = vec![word(1, 0.01), 1 << 60];
+        words.extend([word(0, 0.01), 1 << 60]);
+        assert_eq!(run(&words), (Some(0), 4));
         for length in 0..words.len() {
-            assert!(law(5, 2).draw(&mut Script::<64>::new(&words[..length])).is_err());
+            assert_eq!(run(&words[..length]), (None, length), "no value without all its words");
         }
     }
 
@@ -143,17 +191,18 @@ mod tests {
     fn undecided_floor_draws_further_words() {
         // numerator 3: floor(3 U) changes at 2^64 / 3 = 0x5555555555555555.5555..
         let third = 0x5555_5555_5555_5555;
+        let one = Variates::exponential(0);
         let run = |tail: &[u64]| {
-            let mut words = vec![0, third, u64::MAX];
+            let mut words = vec![1, third];
             words.extend(tail);
             let mut script = Script::<64>::new(&words);
-            (law(3, 1).draw(&mut script).ok(), script.used())
+            (law(3, 1).draw(&one, &mut script).ok(), script.used())
         };
-        assert_eq!(run(&[]), (None, 3));
-        assert_eq!(run(&[third - 1]), (Some(0), 4));
-        assert_eq!(run(&[third + 1]), (Some(1), 4));
-        assert_eq!(run(&[third]), (None, 4));
-        assert_eq!(run(&[third, third, third + 1]), (Some(1), 6));
+        assert_eq!(run(&[]), (None, 2));
+        assert_eq!(run(&[third - 1]), (Some(0), 3));
+        assert_eq!(run(&[third + 1]), (Some(1), 3));
+        assert_eq!(run(&[third]), (None, 3));
+        assert_eq!(run(&[third, third, third + 1]), (Some(1), 5));
     }
 
     #[test]

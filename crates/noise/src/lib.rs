@@ -6,24 +6,32 @@
 //! outcome asks for. One 64-bit word of it nearly always settles the outcome; when it does not, more
 //! bits are drawn until they do.
 //!
-//! | law | type | method |
-//! |---|---|---|
-//! | uniform on `0..n` | [`Uniform`] | floor(n U) with lazily drawn bits of U |
-//! | yes or no | [`Bernoulli`], [`bernoulli_enclosed`] | comparison of U with the probability |
-//! | discrete Laplace | [`DiscreteLaplace`] | floor(scale * E), E exponential by von Neumann's method |
-//! | the same, cut off at +-k | [`TruncatedDiscreteLaplace`] | rejection |
-//! | normal, rounded | [`RoundedGaussian`] | Karney's Algorithm N, rounded by enclosure |
+//! | law | type | method | parameters |
+//! |---|---|---|---|
+//! | uniform on `0..n` | [`Uniform`] | floor(n U) with lazily drawn bits of U | n to 2^126 |
+//! | yes or no | [`Bernoulli`], [`bernoulli_enclosed`] | comparison of U with the probability | any |
+//! | discrete Laplace | [`DiscreteLaplace`] | floor(scale * E), E exponential by stairs | [`Ratio`]: 2^-64 to 2^106 |
+//! | the same, cut off at +-k | [`TruncatedDiscreteLaplace`] | rejection | the same |
+//! | normal, rounded | [`RoundedGaussian`] | a normal deviate by stairs, rounded by enclosure | sigma a [`Dyadic`]: 2^-20 to 2^100 |
+//! | discrete Gaussian | [`DiscreteGaussian`] | stairs on the integers | sigma^2 a [`Dyadic`]: sigma from 2^-10 to 2^50 |
+//!
+//! *Stairs.* A table of stairs above the density is looked up with the first word of U. Its entries have
+//! a proven error; a word that is too near to an entry to be sure is followed by further words and
+//! entries of more bits. The next word is the place under the tread, and only next to the curve
+//! (once in about 64 draws) is there more to decide.
 //!
 //! Every sampler fails only when the operating system's generator fails, and then gives
 //! [`EntropyError`] and no value. The laws themselves are there as `f64` functions (`pmf`, `tail`,
 //! `variance`) for intervals and tests; no draw depends on them.
 //!
-//! *Time.* The samplers work by rejection, so the time of one draw varies, and it does depend a little
-//! on the drawn magnitude (about one more round of a loop per unit of `|x| / scale`). They are not
-//! constant-time.
+//! *Time.* The samplers work by rejection, so the time of one draw varies. How often a draw begins anew
+//! does not depend on what is drawn in the end; the time of the rest hardly does (SECURITY.md has
+//! figures). They are not constant-time.
 
 mod bernoulli;
+mod curve;
 mod deviate;
+mod discrete_gaussian;
 mod enclosure;
 mod error;
 mod exponential;
@@ -34,10 +42,14 @@ mod laplace;
 mod parameters;
 #[cfg(test)]
 mod script;
+mod stairs;
+mod stairs_edges;
 mod truncated;
 mod uniform;
+mod variates;
 
 pub use bernoulli::Bernoulli;
+pub use discrete_gaussian::DiscreteGaussian;
 pub use enclosure::{Enclosure, bernoulli_enclosed};
 pub use error::{EntropyError, ParameterError};
 pub use gaussian::RoundedGaussian;

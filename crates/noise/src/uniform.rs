@@ -44,6 +44,17 @@ pub(crate) fn below<W: Words>(words: &mut W, bound: u128) -> Result<u128, Entrop
     Deviate::draw(words)?.settle(words, bound, 0, |x| x)
 }
 
+/// True with probability `numerator / denominator`, for `1 <= denominator < 2^127`.
+#[inline]
+pub(crate) fn ratio<W: Words>(
+    words: &mut W,
+    numerator: u128,
+    denominator: u128,
+) -> Result<bool, EntropyError> {
+    // U < numerator / denominator exactly if floor(denominator * U) < numerator.
+    Deviate::draw(words)?.settle(words, denominator, 0, |x| x < numerator)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,9 @@
     reason = "17 digits, as computed"
 )]
 
-use hushtable_noise::{DiscreteLaplace, Dyadic, Ratio, RoundedGaussian, TruncatedDiscreteLaplace};
+use hushtable_noise::{
+    DiscreteGaussian, DiscreteLaplace, Dyadic, Ratio, RoundedGaussian, TruncatedDiscreteLaplace,
+};
 
 /// (mantissa, exponent, x, P[X = x], P[X >= x])
 const GAUSSIAN: [(u64, i32, i128, f64, f64); 10] = [
@@ -26,6 +28,21 @@ const GAUSSIAN: [(u64, i32, i128, f64, f64); 10] = [
         4.2591362717350862e-32,
         0.022750131948179207,
     ),
+];
+
+/// (mantissa and exponent of sigma^2, x, P[X = x], P[X >= x])
+const DISCRETE_GAUSSIAN: [(u64, i32, i128, f64, f64); 11] = [
+    (1, -6, 2, 2.5722093726423497e-56, 2.5722093726423497e-56),
+    (1, -2, 3, 1.1979455936033157e-8, 1.1979465897294959e-8),
+    (1, 0, 8, 5.0522710565043321e-15, 5.0532991108041034e-15),
+    (5, -1, -4, 0.010284844252703535, 0.99809684165816801),
+    (100, 0, 0, 0.039894228040143268, 0.51994711402007163),
+    (100, 0, 150, 5.5307095498444162e-51, 7.1033402534954908e-51),
+    (4097, 0, 900, 7.3020232683085006e-46, 3.6859367835983892e-45),
+    (16777217, 0, 40000, 1.9044811646768065e-25, 7.9162456540824451e-23),
+    (1, 60, 5368709120, 1.384615446193421e-15, 2.8665157257150164e-7),
+    (1, 80, -3298534883328, 4.0307426497183835e-15, 0.99865010196837192),
+    (1, 100, 14073748835532800, 4.170171193229729e-50, 3.7325642988777342e-36),
 ];
 
 /// (numerator, denominator, x, P[X = x], P[X >= x])
@@ -87,6 +104,17 @@ fn rounded_gaussian() {
         if tail > 1e-300 {
             close(&name, law.tail(x), tail, 1e-15 * (4.0 + 2.0 * z * z));
         }
+    }
+}
+
+#[test]
+fn discrete_gaussian() {
+    for (mantissa, exponent, x, pmf, tail) in DISCRETE_GAUSSIAN {
+        let law = DiscreteGaussian::new(Dyadic::new(mantissa, exponent).unwrap());
+        let name = format!("{law:?} at {x}");
+        let squares = (x as f64).powi(2) / law.sigma_squared().to_f64();
+        close(&name, law.pmf(x), pmf, 1e-15 * (5.0 + squares));
+        close(&name, law.tail(x), tail, 1e-14 * (1.0 + squares));
     }
 }
 

@@ -8,7 +8,8 @@ mod common;
 
 use common::{p_value, upper_gamma};
 use hushtable_noise::{
-    DiscreteLaplace, Dyadic, Ratio, RoundedGaussian, TestSeed, TruncatedDiscreteLaplace, Uniform,
+    DiscreteGaussian, DiscreteLaplace, Dyadic, Ratio, RoundedGaussian, TestSeed,
+    TruncatedDiscreteLaplace, Uniform,
 };
 
 const DRAWS: usize = 200_000;
@@ -121,6 +122,40 @@ fn rounded_gaussian() {
         let edges: Vec<i128> = (-48..=48).map(|i| i * step).collect();
         check(&name, &draws, &edges, |x| law.tail(x));
         if sigma > 1e5 {
+            check_low_bits(&name, &draws);
+        }
+        if sigma >= 0.5 {
+            check_variance(&name, &draws, law.variance(), 4.0);
+        }
+    }
+}
+
+#[test]
+fn discrete_gaussian() {
+    let mut draws = Vec::new();
+    // Parameters are sigma^2: from sigma = 0.2, on both sides of where cells of more than one integer
+    // begin (sigma = 64), to sigma = 2^40.
+    for (seed, sigma_squared) in [
+        (51, 0.04),
+        (52, 0.25),
+        (53, 1.0),
+        (54, 12.5),
+        (55, 4095.9),
+        (56, 4096.0),
+        (57, 10_000.0),
+        (58, 1e6),
+        (59, 2f64.powi(40)),
+        (60, 3e24),
+    ] {
+        draws.resize(if sigma_squared < 0.1 { 20 * DRAWS } else { DRAWS }, 0);
+        let law = DiscreteGaussian::new(Dyadic::at_least(sigma_squared).unwrap());
+        law.fill(&mut TestSeed(seed).generator(), &mut draws).unwrap();
+        let sigma = sigma_squared.sqrt();
+        let name = format!("discrete Gaussian {sigma_squared}");
+        let step = ((sigma / 8.0) as i128).max(1);
+        let edges: Vec<i128> = (-48..=48).map(|i| i * step).collect();
+        check(&name, &draws, &edges, |x| law.tail(x));
+        if sigma > 50.0 {
             check_low_bits(&name, &draws);
         }
         if sigma >= 0.5 {

@@ -1,6 +1,6 @@
 //! The laws against values computed elsewhere with 60 digits.
 
-use hushtable_noise::{DiscreteLaplace, Dyadic, Ratio, RoundedGaussian};
+use hushtable_noise::{DiscreteGaussian, DiscreteLaplace, Dyadic, Ratio, RoundedGaussian};
 use serde_json::Value;
 
 fn close(name: &str, ours: f64, theirs: &Value) {
@@ -39,6 +39,18 @@ fn rounded_gaussian() {
         close(name, law.pmf(0), &vector["pmf_at_0"]);
         close(name, law.pmf(1), &vector["pmf_at_1"]);
         close(name, law.pmf(-1), &vector["pmf_at_1"]);
+        close(name, law.variance(), &vector["variance"]);
+    }
+}
+
+#[test]
+fn discrete_gaussian() {
+    let vectors = vectors("discrete_gaussian");
+    assert_eq!(vectors.len(), 5);
+    for vector in &vectors {
+        let name = vector["sigma_squared"].as_str().unwrap();
+        let law = DiscreteGaussian::new(Dyadic::at_least(name.parse().unwrap()).unwrap());
+        close(name, law.pmf(0), &vector["pmf_at_0"]);
         close(name, law.variance(), &vector["variance"]);
     }
 }

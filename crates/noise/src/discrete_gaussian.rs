@@ -6,7 +6,7 @@ use std::fmt;
 use crate::curve::{Curve, Shape};
 use crate::generator::Words;
 use crate::stairs::Stairs;
-use crate::{Dyadic, EntropyError, Generator};
+use crate::{Dyadic, EntropyError, Generator, Rehearsal};
 
 /// Cells per standard deviation, at least; the integers themselves where sigma is below this.
 const CELLS: u128 = 64;
@@ -81,6 +81,18 @@ impl DiscreteGaussian {
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         self.fill_from(generator, draws)
+    }
+
+    /// As [`fill`](Self::fill), from a seed that is known: to show what draws look like, never for a release.
+    ///
+    /// # Errors
+    /// None in fact.
+    pub fn rehearse(
+        &self,
+        rehearsal: &mut Rehearsal,
+        draws: &mut [i128],
+    ) -> Result<(), EntropyError> {
+        self.fill_from(rehearsal, draws)
     }
 
     fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {

@@ -4,7 +4,7 @@ use std::f64::consts::{PI, SQRT_2};
 
 use crate::generator::Words;
 use crate::variates::{NORMAL, Variates};
-use crate::{Dyadic, EntropyError, Generator};
+use crate::{Dyadic, EntropyError, Generator, Rehearsal};
 
 /// A normal deviate of mean 0 and standard deviation sigma, rounded to the nearest integer:
 /// P\[x\] = Phi((x + 1/2) / sigma) - Phi((x - 1/2) / sigma).
@@ -48,6 +48,18 @@ impl RoundedGaussian {
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         self.fill_from(generator, draws)
+    }
+
+    /// As [`fill`](Self::fill), from a seed that is known: to show what draws look like, never for a release.
+    ///
+    /// # Errors
+    /// None in fact.
+    pub fn rehearse(
+        &self,
+        rehearsal: &mut Rehearsal,
+        draws: &mut [i128],
+    ) -> Result<(), EntropyError> {
+        self.fill_from(rehearsal, draws)
     }
 
     fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {

@@ -51,7 +51,7 @@ pub struct Generator {
     buffer: [u64; BUFFER],
     /// Index of the next unused word; `BUFFER` when none is left.
     next: usize,
-    /// `None` for a fixed test seed, which is never replaced.
+    /// `None` for a known seed (of a test or a rehearsal), which is never replaced.
     origin: Option<Origin>,
 }
 
@@ -71,6 +71,15 @@ impl Generator {
         seed(&mut key)?;
         let process = std::process::id();
         Ok(Self::with_key(key, Some(Origin { process, seed })))
+    }
+
+    /// The generator of a known seed: the same words on every machine, also after a fork.
+    pub(crate) fn with_known_seed(seed: u64) -> Self {
+        let mut key = [0; 32];
+        for (byte, seed) in key.iter_mut().zip(seed.to_le_bytes()) {
+            *byte = seed;
+        }
+        Self::with_key(key, None)
     }
 
     fn with_key(key: [u8; 32], origin: Option<Origin>) -> Self {
@@ -182,11 +191,7 @@ pub struct TestSeed(pub u64);
 impl TestSeed {
     /// The generator of this seed: the same words on every machine. It is not reseeded after a fork.
     pub fn generator(self) -> Generator {
-        let mut key = [0; 32];
-        for (byte, seed) in key.iter_mut().zip(self.0.to_le_bytes()) {
-            *byte = seed;
-        }
-        Generator::with_key(key, None)
+        Generator::with_known_seed(self.0)
     }
 }
 

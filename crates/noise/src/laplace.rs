@@ -2,7 +2,7 @@
 
 use crate::generator::Words;
 use crate::variates::{EXPONENTIAL, Variates};
-use crate::{EntropyError, Generator, Ratio};
+use crate::{EntropyError, Generator, Ratio, Rehearsal};
 
 /// The discrete Laplace law: P\[x\] = (1-q)/(1+q) q^|x| on the integers, with q = e^(-1/scale).
 ///
@@ -47,6 +47,18 @@ impl DiscreteLaplace {
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         self.fill_from(generator, draws)
+    }
+
+    /// As [`fill`](Self::fill), from a seed that is known: to show what draws look like, never for a release.
+    ///
+    /// # Errors
+    /// None in fact.
+    pub fn rehearse(
+        &self,
+        rehearsal: &mut Rehearsal,
+        draws: &mut [i128],
+    ) -> Result<(), EntropyError> {
+        self.fill_from(rehearsal, draws)
     }
 
     fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {

@@ -24,6 +24,8 @@
 //! [`EntropyError`] and no value. The laws themselves are there as `f64` functions (`pmf`, `tail`,
 //! `variance`) for intervals and tests; no draw depends on them.
 //!
+//! [`Rehearsal`] gives reproducible draws in release builds too, and is not a [`Generator`].
+//!
 //! *Time.* The samplers work by rejection, so the time of one draw varies. How often a draw begins anew
 //! does not depend on what is drawn in the end; the time of the rest hardly does (SECURITY.md has
 //! figures). They are not constant-time.
@@ -40,6 +42,7 @@ mod generator;
 mod interval;
 mod laplace;
 mod parameters;
+mod rehearsal;
 #[cfg(test)]
 mod script;
 mod stairs;
@@ -59,5 +62,6 @@ pub use generator::TestSeed;
 pub use interval::Interval;
 pub use laplace::DiscreteLaplace;
 pub use parameters::{Dyadic, Ratio};
+pub use rehearsal::Rehearsal;
 pub use truncated::TruncatedDiscreteLaplace;
 pub use uniform::Uniform;

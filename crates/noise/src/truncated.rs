@@ -3,7 +3,7 @@
 use crate::exponential::exp_minus_ratio;
 use crate::generator::Words;
 use crate::variates::{EXPONENTIAL, Variates};
-use crate::{DiscreteLaplace, EntropyError, Generator, Ratio, uniform};
+use crate::{DiscreteLaplace, EntropyError, Generator, Ratio, Rehearsal, uniform};
 
 /// The discrete Laplace law conditioned on |x| <= k: P\[x\] proportional to e^(-|x|/scale) for |x| <= k.
 ///
@@ -49,6 +49,18 @@ impl TruncatedDiscreteLaplace {
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         self.fill_from(generator, draws)
+    }
+
+    /// As [`fill`](Self::fill), from a seed that is known: to show what draws look like, never for a release.
+    ///
+    /// # Errors
+    /// None in fact.
+    pub fn rehearse(
+        &self,
+        rehearsal: &mut Rehearsal,
+        draws: &mut [i128],
+    ) -> Result<(), EntropyError> {
+        self.fill_from(rehearsal, draws)
     }
 
     fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {

@@ -33,6 +33,27 @@ pub fn bernoulli_enclosed(
     enclosed(generator, first, p)
 }
 
+/// Independent draws, as many as `draws` is long, the one at index i as by [`bernoulli_enclosed`] with the
+/// bounds and the probability `events(i)`. Cheaper than as many calls of that, each of which asks the
+/// system for the process id.
+///
+/// # Errors
+/// [`EntropyError`] if the operating system's generator fails. The contents of `draws` are then not to be
+/// used.
+#[inline]
+pub fn bernoulli_enclosed_all<P: Enclosure>(
+    generator: &mut Generator,
+    draws: &mut [bool],
+    events: impl Fn(usize) -> ((u64, u64), P),
+) -> Result<(), EntropyError> {
+    generator.check_process()?;
+    for (index, draw) in draws.iter_mut().enumerate() {
+        let (first, p) = events(index);
+        *draw = enclosed(generator, first, &p)?;
+    }
+    Ok(())
+}
+
 /// As [`bernoulli_enclosed`], for words of any size; `first` in units of one word.
 #[inline]
 pub(crate) fn enclosed<W: Words>(
@@ -182,6 +203,27 @@ mod tests {
                 let zero =
                     |first| enclosed(&mut Script::<64>::new(&words), first, &Sure(false)).unwrap();
                 assert!(!zero((0, 0)) && !zero((0, u64::MAX)));
+            }
+        }
+    }
+
+    /// A batch takes the words that single draws take.
+    #[test]
+    fn batches_are_single_draws() {
+        let event = |index: usize| {
+            let real = Rational { numerator: index as u32, denominator: 7, slack: 2 };
+            // Sometimes without first bounds, so that further words are drawn.
+            let first =
+                if index == 3 { (0, u64::MAX) } else { (u64::MAX / 7 * index as u64, u64::MAX) };
+            (first, real)
+        };
+        let (mut one, mut many) = (TestSeed(17).generator(), TestSeed(17).generator());
+        let mut draws = [false; 8];
+        for _ in 0..100 {
+            bernoulli_enclosed_all(&mut many, &mut draws, event).unwrap();
+            for (index, draw) in draws.iter().enumerate() {
+                let (first, real) = event(index);
+                assert_eq!(*draw, bernoulli_enclosed(&mut one, first, &real).unwrap());
             }
         }
     }

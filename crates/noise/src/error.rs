@@ -32,4 +32,18 @@ pub enum ParameterError {
     /// A bound or denominator is not in 1 ..= 2^126.
     #[error("a bound must be between 1 and 2^126")]
     BoundOutOfRange,
+    /// There are not as many parameters as draws.
+    #[error("a batch needs as many parameters as draws")]
+    LengthsDiffer,
+}
+
+/// A batch with parameters of its own was refused, or the operating system's generator failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BatchError {
+    /// A parameter is out of range; nothing was drawn.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// The operating system's generator failed.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
 }

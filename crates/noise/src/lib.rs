@@ -9,7 +9,7 @@
 //! | law | type | method | parameters |
 //! |---|---|---|---|
 //! | uniform on `0..n` | [`Uniform`] | floor(n U) with lazily drawn bits of U | n to 2^126 |
-//! | yes or no | [`Bernoulli`], [`bernoulli_enclosed`] | comparison of U with the probability | any |
+//! | yes or no | [`Bernoulli`], [`bernoulli_f64_all`], [`bernoulli_enclosed`] | comparison of U with the probability | any |
 //! | discrete Laplace | [`DiscreteLaplace`] | floor(scale * E), E exponential by stairs | [`Ratio`]: 2^-64 to 2^106 |
 //! | the same, cut off at +-k | [`TruncatedDiscreteLaplace`] | rejection | the same |
 //! | normal, rounded | [`RoundedGaussian`] | a normal deviate by stairs, rounded by enclosure | sigma a [`Dyadic`]: 2^-20 to 2^100 |
@@ -51,10 +51,10 @@ mod truncated;
 mod uniform;
 mod variates;
 
-pub use bernoulli::Bernoulli;
+pub use bernoulli::{Bernoulli, bernoulli_f64_all};
 pub use discrete_gaussian::DiscreteGaussian;
-pub use enclosure::{Enclosure, bernoulli_enclosed};
-pub use error::{EntropyError, ParameterError};
+pub use enclosure::{Enclosure, bernoulli_enclosed, bernoulli_enclosed_all};
+pub use error::{BatchError, EntropyError, ParameterError};
 pub use gaussian::RoundedGaussian;
 pub use generator::Generator;
 #[cfg(any(test, debug_assertions))]

@@ -36,6 +36,18 @@ impl Uniform {
         generator.check_process()?;
         below(generator, self.bound)
     }
+
+    /// Independent draws, as many as `draws` is long.
+    ///
+    /// # Errors
+    /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
+    pub fn fill(&self, generator: &mut Generator, draws: &mut [u128]) -> Result<(), EntropyError> {
+        generator.check_process()?;
+        for draw in draws {
+            *draw = below(generator, self.bound)?;
+        }
+        Ok(())
+    }
 }
 
 /// A uniform integer in `0 .. bound`, for `1 <= bound < 2^127`.
@@ -70,6 +82,17 @@ mod tests {
             outcomes.assert_below(limit(14.0), law);
             assert_eq!(outcomes.mass.len() as u128, bound);
             enumerate::<4, _>(4, |words| below(words, bound)).assert_below(limit(16.0), law);
+        }
+    }
+
+    #[test]
+    fn batches_are_single_draws() {
+        let law = Uniform::below((1 << 70) + 1).unwrap();
+        let mut draws = [0; 50];
+        law.fill(&mut crate::TestSeed(18).generator(), &mut draws).unwrap();
+        let mut generator = crate::TestSeed(18).generator();
+        for draw in draws {
+            assert_eq!(draw, law.sample(&mut generator).unwrap());
         }
     }
 

@@ -1,4 +1,4 @@
-//! Time of one decision about a group, in nanoseconds.
+//! Time of one decision about a group, and of one randomised response, in nanoseconds.
 //!
 //! `cargo bench -p hushtable-mechanisms`. Each number is the median of several batches. Counts of units are
 //! mixed, as those of a table's groups are; the table of bounds is in the cache.
@@ -7,14 +7,14 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
-use hushtable_mechanisms::Optimal;
+use hushtable_mechanisms::{Optimal, RandomisedResponse};
 use hushtable_noise::{EntropyError, Generator};
 
 const RUNS: usize = 25;
 const BATCH: usize = 20_000;
 
 /// The median time of one of a batch over the runs, in nanoseconds.
-fn time(mut batch: impl FnMut() -> Result<(), EntropyError>) -> Result<f64, EntropyError> {
+fn time<E>(mut batch: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     let mut times = Vec::new();
     for _ in 0..RUNS {
         let start = Instant::now();
@@ -41,9 +41,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             for units in &units {
                 black_box(optimal.decide(*units, &mut g)?);
             }
-            Ok(())
+            Ok::<(), EntropyError>(())
         })?;
         println!("pi_opt at ({epsilon}, {delta}), half at {half}, one{one:>12.1} ns");
+    }
+    for categories in [2, 10, 1000] {
+        let response = RandomisedResponse::new("1".parse()?, categories)?;
+        let values = vec![1; BATCH];
+        let mut answers = vec![0; BATCH];
+        let all = time(|| response.respond_all(&values, black_box(&mut answers), &mut g))?;
+        println!("randomised response of {categories}, all{all:>12.1} ns");
     }
     Ok(())
 }

@@ -21,6 +21,9 @@ pub enum MechanismError {
     /// The noise would be too large for 128-bit sums.
     #[error("its sensitivity or its noise is too large to be kept in 128-bit integers")]
     TooLarge,
+    /// Randomised response needs something else to answer.
+    #[error("randomised response needs at least 2 categories, not {0}")]
+    TooFewCategories(u32),
 }
 
 /// A selection that could not be made.

@@ -1,8 +1,8 @@
 //! A privacy cost joined to a sampler.
 //!
 //! One object gives both the noise and its loss, so that what is drawn and what is charged cannot
-//! disagree: [`Additive`] noise on lattice integers, and [`Selection`] of the groups that may appear.
-//! Nothing here knows of tables.
+//! disagree: [`Additive`] noise on lattice integers, [`Selection`] of the groups that may appear, and
+//! [`RandomisedResponse`] of single records. Nothing here knows of tables.
 
 mod additive;
 mod error;
@@ -10,6 +10,7 @@ mod joint;
 mod memberships;
 mod optimal;
 mod policy;
+mod response;
 mod selection;
 mod strategy;
 mod threshold;
@@ -21,6 +22,7 @@ pub use error::{MechanismError, SelectError};
 pub use joint::{Reach, joint_delta};
 pub use memberships::Memberships;
 pub use optimal::Optimal;
+pub use response::{Estimate, RandomisedResponse, ResponseError};
 pub use selection::{Chosen, Population, Selection};
 pub use strategy::Strategy;
 pub use threshold::CountThreshold;

@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What an [`Amount`] counts; sealed, as there are just three.
+use crate::decimal;
+
+/// What an [`Amount`] counts; sealed, as there are just four.
 pub trait Unit: sealed::Sealed + Copy + 'static {
     /// The parameter's name, as users write it.
     const NAME: &'static str;
@@ -23,6 +25,7 @@ mod sealed {
     impl Sealed for super::EpsilonUnit {}
     impl Sealed for super::DeltaUnit {}
     impl Sealed for super::RhoUnit {}
+    impl Sealed for super::MuUnit {}
 }
 
 /// Unit of [`Epsilon`].
@@ -34,6 +37,9 @@ pub struct DeltaUnit;
 /// Unit of [`Rho`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RhoUnit;
+/// Unit of [`Mu`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MuUnit;
 
 impl Unit for EpsilonUnit {
     const NAME: &'static str = "epsilon";
@@ -53,6 +59,12 @@ impl Unit for RhoUnit {
     const MAX: u64 = 1_000_000 * 10u64.pow(12);
     const RANGE: &'static str = "from 0 to 1000000, at most 12 decimal places";
 }
+impl Unit for MuUnit {
+    const NAME: &'static str = "mu";
+    const PLACES: u32 = 15;
+    const MAX: u64 = 10_000 * 10u64.pow(15);
+    const RANGE: &'static str = "from 0 to 10000, at most 15 decimal places";
+}
 
 /// A non-negative exact decimal of one kind of privacy loss.
 ///
@@ -71,12 +83,15 @@ pub type Delta = Amount<DeltaUnit>;
 /// The rho of zero-concentrated differential privacy (Bun & Steinke 2016): a Rényi divergence of
 /// every order `a` is at most `a * rho`. From 0 to 1,000,000, kept to 12 decimal places.
 pub type Rho = Amount<RhoUnit>;
+/// The mu of Gaussian differential privacy (Dong, Roth & Su 2022): sensitivity over sigma. From 0 to
+/// 10,000, kept to 15 decimal places. Composes by its square, [`MuSquared`](crate::MuSquared).
+pub type Mu = Amount<MuUnit>;
 
 /// An amount outside its range, or not a decimal at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name} = {value} is not a valid {name}: it must be a number {range}")]
 pub struct AmountError {
-    /// `epsilon`, `delta` or `rho`.
+    /// `epsilon`, `delta`, `rho` or `mu`.
     pub name: &'static str,
     /// What was given.
     pub value: String,
@@ -134,7 +149,7 @@ impl<U: Unit> Amount<U> {
         Ok(Self::raw((scaled * (1.0 - 4.0 * f64::EPSILON)).floor() as u64))
     }
 
-    /// In smallest units: `10^-12` for epsilon and rho, `10^-18` for delta.
+    /// In smallest units: `10^-12` for epsilon and rho, `10^-15` for mu, `10^-18` for delta.
     pub fn units(self) -> u64 {
         self.units
     }
@@ -196,53 +211,17 @@ impl<U: Unit> FromStr for Amount<U> {
     type Err = AmountError;
 
     fn from_str(text: &str) -> Result<Self, AmountError> {
-        let refuse = || Self::error(text);
-        let trimmed = text.trim();
-        let (mantissa, exponent) = match trimmed.split_once(['e', 'E']) {
-            Some((m, e)) => (m, e.parse::<i32>().map_err(|_| refuse())?),
-            None => (trimmed, 0),
-        };
-        let mantissa = mantissa.strip_prefix('+').unwrap_or(mantissa);
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits: String = [whole, fraction].concat();
-        if digits.is_empty() || digits.len() > 60 || !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(refuse());
-        }
-        let significant = digits.trim_start_matches('0').trim_end_matches('0');
-        if significant.is_empty() {
-            return Ok(Self::ZERO);
-        }
-        let trailing = digits.len() - digits.trim_end_matches('0').len();
-        let power =
-            i64::from(exponent) - fraction.len() as i64 + trailing as i64 + i64::from(U::PLACES);
-        let value: u128 = significant.parse().map_err(|_| refuse())?;
-        // A negative power would need more decimal places than are kept.
-        let scale = u32::try_from(power).ok().and_then(|p| 10u128.checked_pow(p));
-        let units = scale.and_then(|s| value.checked_mul(s)).ok_or_else(refuse)?;
-        match u64::try_from(units) {
-            Ok(units) if units <= U::MAX => Ok(Self::raw(units)),
-            _ => Err(refuse()),
+        let units = decimal::units(text, U::PLACES).and_then(|units| u64::try_from(units).ok());
+        match units {
+            Some(units) if units <= U::MAX => Ok(Self::raw(units)),
+            _ => Err(Self::error(text)),
         }
     }
 }
 
 impl<U: Unit> fmt::Display for Amount<U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = Self::units_per_one();
-        let (whole, fraction) = (self.units / one, self.units % one);
-        if fraction == 0 {
-            return write!(f, "{whole}");
-        }
-        let digits = format!("{fraction:0width$}", width = U::PLACES as usize);
-        let digits = digits.trim_end_matches('0');
-        let zeros = digits.len() - digits.trim_start_matches('0').len();
-        if whole == 0 && zeros >= 4 {
-            // 0.00001 is easier to read, and to get right, as 1e-5.
-            let (first, rest) = digits[zeros..].split_at(1);
-            let point = if rest.is_empty() { "" } else { "." };
-            return write!(f, "{first}{point}{rest}e-{}", zeros + 1);
-        }
-        write!(f, "{whole}.{digits}")
+        decimal::write(f, self.units.into(), U::PLACES)
     }
 }
 

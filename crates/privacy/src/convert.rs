@@ -1,5 +1,7 @@
 //! What a budget in rho says in epsilon and delta.
 
+use crate::search::valley;
+
 /// ln delta at `epsilon` and order `alpha` for `rho`-zCDP (Canonne, Kamath & Steinke 2020,
 /// Proposition 12): (a-1)(a rho - eps) - ln(a-1) + a ln(1 - 1/a).
 fn ln_delta(rho: f64, epsilon: f64, alpha: f64) -> f64 {
@@ -15,19 +17,9 @@ pub fn zcdp_delta_at(rho: f64, epsilon: f64) -> f64 {
     if rho <= 0.0 {
         return 0.0;
     }
-    // In terms of ln(alpha - 1) the exponent is unimodal; golden-section search.
+    // In terms of ln(alpha - 1) the exponent has one valley.
     let at = |x: f64| ln_delta(rho, epsilon, 1.0 + x.exp());
-    let golden = (5f64.sqrt() - 1.0) / 2.0;
-    let (mut low, mut high) = (-40.0, 40.0);
-    for _ in 0..120 {
-        let width = golden * (high - low);
-        if at(high - width) <= at(low + width) {
-            high = low + width;
-        } else {
-            low = high - width;
-        }
-    }
-    let best = at(0.5 * (low + high));
+    let best = at(valley(-40.0, 40.0, at));
     // Never nothing, however small: some delta is lost at every epsilon.
     (best + 1e-11 * (1.0 + best.abs())).exp().clamp(f64::MIN_POSITIVE, 1.0)
 }

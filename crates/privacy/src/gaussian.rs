@@ -2,6 +2,8 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
+use crate::search::last;
+
 /// Relative error that the functions of this module stay under; what must round one way is moved
 /// by this much.
 pub(crate) const MARGIN: f64 = 1e-11;
@@ -25,23 +27,7 @@ pub fn normal_quantile(tail: f64) -> f64 {
     if tail >= 1.0 {
         return f64::NEG_INFINITY;
     }
-    bisect(-40.0, 40.0, |x| normal_tail(x) >= tail)
-}
-
-/// The largest float for which `holds`, given that it holds below some point and not above.
-fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    last(-40.0, 40.0, |x| normal_tail(x) >= tail)
 }
 
 /// P\[N >= x\] / density(x): the Mills ratio, decreasing in x.
@@ -94,7 +80,7 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
 /// The largest mu (rounded down) whose Gaussian event is (`epsilon`, `delta`)-differentially
 /// private: the analytic Gaussian mechanism, sigma = sensitivity / mu. Zero if there is none.
 pub fn analytic_gaussian_mu(epsilon: f64, delta: f64) -> f64 {
-    let mu = bisect(0.0, 1e4, |mu| gaussian_delta(mu, epsilon) <= delta);
+    let mu = last(0.0, 1e4, |mu| gaussian_delta(mu, epsilon) <= delta);
     mu * (1.0 - MARGIN)
 }
 
@@ -108,7 +94,7 @@ pub fn gaussian_epsilon_at(mu: f64, delta: f64) -> f64 {
         return 0.0;
     }
     // At epsilon = mu^2/2 + 39 mu the tail is below the smallest float.
-    let epsilon = bisect(0.0, 0.5 * mu * mu + 39.0 * mu, |e| gaussian_delta(mu, e) > delta);
+    let epsilon = last(0.0, 0.5 * mu * mu + 39.0 * mu, |e| gaussian_delta(mu, e) > delta);
     epsilon * (1.0 + MARGIN)
 }
 

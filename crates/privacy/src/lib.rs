@@ -1,19 +1,22 @@
 //! Units of privacy loss as types, and how losses convert and add up.
 //!
 //! Every quantity that a caller could mistake for another has its own validated type: [`Epsilon`],
-//! [`Delta`] and [`Rho`] are exact decimals (so that ten tenths are one), [`Loss`] is what one
+//! [`Delta`], [`Rho`] and [`Mu`] are exact decimals (so that ten tenths are one), [`Loss`] is what one
 //! mechanism or one release costs, [`Neighbouring`] is what the promise is about. Nothing here
 //! samples, and nothing here knows of tables.
 
 mod amount;
 mod convert;
+mod decimal;
 mod discrete_gaussian;
 mod gaussian;
 mod homogeneous;
 mod loss;
+mod mu_squared;
 mod relation;
+mod search;
 
-pub use amount::{AmountError, Delta, Epsilon, Rho};
+pub use amount::{AmountError, Delta, Epsilon, Mu, Rho};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at};
 pub use discrete_gaussian::{DiscreteGaussian, DiscreteGaussianError};
 pub use gaussian::{
@@ -22,4 +25,5 @@ pub use gaussian::{
 };
 pub use homogeneous::{homogeneous_delta, homogeneous_shares};
 pub use loss::{Loss, LossError};
+pub use mu_squared::MuSquared;
 pub use relation::{Contribution, Neighbouring};

@@ -245,6 +245,24 @@ impl<'de, U: Unit> Deserialize<'de> for Amount<U> {
     }
 }
 
+/// Amounts as JSON text, for `#[serde(with)]`: every digit is kept, where a JSON number has 17.
+pub(crate) mod as_text {
+    use super::{Amount, Deserialize, Deserializer, Serializer, Unit};
+
+    pub(crate) fn serialize<U: Unit, S: Serializer>(
+        amount: &Amount<U>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(amount)
+    }
+
+    pub(crate) fn deserialize<'de, U: Unit, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Amount<U>, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

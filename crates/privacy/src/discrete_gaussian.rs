@@ -63,6 +63,11 @@ impl DiscreteGaussian {
         }
     }
 
+    /// The parameter sigma^2.
+    pub fn sigma_squared(&self) -> f64 {
+        self.sigma_squared
+    }
+
     /// The least delta, rounded up by less than 1e-12 of itself, such that this noise on an integer
     /// that one unit moves by up to `sensitivity` is (`epsilon`, delta)-differentially private: the
     /// sum over the integers x of (P\[x\] - e^epsilon P\[x - sensitivity\])_+ (CKS 2020, Theorem 7).

@@ -6,9 +6,11 @@
 //! samples, and nothing here knows of tables.
 
 mod amount;
+mod composition;
 mod convert;
 mod decimal;
 mod discrete_gaussian;
+mod event;
 mod gaussian;
 mod homogeneous;
 mod loss;
@@ -17,8 +19,10 @@ mod relation;
 mod search;
 
 pub use amount::{AmountError, Delta, Epsilon, Mu, Rho};
+pub use composition::{Composition, CompositionError};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at};
 pub use discrete_gaussian::{DiscreteGaussian, DiscreteGaussianError};
+pub use event::{DiscreteGaussianEvent, Event};
 pub use gaussian::{
     analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, normal_cdf, normal_quantile,
     normal_tail,

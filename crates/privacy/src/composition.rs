@@ -1,0 +1,299 @@
+//! What several events come to together.
+
+mod binomial;
+mod convolution;
+mod fourier;
+mod kernel;
+mod parts;
+mod residual;
+mod spectrum;
+mod tilted;
+
+use std::collections::BTreeMap;
+
+use self::parts::{Lattice, Parts, ROUNDING, Responses};
+use self::tilted::Tilted;
+use crate::search::first;
+use crate::{
+    Delta, DiscreteGaussianEvent, Epsilon, Event, MuSquared, Rho, gaussian_delta,
+    gaussian_epsilon_at, zcdp_delta_at, zcdp_epsilon_at,
+};
+
+/// Events that together ran on one table, and what they promise together.
+///
+/// The promise is the tightest that is known to hold; all are rounded up:
+/// - Gaussian events: exact, as mu^2 adds up (Dong, Roth & Su 2022, Corollary 3.3);
+/// - discrete Laplace and approximate events of one epsilon: exact in closed form, with deltas as
+///   in Kairouz, Oh & Viswanath 2015;
+/// - one discrete Gaussian event: exact, by its lattice;
+/// - zCDP alone: Canonne, Kamath & Steinke 2020, Proposition 12;
+/// - mixtures: the law of the loss by convolution on a grid, rounded so that it is never less private
+///   than the true one, with a bounded error of the transform; zCDP events come on top by the
+///   expectation of what they may add at each loss;
+/// - moments at every order (Rényi), and the sum of the epsilons, where these are less.
+///
+/// It holds for mechanisms that were chosen adaptively, each in view of the answers before, **if their
+/// losses (the events and how many there are) were fixed in advance** or do not depend on answers.
+/// Where answers decide how much more is spent, only a [`Filter`](crate::Filter) or an
+/// [`Odometer`](crate::Odometer) holds.
+///
+/// At a fixed delta the epsilon of mixtures is right to 1e-3 or better in all tests; the deltas of
+/// closed forms to 1e-6 or better.
+#[derive(Clone, Debug, Default)]
+pub struct Composition {
+    mu_squared: MuSquared,
+    /// How many losses of +-epsilon, by epsilon above zero.
+    responses: BTreeMap<Epsilon, u64>,
+    /// How many, by the bits of sigma^2 and the sensitivity.
+    lattices: BTreeMap<(u64, u64), Lattice>,
+    /// In smallest units.
+    rho: u128,
+    /// How many times each delta above zero is lost outright.
+    deltas: BTreeMap<Delta, u64>,
+}
+
+/// Events that cannot be added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompositionError {
+    /// There are none, or more of one kind than are computed with.
+    #[error(
+        "{0} events of one kind are not valid: it must be a whole number from 1 to {most}",
+        most = Composition::MOST
+    )]
+    Times(u64),
+    /// The squares of mu add up to more than is kept.
+    #[error("mu squared of all Gaussian events adds up to more than 100000000")]
+    Gaussian,
+}
+
+impl Composition {
+    /// Most events of one kind and loss.
+    pub const MOST: u64 = 1_000_000_000;
+
+    /// The events, each with how many times it ran.
+    ///
+    /// # Errors
+    /// When there are none or more than [`Composition::MOST`] of one kind and loss, or mu^2 of all
+    /// Gaussian events is above 100,000,000.
+    pub fn new(events: &[(Event, u64)]) -> Result<Self, CompositionError> {
+        let mut all = Self::default();
+        for (event, times) in events {
+            all.add(event, *times)?;
+        }
+        Ok(all)
+    }
+
+    /// Adds an event that ran `times` times; an error leaves the composition as it was.
+    ///
+    /// # Errors
+    /// As for [`Composition::new`].
+    pub fn add(&mut self, event: &Event, times: u64) -> Result<(), CompositionError> {
+        let more = |had: u64| match had.checked_add(times) {
+            Some(sum) if times > 0 && sum <= Self::MOST => Ok(sum),
+            sum => Err(CompositionError::Times(sum.unwrap_or(u64::MAX))),
+        };
+        more(0)?;
+        match *event {
+            Event::Gaussian { mu_squared } => {
+                let sum =
+                    mu_squared.checked_mul(times).and_then(|m| m.checked_add(self.mu_squared));
+                self.mu_squared = sum.ok_or(CompositionError::Gaussian)?;
+            }
+            Event::DiscreteLaplace { epsilon } => self.add_pair(epsilon, Delta::ZERO, more)?,
+            Event::Approximate { epsilon, delta } => self.add_pair(epsilon, delta, more)?,
+            Event::DiscreteGaussian(event) => {
+                let key = (event.law().sigma_squared().to_bits(), event.sensitivity());
+                let had = self.lattices.get(&key).map_or(0, |l| l.times);
+                self.lattices.insert(key, Lattice { event, times: more(had)? });
+            }
+            Event::Concentrated { rho, delta } => {
+                let had = self.deltas.get(&delta).copied().unwrap_or(0);
+                let sum = more(had)?;
+                if !delta.is_zero() {
+                    self.deltas.insert(delta, sum);
+                }
+                self.rho += u128::from(rho.units()) * u128::from(times);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_pair(
+        &mut self,
+        epsilon: Epsilon,
+        delta: Delta,
+        more: impl Fn(u64) -> Result<u64, CompositionError>,
+    ) -> Result<(), CompositionError> {
+        let responses = more(self.responses.get(&epsilon).copied().unwrap_or(0))?;
+        let deltas = more(self.deltas.get(&delta).copied().unwrap_or(0))?;
+        if !epsilon.is_zero() {
+            self.responses.insert(epsilon, responses);
+        }
+        if !delta.is_zero() {
+            self.deltas.insert(delta, deltas);
+        }
+        Ok(())
+    }
+
+    /// A delta, rounded up, such that the events together are (`epsilon`, delta)-differentially
+    /// private; at most 1.
+    pub fn delta_at(&self, epsilon: Epsilon) -> f64 {
+        // The decimal may be a little less than the double next to it.
+        let at = (epsilon.to_f64() * (1.0 - f64::EPSILON)).max(0.0);
+        let lost = self.lost();
+        let rest = self.rest_at(at, epsilon);
+        (lost + (1.0 - lost) * rest * (1.0 + 1e-15)).min(1.0)
+    }
+
+    /// An epsilon, rounded up to the smallest unit, such that the events together are (epsilon,
+    /// `delta`)-differentially private. `None` where there is none up to the largest amount: where
+    /// `delta` is not above what the events' own deltas come to, unless all the rest is pure and it
+    /// is just that.
+    pub fn epsilon_at(&self, delta: Delta) -> Option<Epsilon> {
+        let parts = self.parts();
+        let lost = self.lost();
+        let left = delta.to_f64() * (1.0 - f64::EPSILON) - lost;
+        let left = (left / (1.0 - lost) * (1.0 - 1e-15)).max(0.0);
+        // Deltas of exactly this sum are within it, whatever the rounding of theirs.
+        if left <= 0.0 && self.deltas_sum() > u128::from(delta.units()) {
+            return None;
+        }
+        if parts.is_empty() {
+            return Some(Epsilon::ZERO);
+        }
+        let sum = u64::try_from(self.epsilons_units()).ok();
+        let sum = sum.and_then(|units| Epsilon::from_units(units).ok());
+        if left <= 0.0 {
+            return sum;
+        }
+        match (Epsilon::from_f64_up(Self::epsilon_of(&parts, left)).ok(), sum) {
+            (Some(found), Some(sum)) => Some(found.min(sum)),
+            (found, sum) => found.or(sum),
+        }
+    }
+
+    /// The delta of all but what is lost outright.
+    fn rest_at(&self, at: f64, epsilon: Epsilon) -> f64 {
+        let parts = self.parts();
+        if parts.is_empty() || u128::from(epsilon.units()) >= self.epsilons_units() {
+            return 0.0;
+        }
+        let (tilt, ln_delta) = parts.ln_delta_at(at);
+        let exact = match &parts {
+            Parts { mu_squared, rho: 0.0, responses, lattices, .. }
+                if responses.is_empty() && lattices.is_empty() =>
+            {
+                gaussian_delta(root_up(*mu_squared), at)
+            }
+            Parts { mu_squared: 0.0, rho: 0.0, responses, lattices, .. }
+                if responses.is_empty() && is_one(lattices) =>
+            {
+                lattice_delta(lattices, at)
+            }
+            parts if parts.has_no_law() => zcdp_delta_at(parts.rho, at),
+            parts => Self::law(parts, tilt).delta_at(at, parts),
+        };
+        // A bound that is not a number is none.
+        exact.min(ln_delta.exp()).clamp(f64::MIN_POSITIVE, 1.0)
+    }
+
+    /// The epsilon at the delta that is left when what is lost outright is paid for.
+    fn epsilon_of(parts: &Parts, delta: f64) -> f64 {
+        let (tilt, moments) = parts.epsilon_at(delta);
+        let exact = match parts {
+            Parts { mu_squared, rho: 0.0, responses, lattices, .. }
+                if responses.is_empty() && lattices.is_empty() =>
+            {
+                gaussian_epsilon_at(root_up(*mu_squared), delta)
+            }
+            Parts { mu_squared: 0.0, rho: 0.0, responses, lattices, .. }
+                if responses.is_empty() && is_one(lattices) =>
+            {
+                first(0.0, moments, |epsilon| lattice_delta(lattices, epsilon) <= delta)
+            }
+            parts if parts.has_no_law() => zcdp_epsilon_at(parts.rho, delta),
+            parts => {
+                let law = Self::law(parts, tilt);
+                first(0.0, moments, |epsilon| law.delta_at(epsilon, parts) <= delta)
+            }
+        };
+        exact.min(moments) * (1.0 + 1e-15)
+    }
+
+    fn law(parts: &Parts, tilt: f64) -> Tilted {
+        match parts.responses.as_slice() {
+            [one] if parts.mu_squared <= 0.0 && parts.lattices.is_empty() => {
+                binomial::tilted(*one, parts, tilt)
+            }
+            _ => convolution::tilted(parts, tilt),
+        }
+    }
+
+    fn parts(&self) -> Parts {
+        let responses = self.responses.iter().map(|(epsilon, times)| Responses {
+            epsilon: epsilon.to_f64() * (1.0 + f64::EPSILON),
+            times: *times,
+        });
+        let common = self.responses.keys().fold(0, |all, epsilon| divisor(all, epsilon.units()));
+        Parts {
+            common: common as f64 / Epsilon::units_per_one() as f64 * (1.0 + f64::EPSILON),
+            mu_squared: if self.mu_squared.is_zero() { 0.0 } else { self.mu_squared.to_f64_up() },
+            responses: responses.collect(),
+            lattices: self.lattices.values().copied().collect(),
+            rho: self.rho as f64 / Rho::units_per_one() as f64 * (1.0 + 2.0 * f64::EPSILON),
+        }
+    }
+
+    /// 1 - product of (1 - delta), rounded up: all is lost with at most this probability.
+    fn lost(&self) -> f64 {
+        let kept = self.deltas.iter().map(|(delta, times)| {
+            let delta = (delta.to_f64() * (1.0 + f64::EPSILON)).min(1.0 - ROUNDING);
+            *times as f64 * (-delta).ln_1p()
+        });
+        let terms = self.deltas.len() as f64;
+        let lost = -kept.sum::<f64>().exp_m1() * (1.0 + (8.0 + 2.0 * terms) * ROUNDING);
+        lost.min(1.0)
+    }
+
+    fn deltas_sum(&self) -> u128 {
+        self.deltas
+            .iter()
+            .map(|(delta, times)| u128::from(delta.units()) * u128::from(*times))
+            .sum()
+    }
+
+    /// The sum of all epsilons in smallest units, or the largest number where there is none.
+    fn epsilons_units(&self) -> u128 {
+        if !self.mu_squared.is_zero() || !self.lattices.is_empty() || self.rho > 0 {
+            return u128::MAX;
+        }
+        let units =
+            |(epsilon, times): (&Epsilon, &u64)| u128::from(epsilon.units()) * u128::from(*times);
+        self.responses.iter().map(units).sum()
+    }
+}
+
+/// The greatest common divisor.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+/// mu, rounded up.
+fn root_up(mu_squared: f64) -> f64 {
+    mu_squared.sqrt() * (1.0 + f64::EPSILON)
+}
+
+fn is_one(lattices: &[Lattice]) -> bool {
+    matches!(lattices, [Lattice { times: 1, .. }])
+}
+
+/// The delta of the first of them; 1 if there is none.
+fn lattice_delta(lattices: &[Lattice], epsilon: f64) -> f64 {
+    let event: Option<&DiscreteGaussianEvent> = lattices.first().map(|l| &l.event);
+    event.and_then(|e| e.law().delta(e.sensitivity(), epsilon).ok()).unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

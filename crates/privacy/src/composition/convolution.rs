@@ -1,0 +1,206 @@
+//! The law of a composition's loss, by convolution on a grid.
+
+use super::kernel::{Grid, Kernel};
+use super::parts::{Parts, ROUNDING};
+use super::spectrum::Spectrum;
+use super::tilted::Tilted;
+use crate::search::valley;
+
+/// ln of the weight that may be outside the circle on either side.
+const OUTSIDE: f64 = -42.0;
+
+/// Shortest and longest circle, as powers of two.
+const LEVELS: (u32, u32) = (8, 21);
+
+/// Fewest and most grid points of a window, but where losses are on the grid.
+const POINTS: (f64, f64) = (15_000.0, 1_000_000.0);
+
+/// Grid points of a circle per root of the number of laws that are rounded: each rounding adds at
+/// most a quarter of a squared step to the variance, and a circle is some 17 standard deviations long,
+/// so that variances stay right to 1e-4.
+const DENSITY: f64 = 850.0;
+
+/// Longest kernel, in steps.
+const LONGEST: f64 = (1u64 << 22) as f64;
+
+/// Losses around the mean, at a tilt, beyond which there is next to nothing, and the further tilts
+/// by which that is seen.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    lowest: f64,
+    highest: f64,
+    down: f64,
+    up: f64,
+}
+
+impl Window {
+    /// By Chernoff's bound, P\[L >= x\] <= e^(ln moment of t - t x) at the best further tilt t; but at
+    /// none at which the moments of laws that are rounded up to a grid are much larger.
+    fn of(parts: &Parts, tilt: f64) -> Self {
+        let here = parts.ln_moment(tilt);
+        let edge = |t: f64, sign: f64| (parts.ln_moment(tilt + sign * t) - here - OUTSIDE) / t;
+        let best = |sign: f64| valley(-25.0, 25.0, |ln| edge(ln.exp(), sign)).exp();
+        let (down, up) = (best(-1.0), best(1.0));
+        let width = edge(up, 1.0) + edge(down, -1.0);
+        let most = 300.0 / width.max(longest(parts) / LONGEST);
+        let (down, up) = (down.min(most), up.min(most));
+        Self { lowest: -edge(down, -1.0), highest: edge(up, 1.0), down, up }
+    }
+}
+
+/// The law of all of `parts` but what is known in rho only, at a tilt.
+///
+/// Errors, all of them on the safe side or bounded and added: kernels are rounded up
+/// ([`Kernel`]); what is outside the circle comes back on its other side, and is added once more as a
+/// bound; the transforms' errors are [`Tilted::error`].
+pub(crate) fn tilted(parts: &Parts, tilt: f64) -> Tilted {
+    let window = Window::of(parts, tilt);
+    let width = window.highest - window.lowest;
+    let step = step(parts, tilt, width);
+    // Where the step is larger than the window needs, the circle is merely too long.
+    let levels = ((width / step + 8.0).log2().ceil().max(0.0) as u32).clamp(LEVELS.0, LEVELS.1);
+    let n = 1usize << levels;
+    let grid = Grid { step, tilt };
+    let start = (window.lowest / step).floor() as i64 - 1;
+    let (edge_low, edge_high) = (start as f64 * step, (start + n as i64 - 1) as f64 * step);
+
+    let mut all = Accumulator::new(levels, grid, window);
+    if parts.mu_squared > 0.0 {
+        all.add(Kernel::gaussian(parts.mu_squared, grid));
+    }
+    for lattice in &parts.lattices {
+        all.add(Kernel::lattice(*lattice, grid));
+    }
+    for responses in &parts.responses {
+        all.add(Kernel::responses(*responses, grid));
+    }
+    let sides = all.sides;
+    let left_out = all.left_out * sides.ln_total.exp() + sides.beyond(window, edge_low, edge_high);
+    let circle = all.finish().circle();
+
+    let turn = start.rem_euclid(n as i64) as usize;
+    let mut weights = circle.weights;
+    weights.rotate_left(turn);
+    Tilted {
+        tilt,
+        ln_moment: parts.ln_moment(tilt),
+        slack: parts.slack(tilt),
+        lowest: edge_low,
+        step,
+        loss_slack: 8.0 * ROUNDING * edge_low.abs().max(edge_high.abs()),
+        weights,
+        error: circle.error,
+        left_out,
+    }
+}
+
+/// The grid's step, for a window of that width.
+fn step(parts: &Parts, tilt: f64, width: f64) -> f64 {
+    let lattices: f64 = parts.lattices.iter().map(|l| l.times as f64).sum();
+    let rounded = lattices + parts.responses.len() as f64 + 1.0;
+    let points = (DENSITY * rounded.sqrt()).max(tilt * width / 0.02).clamp(POINTS.0, POINTS.1);
+    let step = (width / points).max(longest(parts) / LONGEST);
+    // Losses that are on the grid are not rounded.
+    let common = parts.common_step();
+    if common >= step {
+        common / (common / step).ceil()
+    } else if common * POINTS.1 > width && common * LONGEST > longest(parts) {
+        common
+    } else {
+        step
+    }
+}
+
+/// The longest kernel, about, in losses.
+fn longest(parts: &Parts) -> f64 {
+    let responses = parts.responses.iter().map(|r| {
+        // At most some 25 standard deviations, of at most epsilon each.
+        2.0 * r.epsilon * (r.times as f64).min(25.0 * (r.times as f64).sqrt())
+    });
+    let lattices = parts.lattices.iter().map(|l| {
+        let s = l.event.law().sigma_squared();
+        l.event.sensitivity() as f64 * (20.0 * s.sqrt() + 6.0) / s
+    });
+    responses.chain(lattices).fold(20.0 * parts.mu_squared.sqrt(), f64::max)
+}
+
+/// What Chernoff's bound needs of the kernels together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sides {
+    /// Sum of the means, and how far it may be off.
+    mean: f64,
+    mean_off: f64,
+    /// ln of the moments about the mean at the window's further tilts, and of the whole weight.
+    ln_down: f64,
+    ln_up: f64,
+    ln_total: f64,
+}
+
+impl Sides {
+    fn add(&mut self, kernel: &Kernel, grid: Grid, window: Window) {
+        let times = kernel.times as f64;
+        let mean = kernel.mean(grid);
+        // A sum of up to 2^22 positive terms is right to 1e-9.
+        let ln = |further: f64| times * (kernel.moment(grid, further, mean).ln() + 1e-9);
+        self.mean += times * mean;
+        self.mean_off += 8.0 * ROUNDING * times * mean.abs();
+        self.ln_down += ln(-window.down);
+        self.ln_up += ln(window.up);
+        self.ln_total += ln(0.0).max(0.0);
+    }
+
+    /// Bound of the weight below and above the two losses.
+    fn beyond(&self, window: Window, lowest: f64, highest: f64) -> f64 {
+        let above = self.ln_up - window.up * (highest - self.mean - self.mean_off);
+        let below = self.ln_down - window.down * (self.mean - self.mean_off - lowest);
+        above.exp() + below.exp()
+    }
+}
+
+/// Convolves kernels: few points with few directly, and what they come to by transform.
+struct Accumulator {
+    spectrum: Spectrum,
+    n: usize,
+    grid: Grid,
+    window: Window,
+    /// Of short kernels.
+    pending: Option<Kernel>,
+    left_out: f64,
+    sides: Sides,
+}
+
+impl Accumulator {
+    fn new(levels: u32, grid: Grid, window: Window) -> Self {
+        let (spectrum, sides) = (Spectrum::new(levels), Sides::default());
+        Self { spectrum, n: 1 << levels, grid, window, pending: None, left_out: 0.0, sides }
+    }
+
+    fn add(&mut self, kernel: Kernel) {
+        self.sides.add(&kernel, self.grid, self.window);
+        self.left_out += kernel.times as f64 * kernel.left_out;
+        if kernel.times > 1 {
+            self.spectrum.multiply(&kernel);
+            return;
+        }
+        match self.pending.take() {
+            Some(pending)
+                if pending.weights.len() + kernel.weights.len() <= self.n / 8
+                    && kernel.size() * pending.weights.len() <= 4 * self.n =>
+            {
+                self.pending = Some(pending.with(&kernel));
+            }
+            Some(pending) => {
+                self.spectrum.multiply(&pending);
+                self.pending = Some(kernel);
+            }
+            None => self.pending = Some(kernel),
+        }
+    }
+
+    fn finish(mut self) -> Spectrum {
+        if let Some(pending) = self.pending.take() {
+            self.spectrum.multiply(&pending);
+        }
+        self.spectrum
+    }
+}

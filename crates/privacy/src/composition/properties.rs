@@ -1,0 +1,162 @@
+//! The grid against closed forms and plain sums, at random parameters.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn on_the_grid(parts: &Parts, delta: f64) -> f64 {
+    let (tilt, moments) = parts.epsilon_at(delta);
+    let law = convolution::tilted(parts, tilt);
+    first(0.0, moments, |epsilon| law.delta_at(epsilon, parts) <= delta)
+}
+
+fn delta_on_the_grid(parts: &Parts, epsilon: f64) -> f64 {
+    let (tilt, _) = parts.ln_delta_at(epsilon);
+    convolution::tilted(parts, tilt).delta_at(epsilon, parts)
+}
+
+/// A Gaussian event's delta at any real epsilon.
+fn gaussian_at(mu: f64, epsilon: f64) -> f64 {
+    if epsilon >= 0.0 {
+        return gaussian_delta(mu, epsilon);
+    }
+    // With the roles of the two laws exchanged: 1 - e^eps (1 - delta at -eps).
+    1.0 - epsilon.exp() + epsilon.exp() * gaussian_delta(mu, -epsilon)
+}
+
+/// Responses with a Gaussian event on top: a sum over the outcomes.
+fn responses_with_gaussian(epsilon0: f64, times: u32, mu: f64, epsilon: f64) -> f64 {
+    let p = 1.0 / (1.0 + (-epsilon0).exp());
+    let mut weight = p.powi(times as i32);
+    let mut delta = 0.0;
+    for less in 0..=times {
+        let loss = f64::from(times as i32 - 2 * less as i32) * epsilon0;
+        delta += weight * gaussian_at(mu, epsilon - loss);
+        weight *= f64::from(times - less) / f64::from(less + 1) * (-epsilon0).exp();
+    }
+    delta
+}
+
+/// Several discrete Gaussians of one kind: their sum's law by plain convolution.
+fn lattices_plainly(s: f64, shift: u32, times: u32, epsilon: f64) -> f64 {
+    let reach = (9.0 * s.sqrt()).ceil() as i32 + 2;
+    let law: Vec<f64> = (-reach..=reach).map(|y| (-f64::from(y * y) / (2.0 * s)).exp()).collect();
+    let total: f64 = law.iter().sum();
+    let mut sum = vec![1.0];
+    for _ in 0..times {
+        let mut next = vec![0.0; sum.len() + law.len() - 1];
+        for (i, a) in sum.iter().enumerate() {
+            for (j, b) in law.iter().enumerate() {
+                next[i + j] += a * b / total;
+            }
+        }
+        sum = next;
+    }
+    let (shift, times) = (f64::from(shift), f64::from(times));
+    let lowest = -f64::from(reach) * times;
+    let losses =
+        (0..sum.len()).map(|i| shift * (2.0 * (lowest + i as f64) + times * shift) / (2.0 * s));
+    losses.zip(&sum).filter(|(l, _)| *l > epsilon).map(|(l, w)| -w * (epsilon - l).exp_m1()).sum()
+}
+
+/// A number whose logarithm is uniform.
+fn between(low: f64, high: f64) -> impl Strategy<Value = f64> {
+    (low.ln()..high.ln()).prop_map(f64::exp)
+}
+
+/// Checks that `got` is at or above `want`, but for the rounding of `want`, and by at most 1e-3.
+fn above(got: f64, want: f64) -> Result<(), TestCaseError> {
+    prop_assert!(got >= want * (1.0 - 1e-11), "{got} < {want}, {:e}", 1.0 - got / want);
+    prop_assert!(got <= want * (1.0 + 1e-3), "{got} > {want}, {:e}", got / want - 1.0);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_gaussian_on_the_grid_is_the_gaussian(mu in between(1e-3, 30.0), delta in between(1e-15, 0.01)) {
+        let parts = Parts { mu_squared: mu * mu, ..Parts::default() };
+        above(on_the_grid(&parts, delta), gaussian_epsilon_at(mu, delta))?;
+    }
+
+    #[test]
+    fn responses_one_by_one_are_the_closed_form(
+        epsilon in between(1e-3, 3.0),
+        times in 1usize..80,
+        delta in between(1e-15, 0.01),
+    ) {
+        let one = Responses { epsilon, times: 1 };
+        let apart = Parts { responses: vec![one; times], ..Parts::default() };
+        let all = Responses { times: times as u64, ..one };
+        let closed = Parts { responses: vec![all], ..Parts::default() };
+        let (tilt, moments) = closed.epsilon_at(delta);
+        let law = binomial::tilted(all, &closed, tilt);
+        let want = first(0.0, moments, |epsilon| law.delta_at(epsilon, &closed) <= delta);
+        above(on_the_grid(&apart, delta), want)?;
+    }
+
+    #[test]
+    fn mixtures_are_the_sum_over_outcomes(
+        epsilon0 in between(0.01, 2.0),
+        times in 1u32..40,
+        mu in between(0.05, 5.0),
+        part in 0.0..1.5f64,
+    ) {
+        let one = Responses { epsilon: epsilon0, times: 1 };
+        let responses = vec![one; times as usize];
+        let parts = Parts { mu_squared: mu * mu, responses, ..Parts::default() };
+        let spread = (f64::from(times) * epsilon0 * epsilon0 + mu * mu).sqrt();
+        let epsilon = (part * 4.0 * spread).min(0.9 * f64::from(times) * epsilon0 + 4.0 * mu);
+        let want = responses_with_gaussian(epsilon0, times, mu, epsilon);
+        above(delta_on_the_grid(&parts, epsilon), want)?;
+    }
+
+    #[test]
+    fn discrete_gaussians_are_their_convolution(
+        s in between(0.1, 30.0),
+        shift in 1u32..4,
+        times in 1u32..12,
+        part in 0.0..1.0f64,
+    ) {
+        let event = DiscreteGaussianEvent::new(s, shift.into()).unwrap();
+        let mu_squared = f64::from(times * shift * shift) / s;
+        let epsilon = part * (0.5 * mu_squared + 5.0 * mu_squared.sqrt());
+        let want = lattices_plainly(s, shift, times, epsilon);
+        prop_assume!(want > 1e-12);
+        for lattices in [
+            vec![Lattice { event, times: times.into() }],
+            vec![Lattice { event, times: 1 }; times as usize],
+        ] {
+            let parts = Parts { lattices, ..Parts::default() };
+            let got = delta_on_the_grid(&parts, epsilon);
+            prop_assert!(got >= want * (1.0 - 1e-9), "{got} < {want}");
+            // Apart, losses are not on the grid, and epsilon may be one of them.
+            prop_assert!(got <= want * 1.02, "{got} > {want}");
+        }
+    }
+
+    /// Gaussian noise is zCDP, so that knowing only its rho gives more; and no more than what the
+    /// moments or an even split of epsilon give.
+    #[test]
+    fn what_is_known_in_rho_only_is_between_its_bounds(
+        epsilon0 in between(0.01, 1.0),
+        times in 1u64..60,
+        rho in between(1e-3, 2.0),
+        epsilon in between(0.1, 10.0),
+    ) {
+        let responses = vec![Responses { epsilon: epsilon0, times }];
+        let known = Parts { mu_squared: 2.0 * rho, responses: responses.clone(), ..Parts::default() };
+        let parts = Parts { rho, responses: responses.clone(), ..Parts::default() };
+        let closed = Composition::law(&parts, parts.ln_delta_at(epsilon).0);
+        for got in [delta_on_the_grid(&parts, epsilon), closed.delta_at(epsilon, &parts)] {
+            prop_assert!(got >= delta_on_the_grid(&known, epsilon) * (1.0 - 1e-3));
+            prop_assert!(got <= parts.ln_delta_at(epsilon).1.exp() * (1.0 + 1e-3));
+            let alone = Parts { responses: responses.clone(), ..Parts::default() };
+            let alone = delta_on_the_grid(&alone, 0.5 * epsilon);
+            prop_assert!(got <= (alone + zcdp_delta_at(rho, 0.5 * epsilon)) * (1.0 + 1e-3));
+        }
+    }
+}

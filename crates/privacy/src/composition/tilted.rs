@@ -1,0 +1,69 @@
+//! The law of a composition's loss, tilted towards the losses that matter.
+
+use super::parts::{Parts, ROUNDING, ln_price};
+use super::residual::Residual;
+
+/// Logarithm of how little the weights that are no longer looked at may count.
+const NEGLIGIBLE: f64 = -80.0;
+
+/// The law of a loss L on an equidistant set of losses, weighted by e^(tilt L) and divided by the
+/// moment E\[e^(tilt L)\].
+///
+/// At the tilt that the moments choose, half of the weight or so is at losses beyond the epsilon in
+/// question, however small the delta. So errors that are small beside the whole weight are small
+/// beside delta.
+#[derive(Clone, Debug)]
+pub(crate) struct Tilted {
+    pub(crate) tilt: f64,
+    /// ln of what the weights were divided by.
+    pub(crate) ln_moment: f64,
+    /// What `ln_moment` may be too low by.
+    pub(crate) slack: f64,
+    /// The lowest loss, the distance to the next, and what a loss may be above its computed value.
+    pub(crate) lowest: f64,
+    pub(crate) step: f64,
+    pub(crate) loss_slack: f64,
+    /// From the lowest loss up.
+    pub(crate) weights: Vec<f64>,
+    /// Bound of the root of the sum of squares of what the weights are too low by.
+    pub(crate) error: f64,
+    /// Bound of all the weight that is not there.
+    pub(crate) left_out: f64,
+}
+
+impl Tilted {
+    /// The delta at `epsilon` of the events with this law and those in `parts.rho` together, rounded
+    /// up; may be above 1.
+    pub(crate) fn delta_at(&self, epsilon: f64, parts: &Parts) -> f64 {
+        let mut residual = Residual::new(parts.rho);
+        let of_rho = parts.ln_moment_of_rho(self.tilt);
+        let (mut sum, mut squares) = (0.0f64, 0.0f64);
+        // Without a residual, what is at or below epsilon counts for nothing.
+        let border = (epsilon - self.loss_slack - self.lowest) / self.step;
+        let start = if residual.is_nothing() && border > 0.0 { border.floor() as usize } else { 0 };
+        for (place, weight) in self.weights.iter().enumerate().skip(start) {
+            let loss = self.lowest + place as f64 * self.step + self.loss_slack;
+            let x = epsilon - loss;
+            if self.tilt * x < NEGLIGIBLE {
+                // Each of the rest counts by less than this.
+                let rest: f64 = self.weights[place..].iter().sum();
+                let count = (self.weights.len() - place) as f64;
+                sum += NEGLIGIBLE.exp() * rest;
+                squares += count * (2.0 * NEGLIGIBLE).exp();
+                break;
+            }
+            let value = (self.tilt * x + residual.ln_at(x) - of_rho).exp();
+            sum += weight * value;
+            squares += value * value;
+        }
+        let all = sum + squares.sqrt() * self.error + self.left_out * ln_price(self.tilt).exp();
+        let exponent = self.ln_moment + of_rho - self.tilt * epsilon;
+        let sizes = self.ln_moment.abs() + of_rho.abs() + self.tilt * epsilon;
+        // A loss that is taken too high is divided by too much of its tilt.
+        let rounding = 1e-12
+            + self.tilt * self.loss_slack
+            + 4.0 * ROUNDING * (self.weights.len() as f64 + 4.0 * sizes);
+        // The two exponentials may each be out of a double's range, but not their product.
+        (exponent + all.ln() + self.slack + rounding).exp()
+    }
+}

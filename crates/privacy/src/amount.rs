@@ -176,6 +176,12 @@ impl<U: Unit> Amount<U> {
         (units <= U::MAX).then(|| Self::raw(units))
     }
 
+    /// The exact product, or `None` above the kind's largest amount.
+    pub fn checked_mul(self, times: u64) -> Option<Self> {
+        let units = self.units.checked_mul(times)?;
+        (units <= U::MAX).then(|| Self::raw(units))
+    }
+
     /// The exact difference, or `None` if it would be negative.
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         self.units.checked_sub(other.units).map(Self::raw)

@@ -11,10 +11,12 @@ mod convert;
 mod decimal;
 mod discrete_gaussian;
 mod event;
+mod filter;
 mod gaussian;
 mod homogeneous;
 mod loss;
 mod mu_squared;
+mod odometer;
 mod relation;
 mod search;
 
@@ -23,6 +25,7 @@ pub use composition::{Composition, CompositionError};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at};
 pub use discrete_gaussian::{DiscreteGaussian, DiscreteGaussianError};
 pub use event::{DiscreteGaussianEvent, Event};
+pub use filter::{Filter, FilterError};
 pub use gaussian::{
     analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, normal_cdf, normal_quantile,
     normal_tail,
@@ -30,4 +33,5 @@ pub use gaussian::{
 pub use homogeneous::{homogeneous_delta, homogeneous_shares};
 pub use loss::{Loss, LossError};
 pub use mu_squared::MuSquared;
+pub use odometer::{Odometer, OdometerError};
 pub use relation::{Contribution, Neighbouring};

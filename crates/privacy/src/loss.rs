@@ -112,6 +112,36 @@ impl Loss {
         }
     }
 
+    /// The loss of `times` such releases together.
+    ///
+    /// # Errors
+    /// When the product is too large to be kept.
+    pub fn times(self, times: u64) -> Result<Self, LossError> {
+        let delta = self.delta().checked_mul(times).ok_or(LossError::TooLarge)?;
+        Ok(match self {
+            Self::Approximate { epsilon, .. } => {
+                let epsilon = epsilon.checked_mul(times).ok_or(LossError::TooLarge)?;
+                Self::Approximate { epsilon, delta }
+            }
+            Self::Concentrated { rho, .. } => {
+                let rho = rho.checked_mul(times).ok_or(LossError::TooLarge)?;
+                Self::Concentrated { rho, delta }
+            }
+        })
+    }
+
+    /// Whether both parts are at most those of `limit`; never, if that is in another currency.
+    pub fn is_within(self, limit: Self) -> bool {
+        let within = match (self, limit) {
+            (Self::Approximate { epsilon: e1, .. }, Self::Approximate { epsilon: e2, .. }) => {
+                e1 <= e2
+            }
+            (Self::Concentrated { rho: r1, .. }, Self::Concentrated { rho: r2, .. }) => r1 <= r2,
+            _ => false,
+        };
+        within && self.delta() <= limit.delta()
+    }
+
     /// The same promise in rho: (epsilon, delta)-DP is delta-approximate (epsilon^2/2)-zCDP
     /// (theory section 5). Rounded up to the smallest unit. There is no way back by addition, so
     /// a loss in rho cannot be paid from a budget in epsilon.

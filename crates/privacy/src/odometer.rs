@@ -1,0 +1,208 @@
+//! What was lost so far, where nobody said beforehand how much may be.
+
+use std::f64::consts::LN_2;
+
+use crate::search::{first, valley};
+use crate::{Delta, Epsilon, Event, Loss, LossError, Rho, normal_tail};
+
+/// A running total of losses that are decided in view of the answers before (*fully adaptive*), which
+/// holds at all times at once.
+///
+/// With `confidence` and `allowed` the two deltas it is made with, and between any two neighbouring
+/// tables, in both directions: except with probability confidence + allowed, the privacy loss of
+/// everything that ran is at no time above [`Odometer::epsilon`] at that time (the second part is for
+/// the events' own deltas: with that probability at most, one of them tells all). So it holds at a
+/// *stopping time* too, at whichever moment one chooses to look, in view of all that was seen. And
+/// for an epsilon that was fixed in advance, an interaction that stops before its reading is above it
+/// is (epsilon, confidence + allowed)-differentially private: to stop there is a filter.
+///
+/// The reading itself is not the epsilon of an (epsilon, delta) promise where it depends on the
+/// answers. Where losses are fixed in advance, a [`Composition`](crate::Composition) says less.
+///
+/// Method: with R the sum of the rhos so far and L the loss, e^(t L - t(1+t) R) is a supermartingale
+/// for every t > 0 (an epsilon counts as rho = epsilon^2/2, a Gaussian as mu^2/2), and so is its
+/// mixture over t with a half-normal density, which by Ville's inequality is never above
+/// 1/confidence but with that probability (Whitehouse, Ramdas, Rogers & Wu 2023; Howard,
+/// Ramdas, McAuliffe & Sekhon 2021, one-sided normal mixture). Where all events have an epsilon, the
+/// sum of the epsilons is a bound without exception, and the smaller of the two is shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Odometer {
+    confidence: f64,
+    allowed: Delta,
+    /// The scale of the half-normal density.
+    scale: f64,
+    /// All events in rho, with their deltas.
+    spent: Loss,
+    /// The sum of the epsilons, while every event has one and it can be kept.
+    epsilons: Option<Epsilon>,
+}
+
+/// A loss that an odometer cannot count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OdometerError {
+    /// The events' deltas would add up to more than is allowed.
+    #[error("the events' deltas would add up to more than the odometer allows")]
+    Delta,
+    /// The rhos add up to more than is kept.
+    #[error("the losses add up to more than the largest amount")]
+    TooLarge,
+    /// The confidence is zero.
+    #[error("an odometer's delta is not valid: it must be above 0")]
+    Confidence,
+}
+
+impl Odometer {
+    /// An odometer at zero. The reading may fail with probability `confidence`, beside the events' own
+    /// deltas, which may add up to `allowed`; it is tightest when about `rho` is spent.
+    ///
+    /// # Errors
+    /// When `confidence` is zero.
+    pub fn new(confidence: Delta, allowed: Delta, rho: Rho) -> Result<Self, OdometerError> {
+        if confidence.is_zero() {
+            return Err(OdometerError::Confidence);
+        }
+        let confidence = confidence.to_f64() * (1.0 - f64::EPSILON);
+        let near = rho.to_f64().max(1e-12);
+        let scale = valley(-20.0, 20.0, |ln| bound(near, ln.exp(), confidence)).exp();
+        let spent = Loss::concentrated(Rho::ZERO);
+        Ok(Self { confidence, allowed, scale, spent, epsilons: Some(Epsilon::ZERO) })
+    }
+
+    /// Counts an event that is about to run `times` times.
+    ///
+    /// # Errors
+    /// When the events' deltas would pass what is allowed, or rho the largest amount; then nothing is
+    /// counted, and the event must not run.
+    pub fn record(&mut self, event: &Event, times: u64) -> Result<(), OdometerError> {
+        let in_rho = event.in_rho().ok_or(OdometerError::TooLarge)?;
+        let too_large = |_: LossError| OdometerError::TooLarge;
+        let spent = self.spent.plus(in_rho.times(times).map_err(too_large)?).map_err(too_large)?;
+        if spent.delta() > self.allowed {
+            return Err(OdometerError::Delta);
+        }
+        self.spent = spent;
+        self.epsilons = match (self.epsilons, event.in_epsilon()) {
+            (Some(sum), Some(Loss::Approximate { epsilon, .. })) => {
+                epsilon.checked_mul(times).and_then(|more| sum.checked_add(more))
+            }
+            _ => None,
+        };
+        Ok(())
+    }
+
+    /// The reading, rounded up; `None` above the largest amount.
+    pub fn epsilon(&self) -> Option<Epsilon> {
+        let rho = match self.spent {
+            Loss::Concentrated { rho, .. } => rho,
+            Loss::Approximate { .. } => Rho::ZERO,
+        };
+        if rho.is_zero() {
+            return Some(Epsilon::ZERO);
+        }
+        let rho = rho.to_f64() * (1.0 + f64::EPSILON);
+        let mixture = Epsilon::from_f64_up(bound(rho, self.scale, self.confidence)).ok();
+        match (mixture, self.epsilons) {
+            (Some(mixture), Some(sum)) => Some(mixture.min(sum)),
+            (mixture, sum) => mixture.or(sum),
+        }
+    }
+}
+
+/// The loss at which the mixture reaches 1/confidence, rounded up.
+///
+/// With a = rho + 1/(2 scale^2) and b = loss - rho, the mixture is
+/// 2/sqrt(1 + 2 scale^2 rho) e^(b^2/4a) P\[N <= b/sqrt(2a)\], by completing the square.
+fn bound(rho: f64, scale: f64, confidence: f64) -> f64 {
+    let spread = (2.0 * scale * scale * rho).ln_1p();
+    let a = rho + 0.5 / (scale * scale);
+    let needed = -confidence.ln() + 0.5 * spread + 1e-12;
+    let ln_mixture = |b: f64| LN_2 + b * b / (4.0 * a) + normal_tail(-b / (2.0 * a).sqrt()).ln();
+    // The probability is at least a half.
+    let most = 2.0 * (a * needed).sqrt() * (1.0 + 1e-12);
+    (rho + first(0.0, most, |b| ln_mixture(b) >= needed)) * (1.0 + 1e-12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MuSquared, normal_quantile};
+
+    fn odometer(confidence: &str, rho: &str) -> Odometer {
+        let allowed = "1e-7".parse().unwrap();
+        Odometer::new(confidence.parse().unwrap(), allowed, rho.parse().unwrap()).unwrap()
+    }
+
+    fn gaussian(mu_squared: &str) -> Event {
+        Event::Gaussian { mu_squared: mu_squared.parse().unwrap() }
+    }
+
+    #[test]
+    fn it_is_near_what_a_fixed_rho_gives() {
+        for (rho, delta) in [("0.01", "1e-6"), ("0.5", "1e-6"), ("0.5", "1e-10"), ("4", "1e-9")] {
+            let mut odometer = odometer(delta, rho);
+            assert_eq!(odometer.epsilon(), Some(Epsilon::ZERO));
+            let rho: Rho = rho.parse().unwrap();
+            odometer.record(&Event::from(Loss::concentrated(rho)), 1).unwrap();
+            let got = odometer.epsilon().unwrap().to_f64();
+            let (rho, delta) = (rho.to_f64(), delta.parse::<f64>().unwrap());
+            // Bun & Steinke's Proposition 1.3, a tail bound at one time only.
+            let fixed = rho + 2.0 * (rho * -delta.ln()).sqrt();
+            assert!(got > fixed && got < 1.15 * fixed, "{rho} {delta}: {got} {fixed}");
+        }
+    }
+
+    /// Someone watches the loss itself, and stops as soon as it is above the reading: that must not
+    /// happen more often than the confidence says.
+    #[test]
+    fn the_reading_holds_at_all_times() {
+        let mut state = 7u64;
+        let mut normal = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            normal_quantile(((state >> 12) as f64 + 0.5) / 2f64.powi(52))
+        };
+        let (runs, steps) = (4000, 60);
+        let mut step = odometer("0.05", "0.3");
+        let readings: Vec<f64> = (0..steps)
+            .map(|_| {
+                step.record(&gaussian("0.04"), 1).unwrap();
+                step.epsilon().unwrap().to_f64()
+            })
+            .collect();
+        let mut above = 0;
+        for _ in 0..runs {
+            // A Gaussian event's loss is normal with mean mu^2/2 and variance mu^2.
+            let mut loss = 0.0;
+            if readings.iter().any(|reading| {
+                loss += 0.02 + 0.2 * normal();
+                loss > *reading
+            }) {
+                above += 1;
+            }
+        }
+        let rate = f64::from(above) / f64::from(runs);
+        assert!(rate < 0.05, "{rate}");
+        assert!(rate > 0.005, "the bound is far from what it bounds: {rate}");
+    }
+
+    #[test]
+    fn few_small_epsilons_just_add_up() {
+        let mut odometer = odometer("1e-6", "0.1");
+        let (epsilon, delta) = ("0.1".parse().unwrap(), "1e-8".parse().unwrap());
+        odometer.record(&Event::Approximate { epsilon, delta }, 10).unwrap();
+        assert_eq!(odometer.epsilon(), "1".parse().ok());
+        let before = odometer;
+        assert_eq!(
+            odometer.record(&Event::Approximate { epsilon, delta }, 1),
+            Err(OdometerError::Delta)
+        );
+        assert_eq!(odometer, before);
+        odometer.record(&Event::DiscreteLaplace { epsilon }, 10_000).unwrap();
+        assert!(odometer.epsilon().unwrap().to_f64() < 150.0);
+        odometer.record(&gaussian("0.01"), 1).unwrap();
+        let huge =
+            Event::Gaussian { mu_squared: MuSquared::from("1000000".parse::<Rho>().unwrap()) };
+        assert_eq!(odometer.record(&huge, 1), Err(OdometerError::TooLarge));
+        let none = Odometer::new(Delta::ZERO, Delta::ZERO, Rho::ZERO);
+        assert_eq!(none, Err(OdometerError::Confidence));
+    }
+}

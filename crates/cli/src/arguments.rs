@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use calc::{
-    CalcArguments, CalcCommand, ConvertArguments, NoiseArguments, NoiseMechanism,
+    CalcArguments, CalcCommand, ComposeArguments, ConvertArguments, NoiseArguments, NoiseMechanism,
     SelectionArguments, SelectionStrategy,
 };
 

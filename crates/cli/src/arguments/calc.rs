@@ -12,6 +12,7 @@ Examples:
   hushtable calc selection --epsilon 1 --delta 1e-6 --units 1,10,20
   hushtable calc convert --rho 0.5 --delta 1e-6
   hushtable calc noise --mechanism gaussian --sigma-squared 20 --epsilon 1
+  hushtable calc compose --event gaussian:0.5x10 --event approx:0.1,1e-8x3 --delta 1e-6
 
 Costs nothing, needs no contract and reads no data.";
 
@@ -28,6 +29,7 @@ pub(crate) enum CalcCommand {
     Selection(SelectionArguments),
     Convert(ConvertArguments),
     Noise(NoiseArguments),
+    Compose(ComposeArguments),
 }
 
 const SELECTION_EXAMPLES: &str = "\
@@ -162,4 +164,40 @@ pub(crate) enum NoiseMechanism {
     DiscreteGaussian,
     /// The discrete Laplace (two-sided geometric) law; takes --scale
     DiscreteLaplace,
+}
+
+const COMPOSE_EXAMPLES: &str = "\
+Examples:
+  hushtable calc compose --event discrete-laplace:0.1x100 --delta 1e-6
+  hushtable calc compose --event gaussian:0.5x10 --event approx:0.1,1e-8x3 --epsilon 4
+
+Events:
+  discrete-laplace:EPSILON      noise of a discrete Laplace, or any pure event
+  gaussian:MU                   Gaussian noise, mu = l2 sensitivity / sigma
+  discrete-gaussian:S[,d]       noise of a discrete Gaussian with sigma squared S on one number
+                                that a unit moves by up to d [default: 1]
+  approx:EPSILON,DELTA          any (epsilon, delta)-differentially private event
+  zcdp:RHO[,DELTA]              any rho-zCDP event
+
+Each may end in xK, for K events of the kind, up to 1000000000.";
+
+/// What several events promise together, where their losses are fixed in advance
+#[derive(Debug, Args)]
+#[command(after_long_help = COMPOSE_EXAMPLES)]
+pub(crate) struct ComposeArguments {
+    /// What runs, and how many times; may be given several times
+    #[arg(long = "event", value_name = "KIND:VALUESxK", required = true)]
+    pub(crate) events: Vec<String>,
+
+    /// Delta at which epsilon is wanted
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(crate) delta: Option<String>,
+
+    /// Epsilon at which delta is wanted
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(crate) epsilon: Option<String>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
 }

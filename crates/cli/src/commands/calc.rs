@@ -1,5 +1,6 @@
 //! `hushtable calc`: what a budget buys, from numbers alone.
 
+mod compose;
 mod convert;
 mod noise;
 mod parse;
@@ -17,6 +18,7 @@ pub(crate) fn run(asked: &CalcArguments) -> Result<(), Failure> {
         CalcCommand::Selection(asked) => (selection::report(asked)?, asked.format),
         CalcCommand::Convert(asked) => (convert::report(asked)?, asked.format),
         CalcCommand::Noise(asked) => (noise::report(asked)?, asked.format),
+        CalcCommand::Compose(asked) => (compose::report(asked)?, asked.format),
     };
     let text = match format {
         ReportFormat::Text => report.text(),

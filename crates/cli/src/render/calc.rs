@@ -33,6 +33,10 @@ pub(crate) enum Report {
     Gaussian { epsilon: Epsilon, delta: f64, variance: f64 },
     /// Noise with an epsilon, rounded up.
     Laplace { epsilon: f64, variance: f64 },
+    /// What events are together at a delta, rounded up.
+    EpsilonOfEvents { events: u64, delta: Delta, epsilon: Epsilon },
+    /// What events are together at an epsilon, rounded up.
+    DeltaOfEvents { events: u64, epsilon: Epsilon, delta: f64 },
 }
 
 /// A group's size and chance.
@@ -61,8 +65,12 @@ impl Report {
                     keep.join(",")
                 )
             }
-            Self::Epsilon { epsilon, .. } => format!("\"epsilon\":{epsilon}"),
-            Self::Delta { delta, .. } => format!("\"delta\":{}", digits17(*delta)),
+            Self::Epsilon { epsilon, .. } | Self::EpsilonOfEvents { epsilon, .. } => {
+                format!("\"epsilon\":{epsilon}")
+            }
+            Self::Delta { delta, .. } | Self::DeltaOfEvents { delta, .. } => {
+                format!("\"delta\":{}", digits17(*delta))
+            }
             Self::Rho { rho, .. } => format!("\"rho\":{rho}"),
             Self::Gaussian { delta, variance, .. } => {
                 format!("\"delta\":{},\"variance\":{}", digits17(*delta), digits17(*variance))
@@ -112,7 +120,21 @@ impl Report {
                 let (epsilon, variance) = (at_least(*epsilon), number(*variance));
                 format!("epsilon = {epsilon}; variance {variance}\n")
             }
+            Self::EpsilonOfEvents { events, delta, epsilon } => {
+                format!("{} at delta = {delta}: epsilon = {epsilon}\n", counted(*events))
+            }
+            Self::DeltaOfEvents { events, epsilon, delta } => {
+                let delta = at_least(*delta);
+                format!("{} at epsilon = {epsilon}: delta = {delta}\n", counted(*events))
+            }
         }
+    }
+}
+
+fn counted(events: u64) -> String {
+    match events {
+        1 => "1 event".to_owned(),
+        _ => format!("{events} events"),
     }
 }
 

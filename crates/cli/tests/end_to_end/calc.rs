@@ -24,7 +24,7 @@ fn number(value: &serde_json::Value) -> f64 {
     value.as_str().unwrap().parse().unwrap()
 }
 
-const RIGHT: [&str; 14] = [
+const RIGHT: [&str; 23] = [
     "selection --epsilon 1 --delta 1e-5 --units 0,1,11,12,23",
     "selection --epsilon 1 --delta 1e-5 --units 1,11,12 --strategy truncated-geometric",
     "selection --epsilon 1 --delta 1e-5 --units 1,11,13 --strategy laplace",
@@ -39,6 +39,16 @@ const RIGHT: [&str; 14] = [
     "noise --mechanism discrete-gaussian --sigma-squared 1 --epsilon 1",
     "noise --mechanism discrete-gaussian --sigma-squared 0.25 --sensitivity 2 --epsilon 3",
     "noise --mechanism discrete-laplace --scale 3.5 --sensitivity 2",
+    "compose --event discrete-laplace:0.1x100 --delta 1e-6",
+    "compose --event discrete-laplace:0.1x3 --delta 0",
+    "compose --event gaussian:0.3x10 --epsilon 1",
+    "compose --event discrete-gaussian:20 --epsilon 1",
+    "compose --event discrete-gaussian:100,2x50 --delta 1e-6",
+    "compose --event approx:0.1,1e-8x10 --epsilon 0.5",
+    "compose --event approx:1,1e-6 --delta 1e-6",
+    "compose --event zcdp:0.25x2 --delta 1e-6",
+    "compose --event gaussian:0.5x4 --event discrete-laplace:0.1x20 --event approx:0.3,1e-8x2 \
+     --event discrete-gaussian:50,2x4 --event zcdp:0.01,1e-9 --delta 1e-6",
 ];
 
 #[test]
@@ -87,6 +97,36 @@ fn calc_refuses_wrong_values() {
         "noise --mechanism discrete-laplace --scale 0",
         "noise --mechanism discrete-laplace --scale 1e31",
         "noise --mechanism discrete-laplace --scale 1 --sensitivity -2",
+        "compose --event discrete-laplace:nan --delta 1e-6",
+        "compose --event discrete-laplace:0 --delta 1e-6",
+        "compose --event discrete-laplace:-0.1 --delta 1e-6",
+        "compose --event gaussian:inf --delta 1e-6",
+        "compose --event gaussian:0x3 --delta 1e-6",
+        "compose --event gaussian:10001 --delta 1e-6",
+        "compose --event discrete-gaussian:0.001 --delta 1e-6",
+        "compose --event discrete-gaussian:nan --delta 1e-6",
+        "compose --event discrete-gaussian:20,1.5 --delta 1e-6",
+        "compose --event approx:0.1 --delta 1e-6",
+        "compose --event approx:0.1,1 --delta 1e-6",
+        "compose --event approx:0,0 --delta 1e-6",
+        "compose --event approx:-1,1e-8 --delta 1e-6",
+        "compose --event zcdp:0 --delta 1e-6",
+        "compose --event zcdp:1,2,3 --delta 1e-6",
+        "compose --event gaussian:0.5x0 --delta 1e-6",
+        "compose --event gaussian:0.5x1.5 --delta 1e-6",
+        "compose --event gaussian:0.5x --delta 1e-6",
+        "compose --event gaussian:0.5x1000000001 --delta 1e-6",
+        "compose --event gaussian:10000x2 --delta 1e-6",
+        "compose --event zcdp:1x1000000000 --event zcdp:1 --delta 1e-6",
+        "compose --event laplace:0.5 --delta 1e-6",
+        "compose --event gaussian --delta 1e-6",
+        "compose --event gaussian:0.5,1 --delta 1e-6",
+        "compose --event gaussian:0.5 --delta 1",
+        "compose --event gaussian:0.5 --delta -1",
+        "compose --event gaussian:0.5 --delta 0",
+        "compose --event gaussian:0.5 --epsilon nan",
+        "compose --event gaussian:0.5 --epsilon -1",
+        "compose --event approx:1,1e-6x2 --delta 1e-6",
     ]
     .iter()
     .map(|line| format!("> {line}\n{}", calc(line).refusal()))
@@ -105,6 +145,9 @@ fn calc_with_wrong_flags_is_wrong_usage() {
         "noise --mechanism discrete-gaussian --scale 1 --epsilon 1",
         "noise --mechanism discrete-laplace",
         "noise --mechanism discrete-laplace --scale 1 --epsilon 1",
+        "compose --delta 1e-6",
+        "compose --event gaussian:0.5",
+        "compose --event gaussian:0.5 --delta 1e-6 --epsilon 1",
     ]
     .iter()
     .map(|line| {
@@ -217,5 +260,46 @@ fn calc_noise_is_as_in_the_vectors() {
                 assert!((epsilon - 1.0).abs() < 1e-15, "{row}: {got}");
             }
         }
+    }
+}
+
+#[test]
+fn calc_compose_is_as_in_the_vectors() {
+    let accounting = vectors("privacy/tests/data/accounting.json");
+    let above = |line: &str, asked: &str, want: f64, within: f64| {
+        let got = json(&format!("compose {line}"))[asked].as_f64().unwrap();
+        assert!(got >= want && got <= want * (1.0 + within), "{line}: {got} {want}");
+    };
+    for row in accounting["discrete_laplace_composition"].as_array().unwrap() {
+        let (epsilon, delta) = (row["epsilon0"].as_str().unwrap(), row["delta"].as_str().unwrap());
+        let line = format!("--event discrete-laplace:{epsilon}x{} --delta {delta}", row["k"]);
+        above(&line, "epsilon", number(&row["epsilon"]), 1e-9);
+    }
+    for row in accounting["optimal_composition"].as_array().unwrap() {
+        let (epsilon, delta) = (row["epsilon0"].as_str().unwrap(), row["delta0"].as_str().unwrap());
+        let at = row["epsilon"].as_str().unwrap();
+        let line = format!("--event approx:{epsilon},{delta}x{} --epsilon {at}", row["k"]);
+        above(&line, "delta", number(&row["delta"]), 1e-9);
+    }
+    for row in accounting["gaussian_composition"].as_array().unwrap() {
+        let events: Vec<String> = row["mu"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|mu| format!("--event gaussian:{}", mu.as_str().unwrap()))
+            .collect();
+        let line = format!("{} --epsilon {}", events.join(" "), row["epsilon"].as_str().unwrap());
+        above(&line, "delta", number(&row["delta"]), 1e-9);
+    }
+    for row in accounting["discrete_gaussian_delta"].as_array().unwrap() {
+        let (s, at) = (row["sigma_squared"].as_str().unwrap(), row["epsilon"].as_str().unwrap());
+        let shift = &row["sensitivity"];
+        let line = format!("--event discrete-gaussian:{s},{shift} --epsilon {at}");
+        above(&line, "delta", number(&row["delta"]), 1e-9);
+    }
+    for row in accounting["zcdp_to_approx"].as_array().unwrap() {
+        let (rho, delta) = (row["rho"].as_str().unwrap(), row["delta"].as_str().unwrap());
+        let line = format!("--event zcdp:{rho} --delta {delta}");
+        above(&line, "epsilon", number(&row["epsilon_any_zcdp"]), 1e-9);
     }
 }

@@ -1,0 +1,177 @@
+//! `hushtable calc compose`.
+
+use std::str::FromStr;
+
+use clap::error::ErrorKind;
+use hushtable_privacy::{
+    AmountError, Composition, Delta, DiscreteGaussian, DiscreteGaussianEvent, Epsilon, Event, Mu,
+    MuSquared, Rho,
+};
+
+use super::parse::amount;
+use super::wrong_usage;
+use crate::arguments::ComposeArguments;
+use crate::failure::Failure;
+use crate::render::calc::Report;
+use crate::render::number::at_least;
+
+const ONE_OF_TWO: &str = "events have an epsilon at '--delta <D>', or a delta at '--epsilon <E>': one \
+    of the two is given";
+
+pub(super) fn report(asked: &ComposeArguments) -> Result<Report, Failure> {
+    let mut all = Composition::default();
+    let mut events = 0u64;
+    for text in &asked.events {
+        let (event, times) = parsed(text)?;
+        all.add(&event, times).map_err(|error| {
+            Failure::new(
+                format!("event = {text} is not valid: {error}"),
+                "so many promise nothing together, for example take `--event gaussian:0.5x10`",
+            )
+        })?;
+        events = events.saturating_add(times);
+    }
+    match (&asked.delta, &asked.epsilon) {
+        (Some(delta), None) => {
+            let delta: Delta = amount("delta", delta, "1e-6")?;
+            match all.epsilon_at(delta) {
+                Some(epsilon) => Ok(Report::EpsilonOfEvents { events, delta, epsilon }),
+                None => Err(none_at(delta, &all)?),
+            }
+        }
+        (None, Some(epsilon)) => {
+            let epsilon = amount("epsilon", epsilon, "1")?;
+            Ok(Report::DeltaOfEvents { events, epsilon, delta: all.delta_at(epsilon) })
+        }
+        (Some(_), Some(_)) => wrong_usage("compose", ErrorKind::ArgumentConflict, ONE_OF_TWO),
+        (None, None) => wrong_usage("compose", ErrorKind::MissingRequiredArgument, ONE_OF_TWO),
+    }
+}
+
+fn none_at(delta: Delta, all: &Composition) -> Result<Failure, Failure> {
+    let largest: Epsilon = amount("epsilon", "1000000", "1")?;
+    let least = at_least(all.delta_at(largest));
+    Ok(Failure::new(
+        format!(
+            "the events have no epsilon at delta = {delta}: at 1000000, the largest that is computed \
+             with, their delta is {least}"
+        ),
+        "a larger `--delta` may have an epsilon, and so may fewer or smaller events",
+    ))
+}
+
+/// What was given as one `--event`.
+struct Given<'a> {
+    text: &'a str,
+    example: &'static str,
+}
+
+impl Given<'_> {
+    fn refuse(&self, what: &str) -> Failure {
+        Failure::new(
+            format!("event = {} is not valid: {what}", self.text),
+            format!("for example `--event {}`", self.example),
+        )
+    }
+
+    /// An amount; zero is not one, unless it is `allowed`.
+    fn amount<A>(&self, name: &str, text: &str, allowed: bool) -> Result<A, Failure>
+    where
+        A: FromStr<Err = AmountError> + PartialEq + Copy,
+    {
+        let value: A = text.parse().map_err(|e: AmountError| {
+            self.refuse(&format!("{name} must be a number {}", e.range))
+        })?;
+        if !allowed && "0".parse() == Ok(value) {
+            return Err(self.refuse(&format!("{name} must be above 0")));
+        }
+        Ok(value)
+    }
+}
+
+/// `kind:values`, and perhaps `xK`.
+fn parsed(text: &str) -> Result<(Event, u64), Failure> {
+    let general = Given { text, example: "gaussian:0.5x10" };
+    let Some((kind, rest)) = text.trim().split_once(':') else {
+        return Err(general.refuse("it must be a kind and its values, with a colon between them"));
+    };
+    let (values, times) = match rest.rsplit_once('x') {
+        Some((values, times)) => (values, times_in(&general, times)?),
+        None => (rest, 1),
+    };
+    let values: Vec<&str> = values.split(',').map(str::trim).collect();
+    Ok((event(text, kind, &values)?, times))
+}
+
+fn times_in(given: &Given<'_>, text: &str) -> Result<u64, Failure> {
+    match text.trim().parse() {
+        Ok(times) if (1..=Composition::MOST).contains(&times) => Ok(times),
+        _ => {
+            let most = Composition::MOST;
+            Err(given.refuse(&format!("what follows x must be a whole number from 1 to {most}")))
+        }
+    }
+}
+
+fn event(text: &str, kind: &str, values: &[&str]) -> Result<Event, Failure> {
+    match kind.trim() {
+        "discrete-laplace" => {
+            let given = Given { text, example: "discrete-laplace:0.1x100" };
+            let [epsilon] = values else { return Err(given.refuse("it has one value, epsilon")) };
+            Ok(Event::DiscreteLaplace { epsilon: given.amount("epsilon", epsilon, false)? })
+        }
+        "gaussian" => {
+            let given = Given { text, example: "gaussian:0.5x10" };
+            let [mu] = values else { return Err(given.refuse("it has one value, mu")) };
+            let mu: Mu = given.amount("mu", mu, false)?;
+            Ok(Event::Gaussian { mu_squared: MuSquared::from(mu) })
+        }
+        "discrete-gaussian" => {
+            lattice(&Given { text, example: "discrete-gaussian:20,1x10" }, values)
+        }
+        "approx" => {
+            let given = Given { text, example: "approx:0.1,1e-8x3" };
+            let [epsilon, delta] = values else {
+                return Err(given.refuse("it has two values, epsilon and delta"));
+            };
+            let epsilon: Epsilon = given.amount("epsilon", epsilon, true)?;
+            let delta = given.amount("delta", delta, !epsilon.is_zero())?;
+            Ok(Event::Approximate { epsilon, delta })
+        }
+        "zcdp" => {
+            let given = Given { text, example: "zcdp:0.05x10" };
+            let (rho, delta) = match values {
+                [rho] => (rho, "0"),
+                [rho, delta] => (rho, *delta),
+                _ => return Err(given.refuse("it has a value, rho, and perhaps a delta")),
+            };
+            let rho: Rho = given.amount("rho", rho, false)?;
+            Ok(Event::Concentrated { rho, delta: given.amount("delta", delta, true)? })
+        }
+        _ => Err(Given { text, example: "gaussian:0.5x10" }.refuse(
+            "the kind must be discrete-laplace, gaussian, discrete-gaussian, approx or zcdp",
+        )),
+    }
+}
+
+fn lattice(given: &Given<'_>, values: &[&str]) -> Result<Event, Failure> {
+    let (sigma_squared, sensitivity) = match values {
+        [sigma_squared] => (sigma_squared, "1"),
+        [sigma_squared, sensitivity] => (sigma_squared, *sensitivity),
+        _ => {
+            return Err(given.refuse("it has a value, sigma squared, and perhaps a sensitivity"));
+        }
+    };
+    let (least, most) = (DiscreteGaussian::MIN_SIGMA_SQUARED, DiscreteGaussian::MAX_SIGMA_SQUARED);
+    let squared = sigma_squared.parse().ok().filter(|squared| (least..=most).contains(squared));
+    let squared = squared.ok_or_else(|| {
+        given.refuse(&format!("sigma squared must be a number from {least} to 2^40 = {most}"))
+    })?;
+    let most = DiscreteGaussian::MAX_SENSITIVITY;
+    let shift = sensitivity.parse().ok().filter(|shift| (1..=most).contains(shift));
+    let shift = shift.ok_or_else(|| {
+        given.refuse(&format!("the sensitivity must be a whole number from 1 to {most}"))
+    })?;
+    let event = DiscreteGaussianEvent::new(squared, shift);
+    event.map(Event::DiscreteGaussian).map_err(|error| given.refuse(&error.to_string()))
+}

@@ -17,6 +17,9 @@ use crate::weighted::WeightedGaussian;
 /// Parts of delta that are tried for the groups' own deltas; the last is equal shares.
 const DELTA_PARTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
 
+/// Groups that are decided about together.
+const BATCH: usize = 4096;
+
 /// A calibrated selection.
 #[derive(Clone, Debug)]
 pub struct Selection {
@@ -219,44 +222,54 @@ impl Selection {
             return Ok(shown.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
         }
         let mut chosen = Vec::new();
-        for (group, &units) in units.iter().enumerate() {
-            if known(group) {
-                let noisy_count = self.noisy_count(units, generator)?;
-                chosen.push(Chosen { group, noisy_count });
-                continue;
-            }
-            let before = self.least - 1;
-            let beyond = units.saturating_sub(before);
-            let noisy = match &self.mechanism {
-                Mechanism::TruncatedGeometric(m) => m.release(beyond, generator)?,
-                Mechanism::Threshold(m) => m.release(beyond, generator)?,
-                Mechanism::Optimal(m) => {
-                    if m.decide(beyond, generator)? {
-                        chosen.push(Chosen { group, noisy_count: None });
-                    }
-                    None
-                }
-                Mechanism::Weighted(_) | Mechanism::Policy(_) => None,
-            };
-            if let Some(count) = noisy {
-                let noisy_count = Some(count.saturating_add(i128::from(before)));
-                chosen.push(Chosen { group, noisy_count });
-            }
+        for (place, units) in units.chunks(BATCH).enumerate() {
+            self.choose_by_count(place * BATCH, units, &known, generator, &mut chosen)?;
         }
         Ok(chosen)
     }
 
-    /// The noisy count of a known group, which may have no unit.
-    fn noisy_count(
+    /// Decides about the groups from `first` on by their counts alone.
+    fn choose_by_count(
         &self,
-        units: u64,
+        first: usize,
+        units: &[u64],
+        known: &impl Fn(usize) -> bool,
         generator: &mut Generator,
-    ) -> Result<Option<i128>, SelectError> {
-        Ok(match &self.mechanism {
-            Mechanism::TruncatedGeometric(m) => Some(m.noisy_count(units, generator)?),
-            Mechanism::Threshold(m) => Some(m.noisy_count(units, generator)?),
-            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => None,
-        })
+        chosen: &mut Vec<Chosen>,
+    ) -> Result<(), SelectError> {
+        let before = self.least - 1;
+        let beyond = |n: u64| n.saturating_sub(before);
+        if let Mechanism::Optimal(m) = &self.mechanism {
+            let beyond: Vec<u64> = units.iter().map(|&n| beyond(n)).collect();
+            let mut kept = vec![false; units.len()];
+            m.decide_all(&beyond, &mut kept, generator)?;
+            let groups = kept.into_iter().enumerate().map(|(i, kept)| (first + i, kept));
+            let shown = groups.filter(|&(group, kept)| kept || known(group));
+            chosen.extend(shown.map(|(group, _)| Chosen { group, noisy_count: None }));
+            return Ok(());
+        }
+        let mut noise = vec![0i128; units.len()];
+        match &self.mechanism {
+            Mechanism::TruncatedGeometric(m) => m.law().fill(generator, &mut noise)?,
+            Mechanism::Threshold(m) => m.fill(generator, &mut noise)?,
+            _ => return Ok(()),
+        }
+        for (i, (&units, noise)) in units.iter().zip(noise).enumerate() {
+            let group = first + i;
+            // A known group's count is shown as it is, even of no unit; others are compared beyond the
+            // least number, and shown with it.
+            let (count, added) =
+                if known(group) { (units, 0) } else { (beyond(units), i128::from(before)) };
+            let (reaches, noisy) = match &self.mechanism {
+                Mechanism::TruncatedGeometric(m) => m.noisy(count, noise),
+                Mechanism::Threshold(m) => m.noisy(count, noise),
+                _ => (false, 0),
+            };
+            if known(group) || reaches && count > 0 {
+                chosen.push(Chosen { group, noisy_count: Some(noisy.saturating_add(added)) });
+            }
+        }
+        Ok(())
     }
 
     /// The threshold that a noisy count or weight must reach, of the last round where there are

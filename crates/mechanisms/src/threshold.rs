@@ -109,6 +109,27 @@ impl CountThreshold {
         if units == 0 { 0.0 } else { self.tail(self.threshold - fine(units)) }
     }
 
+    /// Noise for as many counts as `noise` is long, in lattice points.
+    ///
+    /// # Errors
+    /// When the operating system's generator fails.
+    pub(crate) fn fill(
+        &self,
+        generator: &mut Generator,
+        noise: &mut [i128],
+    ) -> Result<(), EntropyError> {
+        match &self.law {
+            Law::Laplace(law) => law.fill(generator, noise),
+            Law::Gaussian(law) => law.fill(generator, noise),
+        }
+    }
+
+    /// Whether the count with this noise reaches the threshold, and what it is in units.
+    pub(crate) fn noisy(&self, units: u64, noise: i128) -> (bool, i128) {
+        let noisy = fine(units) + noise;
+        (noisy >= self.threshold, to_units(noisy))
+    }
+
     /// The noisy count, if it is at or above the threshold.
     ///
     /// # Errors
@@ -121,24 +142,11 @@ impl CountThreshold {
         if units == 0 {
             return Ok(None);
         }
-        let noisy = self.noisy(units, generator)?;
-        Ok((noisy >= self.threshold).then(|| to_units(noisy)))
-    }
-
-    /// The noisy count of a group that is known anyhow, and may have no unit.
-    ///
-    /// # Errors
-    /// When the operating system's generator fails.
-    pub fn noisy_count(&self, units: u64, generator: &mut Generator) -> Result<i128, EntropyError> {
-        Ok(to_units(self.noisy(units, generator)?))
-    }
-
-    fn noisy(&self, units: u64, generator: &mut Generator) -> Result<i128, EntropyError> {
-        let noise = match &self.law {
-            Law::Laplace(law) => law.sample(generator)?,
-            Law::Gaussian(law) => law.sample(generator)?,
-        };
-        Ok(fine(units) + noise)
+        let mut noise = [0];
+        self.fill(generator, &mut noise)?;
+        let [noise] = noise;
+        let (reaches, noisy) = self.noisy(units, noise);
+        Ok(reaches.then_some(noisy))
     }
 
     /// P\[noise >= `units`\].

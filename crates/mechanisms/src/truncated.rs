@@ -67,16 +67,14 @@ impl TruncatedGeometric {
         if units == 0 {
             return Ok(None);
         }
-        let noisy = i128::from(units) + self.law.sample(generator)?;
-        Ok((noisy > i128::from(self.law.k())).then_some(noisy))
+        let (above, noisy) = self.noisy(units, self.law.sample(generator)?);
+        Ok(above.then_some(noisy))
     }
 
-    /// The noisy count of a group that is known anyhow, and may have no unit (PS section 5).
-    ///
-    /// # Errors
-    /// When the operating system's generator fails.
-    pub fn noisy_count(&self, units: u64, generator: &mut Generator) -> Result<i128, EntropyError> {
-        Ok(i128::from(units) + self.law.sample(generator)?)
+    /// Whether the count with this noise is above k, and what it is.
+    pub(crate) fn noisy(&self, units: u64, noise: i128) -> (bool, i128) {
+        let noisy = i128::from(units) + noise;
+        (noisy > i128::from(self.law.k()), noisy)
     }
 
     /// The noise's law.

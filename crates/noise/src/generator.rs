@@ -64,7 +64,7 @@ impl Generator {
         Self::seeded_by(seed_from_os)
     }
 
-    fn seeded_by(
+    pub(crate) fn seeded_by(
         seed: fn(&mut [u8; 32]) -> Result<(), EntropyError>,
     ) -> Result<Self, EntropyError> {
         let mut key = [0; 32];
@@ -197,4 +197,4 @@ impl TestSeed {
 
 #[cfg(test)]
 #[path = "generator_tests.rs"]
-mod tests;
+pub(crate) mod tests;

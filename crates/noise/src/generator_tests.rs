@@ -8,7 +8,7 @@ use crate::{
     Uniform,
 };
 
-fn constant_seed(key: &mut [u8; 32]) -> Result<(), EntropyError> {
+pub(crate) fn constant_seed(key: &mut [u8; 32]) -> Result<(), EntropyError> {
     *key = [7; 32];
     Ok(())
 }
@@ -23,7 +23,7 @@ fn move_to_another_process(generator: &mut Generator) {
     }
 }
 
-fn lose_entropy(generator: &mut Generator) {
+pub(crate) fn lose_entropy(generator: &mut Generator) {
     if let Some(origin) = &mut generator.origin {
         origin.seed = no_seed;
     }

@@ -37,6 +37,8 @@ mod discrete_gaussian;
 mod enclosure;
 mod error;
 mod exponential;
+#[cfg(all(test, unix))]
+mod fork_tests;
 mod gaussian;
 mod generator;
 mod interval;

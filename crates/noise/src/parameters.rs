@@ -196,6 +196,17 @@ mod tests {
         }
     }
 
+    /// From a hundredth of a lattice unit to 2^40 of them, in every form, and for the square that the discrete
+    /// Gaussian law takes.
+    #[test]
+    fn the_scales_in_use_are_accepted() {
+        for (numerator, denominator) in [(1, 100), (1, 1), (123_456_789, 1000), (1 << 40, 1)] {
+            assert!(Ratio::new(numerator, denominator).is_ok());
+            let scale = numerator as f64 / denominator as f64;
+            assert!(Dyadic::at_least(scale).is_ok() && Dyadic::at_least(scale * scale).is_ok());
+        }
+    }
+
     #[test]
     fn over_power_is_the_same_number() {
         for (mantissa, exponent) in

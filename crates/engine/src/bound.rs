@@ -54,7 +54,7 @@ pub(crate) struct PartialMembers {
     ends: Vec<usize>,
     groups: Vec<u32>,
     /// Keyed hash of each unit.
-    places: Vec<u64>,
+    places: Vec<u128>,
 }
 
 impl PartialMembers {
@@ -167,7 +167,7 @@ impl Units {
                 slot = self.next[slot as usize];
             }
             members.ends.push(members.groups.len());
-            members.places.push(self.hashes.of(unit));
+            members.places.push(self.hashes.place(unit));
         }
         members
     }

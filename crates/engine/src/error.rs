@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use hushtable_ledger::LedgerError;
-use hushtable_mechanisms::SelectError;
 use hushtable_noise::EntropyError;
 use hushtable_query::{ContractError, Refusal};
 
@@ -63,9 +62,6 @@ pub enum EngineError {
     /// No randomness, no release.
     #[error("{0}; nothing was released\n  hint: the charge stays; ask again when it works")]
     Entropy(#[from] EntropyError),
-    /// The strategy cannot go through so many units and groups.
-    #[error("{0}; nothing was released\n  hint: SIPS has no such limit; the charge stays")]
-    Selection(SelectError),
     /// Too little memory.
     #[error(
         "there is too little memory for this query; nothing was released\n  hint: the charge \
@@ -127,15 +123,6 @@ impl From<ArrowError> for EngineError {
             },
             ArrowError::MemoryError(_) => Self::Memory,
             _ => Self::Inconsistent,
-        }
-    }
-}
-
-impl From<SelectError> for EngineError {
-    fn from(error: SelectError) -> Self {
-        match error {
-            SelectError::Entropy(error) => Self::Entropy(error),
-            other => Self::Selection(other),
         }
     }
 }

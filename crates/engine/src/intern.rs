@@ -11,7 +11,7 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::EmitTo;
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
-use siphasher::sip::SipHasher24;
+use siphasher::sip128::{Hash128, Hasher128, SipHasher24};
 
 /// Different values of some columns, numbered from 0 in some order.
 pub(crate) struct Interner {
@@ -51,7 +51,7 @@ impl Interner {
 pub(crate) struct Hashes {
     converter: RowConverter,
     key: [u8; 16],
-    hashes: Vec<u64>,
+    hashes: Vec<Hash128>,
 }
 
 impl Hashes {
@@ -62,12 +62,17 @@ impl Hashes {
 
     /// The hash of a value, by its number.
     pub(crate) fn of(&self, id: usize) -> u64 {
-        self.hashes[id]
+        self.hashes[id].h1
+    }
+
+    /// All 128 bits of it, which no two values share.
+    pub(crate) fn place(&self, id: usize) -> u128 {
+        self.hashes[id].as_u128()
     }
 
     /// The only group has no keys to be hashed.
     pub(crate) fn of_single_group(&mut self) {
-        self.hashes.resize(1, 0);
+        self.hashes.resize(1, Hash128 { h1: 0, h2: 0 });
     }
 
     /// Hashes the values that are new in this batch: those numbered from the last one up, of
@@ -97,7 +102,7 @@ impl Hashes {
         for row in &self.converter.convert_columns(&new)? {
             let mut hasher = SipHasher24::new_with_key(&self.key);
             hasher.write(row.data());
-            self.hashes.push(hasher.finish());
+            self.hashes.push(hasher.finish128());
         }
         Ok(())
     }

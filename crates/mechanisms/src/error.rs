@@ -1,6 +1,6 @@
 //! Mechanisms that cannot be made.
 
-use hushtable_noise::{EntropyError, ParameterError};
+use hushtable_noise::ParameterError;
 use hushtable_privacy::{Delta, Epsilon};
 
 /// Parameters for which there is no mechanism.
@@ -24,17 +24,6 @@ pub enum MechanismError {
     /// Randomised response needs something else to answer.
     #[error("randomised response needs at least 2 categories, not {0}")]
     TooFewCategories(u32),
-}
-
-/// A selection that could not be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SelectError {
-    /// The operating system gave no randomness.
-    #[error(transparent)]
-    Entropy(#[from] EntropyError),
-    /// The sequential strategy was asked to go through more than it can.
-    #[error("POLICY_GAUSSIAN is for at most 2^32 pairs of a unit and a group")]
-    TooManyPairs,
 }
 
 /// Selection group by group needs both an epsilon and a delta.

@@ -9,8 +9,8 @@
 //! `appear + (1 - appear) delta_G(epsilon - ln(1 - appear); mu)`,
 //!
 //! and the one back is `delta_G(epsilon + ln(1 - appear); mu)`, where `delta_G` is that of Gaussian
-//! differential privacy. Both are reached, when the shared groups are so large that they appear for
-//! certain. A group cannot be shared and new at once: of t groups with j new, only t - j move a
+//! differential privacy. Both are reached by noisy counts, when the shared groups are so large that
+//! they appear for certain (weights show less: only which groups appear). A group cannot be shared and new at once: of t groups with j new, only t - j move a
 //! Gaussian. So delta is the worst case over j, and need not be divided between noise and threshold.
 
 use std::f64::consts::SQRT_2;
@@ -126,12 +126,21 @@ pub(crate) fn appears_at_most(threshold: f64, sigma: f64, most: u64, weights: We
 /// the same x the new groups appear most often if t is the greatest, or if one group alone is new (as
 /// in [`appears_at_most`]); both families are gone through in steps of x, each with the probability at
 /// its upper end and mu at its lower end.
-fn worst_delta(epsilon: f64, sigma: f64, threshold: f64, reach: Reach, weights: Weights) -> f64 {
+///
+/// `slack` is what rounding may add to the distance in l2, whatever the share.
+fn worst_delta(
+    epsilon: f64,
+    (sigma, threshold): (f64, f64),
+    reach: Reach,
+    weights: Weights,
+    slack: f64,
+) -> f64 {
     const STEPS: u64 = 128;
     let most = reach.groups as f64;
     let l2 = reach.l2(weights);
     let joint = |shared: f64, appear: f64| {
-        joint_delta(epsilon, l2 * shared.max(0.0).sqrt() / sigma, appear, reach.neighbouring)
+        let moved = l2 * shared.max(0.0).sqrt() + slack;
+        joint_delta(epsilon, moved / sigma, appear, reach.neighbouring)
     };
     if reach.neighbouring == Neighbouring::Replace {
         return joint(1.0, appears_at_most(threshold, sigma, reach.groups, weights));
@@ -195,12 +204,13 @@ pub(crate) fn noise(sigma: f64) -> Result<(RoundedGaussian, f64), MechanismError
 }
 
 /// The noise and the threshold at (`epsilon`, `delta`), with the least threshold: of the tried shares
-/// of delta for the noise the one that leaves it least.
+/// of delta for the noise the one that leaves it least. `slack` as in [`worst_delta`].
 pub(crate) fn calibrate(
     epsilon: f64,
     delta: f64,
     reach: Reach,
     weights: Weights,
+    slack: f64,
 ) -> Result<(RoundedGaussian, i128), MechanismError> {
     if epsilon <= 0.0 {
         return Err(MechanismError::NoBudget("epsilon"));
@@ -211,8 +221,8 @@ pub(crate) fn calibrate(
         if mu <= 0.0 {
             continue;
         }
-        let (law, sigma) = noise(reach.l2(weights) / mu)?;
-        let fits = |t: f64| worst_delta(epsilon, sigma, t, reach, weights);
+        let (law, sigma) = noise((reach.l2(weights) + slack) / mu)?;
+        let fits = |t: f64| worst_delta(epsilon, (sigma, t), reach, weights, slack);
         let threshold = least_threshold(sigma, delta * (1.0 - MARGIN), fits);
         if fits(threshold) <= delta && best.as_ref().is_none_or(|(_, own)| threshold < *own) {
             best = Some((law, threshold));

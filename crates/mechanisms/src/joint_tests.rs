@@ -74,7 +74,7 @@ fn the_worst_case_covers_every_unit() {
             for (sigma, threshold) in
                 [(0.5, 1.5), (1.0, 4.0), (3.7, 19.0), (3.7, 10.0), (30.0, 100.0)]
             {
-                let worst = worst_delta(1.0, sigma, threshold, reach(most), weights);
+                let worst = worst_delta(1.0, (sigma, threshold), reach(most), weights, 0.0);
                 let mut exact: f64 = 0.0;
                 for groups in 1..=most {
                     let weight = match weights {
@@ -125,11 +125,11 @@ fn the_derivative_over_the_number_of_groups_changes_its_sign_once() {
 fn delta_need_not_be_halved() {
     // epsilon = 1, delta = 1e-5: the halved threshold, as Gopi et al. have it, is 20.79 at kappa = 100.
     for (groups, halved) in [(50, 20.336), (100, 20.790), (200, 21.244)] {
-        let (law, threshold) = calibrate(1.0, 1e-5, reach(groups), Weights::Roots).unwrap();
+        let (law, threshold) = calibrate(1.0, 1e-5, reach(groups), Weights::Roots, 0.0).unwrap();
         let threshold = threshold as f64 / FINE as f64;
         let sigma = law.sigma().to_f64() / FINE as f64;
         assert!(threshold < 0.945 * halved, "{groups}: {threshold}");
-        let worst = worst_delta(1.0, sigma, threshold, reach(groups), Weights::Roots);
+        let worst = worst_delta(1.0, (sigma, threshold), reach(groups), Weights::Roots, 0.0);
         assert!(worst <= 1e-5 && worst > 0.99e-5, "{worst}");
     }
 }

@@ -18,7 +18,7 @@ mod truncated;
 mod weighted;
 
 pub use additive::{Additive, Law};
-pub use error::{MechanismError, SelectError};
+pub use error::MechanismError;
 pub use joint::{Reach, joint_delta};
 pub use memberships::Memberships;
 pub use optimal::Optimal;

@@ -9,12 +9,12 @@ pub struct Memberships {
     ends: Vec<usize>,
     groups: Vec<u32>,
     /// A place of each unit in an order that says nothing of its data: a keyed hash of its name.
-    places: Vec<u64>,
+    places: Vec<u128>,
 }
 
 impl Memberships {
     /// Adds a unit with its `place` in the order of units; the groups must all be different.
-    pub fn push(&mut self, place: u64, groups: impl IntoIterator<Item = u32>) {
+    pub fn push(&mut self, place: u128, groups: impl IntoIterator<Item = u32>) {
         self.groups.extend(groups);
         self.ends.push(self.groups.len());
         self.places.push(place);
@@ -38,9 +38,9 @@ impl Memberships {
     }
 
     /// Positions of the units in the order of their places.
-    pub(crate) fn in_order(&self) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.ends.len() as u32).collect();
-        order.sort_unstable_by_key(|&unit| self.places.get(unit as usize));
+    pub(crate) fn in_order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.ends.len()).collect();
+        order.sort_unstable_by_key(|&unit| self.places.get(unit));
         order
     }
 }

@@ -10,21 +10,25 @@
 //!
 //! Under `replace` a unit leaves and another enters, which moves the weights by up to two.
 
-use hushtable_noise::{Generator, RoundedGaussian};
+use hushtable_noise::{EntropyError, Generator, RoundedGaussian};
 use hushtable_privacy::{Delta, Epsilon, Neighbouring, Rho};
 
-use crate::error::{MechanismError, SelectError};
+use crate::error::MechanismError;
 use crate::joint::{
     FINE, Reach, Weights, appears_at_most, calibrate, least_threshold, noise, to_lattice,
 };
 use crate::memberships::Memberships;
-use crate::weighted::weight_of;
 
 /// The cutoff lies so many standard deviations above the threshold (Gopi et al. use 2 to 5).
 const ABOVE: f64 = 4.0;
 
-/// Most pairs of a unit and a group. What rounding adds to the sensitivity is bounded for these.
-const MOST_PAIRS: usize = 1 << 32;
+/// What rounding adds to the distance in l2, relative to the cutoff and absolute.
+///
+/// A step errs by at most 2^-51 cutoff in each group, the two states that are compared by twice that,
+/// and errors do not grow from step to step: the 2^36 pairs of a unit and a group that can be kept
+/// give at most 2^-14 cutoff. Rounding the last weights to the lattice moves up to 2^32 groups by 2^-30,
+/// which is 2^-14 in l2.
+const ROUNDING: (f64, f64) = (1.0 / 16384.0, 1.0 / 16384.0);
 
 /// Policy Gaussian selection.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +53,10 @@ impl PolicyGaussian {
             Neighbouring::Replace => (0.5 * epsilon, delta / (1.0 + (0.5 * epsilon).exp())),
         };
         let alone = Reach { groups: reach.groups, neighbouring: Neighbouring::AddRemove };
-        let (noise, threshold) = calibrate(epsilon, delta, alone, Weights::Roots)?;
-        let units = |fine: f64| fine / FINE as f64;
-        Self::with(units(noise.sigma().to_f64()), units(threshold as f64), reach.groups)
+        Self::with(reach.groups, |slack| {
+            let (noise, threshold) = calibrate(epsilon, delta, alone, Weights::Roots, slack)?;
+            Ok((noise, threshold as f64 / FINE as f64))
+        })
     }
 
     /// At `rho` for the noise and `delta` for the threshold.
@@ -63,33 +68,40 @@ impl PolicyGaussian {
         if rho.is_zero() {
             return Err(MechanismError::NoBudget("rho"));
         }
-        let l2 = match reach.neighbouring {
+        let steps = match reach.neighbouring {
             Neighbouring::AddRemove => 1.0,
             Neighbouring::Replace => 2.0,
         };
-        let (_, sigma) = noise(l2 / (2.0 * rho.to_f64()).sqrt())?;
-        let appears = |t: f64| appears_at_most(t, sigma, reach.groups, Weights::Roots);
-        let threshold = least_threshold(sigma, delta.to_f64(), appears);
-        if appears(threshold) > delta.to_f64() {
-            return Err(MechanismError::NoBudget("delta"));
-        }
-        Self::with(sigma, threshold, reach.groups)
+        Self::with(reach.groups, |slack| {
+            let (noise, sigma) = noise(steps * (1.0 + slack) / (2.0 * rho.to_f64()).sqrt())?;
+            let appears = |t: f64| appears_at_most(t, sigma, reach.groups, Weights::Roots);
+            let threshold = least_threshold(sigma, delta.to_f64(), appears);
+            if appears(threshold) > delta.to_f64() {
+                return Err(MechanismError::NoBudget("delta"));
+            }
+            Ok((noise, threshold))
+        })
     }
 
-    /// Noise and threshold for exact weights, made larger for weights in floating point.
-    ///
-    /// A step errs by at most 2^-51 cutoff in each group, the two states that are compared by twice
-    /// that, and errors do not grow from step to step: 2^32 pairs give at most 2^-18 cutoff. Rounding
-    /// the last weights to the lattice moves up to 2^32 groups by 2^-30, which is 2^-14 in l2.
-    fn with(sigma: f64, threshold: f64, most_groups: u64) -> Result<Self, MechanismError> {
-        let cutoff = 2.0 * (threshold + ABOVE * sigma).max(1.0);
-        let larger = 1.0 + cutoff * 2f64.powi(-18) + 2f64.powi(-14);
-        if larger > 2.0 {
+    /// The noise and threshold that `made` gives for a distance that rounding makes larger by a slack:
+    /// first without, to learn the cutoff, then with twice what rounding adds at that cutoff. The
+    /// weights in new groups are larger by no more, and the threshold so much higher.
+    fn with(
+        most_groups: u64,
+        made: impl Fn(f64) -> Result<(RoundedGaussian, f64), MechanismError>,
+    ) -> Result<Self, MechanismError> {
+        let finished = |slack: f64| {
+            let (noise, threshold) = made(slack)?;
+            let threshold = to_lattice(threshold.max(0.0) + slack)?;
+            Ok::<_, MechanismError>(Self { noise, threshold, most_groups })
+        };
+        let rounding = |cutoff: f64| cutoff * ROUNDING.0 + ROUNDING.1;
+        let slack = 2.0 * rounding(finished(0.0)?.cutoff());
+        let policy = finished(slack)?;
+        if rounding(policy.cutoff()) > slack {
             return Err(MechanismError::TooLarge);
         }
-        let (noise, _) = noise(sigma * larger)?;
-        let threshold = to_lattice(threshold.max(0.0) * larger)?;
-        Ok(Self { noise, threshold, most_groups })
+        Ok(policy)
     }
 
     /// Standard deviation and threshold, in units of weight.
@@ -98,24 +110,31 @@ impl PolicyGaussian {
         (units(self.noise.sigma().to_f64()), units(self.threshold as f64))
     }
 
-    /// The probability that a group appears if each of its units is in the most groups, and none of
-    /// the others has enough weight from other units.
+    /// The probability that a group appears if each of its units is in the most groups, and alone in
+    /// all others: each gives it the least that it can.
     pub(crate) fn keep_probability(&self, units: u64) -> f64 {
-        self.keep(units, weight_of(self.most_groups))
+        let cutoff = self.cutoff();
+        let others = (self.most_groups.saturating_sub(1)) as f64 * cutoff * cutoff;
+        // The distance to the cutoff shrinks by a factor; beyond so many units nothing is left of it.
+        let most = (64.0 * cutoff * (self.most_groups as f64).sqrt()) as u64;
+        let mut weight = 0.0;
+        for _ in 0..units.min(most) {
+            let gap = cutoff - weight;
+            weight += gap / (gap * gap + others).sqrt().max(1.0);
+        }
+        self.keep(units, weight)
     }
 
     /// The probability that a group appears if all other groups of its units have enough weight.
     pub(crate) fn keep_probability_alone(&self, units: u64) -> f64 {
-        self.keep(units, weight_of(1))
+        self.keep(units, (units as f64).min(self.cutoff()))
     }
 
-    fn keep(&self, units: u64, weight: u64) -> f64 {
+    fn keep(&self, units: u64, weight: f64) -> f64 {
         if units == 0 {
             return 0.0;
         }
-        let most = (self.cutoff() * FINE as f64) as i128;
-        let sum = (i128::from(units) * i128::from(weight)).min(most);
-        self.noise.tail(self.threshold - sum)
+        self.noise.tail(self.threshold - (weight * FINE as f64) as i128)
     }
 
     fn cutoff(&self) -> f64 {
@@ -126,17 +145,15 @@ impl PolicyGaussian {
     /// Which groups appear, of those in `open`. Without `members` every unit is in one group.
     ///
     /// # Errors
-    /// When the operating system's generator fails, or there are more than 2^32 pairs of a unit and a
-    /// group.
+    /// When the operating system's generator fails.
     pub(crate) fn select(
         &self,
         members: Option<&Memberships>,
         units: &[u64],
         open: &[bool],
         generator: &mut Generator,
-    ) -> Result<Vec<bool>, SelectError> {
+    ) -> Result<Vec<bool>, EntropyError> {
         let weights = match members {
-            Some(members) if members.pairs() > MOST_PAIRS => return Err(SelectError::TooManyPairs),
             Some(members) => self.weights(members, open),
             None => units.iter().map(|&n| (n as f64).min(self.cutoff())).collect(),
         };
@@ -166,7 +183,7 @@ impl PolicyGaussian {
         for unit in members.in_order() {
             asked.clear();
             let mut squares = 0.0;
-            for &group in members.of(unit as usize) {
+            for &group in members.of(unit) {
                 let group = group as usize;
                 if let (Some(&weight), Some(true)) = (weights.get(group), open.get(group))
                     && weight < cutoff

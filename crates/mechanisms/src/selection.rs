@@ -1,10 +1,10 @@
 //! Choosing which groups may appear.
 
-use hushtable_noise::Generator;
+use hushtable_noise::{EntropyError, Generator};
 use hushtable_privacy::{Delta, Epsilon, Loss, homogeneous_shares};
 
 use crate::additive::half_width;
-use crate::error::{MechanismError, SelectError};
+use crate::error::MechanismError;
 use crate::joint::Reach;
 use crate::memberships::Memberships;
 use crate::optimal::Optimal;
@@ -133,9 +133,9 @@ impl Selection {
         Ok(Self { mechanism, least: 1, loss })
     }
 
-    /// The same selection, in which a group of fewer than `least` units never appears. A group with
-    /// as many has the chances of one with a single unit before: what decides is the number of
-    /// units (or their weight) beyond `least` - 1, which one unit changes no more than before.
+    /// The same selection, in which a group of fewer than `least` units never appears. What decides
+    /// about the others is the number of units beyond `least` - 1, or the weight beyond what as many
+    /// units weigh at most, which one unit changes no more than before.
     ///
     /// # Errors
     /// [`MechanismError::NoLeast`] for POLICY_GAUSSIAN and a `least` above one: there what one unit
@@ -202,12 +202,12 @@ impl Selection {
     /// The groups that may appear, in their order. A known group always may, with its noisy count.
     ///
     /// # Errors
-    /// When the operating system's generator fails, or memory is too little for the strategy.
+    /// When the operating system's generator fails.
     pub fn choose(
         &self,
         population: &Population<'_>,
         generator: &mut Generator,
-    ) -> Result<Vec<Chosen>, SelectError> {
+    ) -> Result<Vec<Chosen>, EntropyError> {
         let units = population.units;
         let known = |group: usize| population.known.get(group) == Some(&true);
         if self.strategy().by_membership() {
@@ -236,7 +236,7 @@ impl Selection {
         known: &impl Fn(usize) -> bool,
         generator: &mut Generator,
         chosen: &mut Vec<Chosen>,
-    ) -> Result<(), SelectError> {
+    ) -> Result<(), EntropyError> {
         let before = self.least - 1;
         let beyond = |n: u64| n.saturating_sub(before);
         if let Mechanism::Optimal(m) = &self.mechanism {

@@ -82,7 +82,8 @@ impl CountThreshold {
         delta: Delta,
         reach: Reach,
     ) -> Result<Self, MechanismError> {
-        let (law, threshold) = calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Ones)?;
+        let (law, threshold) =
+            calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Ones, 0.0)?;
         Ok(Self { law: Law::Gaussian(law), threshold })
     }
 

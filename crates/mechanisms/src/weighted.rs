@@ -55,7 +55,7 @@ impl WeightedGaussian {
         reach: Reach,
     ) -> Result<Self, MechanismError> {
         let (noise, threshold) =
-            calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Roots)?;
+            calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Roots, 0.0)?;
         Ok(Self { rounds: vec![Round { noise, threshold }], most_groups: reach.groups })
     }
 
@@ -74,6 +74,9 @@ impl WeightedGaussian {
         delta: Delta,
         reach: Reach,
     ) -> Result<Self, MechanismError> {
+        if epsilon.is_zero() {
+            return Err(MechanismError::NoBudget("epsilon"));
+        }
         let (epsilon, delta) = (epsilon.to_f64(), delta.to_f64());
         let mut best: Option<Self> = None;
         let mut failure = MechanismError::NoBudget("epsilon");
@@ -155,8 +158,8 @@ impl WeightedGaussian {
         self.keep(units, weight_of(self.most_groups), least)
     }
 
-    /// The probability that a group appears if all other groups of its units appear in the first round
-    /// (or if they are in no others).
+    /// The probability that a group appears if its units are in no other groups; for several rounds,
+    /// what it comes to when all others have appeared early.
     pub(crate) fn keep_probability_alone(&self, units: u64, least: u64) -> f64 {
         let groups = if self.is_iterated() { 1 } else { self.most_groups };
         self.keep(units, weight_of(groups), least)
@@ -277,17 +280,22 @@ fn sums_of_weights(members: &Memberships, open: &[bool], most_groups: u64) -> Ve
         return some(0);
     }
     let mut total = vec![0i64; open.len()];
+    let mut add = |sums: Vec<i64>| {
+        for (total, sum) in total.iter_mut().zip(sums) {
+            *total = total.saturating_add(sum);
+        }
+    };
+    let some = &some;
     std::thread::scope(|scope| {
-        let parts: Vec<_> = (0..threads).map(|i| scope.spawn(move || some(i * part))).collect();
-        for joined in parts {
-            match joined.join() {
-                Ok(sums) => {
-                    for (total, sum) in total.iter_mut().zip(sums) {
-                        *total = total.saturating_add(sum);
-                    }
-                }
+        let start = |i| std::thread::Builder::new().spawn_scoped(scope, move || some(i * part));
+        let started: Vec<_> = (0..threads).map(start).collect();
+        for (i, thread) in started.into_iter().enumerate() {
+            match thread.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(sums)) => add(sums),
                 // A thread stops only where memory does, and then the whole must stop, too.
-                Err(cause) => std::panic::resume_unwind(cause),
+                Ok(Err(cause)) => std::panic::resume_unwind(cause),
+                // There are no more threads to be had.
+                Err(_) => add(some(i * part)),
             }
         }
     });

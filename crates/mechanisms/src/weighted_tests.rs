@@ -54,10 +54,10 @@ fn sums_of_weights_do_not_depend_on_threads_or_order() {
     let units: Vec<Vec<u32>> =
         (0..5000u32).map(|u| (0..u % 7).map(|i| (u * 31 + i * 17) % 97).collect()).collect();
     for (place, groups) in units.iter().enumerate() {
-        members.push(place as u64, groups.iter().copied());
+        members.push(place as u128, groups.iter().copied());
     }
     for (place, groups) in units.iter().enumerate().rev() {
-        reversed.push(place as u64, groups.iter().copied());
+        reversed.push(place as u128, groups.iter().copied());
     }
     let open: Vec<bool> = (0..97).map(|g| g % 3 != 0).collect();
     let mut want = vec![0i64; 97];
@@ -84,7 +84,7 @@ fn later_rounds_find_what_the_first_hide() {
         for &group in &groups {
             units[group as usize] += 1;
         }
-        members.push(u64::from(unit), groups);
+        members.push(u128::from(unit), groups);
     }
     let weighted = WeightedGaussian::approximate(epsilon, delta, reach(9)).unwrap();
     let sips = WeightedGaussian::sips_approximate(epsilon, delta, reach(9)).unwrap();

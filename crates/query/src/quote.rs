@@ -42,8 +42,8 @@ impl Quote {
             if !fits(named) {
                 return Err(Refusal::new(
                     format!("known_groups_threshold needs a noisy count, and {named} has none"),
-                    "TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD or GAUSSIAN_THRESHOLD; or leave the \
-                     strategy out; or HAVING COUNT(DISTINCT unit) >= the threshold",
+                    "group_selection_strategy = TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD or \
+                     GAUSSIAN_THRESHOLD; or HAVING COUNT(DISTINCT unit) >= the threshold",
                 ));
             }
             return Self::with_strategy(query, Some(named));
@@ -169,7 +169,7 @@ fn refuse(what: &str, error: MechanismError) -> Refusal {
     if error == MechanismError::NoLeast {
         return Refusal::new(
             format!("min_privacy_units_per_group is not possible: {error}"),
-            "SIPS, which also adapts to the data, or another strategy",
+            "group_selection_strategy = SIPS, which also adapts to the data, or another one",
         );
     }
     Refusal::new(

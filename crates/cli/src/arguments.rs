@@ -1,6 +1,7 @@
 //! The command line.
 
 mod calc;
+mod local;
 
 use std::path::PathBuf;
 
@@ -8,8 +9,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use calc::{
     CalcArguments, CalcCommand, ComposeArguments, ConvertArguments, NoiseArguments, NoiseMechanism,
-    SelectionArguments, SelectionStrategy,
+    SampleArguments, SampleMechanism, SelectionArguments, SelectionStrategy,
 };
+
+pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,6 +46,8 @@ pub(crate) enum Command {
     Budget(BudgetArguments),
     Init(InitArguments),
     Calc(CalcArguments),
+    Randomize(RandomizeArguments),
+    Estimate(EstimateArguments),
 }
 
 /// The contract, for every command that needs one.
@@ -202,7 +207,7 @@ mod tests {
         let mut command = Cli::command().term_width(100);
         insta::assert_snapshot!("help", command.render_long_help());
         command.build();
-        for name in ["query", "explain", "budget", "init", "calc"] {
+        for name in ["query", "explain", "budget", "init", "calc", "randomize", "estimate"] {
             let sub = command.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_{name}"), help);
@@ -210,7 +215,7 @@ mod tests {
         let mut command = Cli::command();
         command.build();
         let calc = command.find_subcommand_mut("calc").unwrap();
-        for name in ["selection", "convert", "noise"] {
+        for name in ["selection", "convert", "noise", "sample"] {
             let sub = calc.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_calc_{name}"), help);

@@ -9,6 +9,7 @@ mod error;
 mod eval;
 mod exact;
 mod intern;
+mod local;
 mod rebuild;
 mod record;
 mod release;
@@ -20,6 +21,7 @@ mod source;
 mod tests;
 
 pub use error::EngineError;
+pub use local::{Secret, randomise};
 pub use session::{Answer, BudgetLine, Progress, Quoted, Session, Timings};
 pub use source::{
     Compression, DataFile, FileColumn, Format, ReadProgress, SourceError, file_schema, list_files,

@@ -309,7 +309,7 @@ fn payer(table: &Table, analyst: Option<&str>) -> Result<(String, Loss), EngineE
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, EngineError> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, EngineError> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         // Expressions are evaluated recursively, up to a depth that binding limits.

@@ -13,7 +13,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    /// A refusal: what is wrong, and what would work.
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
 }

@@ -301,7 +301,7 @@ impl Resolve for RowScope<'_> {
         let hint = format!("the columns are {}", self.names());
         Some(match found.len() {
             1 => Ok(found.remove(0)),
-            0 => Err(Refusal::new(format!("there is no column `{name}` in the contract"), hint)),
+            0 => Err(Refusal::new(format!("there is no column `{name}`"), hint)),
             _ => Err(Refusal::new(format!("`{name}` could be more than one column"), hint)),
         })
     }

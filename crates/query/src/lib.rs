@@ -13,8 +13,8 @@ mod sql;
 mod types;
 
 pub use bind::{
-    Groups, Key, Measure, Measurement, Order, Output, PrivateQuery, bind, known_groups,
-    public_groups,
+    Groups, Key, Measure, Measurement, Order, Output, PrivateQuery, bind, bind_expression,
+    known_groups, public_groups,
 };
 pub use contract::{Column, Contract, ContractError, Defaults, MAX_PUBLIC_KEYS, Table, Unit};
 pub use error::Refusal;

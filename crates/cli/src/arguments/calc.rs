@@ -30,6 +30,7 @@ pub(crate) enum CalcCommand {
     Convert(ConvertArguments),
     Noise(NoiseArguments),
     Compose(ComposeArguments),
+    Sample(SampleArguments),
 }
 
 const SELECTION_EXAMPLES: &str = "\
@@ -200,4 +201,53 @@ pub(crate) struct ComposeArguments {
     /// How to write it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
+}
+
+const SAMPLE_EXAMPLES: &str = "\
+Examples:
+  hushtable calc sample --mechanism discrete-laplace --scale 3.5 --draws 1000000
+  hushtable calc sample --mechanism gaussian --sigma-squared 20 --draws 10 --seed 7
+
+The draws of a seed are the same everywhere, by the same code. No release ever uses a seed.";
+
+/// Draw noise, one number a line, to test the samplers with
+#[derive(Debug, Args)]
+#[command(after_long_help = SAMPLE_EXAMPLES)]
+pub(crate) struct SampleArguments {
+    /// The law
+    #[arg(long, value_enum)]
+    pub(crate) mechanism: SampleMechanism,
+
+    /// Scale b of a Laplace: from 0.01 to 2^40
+    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    pub(crate) scale: Option<String>,
+
+    /// Square of a Gaussian's sigma, which is from 0.01 to 2^40
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub(crate) sigma_squared: Option<String>,
+
+    /// Largest magnitude of a truncated Laplace
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub(crate) bound: Option<String>,
+
+    /// How many: from 1 to 1e12
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) draws: String,
+
+    /// Draw from this seed, and not from the system's randomness: a whole number below 2^64
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub(crate) seed: Option<String>,
+}
+
+/// Laws that can be drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SampleMechanism {
+    /// A normal deviate, rounded: the noise of queries in rho
+    Gaussian,
+    /// The discrete Gaussian
+    DiscreteGaussian,
+    /// The discrete Laplace: the noise of queries in epsilon
+    DiscreteLaplace,
+    /// The discrete Laplace within a bound, as of truncated geometric selection
+    TruncatedLaplace,
 }

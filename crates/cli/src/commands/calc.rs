@@ -3,7 +3,8 @@
 mod compose;
 mod convert;
 mod noise;
-mod parse;
+pub(super) mod parse;
+mod sample;
 mod selection;
 
 use clap::CommandFactory;
@@ -19,6 +20,7 @@ pub(crate) fn run(asked: &CalcArguments) -> Result<(), Failure> {
         CalcCommand::Convert(asked) => (convert::report(asked)?, asked.format),
         CalcCommand::Noise(asked) => (noise::report(asked)?, asked.format),
         CalcCommand::Compose(asked) => (compose::report(asked)?, asked.format),
+        CalcCommand::Sample(asked) => return sample::run(asked),
     };
     let text = match format {
         ReportFormat::Text => report.text(),

@@ -7,6 +7,7 @@ pub(crate) mod csv;
 pub(crate) mod explanation;
 pub(crate) mod grid;
 pub(crate) mod json;
+pub(crate) mod local;
 pub(crate) mod number;
 pub(crate) mod parquet;
 pub(crate) mod quoted;

@@ -8,6 +8,7 @@ mod calc;
 mod drafts;
 mod kills;
 mod ledgers;
+mod local;
 mod outputs;
 mod queries;
 mod support;

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::contract::{Contract, Table, Unit};
 use crate::error::Refusal;
-use crate::expr::Expr;
+use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::lattice::Step;
 use crate::quote::Strategy;
 use crate::sql;
@@ -166,6 +166,15 @@ pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
     let table = statement::table(select, contract)?;
     let options = options::Options::read(&parsed.options, table)?;
     statement::bind(&parsed.query, select, table, &options)
+}
+
+/// Checks an expression over `columns`, which are all there are.
+///
+/// # Errors
+/// Whatever is not SQL, not a column or not supported.
+pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<Expr, Refusal> {
+    let scope = RowScope { stored: columns, computed: &[] };
+    bind_row_expression(&sql::parse_expression(text)?, &scope)
 }
 
 pub use statement::{known_groups, public_groups};

@@ -99,7 +99,7 @@ fn laplace(scale: &str, sensitivity: &str) -> Result<Report, Failure> {
 }
 
 /// The double as a ratio, which from 2^-10 to 2^100 it is exactly.
-fn exact(number: f64) -> Result<Ratio, ParameterError> {
+pub(super) fn exact(number: f64) -> Result<Ratio, ParameterError> {
     let dyadic = Dyadic::at_least(number)?;
     let (mantissa, exponent) = (u128::from(dyadic.mantissa()), dyadic.exponent());
     let power = 1u128.checked_shl(exponent.unsigned_abs()).unwrap_or(0);
@@ -120,7 +120,7 @@ fn refused(error: impl ToString) -> Failure {
     Failure::new(error.to_string(), "for example `--sigma-squared 20 --sensitivity 1`")
 }
 
-fn cannot(flag: &str, value: &str, error: ParameterError) -> Failure {
+pub(super) fn cannot(flag: &str, value: &str, error: ParameterError) -> Failure {
     refuse(flag, value, &format!("a scale that noise can be drawn with ({error})"), "20")
 }
 

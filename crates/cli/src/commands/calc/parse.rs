@@ -9,7 +9,7 @@ use hushtable_privacy::AmountError;
 use crate::failure::Failure;
 
 /// `flag = value` is not good, what would be, and an example of it.
-pub(super) fn refuse(flag: &str, value: impl Display, range: &str, example: &str) -> Failure {
+pub(crate) fn refuse(flag: &str, value: impl Display, range: &str, example: &str) -> Failure {
     Failure::new(
         format!("{flag} = {value} is not valid: it must be {range}"),
         format!("for example `--{flag} {example}`"),
@@ -17,7 +17,7 @@ pub(super) fn refuse(flag: &str, value: impl Display, range: &str, example: &str
 }
 
 /// An epsilon, delta or rho.
-pub(super) fn amount<A>(flag: &str, text: &str, example: &str) -> Result<A, Failure>
+pub(crate) fn amount<A>(flag: &str, text: &str, example: &str) -> Result<A, Failure>
 where
     A: FromStr<Err = AmountError>,
 {
@@ -27,7 +27,7 @@ where
 }
 
 /// A whole number in `range`.
-pub(super) fn whole(
+pub(crate) fn whole(
     flag: &str,
     text: &str,
     range: RangeInclusive<u64>,
@@ -42,7 +42,7 @@ pub(super) fn whole(
 }
 
 /// A number in `range`, as the nearest double; the range `in_words`.
-pub(super) fn real(
+pub(crate) fn real(
     flag: &str,
     text: &str,
     range: RangeInclusive<f64>,

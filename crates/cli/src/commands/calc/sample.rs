@@ -1,0 +1,129 @@
+//! `hushtable calc sample`: draws, so that anyone can test the samplers from outside.
+
+use std::fmt::Write;
+
+use clap::error::ErrorKind;
+use hushtable_noise::{
+    DiscreteGaussian, DiscreteLaplace, Dyadic, EntropyError, Generator, ParameterError, Rehearsal,
+    RoundedGaussian, TruncatedDiscreteLaplace,
+};
+
+use super::noise::{cannot, exact};
+use super::parse::{real, whole};
+use super::wrong_usage;
+use crate::arguments::{SampleArguments, SampleMechanism};
+use crate::failure::Failure;
+use crate::stdio;
+
+/// Draws that are made and written together.
+const BATCH: usize = 65_536;
+
+/// Most draws of one run.
+const MOST_DRAWS: u64 = 1_000_000_000_000;
+
+/// Scales and standard deviations, in steps.
+const SCALES: &str = "a number from 0.01 to 2^40 = 1099511627776";
+const LARGEST: f64 = 1_099_511_627_776.0;
+
+/// A law that draws.
+enum Law {
+    Laplace(DiscreteLaplace),
+    Truncated(TruncatedDiscreteLaplace),
+    Rounded(RoundedGaussian),
+    Discrete(DiscreteGaussian),
+}
+
+/// Where the randomness comes from.
+enum Source {
+    System(Generator),
+    Seed(Rehearsal),
+}
+
+impl Law {
+    fn fill(&self, source: &mut Source, draws: &mut [i128]) -> Result<(), EntropyError> {
+        match (self, source) {
+            (Self::Laplace(law), Source::System(g)) => law.fill(g, draws),
+            (Self::Laplace(law), Source::Seed(r)) => law.rehearse(r, draws),
+            (Self::Truncated(law), Source::System(g)) => law.fill(g, draws),
+            (Self::Truncated(law), Source::Seed(r)) => law.rehearse(r, draws),
+            (Self::Rounded(law), Source::System(g)) => law.fill(g, draws),
+            (Self::Rounded(law), Source::Seed(r)) => law.rehearse(r, draws),
+            (Self::Discrete(law), Source::System(g)) => law.fill(g, draws),
+            (Self::Discrete(law), Source::Seed(r)) => law.rehearse(r, draws),
+        }
+    }
+}
+
+pub(super) fn run(asked: &SampleArguments) -> Result<(), Failure> {
+    let law = law(asked)?;
+    let mut left = whole("draws", &asked.draws, 1..=MOST_DRAWS, "1000000")?;
+    let seed = asked.seed.as_ref().map(|s| whole("seed", s, 0..=u64::MAX, "7")).transpose()?;
+    let mut source = match seed {
+        Some(seed) => Source::Seed(Rehearsal::new(seed)),
+        None => Source::System(Generator::from_os().map_err(silent)?),
+    };
+    let mut draws = vec![0i128; BATCH];
+    let mut text = String::new();
+    while left > 0 {
+        let many = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
+        let draws = &mut draws[..many];
+        law.fill(&mut source, draws).map_err(silent)?;
+        text.clear();
+        for draw in draws.iter() {
+            // Writing to text does not fail.
+            let _ = writeln!(text, "{draw}");
+        }
+        stdio::print(text.as_bytes())?;
+        left -= many as u64;
+    }
+    Ok(())
+}
+
+fn law(asked: &SampleArguments) -> Result<Law, Failure> {
+    let (scale, sigma_squared, bound) = (&asked.scale, &asked.sigma_squared, &asked.bound);
+    let laplace = |scale: &str| {
+        let number = real("scale", scale, 0.01..=LARGEST, SCALES, "3.5")?;
+        exact(number).map_err(|error| cannot("scale", scale, error))
+    };
+    match (asked.mechanism, scale, sigma_squared, bound) {
+        (SampleMechanism::DiscreteLaplace, Some(scale), None, None) => {
+            Ok(Law::Laplace(DiscreteLaplace::new(laplace(scale)?)))
+        }
+        (SampleMechanism::TruncatedLaplace, Some(scale), None, Some(bound)) => {
+            let bound = whole("bound", bound, 1..=1 << 53, "10")?;
+            Ok(Law::Truncated(TruncatedDiscreteLaplace::new(laplace(scale)?, bound)))
+        }
+        (SampleMechanism::Gaussian, None, Some(squared), None) => {
+            let sigma = variance(squared)?.sqrt();
+            let sigma = Dyadic::at_least(sigma).map_err(|e| no_sigma(squared, e))?;
+            Ok(Law::Rounded(RoundedGaussian::new(sigma)))
+        }
+        (SampleMechanism::DiscreteGaussian, None, Some(squared), None) => {
+            let exact = Dyadic::at_least(variance(squared)?).map_err(|e| no_sigma(squared, e))?;
+            Ok(Law::Discrete(DiscreteGaussian::new(exact)))
+        }
+        (mechanism, ..) => {
+            let needs = match mechanism {
+                SampleMechanism::DiscreteLaplace => "a discrete Laplace needs '--scale <B>' alone",
+                SampleMechanism::TruncatedLaplace => {
+                    "a truncated Laplace needs '--scale <B>' and '--bound <K>'"
+                }
+                _ => "a Gaussian needs '--sigma-squared <S>' alone",
+            };
+            wrong_usage("sample", ErrorKind::MissingRequiredArgument, needs)
+        }
+    }
+}
+
+fn variance(text: &str) -> Result<f64, Failure> {
+    let words = "a number from 0.0001 to 2^80, the square of a sigma from 0.01 to 2^40";
+    real("sigma-squared", text, 1e-4..=LARGEST * LARGEST, words, "20")
+}
+
+fn no_sigma(text: &str, error: ParameterError) -> Failure {
+    cannot("sigma-squared", text, error)
+}
+
+fn silent(error: EntropyError) -> Failure {
+    Failure::new(error.to_string(), "nothing can be drawn without the system's randomness")
+}

@@ -1,0 +1,145 @@
+//! Reports that every record makes about itself, before anything is collected.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, AsArray};
+use datafusion::physical_plan::ExecutionPlanProperties;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
+use hushtable_mechanisms::{RandomisedResponse, ResponseError};
+use hushtable_noise::{Generator, Uniform};
+use hushtable_query::{ColumnType, Refusal, bind_expression};
+
+use crate::error::EngineError;
+use crate::eval::{Program, known};
+use crate::session::{Progress, runtime};
+use crate::source::{file_schema, list_files, scan};
+
+/// What a record keeps to itself.
+pub enum Secret<'a> {
+    /// Which of the values its column has, as text.
+    Column {
+        /// The column.
+        name: &'a str,
+        /// The values, each a category.
+        values: &'a [String],
+        /// Whether there is one more category, for all other values and none; else such a record
+        /// answers with any of the values, each with the same probability.
+        other: bool,
+    },
+    /// Whether a condition in SQL holds for it: category 1 if so, 0 if not or NULL.
+    Predicate(&'a str),
+}
+
+impl Secret<'_> {
+    /// The number of categories.
+    pub fn categories(&self) -> usize {
+        match self {
+            Self::Column { values, other, .. } => values.len() + usize::from(*other),
+            Self::Predicate(_) => 2,
+        }
+    }
+
+    fn expression(&self) -> String {
+        match self {
+            Self::Column { name, .. } => format!("CAST(`{}` AS STRING)", name.replace('`', "\\`")),
+            Self::Predicate(text) => (*text).to_owned(),
+        }
+    }
+
+    /// The category of each row; `None` for one of no category.
+    fn categories_of(&self, column: &ArrayRef) -> Result<Vec<Option<u32>>, EngineError> {
+        match self {
+            Self::Column { values, other, .. } => {
+                let texts = column.as_string_view_opt().ok_or(EngineError::Inconsistent)?;
+                let position = |text: &str| values.iter().position(|v| v == text);
+                let rest = other.then_some(values.len());
+                let category = |text: Option<&str>| {
+                    let place = text.and_then(position).or(rest)?;
+                    u32::try_from(place).ok()
+                };
+                Ok(texts.iter().map(category).collect())
+            }
+            Self::Predicate(_) => {
+                let holds = column.as_boolean_opt().ok_or(EngineError::Inconsistent)?;
+                let holds = known(holds);
+                Ok(holds.iter().map(|b| Some(u32::from(b == Some(true)))).collect())
+            }
+        }
+    }
+}
+
+/// The answers of all rows of some files, in their order, by randomised response: category numbers.
+///
+/// Each answer is differentially private by itself, at the mechanism's epsilon, for the row that
+/// gives it.
+///
+/// # Errors
+/// When a file cannot be read, the column is not there or the predicate is not SQL; when the
+/// mechanism's categories are not those of the secret; when the operating system's generator fails.
+pub fn randomise(
+    location: &str,
+    secret: &Secret<'_>,
+    mechanism: &RandomisedResponse,
+    progress: &Progress,
+) -> Result<Vec<u32>, EngineError> {
+    let mut generator = Generator::from_os()?;
+    randomise_with(location, secret, mechanism, progress, &mut generator)
+}
+
+pub(crate) fn randomise_with(
+    location: &str,
+    secret: &Secret<'_>,
+    mechanism: &RandomisedResponse,
+    progress: &Progress,
+    generator: &mut Generator,
+) -> Result<Vec<u32>, EngineError> {
+    if usize::try_from(mechanism.categories()) != Ok(secret.categories()) {
+        return Err(EngineError::Inconsistent);
+    }
+    let files = list_files(location, Path::new(""))?;
+    let columns: Vec<(String, ColumnType)> = file_schema(&files)?
+        .into_iter()
+        .filter_map(|column| Some((column.name, column.column_type?)))
+        .collect();
+    let bound = bind_expression(&secret.expression(), &columns)?;
+    if matches!(secret, Secret::Predicate(_)) && bound.column_type != ColumnType::Bool {
+        return Err(EngineError::Refused(Refusal::new(
+            format!("the predicate is not a condition but a value of type {}", bound.column_type),
+            "--predicate \"CAST(age AS INT64) >= 18\"; columns of CSV files are text",
+        )));
+    }
+    let program = Program::new(&bound)?;
+    let mut values = Vec::new();
+    runtime()?.block_on(async {
+        let config = SessionConfig::new().with_target_partitions(1);
+        let context = SessionContext::new_with_config(config);
+        let table = scan(&context, &files, &columns, &progress.0).await?;
+        let tasks = Arc::new(table.task_ctx());
+        let plan = table.create_physical_plan().await?;
+        for partition in 0..plan.output_partitioning().partition_count() {
+            let mut stream = plan.execute(partition, Arc::clone(&tasks))?;
+            while let Some(batch) = stream.next().await {
+                let batch = batch?;
+                let column = program.evaluate(batch.columns(), batch.num_rows())?;
+                values.extend(secret.categories_of(&column)?);
+            }
+        }
+        Ok::<(), EngineError>(())
+    })?;
+    let known: Vec<u32> = values.iter().map(|v| v.unwrap_or(0)).collect();
+    let mut answers = vec![0; known.len()];
+    mechanism.respond_all(&known, &mut answers, generator).map_err(|error| match error {
+        ResponseError::Entropy(error) => EngineError::Entropy(error),
+        _ => EngineError::Inconsistent,
+    })?;
+    let any = Uniform::below(u128::from(mechanism.categories()));
+    let any = any.map_err(|_| EngineError::Inconsistent)?;
+    for (answer, value) in answers.iter_mut().zip(&values) {
+        if value.is_none() {
+            *answer = u32::try_from(any.sample(generator)?).unwrap_or(0);
+        }
+    }
+    Ok(answers)
+}

@@ -2,7 +2,7 @@
 
 use super::kernel::{Grid, Kernel};
 use super::parts::{Parts, ROUNDING};
-use super::spectrum::Spectrum;
+use super::spectrum::{Circle, Spectrum};
 use super::tilted::Tilted;
 use crate::search::valley;
 
@@ -19,6 +19,9 @@ const POINTS: (f64, f64) = (15_000.0, 1_000_000.0);
 /// most a quarter of a squared step to the variance, and a circle is some 17 standard deviations long,
 /// so that variances stay right to 1e-4.
 const DENSITY: f64 = 850.0;
+
+/// Most products for direct convolution.
+const DIRECT: usize = 1 << 27;
 
 /// Longest kernel, in steps.
 const LONGEST: f64 = (1u64 << 22) as f64;
@@ -50,21 +53,23 @@ impl Window {
 
 /// The law of all of `parts` but what is known in rho only, at a tilt.
 ///
-/// Errors, all of them on the safe side or bounded and added: kernels are rounded up
-/// ([`Kernel`]); what is outside the circle comes back on its other side, and is added once more as a
-/// bound; the transforms' errors are [`Tilted::error`].
+/// Errors, all of them on the safe side or bounded and added: kernels are rounded up ([`Kernel`]).
+/// Few laws of few losses are convolved directly, with positive terms only, so that every weight has
+/// its own small relative error. Otherwise, by transform, what is outside the circle comes back on its
+/// other side, and is added once more as a bound; and the transforms' errors are [`Tilted::error`].
 pub(crate) fn tilted(parts: &Parts, tilt: f64) -> Tilted {
+    with_work(parts, tilt, DIRECT)
+}
+
+/// The same with at most so many products for direct convolution.
+pub(crate) fn with_work(parts: &Parts, tilt: f64, direct: usize) -> Tilted {
     let window = Window::of(parts, tilt);
     let width = window.highest - window.lowest;
     let step = step(parts, tilt, width);
     // Where the step is larger than the window needs, the circle is merely too long.
     let levels = ((width / step + 8.0).log2().ceil().max(0.0) as u32).clamp(LEVELS.0, LEVELS.1);
-    let n = 1usize << levels;
     let grid = Grid { step, tilt };
-    let start = (window.lowest / step).floor() as i64 - 1;
-    let (edge_low, edge_high) = (start as f64 * step, (start + n as i64 - 1) as f64 * step);
-
-    let mut all = Accumulator::new(levels, grid, window);
+    let mut all = Accumulator::new(levels, grid, window, direct);
     if parts.mu_squared > 0.0 {
         all.add(Kernel::gaussian(parts.mu_squared, grid));
     }
@@ -74,22 +79,18 @@ pub(crate) fn tilted(parts: &Parts, tilt: f64) -> Tilted {
     for responses in &parts.responses {
         all.add(Kernel::responses(*responses, grid));
     }
-    let sides = all.sides;
-    let left_out = all.left_out * sides.ln_total.exp() + sides.beyond(window, edge_low, edge_high);
-    let circle = all.finish().circle();
-
-    let turn = start.rem_euclid(n as i64) as usize;
-    let mut weights = circle.weights;
-    weights.rotate_left(turn);
+    let Line { first, weights, error, left_out } = all.finish();
+    let edge = |place: i64| place as f64 * step;
+    let highest = edge(first + weights.len() as i64);
     Tilted {
         tilt,
         ln_moment: parts.ln_moment(tilt),
         slack: parts.slack(tilt),
-        lowest: edge_low,
+        lowest: edge(first),
         step,
-        loss_slack: 8.0 * ROUNDING * edge_low.abs().max(edge_high.abs()),
+        loss_slack: 8.0 * ROUNDING * edge(first).abs().max(highest.abs()),
         weights,
-        error: circle.error,
+        error,
         left_out,
     }
 }
@@ -157,50 +158,109 @@ impl Sides {
     }
 }
 
-/// Convolves kernels: few points with few directly, and what they come to by transform.
+/// Weights at multiples of the grid's step, from `first` on.
+struct Line {
+    first: i64,
+    weights: Vec<f64>,
+    error: f64,
+    left_out: f64,
+}
+
+/// Convolves kernels: directly while that is little work, and by transform what they come to then.
 struct Accumulator {
-    spectrum: Spectrum,
-    n: usize,
+    levels: u32,
     grid: Grid,
     window: Window,
-    /// Of short kernels.
-    pending: Option<Kernel>,
-    left_out: f64,
     sides: Sides,
+    left_out: f64,
+    /// What is convolved directly, and how many products that may still take.
+    pending: Option<Kernel>,
+    products: usize,
+    /// Everything before that, once it was too much.
+    spectrum: Option<Spectrum>,
 }
 
 impl Accumulator {
-    fn new(levels: u32, grid: Grid, window: Window) -> Self {
-        let (spectrum, sides) = (Spectrum::new(levels), Sides::default());
-        Self { spectrum, n: 1 << levels, grid, window, pending: None, left_out: 0.0, sides }
+    fn new(levels: u32, grid: Grid, window: Window, products: usize) -> Self {
+        Self {
+            levels,
+            grid,
+            window,
+            sides: Sides::default(),
+            left_out: 0.0,
+            pending: None,
+            products,
+            spectrum: None,
+        }
     }
 
     fn add(&mut self, kernel: Kernel) {
         self.sides.add(&kernel, self.grid, self.window);
         self.left_out += kernel.times as f64 * kernel.left_out;
-        if kernel.times > 1 {
-            self.spectrum.multiply(&kernel);
+        let once = Kernel { times: 1, ..kernel };
+        let size = once.size();
+        // Powers grow with every factor.
+        let runs = usize::try_from(kernel.times).unwrap_or(usize::MAX);
+        let grown = runs.saturating_mul(once.weights.len());
+        let work = size.saturating_mul(grown).saturating_mul(runs);
+        if runs > 1
+            && (self.spectrum.is_some() || work > self.products / 4 || grown > LONGEST as usize)
+        {
+            self.transform(&Kernel { times: kernel.times, ..once });
             return;
         }
-        match self.pending.take() {
-            Some(pending)
-                if pending.weights.len() + kernel.weights.len() <= self.n / 8
-                    && kernel.size() * pending.weights.len() <= 4 * self.n =>
-            {
-                self.pending = Some(pending.with(&kernel));
+        for _ in 0..runs {
+            match self.pending.take() {
+                Some(pending) if self.is_little(&pending, &once, size) => {
+                    self.products = self.products.saturating_sub(size * pending.weights.len());
+                    self.pending = Some(pending.with(&once));
+                }
+                Some(pending) => {
+                    self.transform(&pending);
+                    self.pending = Some(once.clone());
+                }
+                None => self.pending = Some(once.clone()),
             }
-            Some(pending) => {
-                self.spectrum.multiply(&pending);
-                self.pending = Some(kernel);
-            }
-            None => self.pending = Some(kernel),
         }
     }
 
-    fn finish(mut self) -> Spectrum {
-        if let Some(pending) = self.pending.take() {
-            self.spectrum.multiply(&pending);
+    /// Whether to convolve directly: when nothing was transformed yet, up to a fixed number of
+    /// products; later, while it is less than a transform.
+    fn is_little(&self, pending: &Kernel, kernel: &Kernel, size: usize) -> bool {
+        let length = pending.weights.len() + kernel.weights.len();
+        let work = size * pending.weights.len();
+        if self.spectrum.is_some() {
+            let circle = 1usize << self.levels;
+            length <= circle / 8 && work <= 4 * circle
+        } else {
+            length <= LONGEST as usize && work <= self.products
         }
-        self.spectrum
+    }
+
+    fn transform(&mut self, kernel: &Kernel) {
+        self.spectrum.get_or_insert_with(|| Spectrum::new(self.levels)).multiply(kernel);
+    }
+
+    fn finish(mut self) -> Line {
+        let pending = self.pending.take();
+        let left_out = self.left_out * self.sides.ln_total.exp();
+        let spectrum = match (self.spectrum.take(), pending) {
+            (None, None) => return Line { first: 0, weights: vec![1.0], error: 0.0, left_out },
+            (None, Some(Kernel { first, weights, .. })) => {
+                return Line { first, weights, error: 0.0, left_out };
+            }
+            (Some(spectrum), None) => spectrum,
+            (Some(mut spectrum), Some(pending)) => {
+                spectrum.multiply(&pending);
+                spectrum
+            }
+        };
+        let Circle { mut weights, error } = spectrum.circle();
+        let n = weights.len() as i64;
+        let first = (self.window.lowest / self.grid.step).floor() as i64 - 1;
+        let edge = |place: i64| place as f64 * self.grid.step;
+        let beyond = self.sides.beyond(self.window, edge(first), edge(first + n - 1));
+        weights.rotate_left(first.rem_euclid(n) as usize);
+        Line { first, weights, error, left_out: left_out + beyond }
     }
 }

@@ -43,8 +43,9 @@ impl Residual {
             let order = self.ln_order.exp();
             let slope = -(-self.ln_order).exp().ln_1p() + (1.0 + 2.0 * order) * self.rho - x;
             let step = slope / (1.0 / (1.0 + order) + 2.0 * order * self.rho);
-            self.ln_order = (self.ln_order - step.clamp(-3.0, 3.0)).clamp(-30.0, 30.0);
-            if step.abs() < 1e-6 {
+            let before = self.ln_order;
+            self.ln_order = (before - step.clamp(-3.0, 3.0)).clamp(-30.0, 30.0);
+            if (self.ln_order - before).abs() < 1e-6 {
                 break;
             }
         }

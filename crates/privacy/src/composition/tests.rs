@@ -104,7 +104,7 @@ fn discrete_gaussians_are_as_in_the_vectors() {
 fn on_the_grid(parts: &Parts, delta: f64) -> f64 {
     let (tilt, moments) = parts.epsilon_at(delta);
     let law = convolution::tilted(parts, tilt);
-    first(0.0, moments, |epsilon| law.delta_at(epsilon, parts) <= delta)
+    falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, parts))
 }
 
 /// The same events, each as a law of its own that is rounded to the grid and convolved.
@@ -281,6 +281,10 @@ fn extremes_have_a_total() {
         (vec![(lattice(1e6, 1), 1_000_000_000), (response("0.1"), 1)], "1e-6", 500.0, 800.0),
         (vec![(gaussian("100"), 1), (response("0.1"), 7)], "1e-18", 5000.0, 6000.0),
         (vec![(gaussian("1"), 1), (response("0.1"), 7)], "0.9", 0.0, 0.01),
+        // Where every value at a small epsilon is below the smallest double.
+        (vec![(zcdp("5.6"), 21_660), (response("1.575"), 1)], "2.7e-8", 121_296.0, 130_000.0),
+        // Losses in two heaps, far from each other.
+        (vec![(response("1e-6"), 50_000), (lattice(0.017, 1), 1)], "1e-12", 29.4, 29.5),
         (vec![(zcdp("1000"), 1), (response("0.1"), 7)], "1e-6", 1000.0, 1300.0),
     ] {
         let all = of(&events);

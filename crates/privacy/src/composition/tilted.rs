@@ -6,6 +6,10 @@ use super::residual::Residual;
 /// Logarithm of how little the weights that are no longer looked at may count.
 const NEGLIGIBLE: f64 = -80.0;
 
+/// More than all that is lost where values are below the smallest doubles, as 2^22 of them may be, far
+/// from the losses that the tilt is for.
+const UNDERFLOW: f64 = 1e-300;
+
 /// The law of a loss L on an equidistant set of losses, weighted by e^(tilt L) and divided by the
 /// moment E\[e^(tilt L)\].
 ///
@@ -56,7 +60,8 @@ impl Tilted {
             sum += weight * value;
             squares += value * value;
         }
-        let all = sum + squares.sqrt() * self.error + self.left_out * ln_price(self.tilt).exp();
+        let outside = self.left_out * ln_price(self.tilt).exp();
+        let all = sum + squares.sqrt() * self.error + outside + UNDERFLOW;
         let exponent = self.ln_moment + of_rho - self.tilt * epsilon;
         let sizes = self.ln_moment.abs() + of_rho.abs() + self.tilt * epsilon;
         // A loss that is taken too high is divided by too much of its tilt.

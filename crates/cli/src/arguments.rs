@@ -132,6 +132,7 @@ pub(crate) struct ExplainArguments {
 const BUDGET_EXAMPLES: &str = "\
 Examples:
   hushtable budget
+  hushtable budget --delta 1e-6
   hushtable budget --contract examples/shop/hushtable.toml --format json";
 
 /// Show each analyst's budget, and what was charged to it
@@ -140,6 +141,10 @@ Examples:
 pub(crate) struct BudgetArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
+
+    /// At which delta to tell what all charges come to [default: the budget's, or 1e-6]
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(crate) delta: Option<String>,
 
     /// How to write it
     #[arg(long, value_enum, default_value_t)]

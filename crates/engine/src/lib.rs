@@ -22,7 +22,7 @@ mod tests;
 
 pub use error::EngineError;
 pub use local::{Secret, randomise};
-pub use session::{Answer, BudgetLine, Progress, Quoted, Session, Timings};
+pub use session::{Answer, BudgetLine, Progress, Quoted, Session, Timings, Together};
 pub use source::{
     Compression, DataFile, FileColumn, Format, ReadProgress, SourceError, file_schema, list_files,
     scan,

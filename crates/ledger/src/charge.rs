@@ -1,12 +1,12 @@
 //! Asking for a charge, the receipt for one, and its place in the record.
 
-use hushtable_privacy::Loss;
+use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
 use crate::{Fingerprint, StoredRelease};
 
 /// A question and what it costs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Who asks.
     pub analyst: String,
@@ -18,6 +18,9 @@ pub struct Request {
     pub fingerprint: Fingerprint,
     /// What the release will cost, in the currency in which it was asked.
     pub loss: Loss,
+    /// The mechanisms that will run, for the tightest total of all charges; together they cost no more
+    /// than the loss.
+    pub events: Vec<Event>,
     /// The account's whole budget, as the contract has it now.
     pub limit: Loss,
 }
@@ -105,7 +108,7 @@ impl OpenedCharge {
 }
 
 /// One line of the record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChargeRecord {
     /// The charge's number, from 1; later charges have larger ones.
     pub id: i64,
@@ -124,6 +127,8 @@ pub struct ChargeRecord {
     /// Whether a release was recorded for it. If not, the query failed, or the program was
     /// stopped, after the charge; the loss is spent all the same.
     pub released: bool,
+    /// The mechanisms that ran; the loss as asked, where the record has none.
+    pub events: Vec<Event>,
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ pub(crate) struct Opened {
     pub(crate) conn: Connection,
     pub(crate) path: PathBuf,
     pub(crate) created: bool,
+    /// Whether it has the table of events: one of version 1 gets it when it is opened for charging.
+    pub(crate) has_events: bool,
 }
 
 /// Opens the ledger at `path` for charging; makes it if there is none.
@@ -40,14 +42,19 @@ pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
 
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
     // Again, under the lock: another process may have made the tables meanwhile.
-    let created = accept(schema::inspect(&tx).map_err(sql)?, &path)?.is_none();
+    let contents = schema::inspect(&tx).map_err(sql)?;
+    let created = contents == Contents::Nothing;
+    let with_events = contents == Contents::WithoutEvents;
+    accept(contents, &path)?;
     if created {
         schema::create(&tx).map_err(sql)?;
+    } else if with_events {
+        schema::add_events(&tx).map_err(sql)?;
     }
     tx.commit().map_err(sql)?;
     // Every time: the process that made the file may have been stopped before it came to this.
     sync_folder(&path)?;
-    Ok(Opened { conn, path, created })
+    Ok(Opened { conn, path, created, has_events: true })
 }
 
 /// Opens the ledger at `path` for looking; nothing where there is none.
@@ -62,8 +69,8 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Option<Opened>, LedgerError>
     let mut conn = connect(&path, OpenFlags::empty())?;
     let sql = |error| LedgerError::sqlite(&path, error);
     conn.pragma_update(None, "query_only", true).map_err(sql)?;
-    let ledger = look(&mut conn, &path)?;
-    Ok(ledger.map(|()| Opened { conn, path, created: false }))
+    let has_events = look(&mut conn, &path)?;
+    Ok(has_events.map(|has_events| Opened { conn, path, created: false, has_events }))
 }
 
 /// An absolute path is always a file's name to SQLite, and never `:memory:` or a URI, which
@@ -82,18 +89,19 @@ fn connect(path: &Path, more: OpenFlags) -> Result<Connection, LedgerError> {
     Ok(conn)
 }
 
-fn look(conn: &mut Connection, path: &Path) -> Result<Option<()>, LedgerError> {
+fn look(conn: &mut Connection, path: &Path) -> Result<Option<bool>, LedgerError> {
     let sql = |error| LedgerError::sqlite(path, error);
     let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred).map_err(sql)?;
     let contents = schema::inspect(&tx).map_err(sql)?;
     accept(contents, path)
 }
 
-/// Some for a ledger, none for an empty file, an error for anything else.
-fn accept(contents: Contents, path: &Path) -> Result<Option<()>, LedgerError> {
+/// Some for a ledger, and whether it has events; none for an empty file, an error for anything else.
+fn accept(contents: Contents, path: &Path) -> Result<Option<bool>, LedgerError> {
     let path = path.to_owned();
     match contents {
-        Contents::Ledger => Ok(Some(())),
+        Contents::Ledger => Ok(Some(true)),
+        Contents::WithoutEvents => Ok(Some(false)),
         Contents::Nothing => Ok(None),
         Contents::Newer(found) => Err(LedgerError::Newer { path, found, known: schema::VERSION }),
         Contents::Altered => Err(LedgerError::Altered { path }),

@@ -20,6 +20,7 @@ pub struct Ledger {
     conn: Connection,
     path: PathBuf,
     created: bool,
+    has_events: bool,
 }
 
 impl Ledger {
@@ -68,7 +69,7 @@ impl Ledger {
     pub fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
         let Request { analyst, table, fingerprint, loss, limit, .. } = request;
         let tx = begin(&mut self.conn, &self.path)?;
-        let records = Records { conn: &tx, path: &self.path };
+        let records = Records { conn: &tx, path: &self.path, has_events: self.has_events };
         if let Some(stored) = records.stored(analyst, table, fingerprint)? {
             return Ok(Outcome::Stored(stored));
         }
@@ -137,18 +138,19 @@ impl Ledger {
 
     fn store(&mut self, charge: &OpenedCharge, release: &Release) -> Result<(), LedgerError> {
         let tx = begin(&mut self.conn, &self.path)?;
-        Records { conn: &tx, path: &self.path }.add_release(charge, release)?;
+        let records = Records { conn: &tx, path: &self.path, has_events: self.has_events };
+        records.add_release(charge, release)?;
         tx.commit().map_err(|error| LedgerError::sqlite(&self.path, error))
     }
 
     fn records(&self) -> Records<'_> {
-        Records { conn: &self.conn, path: &self.path }
+        Records { conn: &self.conn, path: &self.path, has_events: self.has_events }
     }
 }
 
 impl From<Opened> for Ledger {
-    fn from(Opened { conn, path, created }: Opened) -> Self {
-        Self { conn, path, created }
+    fn from(Opened { conn, path, created, has_events }: Opened) -> Self {
+        Self { conn, path, created, has_events }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, LossError, Rho};
+use hushtable_privacy::{AmountError, Delta, Epsilon, Event, Loss, LossError, Rho};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -19,6 +19,7 @@ const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 pub(crate) struct Records<'a> {
     pub(crate) conn: &'a Connection,
     pub(crate) path: &'a Path,
+    pub(crate) has_events: bool,
 }
 
 impl Records<'_> {
@@ -90,14 +91,16 @@ impl Records<'_> {
 
     pub(crate) fn charges(&self) -> Result<Vec<ChargeRecord>, LedgerError> {
         let sql = |error| self.error(error);
-        let mut rows = self
-            .conn
-            .prepare(
-                "SELECT c.id, c.charged_at, c.analyst, c.table_name, c.query, r.id IS NOT NULL,
-                   asked_currency, asked_amount, charged_currency, charged_amount, delta
-                 FROM charges c LEFT JOIN releases r ON r.charge_id = c.id ORDER BY c.id",
-            )
-            .map_err(sql)?;
+        let (events, joined) = match self.has_events {
+            true => ("e.events", "LEFT JOIN events e ON e.charge_id = c.id"),
+            false => ("NULL", ""),
+        };
+        let query = format!(
+            "SELECT c.id, c.charged_at, c.analyst, c.table_name, c.query, r.id IS NOT NULL,
+               asked_currency, asked_amount, charged_currency, charged_amount, delta, {events}
+             FROM charges c LEFT JOIN releases r ON r.charge_id = c.id {joined} ORDER BY c.id"
+        );
+        let mut rows = self.conn.prepare(&query).map_err(sql)?;
         rows.query_map([], |row| {
             let (asked, charged) = losses(row, 6)?;
             Ok(ChargeRecord {
@@ -109,6 +112,12 @@ impl Records<'_> {
                 asked,
                 charged,
                 released: row.get(5)?,
+                events: match row.get::<_, Option<String>>(11)? {
+                    Some(text) => serde_json::from_str(&text).map_err(|error| {
+                        rusqlite::Error::FromSqlConversionFailure(11, Type::Text, error.into())
+                    })?,
+                    None => vec![Event::from(asked)],
+                },
             })
         })
         .and_then(Iterator::collect)
@@ -139,7 +148,8 @@ impl Records<'_> {
             signed(charged_amount),
             signed(charged.delta().units()),
         ];
-        self.conn
+        let receipt = self
+            .conn
             .query_row(&statement, values, |row| {
                 Ok(Receipt {
                     id: row.get(0)?,
@@ -149,7 +159,17 @@ impl Records<'_> {
                     charged,
                 })
             })
-            .map_err(|error| self.error(error))
+            .map_err(|error| self.error(error))?;
+        let events = serde_json::to_string(&request.events)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+            .map_err(|error| self.error(error))?;
+        self.conn
+            .execute(
+                "INSERT INTO events (charge_id, events) VALUES (?1, ?2)",
+                params![receipt.id, events],
+            )
+            .map_err(|error| self.error(error))?;
+        Ok(receipt)
     }
 
     /// Adds a release to the transaction.

@@ -5,7 +5,9 @@ use rusqlite::{Connection, Result};
 /// Marks the file as ours: `HUSH` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x4855_5348;
 /// Raised with every change of [`OBJECTS`].
-pub(crate) const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 2;
+/// The version before charges came with their events.
+const WITHOUT_EVENTS: i64 = 1;
 
 /// The bounds are those of the amounts' types. A charge is kept as asked and as charged, which
 /// differ only where an epsilon was charged to a budget in rho.
@@ -37,9 +39,17 @@ CREATE TABLE releases (
   table_bytes BLOB NOT NULL
 ) STRICT";
 
+/// What ran for a charge, as far as losses go: JSON of a list of events, from which the tightest total is
+/// computed. Charges of version 1 have none, and count as what was asked.
+const EVENTS: &str = "\
+CREATE TABLE events (
+  charge_id INTEGER PRIMARY KEY REFERENCES charges (id),
+  events TEXT NOT NULL
+) STRICT";
+
 /// The record is append-only: for every program, not just for this one. An `INSERT OR REPLACE`
-/// deletes without a delete trigger, hence the insert triggers.
-const OBJECTS: [&str; 10] = [
+/// deletes without a delete trigger, hence the insert triggers. The first ten are version 1.
+const OBJECTS: [&str; 14] = [
     CHARGES,
     RELEASES,
     "CREATE INDEX charges_by_account ON charges (analyst, table_name)",
@@ -58,7 +68,17 @@ const OBJECTS: [&str; 10] = [
     "CREATE TRIGGER releases_no_replace BEFORE INSERT ON releases
   WHEN EXISTS (SELECT 1 FROM releases WHERE id = NEW.id OR charge_id = NEW.charge_id)
   BEGIN SELECT RAISE(ABORT, 'a release is never replaced'); END",
+    EVENTS,
+    "CREATE TRIGGER events_no_update BEFORE UPDATE ON events
+  BEGIN SELECT RAISE(ABORT, 'events are never changed'); END",
+    "CREATE TRIGGER events_no_delete BEFORE DELETE ON events
+  BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END",
+    "CREATE TRIGGER events_no_replace BEFORE INSERT ON events
+  WHEN EXISTS (SELECT 1 FROM events WHERE charge_id = NEW.charge_id)
+  BEGIN SELECT RAISE(ABORT, 'events are never replaced'); END",
 ];
+/// How many of them version 1 had.
+const FIRST: usize = 10;
 
 /// What a SQLite file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +87,8 @@ pub(crate) enum Contents {
     Nothing,
     /// A ledger that this version reads and writes.
     Ledger,
+    /// A ledger of version 1, which has all but the events.
+    WithoutEvents,
     /// A ledger of a later version, the one given.
     Newer(i64),
     /// A ledger whose tables or triggers are not as they were made.
@@ -87,15 +109,20 @@ pub(crate) fn inspect(conn: &Connection) -> Result<Contents> {
     Ok(match (application, version) {
         (0, 0) if found.is_empty() => Contents::Nothing,
         (APPLICATION_ID, version) if version > VERSION => Contents::Newer(version),
-        (APPLICATION_ID, VERSION) => {
-            // Exactly: a trigger more, for example, could swallow charges.
-            let mut expected = OBJECTS;
-            expected.sort_unstable();
-            if found == expected { Contents::Ledger } else { Contents::Altered }
+        // Exactly: a trigger more, for example, could swallow charges.
+        (APPLICATION_ID, VERSION) if found == sorted(&OBJECTS) => Contents::Ledger,
+        (APPLICATION_ID, WITHOUT_EVENTS) if found == sorted(&OBJECTS[..FIRST]) => {
+            Contents::WithoutEvents
         }
         (APPLICATION_ID, _) => Contents::Altered,
         _ => Contents::Foreign,
     })
+}
+
+fn sorted<'a>(objects: &[&'a str]) -> Vec<&'a str> {
+    let mut sorted = objects.to_vec();
+    sorted.sort_unstable();
+    sorted
 }
 
 /// Makes the tables. Run it in a transaction, in a file with [`Contents::Nothing`].
@@ -103,4 +130,11 @@ pub(crate) fn create(conn: &Connection) -> Result<()> {
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     conn.pragma_update(None, "user_version", VERSION)?;
     OBJECTS.iter().try_for_each(|object| conn.execute_batch(object))
+}
+
+/// Makes what version 1 does not have. Run it in a transaction, in a file with
+/// [`Contents::WithoutEvents`].
+pub(crate) fn add_events(conn: &Connection) -> Result<()> {
+    conn.pragma_update(None, "user_version", VERSION)?;
+    OBJECTS[FIRST..].iter().try_for_each(|object| conn.execute_batch(object))
 }

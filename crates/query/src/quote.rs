@@ -1,7 +1,7 @@
 //! The quote: every mechanism that a query will run, calibrated, with its exact privacy loss.
 
-use hushtable_mechanisms::{Additive, MechanismError, Reach, Selection};
-use hushtable_privacy::{Loss, LossError};
+use hushtable_mechanisms::{Additive, Law, MechanismError, Reach, Selection};
+use hushtable_privacy::{Epsilon, Event, Loss, LossError};
 
 use crate::bind::{Groups, Measure, PrivateQuery};
 use crate::error::Refusal;
@@ -145,6 +145,43 @@ impl Quote {
     /// The noise of every measurement, in the query's order.
     pub fn noise(&self) -> &[Noise] {
         &self.noise
+    }
+
+    /// The mechanisms as events, from which the tightest total of several queries follows; together they
+    /// cost no more than [`total`](Self::total). Those of Gaussian noise under a rho are Gaussian
+    /// differentially private, mu^2 = 2 rho, with a threshold's delta apart.
+    pub fn events(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        if let Some(selection) = &self.selection {
+            let gaussian = matches!(
+                selection.strategy(),
+                Strategy::GaussianThreshold
+                    | Strategy::WeightedGaussian
+                    | Strategy::Sips
+                    | Strategy::PolicyGaussian
+            );
+            match selection.loss() {
+                Loss::Concentrated { rho, delta } if gaussian => {
+                    events.push(Event::Gaussian { mu_squared: rho.into() });
+                    events.push(Event::Approximate { epsilon: Epsilon::ZERO, delta });
+                }
+                loss => events.push(loss.into()),
+            }
+        }
+        for noise in &self.noise {
+            if let Noise::Own(additive) = noise {
+                events.push(match (additive.law(), additive.loss()) {
+                    (Law::RoundedGaussian(_), Loss::Concentrated { rho, .. }) => {
+                        Event::Gaussian { mu_squared: rho.into() }
+                    }
+                    (Law::DiscreteLaplace(_), Loss::Approximate { epsilon, .. }) => {
+                        Event::DiscreteLaplace { epsilon }
+                    }
+                    (_, loss) => loss.into(),
+                });
+            }
+        }
+        events
     }
 
     /// What the query costs: the sum over its mechanisms.

@@ -1,14 +1,17 @@
 //! `hushtable budget`.
 
 use hushtable_engine::Session;
+use hushtable_privacy::Delta;
 
+use super::calc::parse::amount;
 use crate::arguments::{BudgetArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::render::budget;
 use crate::stdio;
 
 pub(crate) fn run(asked: &BudgetArguments) -> Result<(), Failure> {
-    let lines = Session::open(&asked.contract.contract)?.budget()?;
+    let delta = asked.delta.as_ref().map(|text| amount::<Delta>("delta", text, "1e-6"));
+    let lines = Session::open(&asked.contract.contract)?.budget(delta.transpose()?)?;
     let text = match asked.format {
         ReportFormat::Text => budget::text(&lines),
         ReportFormat::Json => budget::json(&lines)?,

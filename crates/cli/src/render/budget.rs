@@ -2,10 +2,11 @@
 
 use hushtable_engine::BudgetLine;
 use hushtable_ledger::ChargeRecord;
-use hushtable_privacy::Loss;
+use hushtable_privacy::{Delta, Epsilon, Loss};
 use serde::Serialize;
 
 use super::grid::{Grid, Side, visible};
+use super::number::at_least;
 use super::pretty_json;
 use crate::failure::Failure;
 
@@ -19,7 +20,17 @@ struct Report<'a> {
     total: Loss,
     spent: Loss,
     left: Loss,
+    together: Option<TogetherReport>,
     charges: &'a [ChargeRecord],
+}
+
+/// What all charges come to.
+#[derive(Debug, Serialize)]
+struct TogetherReport {
+    delta: Delta,
+    /// Null where no epsilon holds.
+    epsilon_if_losses_were_fixed: Option<Epsilon>,
+    epsilon_at_all_times: Option<Epsilon>,
 }
 
 /// Budgets as JSON: an array in the order given.
@@ -32,6 +43,11 @@ pub(crate) fn json(lines: &[BudgetLine]) -> Result<String, Failure> {
             total: line.account.total,
             spent: line.account.spent,
             left: line.account.left,
+            together: (!line.charges.is_empty()).then_some(TogetherReport {
+                delta: line.together.delta,
+                epsilon_if_losses_were_fixed: line.together.fixed,
+                epsilon_at_all_times: line.together.adaptive,
+            }),
             charges: &line.charges,
         })
         .collect();
@@ -49,6 +65,19 @@ fn block(line: &BudgetLine) -> String {
     amounts.push(["total", &line.account.total.to_string()]);
     amounts.push(["spent", &line.account.spent.to_string()]);
     amounts.push(["left", &line.account.left.to_string()]);
+    if !line.charges.is_empty() {
+        let at = format!("delta = {}", line.together.delta);
+        let epsilon = |epsilon: Option<Epsilon>, when: &str| match epsilon {
+            Some(epsilon) => format!("epsilon = {}, {at}, {when}", at_least(epsilon.to_f64())),
+            None => format!("no epsilon at {at}"),
+        };
+        let fixed = "if what each cost was fixed before the first answer";
+        let adaptive = "at all times, even if costs followed from answers";
+        amounts.push(["in all", &epsilon(line.together.fixed, fixed)]);
+        if line.together.fixed.is_some() {
+            amounts.push(["", &epsilon(line.together.adaptive, adaptive)]);
+        }
+    }
     let (analyst, table) = (visible(&line.analyst), visible(&line.table));
     format!("{analyst} on {table}\n{}\n{}", amounts.text(2), charges(&line.charges))
 }

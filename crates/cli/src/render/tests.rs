@@ -1,5 +1,5 @@
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use hushtable_engine::BudgetLine;
+use hushtable_engine::{BudgetLine, Together};
 use hushtable_ledger::{Account, ChargeRecord};
 use hushtable_query::Strategy;
 
@@ -94,6 +94,12 @@ fn budgets() -> Vec<BudgetLine> {
         asked,
         charged,
         released,
+        events: vec![asked.into()],
+    };
+    let together = |fixed: &str| Together {
+        delta: "1e-5".parse().unwrap(),
+        fixed: Some(fixed.parse().unwrap()),
+        adaptive: None,
     };
     let first = epsilon("1", "1e-6");
     let long = format!("SELECT forum,\n   COUNT(*)\tFROM posts WHERE x = '{}'", "long ".repeat(20));
@@ -110,12 +116,14 @@ fn budgets() -> Vec<BudgetLine> {
                 charge(1, &long, first, rho("0.5", "1e-6"), true),
                 charge(2, "SELECT COUNT(*) FROM posts", rho("0.25", "0"), rho("0.25", "0"), false),
             ],
+            together: together("3.456789012"),
         },
         BudgetLine {
             analyst: "bo".to_owned(),
             table: "posts".to_owned(),
             account: Account { total: first, spent: epsilon("0", "0"), left: first },
             charges: Vec::new(),
+            together: together("0"),
         },
     ]
 }

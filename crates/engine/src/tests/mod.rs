@@ -1,6 +1,7 @@
 //! Tests of the whole way from a question to its release.
 
 mod bounding;
+mod budgets;
 mod errors;
 mod releases;
 mod selection;

@@ -22,6 +22,7 @@ fn request(question: u32, cost: &str) -> Request {
         query: format!("SELECT {question}"),
         fingerprint: Fingerprint::new(fingerprint),
         loss: epsilon(cost),
+        events: vec![epsilon(cost).into()],
         limit: epsilon("1"),
     }
 }
@@ -76,7 +77,8 @@ fn a_read_only_connection_charges_nothing() {
     let (_folder, path, mut ledger) = new_ledger();
     let _charge = pay(&mut ledger, 1, "0.25");
     let conn = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    let mut read_only = Ledger { conn, path: PathBuf::from("ledger.sqlite"), created: false };
+    let mut read_only =
+        Ledger { conn, path: PathBuf::from("ledger.sqlite"), created: false, has_events: true };
     let error = read_only.charge(&request(2, "0.25")).unwrap_err();
     insta::assert_snapshot!(error, @r#"
     the ledger `ledger.sqlite` cannot be written: attempt to write a readonly database

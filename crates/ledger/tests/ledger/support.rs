@@ -29,6 +29,7 @@ pub(crate) fn request(question: u64, cost: &str, limit: &str) -> Request {
         query: format!("SELECT {question}"),
         fingerprint: Fingerprint::new(fingerprint),
         loss: loss(cost),
+        events: vec![loss(cost).into()],
         limit: loss(limit),
     }
 }

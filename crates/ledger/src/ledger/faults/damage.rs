@@ -69,12 +69,58 @@ fn an_altered_schema_is_refused() {
 }
 
 #[test]
+fn events_are_never_changed() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let _charge = pay(&mut ledger, 1, "0.25");
+    for change in [
+        "UPDATE events SET events = '[]'",
+        "DELETE FROM events",
+        "INSERT OR REPLACE INTO events VALUES (1, '[]')",
+    ] {
+        let error = ledger.conn.execute_batch(change).unwrap_err().to_string();
+        assert!(error.contains("events are never"), "{error}");
+    }
+    // A charge of which there is none cannot have events.
+    assert!(ledger.conn.execute_batch("INSERT INTO events VALUES (7, '[]')").is_err());
+    assert_eq!(ledger.charges().unwrap()[0].events, request(1, "0.25").events);
+}
+
+#[test]
+fn a_ledger_without_events_keeps_its_charges_and_gets_them() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let _charge = pay(&mut ledger, 1, "0.25");
+    for name in ["events_no_update", "events_no_delete", "events_no_replace"] {
+        ledger.conn.execute_batch(&format!("DROP TRIGGER {name}")).unwrap();
+    }
+    ledger.conn.execute_batch("DROP TABLE events; PRAGMA user_version = 1").unwrap();
+    drop(ledger);
+    // Looking changes nothing.
+    let before = fs::read(&path).unwrap();
+    let read_only = Ledger::open_read_only(&path).unwrap().unwrap();
+    let events = request(1, "0.25").loss.into();
+    assert_eq!(read_only.charges().unwrap()[0].events, [events]);
+    drop(read_only);
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    let mut ledger = Ledger::open(&path).unwrap();
+    assert!(!ledger.created());
+    let _charge = pay(&mut ledger, 2, "0.75");
+    assert!(matches!(ledger.charge(&request(3, "0.25")), Err(LedgerError::Exhausted(_))));
+    let charges = ledger.charges().unwrap();
+    assert_eq!(charges.len(), 2);
+    assert_eq!(charges[0].events, [events]);
+    // Half of a change is not taken for a ledger.
+    ledger.conn.execute_batch("PRAGMA user_version = 1").unwrap();
+    assert!(matches!(Ledger::open(&path), Err(LedgerError::Altered { .. })));
+}
+
+#[test]
 fn a_later_format_is_refused() {
     let (_folder, path, ledger) = new_ledger();
-    ledger.conn.pragma_update(None, "user_version", 2).unwrap();
+    ledger.conn.pragma_update(None, "user_version", 3).unwrap();
     let error = Ledger::open(&path).unwrap_err().to_string();
     insta::assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @r#"
-    the ledger `ledger.sqlite` has format 2, and this version of Hushtable knows formats up to 1
+    the ledger `ledger.sqlite` has format 3, and this version of Hushtable knows formats up to 2
       hint: use the newer version of Hushtable that made it
     "#);
 }
@@ -143,7 +189,12 @@ fn what_a_crash_left_half_written_is_undone_even_by_a_look() {
 
     // A connection that may not write cannot look, and says why.
     let read_only = Connection::open_with_flags(&crashed, OpenFlags::SQLITE_OPEN_READ_ONLY);
-    let read_only = Ledger { conn: read_only.unwrap(), path: crashed.clone(), created: false };
+    let read_only = Ledger {
+        conn: read_only.unwrap(),
+        path: crashed.clone(),
+        created: false,
+        has_events: true,
+    };
     let error = read_only.charges().unwrap_err();
     assert!(matches!(error, LedgerError::Interrupted { .. }), "{error}");
     drop(read_only);

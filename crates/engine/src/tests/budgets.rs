@@ -1,0 +1,72 @@
+//! What all charges of an analyst come to.
+
+use hushtable_privacy::{Delta, Epsilon, gaussian_epsilon_at};
+
+use super::Place;
+
+const CONTRACT: &str = r#"
+[tables.visits]
+path = "visits.csv"
+privacy_unit = "row"
+[tables.visits.columns]
+town = { type = "string" }
+days = { type = "int", bounds = [0, 10] }
+[tables.visits.budgets]
+ana = { rho = 10, delta = 1e-5 }
+bob = { epsilon = 10, delta = 1e-5 }
+"#;
+
+fn place() -> Place {
+    Place::new(CONTRACT, &[("visits.csv", "town,days\nA,1\nB,2\n")])
+}
+
+fn delta(text: &str) -> Option<Delta> {
+    Some(text.parse().unwrap())
+}
+
+fn ask(place: &Place, analyst: &str, options: &str, rest: &str) {
+    let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}");
+    let progress = crate::session::Progress::default();
+    place.session().query(&sql, Some(analyst), &progress).unwrap();
+}
+
+#[test]
+fn gaussian_queries_add_up_exactly() {
+    let place = place();
+    for i in 0..8 {
+        ask(&place, "ana", "rho = 0.0625", &format!("SUM(days) AS s{i} FROM visits"));
+    }
+    let lines = place.session().budget(delta("1e-6")).unwrap();
+    let together = lines[0].together;
+    // mu^2 = 2 rho = 1: less than zCDP says (5.222), and less still than the sum of epsilons.
+    let want = gaussian_epsilon_at(1.0, 1e-6);
+    let fixed = together.fixed.unwrap().to_f64();
+    assert!(fixed >= want * (1.0 - 1e-11) && fixed <= want * (1.0 + 1e-9), "{fixed} {want}");
+    assert!((fixed - 4.887).abs() < 1e-3);
+    assert!(together.adaptive.unwrap().to_f64() > fixed);
+    // With a threshold's delta, which is lost once; the budget's own delta is not above it.
+    ask(&place, "ana", "rho = 0.0625, delta = 1e-6", "town FROM visits GROUP BY town");
+    let lines = place.session().budget(delta("2e-6")).unwrap();
+    let more = lines[0].together.fixed.unwrap().to_f64();
+    assert!(more > fixed && more < 5.3, "{more}");
+    assert_eq!(place.session().budget(delta("1e-7")).unwrap()[0].together.fixed, None);
+    // Nobody else is charged.
+    assert_eq!(lines[1].together.fixed, Some(Epsilon::ZERO));
+}
+
+#[test]
+fn many_small_queries_cost_less_than_their_sum() {
+    let place = place();
+    for i in 0..40 {
+        ask(&place, "bob", "epsilon = 0.125", &format!("SUM(days) AS s{i} FROM visits"));
+    }
+    let line = &place.session().budget(delta("1e-5")).unwrap()[1];
+    assert_eq!(line.account.spent.to_string(), "epsilon = 5");
+    let (fixed, adaptive) = (line.together.fixed.unwrap(), line.together.adaptive.unwrap());
+    // 40 discrete Laplaces: a binomial sum.
+    assert!(fixed.to_f64() > 2.0 && fixed.to_f64() < 3.5, "{fixed}");
+    assert!(fixed < adaptive && adaptive.to_f64() <= 5.0, "{adaptive}");
+    // By default at the budget's delta.
+    let usual = place.session().budget(None).unwrap()[1].together;
+    assert_eq!((Some(usual.delta), usual.fixed), (delta("1e-5"), Some(fixed)));
+}

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use crate::bound::{Bounder, Bounds, Partial, SamplingKey};
 use crate::error::EngineError;
 use crate::intern::Interner;
-use crate::rows::{RowProgram, columns_read, spread};
+use crate::rows::{LARGEST, RowProgram, columns_read, spread};
 use crate::source::{DataFile, ReadProgress, scan};
 
 /// Partitions of the units: more than cores, so that the tables of each fit a cache.
@@ -99,7 +99,7 @@ impl Scan {
                 .measurements
                 .iter()
                 .filter(|m| m.measure != Measure::Units)
-                .map(|m| (m.low, m.high))
+                .map(|m| if m.split { (-LARGEST, LARGEST) } else { (m.low, m.high) })
                 .collect(),
             most_groups: query.max_groups_contributed,
             with_members: query.unit.is_some()

@@ -15,7 +15,7 @@ use crate::eval::{Program, known, round_quotient};
 
 /// Largest size of a row's value in lattice units, so that sums of 2^63 rows fit an `i128`.
 /// Larger values count as this, which every bound clamps further.
-const LARGEST: i64 = 1 << 62;
+pub(crate) const LARGEST: i64 = 1 << 62;
 
 /// A query's row expressions, ready for batches of its table.
 pub(crate) struct RowProgram {

@@ -85,6 +85,9 @@ pub struct BudgetLine {
     pub charges: Vec<ChargeRecord>,
     /// The tightest epsilon that is known to hold for all charges together, at a delta.
     pub together: Together,
+    /// Whether the table has columns with `split`: then all of this is about a record at the thresholds, and
+    /// larger ones may lose more.
+    pub per_record: bool,
 }
 
 /// What all charges to a budget come to, as an (epsilon, delta) promise.
@@ -318,6 +321,7 @@ impl Session {
                     account,
                     together: Together::of(&own, limit, delta.unwrap_or(usual)),
                     charges: own,
+                    per_record: table.columns.iter().any(|column| column.split.is_some()),
                 });
             }
         }

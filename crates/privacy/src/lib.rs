@@ -17,6 +17,7 @@ mod homogeneous;
 mod loss;
 mod mu_squared;
 mod odometer;
+mod policy;
 mod relation;
 mod search;
 
@@ -34,4 +35,5 @@ pub use homogeneous::{homogeneous_delta, homogeneous_shares};
 pub use loss::{Loss, LossError};
 pub use mu_squared::MuSquared;
 pub use odometer::{Odometer, OdometerError};
+pub use policy::{PolicyError, PolicyTerm, RecordPolicy, group_loss};
 pub use relation::{Contribution, Neighbouring};

@@ -57,6 +57,11 @@ impl Number {
         Self { digits: i128::from(value), scale: 0 }
     }
 
+    /// The number with the other sign.
+    pub(crate) fn negative(self) -> Self {
+        Self { digits: -self.digits, ..self }
+    }
+
     /// `digits` and `scale` in lowest terms.
     pub fn parts(self) -> (i128, u8) {
         (self.digits, self.scale)

@@ -20,7 +20,8 @@ pub use contract::{Column, Contract, ContractError, Defaults, MAX_PUBLIC_KEYS, T
 pub use error::Refusal;
 pub use explain::{
     EpsilonAt, Explanation, GroupsExplained, INTERVAL_LEVEL, KeepProbability, MeasurementExplained,
-    OutputExplained, PrivateGroups, RoundExplained,
+    OutputExplained, PolicyExample, PolicyExplained, PolicyTermExplained, PrivateGroups,
+    RoundExplained,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};

@@ -50,6 +50,7 @@ fn wrong_contracts() {
         ("granularity = 0.0625", "granularity = 0"),
         ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = []"),
         ("public_keys = [\"de\", \"en\", \"fr\"]", "known_keys = [\"de\", \"de\"]"),
+        ("public_keys = [\"de\", \"en\", \"fr\"]", "split = 10"),
         ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = [\"de\"], known_keys = [\"en\"]"),
         ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = [\"de\", \"de\"]"),
         ("public_keys = [\"de\", \"en\", \"fr\"]", "public_keys = [1]"),

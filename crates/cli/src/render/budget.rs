@@ -20,6 +20,8 @@ struct Report<'a> {
     total: Loss,
     spent: Loss,
     left: Loss,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    of_records_at_thresholds: bool,
     together: Option<TogetherReport>,
     charges: &'a [ChargeRecord],
 }
@@ -43,6 +45,7 @@ pub(crate) fn json(lines: &[BudgetLine]) -> Result<String, Failure> {
             total: line.account.total,
             spent: line.account.spent,
             left: line.account.left,
+            of_records_at_thresholds: line.per_record,
             together: (!line.charges.is_empty()).then_some(TogetherReport {
                 delta: line.together.delta,
                 epsilon_if_losses_were_fixed: line.together.fixed,
@@ -65,6 +68,9 @@ fn block(line: &BudgetLine) -> String {
     amounts.push(["total", &line.account.total.to_string()]);
     amounts.push(["spent", &line.account.spent.to_string()]);
     amounts.push(["left", &line.account.left.to_string()]);
+    if line.per_record {
+        amounts.push(["of whom", "a record at the thresholds; larger ones may lose more"]);
+    }
     if !line.charges.is_empty() {
         let at = format!("delta = {}", line.together.delta);
         let epsilon = |epsilon: Option<Epsilon>, when: &str| match epsilon {

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use hushtable_engine::Quoted;
 use hushtable_privacy::Neighbouring;
 use hushtable_query::{
-    Explanation, GroupsExplained, KeepProbability, MeasurementExplained, PrivateGroups,
+    Explanation, GroupsExplained, KeepProbability, MeasurementExplained, PolicyExplained,
+    PrivateGroups,
 };
 
 use super::grid::{Grid, Side, visible};
@@ -19,6 +20,7 @@ pub(crate) fn text(quoted: &Quoted) -> String {
         promise(explanation),
         groups(&explanation.groups),
         measurements(&explanation.measurements),
+        policy(explanation.policy.as_ref()),
         outputs(explanation),
         cost(quoted),
     ];
@@ -52,6 +54,9 @@ fn promise(explanation: &Explanation) -> String {
     grid.push(["one unit", &protected]);
     grid.push(["neighbouring tables", &format!("{neighbours} ({relation})")]);
     grid.push(["one unit counts", &most]);
+    if explanation.policy.is_some() {
+        grid.push(["how much", "by its size: larger records may lose more, see below"]);
+    }
     format!("What is protected\n{}", grid.text(2))
 }
 
@@ -155,7 +160,10 @@ fn measurements(measurements: &[MeasurementExplained]) -> String {
             (i + 1).to_string(),
             visible(&m.name),
             mechanism(m),
-            format!("{} to {}", number(low), number(high)),
+            match m.split_threshold {
+                Some(threshold) => format!("any, split at {}", number(threshold)),
+                None => format!("{} to {}", number(low), number(high)),
+            },
             number(m.granularity),
             number(m.noise_scale),
             format!("± {}", number(m.half_width_95)),
@@ -163,6 +171,38 @@ fn measurements(measurements: &[MeasurementExplained]) -> String {
         ]);
     }
     format!("What is measured in each group\n{}", grid.text(2))
+}
+
+/// What a record of a given size may lose.
+fn policy(policy: Option<&PolicyExplained>) -> String {
+    let Some(policy) = policy else { return String::new() };
+    let mut formula = format!("rho(record) = {}", policy.rho_constant);
+    for term in &policy.terms {
+        let (rho, threshold) = (term.rho, number(term.threshold));
+        let _ = write!(formula, " + {rho} ({} / {threshold})^2", visible(&term.measurement));
+    }
+    let formula = formula.replace("(sum of ", "(");
+    let mut grid = Grid::new([
+        ("times the thresholds", Side::Right),
+        ("rho", Side::Right),
+        ("mu", Side::Right),
+        ("epsilon at delta = 1e-6", Side::Right),
+        ("rho by whole pieces", Side::Right),
+    ]);
+    for example in &policy.examples {
+        grid.push([
+            number(example.multiple),
+            at_least(example.exact),
+            at_least(example.mu),
+            at_least(example.epsilon),
+            at_least(example.split),
+        ]);
+    }
+    format!(
+        "What a record may lose\n  {formula}\n\n{}\n  The function is public. What it says of a record \
+         in the table is as secret as the record.\n",
+        grid.text(2)
+    )
 }
 
 fn mechanism(measurement: &MeasurementExplained) -> String {
@@ -203,7 +243,10 @@ fn cost(quoted: &Quoted) -> String {
     let explanation = &quoted.explanation;
     let account = &quoted.account;
     let mut grid = Grid::pairs();
-    grid.push(["the query's loss", &explanation.total.to_string()]);
+    let total = explanation.total.to_string();
+    let of_whom =
+        if explanation.policy.is_some() { ", for a record at the thresholds" } else { "" };
+    grid.push(["the query's loss", &format!("{total}{of_whom}")]);
     for implied in &explanation.total_as_epsilon {
         let (epsilon, delta) = (at_least(implied.epsilon), at_least(implied.delta));
         grid.push(["  that implies", &format!("epsilon = {epsilon}, delta = {delta}")]);

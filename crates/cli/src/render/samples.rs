@@ -91,6 +91,7 @@ fn measurement(
         noise_scale,
         half_width_95: noise_scale * 2.995_7,
         loss,
+        split_threshold: None,
     }
 }
 
@@ -121,6 +122,7 @@ pub(super) fn single() -> Quoted {
             measurements: vec![measurement("count of rows", (0.0, 1.0), 1.0, Some(loss))],
             outputs: vec![output("n", "int", &[0], Some(24.0))],
             total: loss,
+            policy: None,
             total_as_epsilon: Vec::new(),
         },
         analyst: "ana".to_owned(),
@@ -155,6 +157,7 @@ pub(super) fn public() -> Quoted {
                 output("mean", "float", &[1, 0], None),
             ],
             total,
+            policy: None,
             total_as_epsilon: vec![
                 EpsilonAt { delta: 1e-5, epsilon: 4.801_23 },
                 EpsilonAt { delta: 1e-6, epsilon: 5.256_52 },
@@ -217,6 +220,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
                 output("authors", "int", &[0], Some(12.0)),
             ],
             total,
+            policy: None,
             total_as_epsilon: if gaussian {
                 vec![EpsilonAt { delta: 1e-5 + 1e-6, epsilon: 7.786_1 }]
             } else {

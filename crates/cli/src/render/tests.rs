@@ -117,6 +117,7 @@ fn budgets() -> Vec<BudgetLine> {
                 charge(2, "SELECT COUNT(*) FROM posts", rho("0.25", "0"), rho("0.25", "0"), false),
             ],
             together: together("3.456789012"),
+            per_record: false,
         },
         BudgetLine {
             analyst: "bo".to_owned(),
@@ -124,6 +125,7 @@ fn budgets() -> Vec<BudgetLine> {
             account: Account { total: first, spent: epsilon("0", "0"), left: first },
             charges: Vec::new(),
             together: together("0"),
+            per_record: true,
         },
     ]
 }

@@ -5,6 +5,7 @@ mod budgets;
 mod errors;
 mod releases;
 mod selection;
+mod split;
 mod totality;
 
 use std::fmt::Write as _;

@@ -1,5 +1,6 @@
 //! COUNT, SUM and AVG: what they measure, and how it is bounded.
 
+use hushtable_privacy::Loss;
 use sqlparser::ast;
 
 use super::options::{MAX_WEIGHT, Options};
@@ -295,8 +296,29 @@ impl Aggregates<'_> {
             ));
         }
         let declared = self.table.column_of(&operand);
-        let bounds = bounds.or(declared.and_then(|c| c.bounds));
+        let threshold = declared.and_then(|c| c.split).filter(|_| bounds.is_none());
+        if threshold.is_some() && !matches!(self.options.loss, Some(Loss::Concentrated { .. })) {
+            return Err(Refusal::new(
+                format!("`{function}` is of a column with `split`, and the query has no rho"),
+                "OPTIONS (rho = 0.5): what a record of a given size may lose is counted in rho; or \
+                 contribution_bounds_per_group => (0, 100) to clamp",
+            ));
+        }
+        let bounds =
+            bounds.or(threshold.map(|t| (t.negative(), t))).or(declared.and_then(|c| c.bounds));
         let Some((low, high)) = bounds else {
+            if let Some(column) = self.split_column_in(&operand) {
+                return Err(Refusal::new(
+                    format!(
+                        "`{function}`: what a record may lose is known for the sum of `{column}` \
+                         itself, which has `split`, and not for an expression of it"
+                    ),
+                    format!(
+                        "SUM({column}), with conditions in WHERE; or a computed column in the \
+                         contract with a `split` of its own; or contribution_bounds_per_group"
+                    ),
+                ));
+            }
             return Err(Refusal::new(
                 format!("`{function}` has no bounds on what one unit adds to a group"),
                 "SUM(x, contribution_bounds_per_group => (0, 100)), or bounds of the column in \
@@ -336,11 +358,25 @@ impl Aggregates<'_> {
             measure: Measure::Sum(operand),
             low: low_steps,
             high: high_steps,
+            split: threshold.is_some(),
             step,
             weight,
             column_type: released,
         };
         self.measured(wanted, keys)
+    }
+
+    /// A column with `split` that an expression reads.
+    fn split_column_in(&self, operand: &Expr) -> Option<String> {
+        let mut found = None;
+        operand.visit_columns(&mut |i| {
+            let name = self.stored.get(i).map(|(name, _)| name);
+            let column = self.table.columns.iter().find(|c| Some(&c.name) == name);
+            if let Some(column) = column.filter(|c| c.split.is_some()) {
+                found.get_or_insert(column.name.clone());
+            }
+        });
+        found
     }
 
     fn operand(&self, arguments: &Arguments, function: &ast::Function) -> Result<Expr, Refusal> {
@@ -398,6 +434,7 @@ fn counting(measure: Measure, low: i64, high: i64, weight: u32) -> Measurement {
         measure,
         low,
         high,
+        split: false,
         step: Step::Whole(1),
         weight,
         column_type: ColumnType::Int,

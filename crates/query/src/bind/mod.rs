@@ -96,6 +96,9 @@ pub struct Measurement {
     pub low: i64,
     /// Greatest contribution, in steps.
     pub high: i64,
+    /// Whether contributions are not clamped: then `high` is the splitting threshold, and a record loses
+    /// more than the measurement's rho if it contributes more.
+    pub split: bool,
     /// Size of a lattice step.
     pub step: Step,
     /// Share of the budget, relative to the others.

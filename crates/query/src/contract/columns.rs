@@ -22,6 +22,7 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
             "granularity",
             "public_keys",
             "known_keys",
+            "split",
         ])?;
         let type_item = settings.required("type", TYPES)?;
         let type_name = type_item.text("a type", TYPES)?;
@@ -49,7 +50,14 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
                 .transpose()?,
             public_keys,
             known_keys,
+            split: settings.get("split").map(|i| split(&i, column_type)).transpose()?,
         };
+        if let (Some(_), Some(split)) = (column.bounds, settings.get("split")) {
+            return Err(split.error(
+                "a column has `split` beside `bounds`".to_owned(),
+                "bounds: larger values are clamped; split: they are not, and lose more",
+            ));
+        }
         if let Some(expression) = settings.get("expression") {
             computed.push((columns.len(), expression));
         }
@@ -123,6 +131,21 @@ fn bounds(item: &Item<'_, '_>, column_type: ColumnType) -> Result<(Number, Numbe
         ));
     }
     Ok((low, high))
+}
+
+fn split(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Number, ContractError> {
+    let hint = "split = 10_000: the size up to which a record loses no more than a query's rho";
+    if !column_type.is_numeric() {
+        return Err(item.error(
+            format!("`split` on a column of type {column_type}, which cannot be summed"),
+            "split is for int, decimal and float columns",
+        ));
+    }
+    let threshold = number(item, hint)?;
+    if threshold <= Number::whole(0) {
+        return Err(item.wrong("a threshold above 0", hint));
+    }
+    Ok(threshold)
 }
 
 fn granularity(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Step, ContractError> {

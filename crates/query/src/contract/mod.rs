@@ -73,6 +73,8 @@ pub struct Column {
     pub granularity: Option<Step>,
     /// The values that are public as group keys.
     pub public_keys: Option<Vec<Value>>,
+    /// Splitting threshold: sums are not clamped, and a record loses rho (value / threshold)^2.
+    pub split: Option<Number>,
     /// Values of which it is known without the data that they are group keys; others may appear, too.
     pub known_keys: Option<Vec<Value>>,
 }

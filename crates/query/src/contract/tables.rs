@@ -87,6 +87,15 @@ fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
             }
         }
     };
+    if let Some(column) = columns.iter().find(|c| c.split.is_some())
+        && (unit != Unit::Row || neighbouring != Neighbouring::AddRemove)
+    {
+        return Err(unit_item.error(
+            format!("column `{}` has `split`, and {label} does not protect single rows", column.name),
+            "split is for privacy_unit = \"row\" and neighbouring = \"add_remove\": what a row may lose \
+             follows from its own values; or bounds in place of split",
+        ));
+    }
     let defaults = match section.get("defaults") {
         None => Defaults::default(),
         Some(item) => defaults(&item.section("the defaults", "[tables.NAME.defaults]")?)?,

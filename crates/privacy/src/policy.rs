@@ -1,0 +1,179 @@
+//! What a record of a given size may lose: per-record zCDP.
+//!
+//! Finley, Haney and others' per-record zero-concentrated differential privacy (PRzCDP, Definition 3.2)
+//! bounds the loss of each record by a *policy function* of its values. The function is public; what it
+//! says of a record is as secret as the record.
+
+use crate::Rho;
+
+/// Relative error that sums of a few products stay under.
+const MARGIN: f64 = 1e-14;
+
+/// A sum to which each record adds its value, however large, with Gaussian noise of standard
+/// deviation threshold / sqrt(2 rho).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PolicyTerm {
+    rho: Rho,
+    threshold: f64,
+}
+
+/// The policy function of what was released about a record.
+///
+/// A record enters each sum at most once (one group of a GROUP BY). Its value is that on the lattice:
+/// rounded to the granularity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordPolicy {
+    constant: Rho,
+    terms: Vec<PolicyTerm>,
+}
+
+/// A threshold that is no threshold.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("a splitting threshold of {0} is not valid: it must be finite and above 0")]
+pub struct PolicyError(f64);
+
+impl PolicyTerm {
+    /// A sum at `rho` for a record at the threshold.
+    ///
+    /// # Errors
+    /// Unless the threshold is finite and above zero.
+    pub fn new(rho: Rho, threshold: f64) -> Result<Self, PolicyError> {
+        if threshold.is_finite() && threshold > 0.0 {
+            return Ok(Self { rho, threshold });
+        }
+        Err(PolicyError(threshold))
+    }
+
+    /// How many pieces a value would be split into: the least m with m T >= |value|, at least 1 (PR
+    /// Algorithm 1).
+    fn pieces(&self, value: f64) -> f64 {
+        (value.abs() / self.threshold).ceil().max(1.0)
+    }
+}
+
+impl RecordPolicy {
+    /// The policy of what costs every record `constant` (counts, and the choice of groups), and of the
+    /// sums `terms`.
+    pub fn new(constant: Rho, terms: Vec<PolicyTerm>) -> Self {
+        Self { constant, terms }
+    }
+
+    /// The loss of a record with these values, one for each term: constant + sum of rho (v/T)^2, rounded
+    /// up. It is what the noise protects (theory section 6): a record moves a sum by |v|, and the
+    /// noise has a standard deviation of T / sqrt(2 rho). NaN counts as zero, as NULL does.
+    pub fn exact(&self, values: &[f64]) -> f64 {
+        let term = |(term, value): (&PolicyTerm, &f64)| {
+            let ratio = if value.is_nan() { 0.0 } else { value.abs() / term.threshold };
+            term.rho.to_f64() * ratio * ratio
+        };
+        let sums: f64 = self.terms.iter().zip(values).map(term).sum();
+        (self.constant.to_f64() + sums) * (1.0 + MARGIN)
+    }
+
+    /// The same by the paper's splitting (PR Algorithm 1, Lemma 5.3): constant + rho m^2 for the rho of
+    /// all sums, where m is the number of pieces of the value that has most. Never less than
+    /// [`exact`](Self::exact).
+    pub fn split(&self, values: &[f64]) -> f64 {
+        let pieces = |(term, value): (&PolicyTerm, &f64)| {
+            if value.is_nan() { 1.0 } else { term.pieces(*value) }
+        };
+        let most = self.terms.iter().zip(values).map(pieces).fold(1.0, f64::max);
+        let rho: f64 = self.terms.iter().map(|term| term.rho.to_f64()).sum();
+        (self.constant.to_f64() + rho * most * most) * (1.0 + 2.0 * MARGIN)
+    }
+}
+
+/// What several records of one owner lose together, from the loss of each: (sum of sqrt P)^2 (theory
+/// section 6; PR Lemmas 4.4 and 4.5 are never less), rounded up.
+pub fn group_loss(losses: impl IntoIterator<Item = f64>) -> f64 {
+    let root: f64 = losses.into_iter().map(f64::sqrt).sum();
+    root * root * (1.0 + MARGIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rho(text: &str) -> Rho {
+        text.parse().unwrap()
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        a >= b && a <= b * (1.0 + 1e-12)
+    }
+
+    /// PR Table 2: employees split at 50, payroll at 5,000,000.
+    fn table_2(rho_each: &str) -> RecordPolicy {
+        let term = |threshold| PolicyTerm::new(rho(rho_each), threshold).unwrap();
+        RecordPolicy::new(Rho::ZERO, vec![term(50.0), term(5e6)])
+    }
+
+    #[test]
+    fn table_2_row_by_row() {
+        let policy = table_2("0.5");
+        for (values, pieces, exact) in [
+            // 150 employees are 3 pieces, 10 million are 2: the exact loss is (9 + 4)/2.
+            ([150.0, 10e6], 3.0, 6.5),
+            ([50.0, 15e6], 3.0, 5.0),
+            ([100.0, 10e6], 2.0, 4.0),
+            ([50.0, 10e6], 2.0, 2.5),
+            ([20.0, 1e6], 1.0, 0.5 * (0.16 + 0.04)),
+        ] {
+            // Both sums after one split, at a rho of 1 together.
+            assert!(near(policy.split(&values), pieces * pieces), "{values:?}");
+            assert!(near(policy.exact(&values), exact), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn what_runs_before_the_split_costs_its_rho() {
+        // As PR Example 5.6: a median at rho_1 before, a sum at rho_2 after.
+        let sum = PolicyTerm::new(rho("0.2"), 5e6).unwrap();
+        let policy = RecordPolicy::new(rho("0.1"), vec![sum]);
+        assert!(near(policy.split(&[15e6]), 0.1 + 9.0 * 0.2));
+        assert!(near(policy.exact(&[12e6]), 0.1 + 0.2 * 2.4 * 2.4));
+        assert!(near(policy.split(&[12e6]), 0.1 + 9.0 * 0.2));
+        assert!(near(policy.exact(&[0.0]), 0.1));
+        assert!(near(policy.exact(&[f64::NAN]), 0.1));
+        assert!(near(policy.exact(&[-12e6]), policy.exact(&[12e6])));
+        assert_eq!(policy.exact(&[f64::INFINITY]), f64::INFINITY);
+    }
+
+    #[test]
+    fn thresholds_are_above_zero() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(PolicyTerm::new(rho("1"), bad).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn exact_is_never_more_than_split(
+            terms in proptest::collection::vec((1u32..1000, 1e-3f64..1e6, -1e9f64..1e9), 0..5),
+            constant in 0u32..1000,
+        ) {
+            let thousandths = |n: u32| rho(&format!("{}.{:03}", n / 1000, n % 1000));
+            let policy = RecordPolicy::new(
+                thousandths(constant),
+                terms.iter().map(|(r, t, _)| PolicyTerm::new(thousandths(*r), *t).unwrap()).collect(),
+            );
+            let values: Vec<f64> = terms.iter().map(|(.., v)| *v).collect();
+            prop_assert!(policy.exact(&values) <= policy.split(&values));
+            prop_assert!(policy.exact(&values) >= f64::from(constant) / 1000.0);
+        }
+
+        #[test]
+        fn groups_lose_no_more_than_the_papers_lemmas_say(
+            losses in proptest::collection::vec(0.0f64..100.0, 1..6),
+        ) {
+            let together = group_loss(losses.iter().copied());
+            let count = losses.len() as f64;
+            let sum: f64 = losses.iter().sum();
+            // Lemma 4.4: J times the sum.
+            prop_assert!(together <= count * sum * (1.0 + 1e-12) + 1e-12);
+            prop_assert!(together >= sum * (1.0 - 1e-12));
+        }
+    }
+}

@@ -88,6 +88,26 @@ const NONE: u32 = u32::MAX;
 /// bound. No sum of 64-bit values comes near it.
 const NOTHING: i128 = i128::MIN;
 
+/// Most slots of a unit that are searched one by one, where they lie side by side.
+const FEW: u32 = 32;
+
+/// What is kept of one unit.
+#[derive(Clone, Copy)]
+struct Unit {
+    /// Its last slot; the others follow from it by `next`.
+    last: u32,
+    count: u32,
+    /// Whether its slots are in the table: they are not as long as they are few and side by side, as
+    /// where rows come unit by unit.
+    in_table: bool,
+    /// Whether its slots have hashes: they need none until there are too many groups.
+    hashed: bool,
+    /// The greatest of them.
+    greatest: u64,
+}
+
+const NEW: Unit = Unit { last: NONE, count: 0, in_table: false, hashed: false, greatest: 0 };
+
 /// What is kept of the units.
 struct Units {
     interner: Interner,
@@ -95,10 +115,7 @@ struct Units {
     group_hashes: Hashes,
     key: [u8; 16],
     most: usize,
-    /// First slot, number of slots and greatest kept hash of each unit.
-    first: Vec<u32>,
-    count: Vec<u32>,
-    greatest: Vec<u64>,
+    units: Vec<Unit>,
     /// (unit, group), keyed hash and next slot of each slot, and its sums, one vector per
     /// measurement.
     pair: Vec<(u32, u32)>,
@@ -116,52 +133,103 @@ impl Units {
     /// # Errors
     /// When there are more pairs than can be numbered.
     fn slot(&mut self, unit: u32, group: u32) -> Result<Option<u32>, DataFusionError> {
-        let pair = (unit, group);
-        let place = self.pair_hasher.hash_one(pair);
-        if let Some(&slot) = self.table.find(place, |&s| self.pair[s as usize] == pair) {
-            return Ok(Some(slot));
+        let u = unit as usize;
+        let Unit { last, count, in_table, .. } = self.units[u];
+        if in_table {
+            let place = self.pair_hasher.hash_one((unit, group));
+            let same = |&s: &u32| self.pair[s as usize] == (unit, group);
+            if let Some(&slot) = self.table.find(place, same) {
+                return Ok(Some(slot));
+            }
+        } else if count > 0 {
+            let from = last as usize + 1 - count as usize;
+            let slots = &self.pair[from..=last as usize];
+            if let Some(place) = slots.iter().position(|&(_, own)| own == group) {
+                return Ok(Some((from + place) as u32));
+            }
         }
-        let (u, g) = (unit as usize, group as usize);
-        let mut hasher = SipHasher24::new_with_key(&self.key);
-        hasher.write_u64(self.hashes.of(u));
-        hasher.write_u64(self.group_hashes.of(g));
-        let hash = hasher.finish();
-        let slot = if (self.count[u] as usize) < self.most {
-            let slot = u32::try_from(self.pair.len()).ok().filter(|&s| s != NONE);
-            let Some(slot) = slot else { return Err(too_many()) };
-            self.pair.push(pair);
-            self.hash.push(hash);
-            self.next.push(self.first[u]);
-            for sums in &mut self.sums {
-                sums.push(NOTHING);
-            }
-            self.first[u] = slot;
-            self.count[u] += 1;
-            self.greatest[u] = self.greatest[u].max(hash);
-            slot
-        } else {
-            // Two groups of a unit with the same 64-bit hash would be kept by order of arrival;
-            // with a secret key that is a matter of chance, and never of privacy.
-            if hash >= self.greatest[u] {
-                return Ok(None);
-            }
-            let slot = self.replace_greatest(u, pair, hash);
-            for sums in &mut self.sums {
-                sums[slot as usize] = NOTHING;
-            }
-            slot
-        };
-        let (pairs, hasher) = (&self.pair, &self.pair_hasher);
-        self.table.insert_unique(place, slot, |&s| hasher.hash_one(pairs[s as usize]));
+        if (count as usize) < self.most {
+            return self.add(unit, group).map(Some);
+        }
+        if !self.units[u].hashed {
+            self.hash_slots(u);
+        }
+        let hash = self.hash_of(unit, group);
+        // Two groups of a unit with the same 64-bit hash would be kept by order of arrival; with a
+        // secret key that is a matter of chance, and never of privacy.
+        if hash >= self.units[u].greatest {
+            return Ok(None);
+        }
+        let slot = self.replace_greatest(u, (unit, group), hash);
+        for sums in &mut self.sums {
+            sums[slot as usize] = NOTHING;
+        }
         Ok(Some(slot))
+    }
+
+    /// A new slot for the pair.
+    fn add(&mut self, unit: u32, group: u32) -> Result<u32, DataFusionError> {
+        let slot = u32::try_from(self.pair.len()).ok().filter(|&s| s != NONE);
+        let Some(slot) = slot else { return Err(too_many()) };
+        let own = &mut self.units[unit as usize];
+        let aside = own.count > 0 && (own.last + 1 != slot || own.count >= FEW);
+        self.pair.push((unit, group));
+        self.hash.push(0);
+        self.next.push(own.last);
+        for sums in &mut self.sums {
+            sums.push(NOTHING);
+        }
+        own.last = slot;
+        own.count += 1;
+        if own.in_table {
+            self.put(slot);
+        } else if aside {
+            own.in_table = true;
+            let mut slot = slot;
+            while slot != NONE {
+                self.put(slot);
+                slot = self.next[slot as usize];
+            }
+        }
+        Ok(slot)
+    }
+
+    /// Puts a slot into the table.
+    fn put(&mut self, slot: u32) {
+        let (pairs, hasher) = (&self.pair, &self.pair_hasher);
+        let place = hasher.hash_one(pairs[slot as usize]);
+        self.table.insert_unique(place, slot, |&s| hasher.hash_one(pairs[s as usize]));
+    }
+
+    /// The keyed hash of a unit and a group.
+    fn hash_of(&self, unit: u32, group: u32) -> u64 {
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        hasher.write_u64(self.hashes.of(unit as usize));
+        hasher.write_u64(self.group_hashes.of(group as usize));
+        hasher.finish()
+    }
+
+    /// Hashes all slots of a unit.
+    fn hash_slots(&mut self, unit: usize) {
+        let mut greatest = 0;
+        let mut slot = self.units[unit].last;
+        while slot != NONE {
+            let (unit, group) = self.pair[slot as usize];
+            let hash = self.hash_of(unit, group);
+            self.hash[slot as usize] = hash;
+            greatest = greatest.max(hash);
+            slot = self.next[slot as usize];
+        }
+        self.units[unit].hashed = true;
+        self.units[unit].greatest = greatest;
     }
 
     /// The kept groups of each unit.
     fn members(&self) -> PartialMembers {
         let mut members = PartialMembers::default();
         members.groups.reserve_exact(self.pair.len());
-        for (unit, &first) in self.first.iter().enumerate() {
-            let mut slot = first;
+        for (unit, own) in self.units.iter().enumerate() {
+            let mut slot = own.last;
             while slot != NONE {
                 members.groups.push(self.pair[slot as usize].1);
                 slot = self.next[slot as usize];
@@ -174,25 +242,30 @@ impl Units {
 
     /// Gives the slot of a unit's greatest hash to another pair.
     fn replace_greatest(&mut self, unit: usize, pair: (u32, u32), hash: u64) -> u32 {
+        let Unit { last, in_table, greatest, .. } = self.units[unit];
         let (mut victim, mut second) = (NONE, 0);
-        let mut slot = self.first[unit];
+        let mut slot = last;
         while slot != NONE {
             let own = self.hash[slot as usize];
-            if victim == NONE && own == self.greatest[unit] {
+            if victim == NONE && own == greatest {
                 victim = slot;
             } else {
                 second = second.max(own);
             }
             slot = self.next[slot as usize];
         }
-        let old = self.pair[victim as usize];
-        let place = self.pair_hasher.hash_one(old);
-        if let Ok(entry) = self.table.find_entry(place, |&s| s == victim) {
-            entry.remove();
+        if in_table {
+            let place = self.pair_hasher.hash_one(self.pair[victim as usize]);
+            if let Ok(entry) = self.table.find_entry(place, |&s| s == victim) {
+                entry.remove();
+            }
         }
         self.pair[victim as usize] = pair;
         self.hash[victim as usize] = hash;
-        self.greatest[unit] = second.max(hash);
+        self.units[unit].greatest = second.max(hash);
+        if in_table {
+            self.put(victim);
+        }
         victim
     }
 }
@@ -292,9 +365,7 @@ impl Bounder {
                 group_hashes: Hashes::new(&rows.keys, key.0)?,
                 key: key.0,
                 most,
-                first: Vec::new(),
-                count: Vec::new(),
-                greatest: Vec::new(),
+                units: Vec::new(),
                 pair: Vec::new(),
                 hash: Vec::new(),
                 next: Vec::new(),
@@ -313,9 +384,7 @@ impl Bounder {
         let unit_ids = std::mem::take(&mut units.interner.ids);
         let known = units.interner.len();
         units.hashes.extend(unit, &unit_ids, known)?;
-        units.first.resize(known, NONE);
-        units.count.resize(known, 0);
-        units.greatest.resize(known, 0);
+        units.units.resize(known, NEW);
         for (row, (&unit, &group)) in unit_ids.iter().zip(group_ids).enumerate() {
             let (Ok(unit), Ok(group)) = (u32::try_from(unit), u32::try_from(group)) else {
                 return Err(too_many());

@@ -76,6 +76,32 @@ fn plain(rows: &[Row]) -> Groups {
     groups
 }
 
+#[test]
+fn units_with_many_groups_are_bounded_in_any_order() {
+    // 80 groups a unit, twice each: more than are searched one by one. Unit by unit, group by group,
+    // and the other way round.
+    let mut rows: Vec<Row> = Vec::new();
+    for unit in 0..5 {
+        for turn in 0..160u8 {
+            rows.push((unit, Some(turn % 80), Some(i64::from(turn))));
+        }
+    }
+    let mut by_group = rows.clone();
+    by_group.sort_by_key(|(unit, group, value)| (*group, *value, *unit));
+    let mut reversed = rows.clone();
+    reversed.reverse();
+    for most in [1, 10, 31, 32, 33, 40, 79, 80, 100] {
+        let want = exact(&[&rows], most, 7);
+        assert_eq!(exact(&[&by_group], most, 7), want, "{most}");
+        assert_eq!(exact(&[&reversed], most, 1000), want, "{most}");
+        let kept: i64 = want.values().map(|(units, ..)| units).sum();
+        assert_eq!(kept, 5 * i64::from(most.min(80)));
+        if most >= 80 {
+            assert_eq!(want, plain(&rows));
+        }
+    }
+}
+
 fn rows() -> impl Strategy<Value = Vec<Row>> {
     let value = prop_oneof![
         3 => (-20i64..20).prop_map(Some),

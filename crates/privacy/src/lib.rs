@@ -20,6 +20,7 @@ mod odometer;
 mod policy;
 mod relation;
 mod search;
+mod trials;
 
 pub use amount::{AmountError, Delta, Epsilon, Mu, Rho};
 pub use composition::{Composition, CompositionError};
@@ -37,3 +38,4 @@ pub use mu_squared::MuSquared;
 pub use odometer::{Odometer, OdometerError};
 pub use policy::{PolicyError, PolicyTerm, RecordPolicy, group_loss};
 pub use relation::{Contribution, Neighbouring};
+pub use trials::{epsilon_at_least, probability_at_least, probability_at_most};

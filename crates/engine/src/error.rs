@@ -60,16 +60,20 @@ pub enum EngineError {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// No randomness, no release.
-    #[error("{0}; nothing was released\n  hint: the charge stays; ask again when it works")]
+    #[error(
+        "{0}; nothing was released\n  hint: what was charged stays charged; ask again when it works"
+    )]
     Entropy(#[from] EntropyError),
     /// Too little memory.
     #[error(
-        "there is too little memory for this query; nothing was released\n  hint: the charge \
-         stays; fewer groups per unit and fewer aggregates need less"
+        "there is too little memory for this query; nothing was released\n  hint: what was \
+         charged stays charged; fewer groups per unit and fewer aggregates need less"
     )]
     Memory,
     /// A task of the engine was stopped.
-    #[error("the query was interrupted; nothing was released\n  hint: the charge stays")]
+    #[error(
+        "the query was interrupted; nothing was released\n  hint: what was charged stays charged"
+    )]
     Interrupted,
     /// A release on record cannot be read back.
     #[error(

@@ -22,14 +22,20 @@ use crate::error::EngineError;
 use crate::intern::Interner;
 use crate::rows::{LARGEST, RowProgram, columns_read, spread};
 use crate::source::{DataFile, ReadProgress, scan};
+use crate::survey::{Look, Surveyed, Without};
 
 /// Partitions of the units: more than cores, so that the tables of each fit a cache.
 const UNIT_PARTITIONS: usize = 16;
 
-/// Exact sums by group, with the charge that opened them. No Debug, Display or Serialize, and no
-/// way to look inside but to release it with noise.
+/// Exact sums by group, with the charge that opened them: only this can be released.
 pub(crate) struct ExactGroups {
     pub(crate) charge: OpenedCharge,
+    pub(crate) exact: Exact,
+}
+
+/// Exact sums by group. No Debug, Display or Serialize, and no way out but with noise.
+#[derive(Clone)]
+pub(crate) struct Exact {
     pub(crate) keys: Vec<ArrayRef>,
     /// Number of privacy units of each group.
     pub(crate) units: Vec<i64>,
@@ -116,6 +122,20 @@ impl Scan {
         charge: OpenedCharge,
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
+        let (exact, _) = self.look(key, Look::default()).await?;
+        Ok(ExactGroups { charge, exact })
+    }
+
+    /// The same without a charge, for an audit by the owner of the data: its groups cannot be
+    /// released. With what `look` asks for.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(crate) async fn look(
+        self,
+        key: SamplingKey,
+        look: Look,
+    ) -> Result<(Exact, Vec<Surveyed>), EngineError> {
         let Self { plan, tasks: context, program, read, all, has_unit, keyed, .. } = self;
         let Self { counts_units, bounds, most_groups, with_members, .. } = self;
         let measures = bounds.len();
@@ -137,7 +157,11 @@ impl Scan {
                 if with_members {
                     bounder = bounder.with_members();
                 }
-                partition(stream, program, read, all, bounder).await
+                if look.survey {
+                    bounder = bounder.surveyed();
+                }
+                let without = look.without.map(|unit| Without::new(unit, key));
+                partition(stream, program, read, all, bounder, without).await
             });
         }
         let mut groups = Merged::new(measures);
@@ -145,6 +169,7 @@ impl Scan {
             let partial = partial.map_err(|_| EngineError::Interrupted)??;
             groups.add(partial)?;
         }
+        let surveys = std::mem::take(&mut groups.surveys);
         let (Partial { keys, units, sums, .. }, members) = groups.finish()?;
         let mut others = sums.into_iter();
         let sums = counts_units
@@ -154,7 +179,7 @@ impl Scan {
                 false => others.next().unwrap_or_default(),
             })
             .collect();
-        Ok(ExactGroups { charge, keys, units, sums, members })
+        Ok((Exact { keys, units, sums, members }, surveys))
     }
 }
 
@@ -165,6 +190,7 @@ async fn partition(
     read: &[usize],
     all: usize,
     mut bounder: Bounder,
+    mut without: Option<Without>,
 ) -> Result<Partial, DataFusionError> {
     while let Some(batch) = stream.next().await {
         let batch = batch?;
@@ -172,7 +198,10 @@ async fn partition(
         let mut from = 0;
         while from < batch.num_rows() {
             let part = batch.slice(from, step.min(batch.num_rows() - from));
-            let rows = program.apply(&spread(&part, read, all), part.num_rows())?;
+            let mut rows = program.apply(&spread(&part, read, all), part.num_rows())?;
+            if let Some(without) = &mut without {
+                rows = without.apply(rows)?;
+            }
             if rows.rows > 0 {
                 bounder.add(&rows)?;
             }
@@ -199,11 +228,14 @@ pub(crate) struct Merged {
     units: Vec<i64>,
     sums: Vec<Vec<i128>>,
     members: Option<Memberships>,
+    /// What the partitions tell of single units, with the numbers of their groups here.
+    surveys: Vec<Surveyed>,
 }
 
 impl Merged {
     pub(crate) fn new(measures: usize) -> Self {
-        Self { groups: None, units: Vec::new(), sums: vec![Vec::new(); measures], members: None }
+        let sums = vec![Vec::new(); measures];
+        Self { groups: None, units: Vec::new(), sums, members: None, surveys: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, partial: Partial) -> Result<(), DataFusionError> {
@@ -225,6 +257,9 @@ impl Merged {
         if let Some(members) = &partial.members {
             members.add_to(self.members.get_or_insert_default(), ids)?;
         }
+        if let Some(survey) = partial.survey {
+            self.surveys.push(Surveyed { survey, groups: ids.to_vec() });
+        }
         self.units.resize(groups, 0);
         for (&id, units) in ids.iter().zip(&partial.units) {
             self.units[id] += units;
@@ -240,7 +275,8 @@ impl Merged {
 
     pub(crate) fn finish(self) -> Result<(Partial, Option<Memberships>), DataFusionError> {
         let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
-        let merged = Partial { keys, units: self.units, sums: self.sums, members: None };
+        let (units, sums) = (self.units, self.sums);
+        let merged = Partial { keys, units, sums, members: None, survey: None };
         Ok((merged, self.members))
     }
 }

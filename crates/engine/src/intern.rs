@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, UInt64Array};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::{Field, Schema};
-use datafusion::arrow::row::{RowConverter, SortField};
+use datafusion::arrow::row::{Row, RowConverter, SortField};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::EmitTo;
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
@@ -99,13 +99,28 @@ impl Hashes {
         }
         let rows = UInt64Array::from(first_rows);
         let new = columns.iter().map(|c| take(c, &rows, None)).collect::<Result<Vec<_>, _>>()?;
-        for row in &self.converter.convert_columns(&new)? {
-            let mut hasher = SipHasher24::new_with_key(&self.key);
-            hasher.write(row.data());
-            self.hashes.push(hasher.finish128());
-        }
+        self.hashes.extend(keyed(&mut self.converter, &new, &self.key)?);
         Ok(())
     }
+
+    /// The hash of each row's value, whether numbered or not.
+    pub(crate) fn of_rows(&mut self, columns: &[ArrayRef]) -> Result<Vec<u128>, DataFusionError> {
+        let hashes = keyed(&mut self.converter, columns, &self.key)?;
+        Ok(hashes.iter().map(Hash128::as_u128).collect())
+    }
+}
+
+fn keyed(
+    converter: &mut RowConverter,
+    columns: &[ArrayRef],
+    key: &[u8; 16],
+) -> Result<Vec<Hash128>, DataFusionError> {
+    let hash = |row: Row<'_>| {
+        let mut hasher = SipHasher24::new_with_key(key);
+        hasher.write(row.data());
+        hasher.finish128()
+    };
+    Ok(converter.convert_columns(columns)?.iter().map(hash).collect())
 }
 
 /// A fault of this program: nothing that values could bring about.

@@ -4,7 +4,9 @@
 //! contributions are bounded and added up to exact integer groups, which nothing but selection and
 //! noise lets out; the release goes on record before it is shown.
 
+mod audit;
 mod bound;
+mod draw;
 mod error;
 mod eval;
 mod exact;
@@ -16,10 +18,12 @@ mod release;
 mod rows;
 mod session;
 mod source;
+mod survey;
 
 #[cfg(test)]
 mod tests;
 
+pub use audit::{AuditOptions, AuditReport, Compared, EventFound};
 pub use error::EngineError;
 pub use local::{Secret, randomise};
 pub use session::{Answer, BudgetLine, Progress, Quoted, Session, Timings, Together};

@@ -1,6 +1,5 @@
 //! From exact groups to a release: selection, noise, and what is computed from released values.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,23 +7,17 @@ use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
     RecordBatchOptions, UInt64Array, new_empty_array,
 };
-use datafusion::arrow::compute::{
-    SortColumn, SortOptions, concat, filter, lexsort_to_indices, take,
-};
+use datafusion::arrow::compute::{SortColumn, SortOptions, filter, lexsort_to_indices, take};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::error::DataFusionError;
 use hushtable_ledger::OpenedCharge;
-use hushtable_mechanisms::{Chosen, Population};
 use hushtable_noise::Generator;
-use hushtable_query::{
-    Groups, Key, Measurement, Noise, Order, PrivateQuery, Quote, Step, Value, known_groups,
-    public_groups,
-};
+use hushtable_query::{Groups, Measurement, Order, PrivateQuery, Quote, Step};
 
+use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::eval::{Program, constant, known};
+use crate::eval::{Program, known};
 use crate::exact::ExactGroups;
-use crate::intern::Interner;
 use crate::rebuild::rebuilt;
 use crate::source::convert::arrow_type;
 use crate::source::normalise::decimals;
@@ -48,48 +41,23 @@ impl ExactGroups {
         generator: &mut Generator,
     ) -> Result<Released, EngineError> {
         let query = quote.query();
-        let Self { charge, keys, units, mut sums, members } = self;
+        let Self { charge, exact } = self;
+        let (keys, counted) = Counted::new(query, exact)?;
+        let chosen = counted.choose(quote, generator)?;
+        let sums = counted.measure(quote, &chosen, generator)?;
         let keys = match query.groups {
-            Groups::Single => {
-                sums.iter_mut().for_each(|s| s.resize(1, 0));
-                Vec::new()
+            Groups::Single | Groups::Public => keys,
+            // No row had a group: none is shown, in columns of the same types.
+            Groups::Private { .. } if counted.groups == 0 => {
+                let types = query.keys.iter().map(|k| arrow_type(k.expr.column_type));
+                types.map(|t| new_empty_array(&t)).collect()
             }
-            Groups::Public => {
-                let listed = columns_of(&query.keys, &public_groups(&query.keys))?;
-                let (keys, aligned) = align(listed, &keys, sums)?;
-                sums = aligned;
-                keys
-            }
-            Groups::Private { known_threshold, .. } => {
-                let units: Result<Vec<u64>, _> = units.into_iter().map(u64::try_from).collect();
-                let mut units = units.map_err(|_| EngineError::Inconsistent)?;
-                let (keys, known) = with_known(&query.keys, keys, &mut units)?;
-                sums.iter_mut().for_each(|s| s.resize(units.len(), 0));
-                let population =
-                    Population { units: &units, members: members.as_ref(), known: &known };
-                let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
-                let mut chosen = selection.choose(&population, generator)?;
-                if let Some(threshold) = known_threshold {
-                    let reaches = |c: &Chosen| c.noisy_count.is_some_and(|n| n >= threshold.into());
-                    chosen.retain(|c| known.get(c.group) != Some(&true) || reaches(c));
-                }
-                keep(quote, &chosen, &mut sums);
-                if units.is_empty() {
-                    // No row had a group: none is shown, in columns of the same types.
-                    let types = query.keys.iter().map(|k| arrow_type(k.expr.column_type));
-                    types.map(|t| new_empty_array(&t)).collect()
-                } else {
-                    let rows: UInt64Array = chosen.iter().map(|c| c.group as u64).collect();
-                    keys.iter().map(|k| take(k, &rows, None)).collect::<Result<_, _>>()?
-                }
+            Groups::Private { .. } => {
+                let rows: UInt64Array = chosen.iter().map(|c| c.group as u64).collect();
+                keys.iter().map(|k| take(k, &rows, None)).collect::<Result<_, _>>()?
             }
         };
-        for (noise, sums) in quote.noise().iter().zip(&mut sums) {
-            if let Noise::Own(additive) = noise {
-                additive.add(generator, sums)?;
-            }
-        }
-        let rows = sums.first().map_or_else(|| keys.first().map_or(1, |k| k.len()), Vec::len);
+        drop(counted);
         let measured = query.measurements.iter().zip(sums).map(|(m, sums)| released(m, sums));
         let columns = keys
             .into_iter()
@@ -97,100 +65,9 @@ impl ExactGroups {
             .chain(measured)
             .collect::<Result<Vec<ArrayRef>, DataFusionError>>()?;
         let started = Instant::now();
-        let table = shown(query, columns, rows)?;
+        let table = shown(query, columns, chosen.len())?;
         Ok(Released { table, charge, showing: started.elapsed() })
     }
-}
-
-/// Keeps the sums of the groups that appear, and the noisy counts of the selection where they serve as
-/// measurements.
-fn keep(quote: &Quote, chosen: &[Chosen], sums: &mut [Vec<i128>]) {
-    for (noise, sums) in quote.noise().iter().zip(sums) {
-        *sums = match noise {
-            Noise::OfSelection => chosen.iter().map(|c| c.noisy_count.unwrap_or(0)).collect(),
-            Noise::Own(_) => {
-                chosen.iter().map(|c| sums.get(c.group).copied().unwrap_or(0)).collect()
-            }
-        };
-    }
-}
-
-/// Groups as columns of keys.
-fn columns_of(keys: &[Key], groups: &[Vec<Value>]) -> Result<Vec<ArrayRef>, DataFusionError> {
-    let column = |(place, key): (usize, &Key)| {
-        let values = groups
-            .iter()
-            .filter_map(|row| row.get(place))
-            .map(|value| constant(value, key.expr.column_type))
-            .collect::<Result<Vec<_>, _>>()?;
-        let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
-        Ok(concat(&values)?)
-    };
-    keys.iter().enumerate().map(column).collect()
-}
-
-/// The keys found and, after them, the known ones that were not, with no units; and which of all are
-/// known.
-fn with_known(
-    keys: &[Key],
-    found: Vec<ArrayRef>,
-    units: &mut Vec<u64>,
-) -> Result<(Vec<ArrayRef>, Vec<bool>), DataFusionError> {
-    let groups = known_groups(keys);
-    if groups.is_empty() {
-        return Ok((found, Vec::new()));
-    }
-    let listed = columns_of(keys, &groups)?;
-    if units.is_empty() {
-        *units = vec![0; groups.len()];
-        return Ok((listed, vec![true; groups.len()]));
-    }
-    let mut interner = Interner::new(&found)?;
-    // Numbers need not be in the order of the rows.
-    let rows_of: HashMap<usize, usize> =
-        interner.intern(&found)?.iter().enumerate().map(|(row, &id)| (id, row)).collect();
-    let mut known = vec![false; units.len()];
-    let mut absent: Vec<u64> = Vec::new();
-    for (place, id) in interner.intern(&listed)?.iter().enumerate() {
-        match rows_of.get(id).and_then(|&row| known.get_mut(row)) {
-            Some(known) => *known = true,
-            None => absent.push(place as u64),
-        }
-    }
-    units.resize(units.len() + absent.len(), 0);
-    known.resize(units.len(), true);
-    let absent = UInt64Array::from(absent);
-    let with_absent = |(found, listed): (&ArrayRef, &ArrayRef)| {
-        Ok(concat(&[found.as_ref(), take(listed, &absent, None)?.as_ref()])?)
-    };
-    let all = found.iter().zip(&listed).map(with_absent).collect::<Result<_, DataFusionError>>()?;
-    Ok((all, known))
-}
-
-/// The public groups, and the sums in their order: zero where the data has none.
-fn align(
-    columns: Vec<ArrayRef>,
-    found: &[ArrayRef],
-    sums: Vec<Vec<i128>>,
-) -> Result<(Vec<ArrayRef>, Vec<Vec<i128>>), DataFusionError> {
-    let groups = columns.first().map_or(0, |c| c.len());
-    let mut interner = Interner::new(&columns)?;
-    // Numbers need not be in the order of the rows.
-    let rows_of: HashMap<usize, usize> =
-        interner.intern(&columns)?.iter().enumerate().map(|(row, &id)| (id, row)).collect();
-    let mut aligned = vec![vec![0i128; groups]; sums.len()];
-    if found.first().is_some_and(|k| !k.is_empty()) {
-        let ids = interner.intern(found)?;
-        for (own, sums) in aligned.iter_mut().zip(&sums) {
-            for (id, &sum) in ids.iter().zip(sums) {
-                // Rows with other keys were left out before they were counted.
-                if let Some(slot) = rows_of.get(id).and_then(|&row| own.get_mut(row)) {
-                    *slot = sum;
-                }
-            }
-        }
-    }
-    Ok((columns, aligned))
 }
 
 /// Noisy lattice sums in the measurement's own units.

@@ -131,8 +131,8 @@ impl Together {
     }
 }
 
-/// How much of the data has been read, in thousandths; for another thread to look at. It tells how
-/// many bytes of the files are done with, and nothing of what is in them.
+/// How much of the data has been read, or of an audit's runs made, in thousandths; for another thread
+/// to look at. It tells how many bytes of the files are done with, and nothing of what is in them.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(pub(crate) Arc<ReadProgress>);
 
@@ -153,6 +153,13 @@ struct Prepared<'a> {
     limit: Loss,
     files: Vec<DataFile>,
     table: &'a Table,
+}
+
+/// A query that is checked and priced, and the files that it is about.
+pub(crate) struct Checked<'a> {
+    pub(crate) quote: Quote,
+    pub(crate) files: Vec<DataFile>,
+    pub(crate) table: &'a Table,
 }
 
 impl Session {
@@ -328,14 +335,23 @@ impl Session {
         Ok(lines)
     }
 
-    fn prepare(&self, sql: &str, analyst: Option<&str>) -> Result<Prepared<'_>, EngineError> {
+    /// Checks and prices a query, whoever asks.
+    ///
+    /// # Errors
+    /// When the query is refused, or its table has no files.
+    pub(crate) fn check(&self, sql: &str) -> Result<Checked<'_>, EngineError> {
         let query = bind(sql, &self.contract)?;
         let table = self.contract.table(&query.table).ok_or(EngineError::Inconsistent)?;
-        let (analyst, limit) = payer(table, analyst)?;
         let quote = Quote::new(query)?;
+        let files = list_files(&table.path, &self.folder)?;
+        Ok(Checked { quote, files, table })
+    }
+
+    fn prepare(&self, sql: &str, analyst: Option<&str>) -> Result<Prepared<'_>, EngineError> {
+        let Checked { quote, files, table } = self.check(sql)?;
+        let (analyst, limit) = payer(table, analyst)?;
         let explanation = Explanation::new(&quote, table);
         let question = question(quote.query(), &explanation)?;
-        let files = list_files(&table.path, &self.folder)?;
         Ok(Prepared { quote, explanation, question, analyst, limit, files, table })
     }
 }

@@ -21,17 +21,17 @@ impl Memberships {
     }
 
     /// Number of units.
-    pub(crate) fn units(&self) -> usize {
+    pub fn units(&self) -> usize {
         self.ends.len()
     }
 
     /// Number of pairs of a unit and a group.
-    pub(crate) fn pairs(&self) -> usize {
+    pub fn pairs(&self) -> usize {
         self.groups.len()
     }
 
     /// The groups of the unit at a position; none beyond the last.
-    pub(crate) fn of(&self, unit: usize) -> &[u32] {
+    pub fn of(&self, unit: usize) -> &[u32] {
         let start = unit.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         let end = self.ends.get(unit).copied().unwrap_or(0);
         self.groups.get(start.unwrap_or(0)..end).unwrap_or_default()

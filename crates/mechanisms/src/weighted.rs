@@ -180,7 +180,7 @@ impl WeightedGaussian {
     ) -> Result<Vec<bool>, EntropyError> {
         let mut appears = vec![false; units.len()];
         let before = before_least(least);
-        let mut draws = vec![0i128; BATCH];
+        let mut draws = vec![0i128; BATCH.min(units.len())];
         for (place, round) in self.rounds.iter().enumerate() {
             if place > 0 {
                 for (open, &appeared) in open.iter_mut().zip(&appears) {

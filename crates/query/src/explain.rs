@@ -52,6 +52,27 @@ pub struct EpsilonAt {
     pub epsilon: f64,
 }
 
+impl EpsilonAt {
+    /// What a quote promises in epsilon and delta. A total in epsilon is that itself; one in rho
+    /// takes `more` of delta (above 0, below 1) beside the delta that it has.
+    pub fn promised(quote: &Quote, more: f64) -> Self {
+        match quote.total() {
+            Loss::Approximate { epsilon, delta } => {
+                Self { delta: delta.to_f64(), epsilon: epsilon.to_f64() }
+            }
+            Loss::Concentrated { rho, delta } => Self {
+                // What a threshold or approximate zCDP adds to delta, it adds once.
+                delta: more + delta.to_f64(),
+                epsilon: if all_gaussian(quote) {
+                    gaussian_epsilon_at((2.0 * rho.to_f64()).sqrt() * (1.0 + 1e-15), more)
+                } else {
+                    zcdp_epsilon_at(rho.to_f64(), more)
+                },
+            },
+        }
+    }
+}
+
 /// How groups come to appear.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "chosen", rename_all = "snake_case")]
@@ -222,18 +243,8 @@ impl Explanation {
         };
         let total_as_epsilon = match quote.total() {
             Loss::Approximate { .. } => Vec::new(),
-            Loss::Concentrated { rho, delta } => {
-                let (rho, gaussian) = (rho.to_f64(), all_gaussian(quote));
-                let at = |d: f64| EpsilonAt {
-                    // What a threshold or approximate zCDP adds to delta, it adds once.
-                    delta: d + delta.to_f64(),
-                    epsilon: if gaussian {
-                        gaussian_epsilon_at((2.0 * rho).sqrt() * (1.0 + 1e-15), d)
-                    } else {
-                        zcdp_epsilon_at(rho, d)
-                    },
-                };
-                vec![at(1e-5), at(1e-6), at(1e-9)]
+            Loss::Concentrated { .. } => {
+                [1e-5, 1e-6, 1e-9].into_iter().map(|d| EpsilonAt::promised(quote, d)).collect()
             }
         };
         Self {

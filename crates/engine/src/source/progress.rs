@@ -1,8 +1,8 @@
-//! How far the reading of a table is.
+//! How far the reading of a table is, or the runs of an audit.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the files that are to be read, and those that are done with.
+/// What is to be done, and what of it is done: bytes of the files that are read, or runs.
 #[derive(Debug, Default)]
 pub struct ReadProgress {
     expected: AtomicU64,
@@ -10,12 +10,12 @@ pub struct ReadProgress {
 }
 
 impl ReadProgress {
-    pub(super) fn expect(&self, bytes: u64) {
-        self.expected.store(bytes, Ordering::Relaxed);
+    pub(crate) fn expect(&self, work: u64) {
+        self.expected.store(work, Ordering::Relaxed);
     }
 
-    pub(super) fn advance(&self, bytes: u64) {
-        self.done.fetch_add(bytes, Ordering::Relaxed);
+    pub(crate) fn advance(&self, work: u64) {
+        self.done.fetch_add(work, Ordering::Relaxed);
     }
 
     /// The share that is done with, from 0 to 1000.

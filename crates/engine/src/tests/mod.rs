@@ -19,12 +19,12 @@ use crate::error::EngineError;
 use crate::session::{Answer, Progress, Session};
 
 /// A folder with a contract and data.
-struct Place {
+pub(crate) struct Place {
     folder: tempfile::TempDir,
 }
 
 impl Place {
-    fn new(contract: &str, files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(contract: &str, files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("hushtable.toml"), contract).unwrap();
         for (name, text) in files {
@@ -33,7 +33,7 @@ impl Place {
         Self { folder }
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
@@ -41,7 +41,7 @@ impl Place {
         self.path().join("hushtable.toml")
     }
 
-    fn session(&self) -> Session {
+    pub(crate) fn session(&self) -> Session {
         Session::open(&self.contract()).unwrap()
     }
 

@@ -1,0 +1,218 @@
+//! A privacy test of a query: runs it many times on the table and on neighbours of it, and bounds
+//! from below the epsilon that the outputs show.
+//!
+//! It knows the exact tables, as the strongest attacker does, and compares them by all it can think
+//! of; it can find that a promise is broken, and never prove that it is kept. It is for the owner of
+//! the data: it charges nothing, and what it finds is about the exact data.
+
+mod neighbours;
+mod pair;
+mod report;
+mod search;
+mod statistics;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use hushtable_noise::Generator;
+use hushtable_privacy::{Delta, Loss};
+use hushtable_query::{EpsilonAt, Groups, PrivateQuery, Quote, Refusal};
+
+use crate::bound::SamplingKey;
+use crate::draw::Counted;
+use crate::error::EngineError;
+use crate::exact::{Exact, Scan};
+use crate::session::{Checked, Progress, Session, runtime};
+use crate::source::ReadProgress;
+use crate::survey::Look;
+use neighbours::{Who, candidates, comparisons, without_row};
+use pair::{Pair, Table};
+pub use report::{AuditOptions, AuditReport, Compared, EventFound};
+use search::{Trial, search};
+use statistics::Statistics;
+use words::told;
+
+/// Most steps of an audit, of a few nanoseconds each: minutes.
+const MOST_WORK: u64 = 20_000_000_000;
+
+/// Fewest runs on each table, whatever work they are.
+const FEWEST_RUNS: u64 = 200;
+
+impl Session {
+    /// Audits a query. Reads the data, charges nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When the query or an option is refused, the data cannot be read, or there is no randomness.
+    pub fn audit(
+        &self,
+        sql: &str,
+        options: &AuditOptions,
+        progress: &Progress,
+    ) -> Result<AuditReport, EngineError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let generators: Result<Vec<_>, _> = (0..threads).map(|_| Generator::from_os()).collect();
+        self.audit_with(sql, options, progress, &mut generators?)
+    }
+
+    /// As [`audit`](Self::audit), with given generators, each for a thread.
+    pub(crate) fn audit_with(
+        &self,
+        sql: &str,
+        options: &AuditOptions,
+        progress: &Progress,
+        generators: &mut [Generator],
+    ) -> Result<AuditReport, EngineError> {
+        options.checked()?;
+        let checked = self.check(sql)?;
+        let more = match (checked.quote.total(), options.delta) {
+            (Loss::Approximate { .. }, Some(_)) => {
+                return Err(EngineError::Refused(Refusal {
+                    what: "the audit has a delta, and the query has one of its own".to_owned(),
+                    hint:
+                        "--delta is for queries in rho; an audit in epsilon is at the query's delta"
+                            .to_owned(),
+                }));
+            }
+            (_, Some(delta)) if delta.is_zero() => {
+                return Err(EngineError::Refused(Refusal {
+                    what: "an audit of a query in rho is not possible at a delta of 0".to_owned(),
+                    hint: "for example `--delta 1e-5`; at 0, rho promises no epsilon".to_owned(),
+                }));
+            }
+            (_, delta) => delta.map_or(1e-5, Delta::to_f64),
+        };
+        let promised = EpsilonAt::promised(&checked.quote, more);
+        let mut key = SamplingKey([0; 16]);
+        let first = generators.first_mut().ok_or(EngineError::Inconsistent)?;
+        first.fill_bytes(&mut key.0)?;
+        let tables = Tables::read(&checked, options.units, key)?;
+        let names: Vec<String> =
+            checked.quote.query().measurements.iter().map(|m| m.name.clone()).collect();
+        let comparisons = audited(
+            &checked.quote,
+            &names,
+            tables,
+            &Bar { delta: promised.delta, options },
+            generators,
+            &progress.0,
+        )?;
+        let epsilon_at_least = comparisons.iter().map(|c| c.epsilon_at_least).fold(0.0, f64::max);
+        Ok(AuditReport {
+            table: checked.table.name.clone(),
+            neighbouring: checked.quote.query().neighbouring,
+            loss: checked.quote.total(),
+            promised,
+            epsilon_at_least,
+            confidence: options.confidence,
+            violation: epsilon_at_least > promised.epsilon,
+            runs_asked: options.runs,
+            comparisons,
+        })
+    }
+}
+
+/// Tables to compare, with their names.
+struct Tables(Vec<([Table; 2], [String; 2])>);
+
+impl Tables {
+    /// Reads the table once, and once more without each unit. All under one sampling key: what is
+    /// promised holds under every key, so that this is the stricter test.
+    fn read(checked: &Checked<'_>, most: u64, key: SamplingKey) -> Result<Self, EngineError> {
+        let runtime = runtime()?;
+        let query = checked.quote.query();
+        let scan = |look: Look| {
+            runtime.block_on(async {
+                let unwatched = Arc::new(ReadProgress::default());
+                let scan = Scan::plan(&checked.quote, &checked.files, &unwatched).await?;
+                scan.look(key, look).await
+            })
+        };
+        let (exact, surveys) = scan(Look { survey: true, without: None })?;
+        // Groups appear from so many units on.
+        let least = match query.groups {
+            Groups::Private { least, .. } => Some(i64::from(least)),
+            Groups::Single | Groups::Public => None,
+        };
+        let candidates = candidates(&surveys, &exact.units, least.unwrap_or(1));
+        drop(surveys);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let without = |who: &Option<Who>| match who {
+            None => table(query, exact.clone()),
+            Some(Who::Unit(unit)) => {
+                let (exact, _) = scan(Look { survey: false, without: Some(*unit) })?;
+                table(query, exact)
+            }
+            Some(Who::Row { group, values }) => {
+                table(query, without_row(&exact, query, *group, values)?)
+            }
+        };
+        let mut first: Option<Table> = None;
+        let mut all = Vec::new();
+        for comparison in comparisons(&candidates, most, query, least.is_some()) {
+            let [one, other] = &comparison.without;
+            // It is the same in all comparisons.
+            let one = match &first {
+                Some(table) => table.clone(),
+                None => without(one)?,
+            };
+            first = Some(one.clone());
+            all.push(([one, without(other)?], comparison.names));
+        }
+        Ok(Self(all))
+    }
+}
+
+fn table(query: &PrivateQuery, exact: Exact) -> Result<Table, EngineError> {
+    let (keys, counted) = Counted::new(query, exact)?;
+    Ok(Table { keys, counted: Arc::new(counted) })
+}
+
+/// What the comparisons are to show.
+struct Bar<'a> {
+    delta: f64,
+    options: &'a AuditOptions,
+}
+
+/// Compares the tables with what the quote's mechanisms draw.
+fn audited(
+    quote: &Quote,
+    measured: &[String],
+    tables: Tables,
+    bar: &Bar<'_>,
+    generators: &mut [Generator],
+    progress: &ReadProgress,
+) -> Result<Vec<Compared>, EngineError> {
+    let count = tables.0.len().max(1) as u64;
+    let mut work = Vec::new();
+    for ([one, other], names) in &tables.0 {
+        let pair = Pair::new(quote, [one, other])?;
+        let most = MOST_WORK / count / pair.work(quote).max(1);
+        let runs = bar.options.runs.min(most.max(FEWEST_RUNS));
+        work.push((pair, names, runs));
+    }
+    progress.expect(work.iter().map(|(.., runs)| 2 * runs).sum());
+    let mut all = Vec::new();
+    for (pair, names, runs) in work {
+        let mut compared =
+            Compared { tables: names.clone(), runs, epsilon_at_least: 0.0, event: None };
+        if !pair.differing.is_empty() {
+            let [one, other] = &pair.sides;
+            let trial = Trial {
+                samplers: [&|g| one.draw(quote, g), &|g| other.draw(quote, g)],
+                runs,
+                delta: bar.delta,
+                // All bounds are to be right at once.
+                error: (1.0 - bar.options.confidence) / count as f64,
+            };
+            let mut statistics = Statistics::new(quote, pair.differing.clone());
+            let found = search(&trial, &mut statistics, generators, progress)?;
+            compared.epsilon_at_least = found.epsilon;
+            compared.event = Some(told(&found, names, measured));
+        }
+        all.push(compared);
+    }
+    Ok(all)
+}

@@ -1,0 +1,193 @@
+//! Two neighbouring tables, side by side: the groups in which they differ, and draws from both.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::ArrayRef;
+use hushtable_mechanisms::Memberships;
+use hushtable_noise::Generator;
+use hushtable_query::{Groups, Quote};
+
+use super::search::Output;
+use crate::draw::Counted;
+use crate::error::EngineError;
+use crate::intern::Interner;
+
+/// One of the tables that are compared: its groups' keys and exact numbers.
+#[derive(Clone)]
+pub(crate) struct Table {
+    pub(crate) keys: Vec<ArrayRef>,
+    pub(crate) counted: Arc<Counted>,
+}
+
+/// A group in which two tables differ. Exact: no Debug, Display or Serialize.
+#[derive(Clone)]
+pub(crate) struct Differing {
+    /// Whether a unit is in it, or it is known, in each table.
+    pub(crate) exists: [bool; 2],
+    /// Exact sums of each measurement in both.
+    pub(crate) sums: Vec<[i128; 2]>,
+}
+
+/// One table of a pair, ready to be drawn from.
+pub(crate) struct Side {
+    counted: Arc<Counted>,
+    /// The place among the differing groups of each group of `counted`.
+    places: Vec<Option<usize>>,
+}
+
+/// Two tables and the groups in which they differ.
+pub(crate) struct Pair {
+    pub(crate) sides: [Side; 2],
+    pub(crate) differing: Vec<Differing>,
+}
+
+impl Pair {
+    /// Compares two tables.
+    ///
+    /// Noise is independent from group to group, so that groups that are alike in both tables say
+    /// nothing, and are left out of what is drawn; but where the selection looks at which groups each
+    /// unit is in, it is run on all.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub(crate) fn new(quote: &Quote, tables: [&Table; 2]) -> Result<Self, EngineError> {
+        let private = matches!(quote.query().groups, Groups::Private { .. });
+        let ids = numbered(tables)?;
+        let count = ids.iter().flatten().max().map_or(0, |most| most + 1);
+        let at = ids.each_ref().map(|ids| {
+            let mut at = vec![None; count];
+            for (local, &id) in ids.iter().enumerate() {
+                if let Some(at) = at.get_mut(id) {
+                    *at = Some(local);
+                }
+            }
+            at
+        });
+        let weights = tables.map(|t| weights(&t.counted));
+        let mut places: Vec<Option<usize>> = vec![None; count];
+        let mut differing = Vec::new();
+        for id in 0..count {
+            let local = at.each_ref().map(|at| at.get(id).copied().flatten());
+            let look = |side: usize| {
+                let counted = &*tables.get(side)?.counted;
+                let group = (*local.get(side)?)?;
+                let units = counted.units.get(group).copied().unwrap_or(0);
+                let known = counted.known.get(group) == Some(&true);
+                let weight = weights.get(side)?.get(group).copied().unwrap_or(0);
+                let exists = !private || units > 0 || known;
+                Some((exists, units, weight, group))
+            };
+            let both = [look(0), look(1)];
+            let exists = both.map(|l| l.is_some_and(|(exists, ..)| exists));
+            let numbers = both.map(|l| l.map_or((0, 0), |(_, units, weight, _)| (units, weight)));
+            let sums: Vec<[i128; 2]> = (0..quote.noise().len())
+                .map(|m| {
+                    [0, 1].map(|side: usize| {
+                        let group = both.get(side).copied().flatten().map(|(.., group)| group);
+                        let sums = tables.get(side).and_then(|t| t.counted.sums.get(m));
+                        group.and_then(|g| sums?.get(g).copied()).unwrap_or(0)
+                    })
+                })
+                .collect();
+            let same = exists[0] == exists[1] && numbers[0] == numbers[1];
+            if !same || sums.iter().any(|[a, b]| a != b) {
+                if let Some(place) = places.get_mut(id) {
+                    *place = Some(differing.len());
+                }
+                differing.push(Differing { exists, sums });
+            }
+        }
+        let side = |side: usize| {
+            let table = tables.get(side).ok_or(EngineError::Inconsistent)?;
+            let ids = ids.get(side).ok_or(EngineError::Inconsistent)?;
+            let places: Vec<_> = ids.iter().map(|&id| places.get(id).copied().flatten()).collect();
+            Ok::<_, EngineError>(Side::new(&table.counted, places))
+        };
+        Ok(Self { sides: [side(0)?, side(1)?], differing })
+    }
+
+    /// About how many steps a run on both tables takes, in units of some nanoseconds.
+    pub(crate) fn work(&self, quote: &Quote) -> u64 {
+        let rounds = quote.selection().map_or(1, |s| s.rounds().len().max(1));
+        let sides = self.sides.iter().map(|side| {
+            let whole = side.counted.members.as_ref().map_or(0, Memberships::pairs);
+            50 + (whole + side.counted.groups * 8) * rounds
+        });
+        let noise = 2 * 10 * self.differing.len() * quote.noise().len();
+        (sides.sum::<usize>() + noise) as u64
+    }
+}
+
+impl Side {
+    fn new(counted: &Arc<Counted>, places: Vec<Option<usize>>) -> Self {
+        if counted.members.is_some() {
+            return Self { counted: Arc::clone(counted), places };
+        }
+        let kept: Vec<usize> =
+            places.iter().enumerate().filter(|(_, p)| p.is_some()).map(|(g, _)| g).collect();
+        let part = Counted {
+            groups: kept.len(),
+            // Where groups are not chosen, nobody looks at units.
+            units: kept.iter().filter_map(|&g| counted.units.get(g).copied()).collect(),
+            known: kept.iter().map(|&g| counted.known.get(g) == Some(&true)).collect(),
+            sums: counted
+                .sums
+                .iter()
+                .map(|sums| kept.iter().filter_map(|&g| sums.get(g).copied()).collect())
+                .collect(),
+            members: None,
+        };
+        let places = places.into_iter().filter(Option::is_some).collect();
+        Self { counted: Arc::new(part), places }
+    }
+
+    /// Runs the query's mechanisms once: what is shown of the groups that differ.
+    ///
+    /// # Errors
+    /// When the operating system's random generator fails.
+    pub(crate) fn draw(
+        &self,
+        quote: &Quote,
+        generator: &mut Generator,
+    ) -> Result<Output, EngineError> {
+        let place = |group: usize| self.places.get(group).copied().flatten();
+        let mut chosen = self.counted.choose(quote, generator)?;
+        chosen.retain(|c| place(c.group).is_some());
+        let sums = self.counted.measure(quote, &chosen, generator)?;
+        Ok(Output { places: chosen.iter().filter_map(|c| place(c.group)).collect(), sums })
+    }
+}
+
+/// A number for each group of both tables, the same for the same keys.
+fn numbered(tables: [&Table; 2]) -> Result<[Vec<usize>; 2], EngineError> {
+    let mut interner: Option<Interner> = None;
+    let mut ids = |table: &Table| {
+        if table.keys.is_empty() {
+            // The only group, or none.
+            return Ok((0..table.counted.groups).collect());
+        }
+        let interner = match &mut interner {
+            Some(interner) => interner,
+            none => none.insert(Interner::new(&table.keys)?),
+        };
+        Ok::<_, EngineError>(interner.intern(&table.keys)?.to_vec())
+    };
+    Ok([ids(tables[0])?, ids(tables[1])?])
+}
+
+/// What the units weigh in each group together, in whole numbers so that their order does not matter;
+/// empty where nobody looks at it.
+fn weights(counted: &Counted) -> Vec<u64> {
+    let Some(members) = &counted.members else { return Vec::new() };
+    let mut weights = vec![0u64; counted.groups];
+    for unit in 0..members.units() {
+        let groups = members.of(unit);
+        let weight = (f64::from(1 << 20) / (groups.len() as f64).sqrt()) as u64;
+        for &group in groups {
+            if let Some(sum) = weights.get_mut(group as usize) {
+                *sum += weight;
+            }
+        }
+    }
+    weights
+}

@@ -1,0 +1,105 @@
+//! How an audit is asked for, and what it finds.
+
+use std::ops::RangeInclusive;
+
+use hushtable_privacy::{Delta, Loss, Neighbouring};
+use hushtable_query::{EpsilonAt, Refusal};
+use serde::Serialize;
+
+use crate::error::EngineError;
+
+/// How to audit.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditOptions {
+    /// Runs on each of two tables that are compared, in [`AuditOptions::RUNS`]. Fewer are made where
+    /// they are too much work.
+    pub runs: u64,
+    /// How many of the heaviest units are left out in turn, in [`AuditOptions::UNITS`].
+    pub units: u64,
+    /// The probability that the bound on epsilon is right, in [`AuditOptions::CONFIDENCE`].
+    pub confidence: f64,
+    /// For queries in rho, the delta at which epsilon is compared, beside the query's own; 1e-5 by
+    /// default. Refused for queries in epsilon, which have a delta.
+    pub delta: Option<Delta>,
+}
+
+impl AuditOptions {
+    /// Runs: fewer show nothing, more take too long.
+    pub const RUNS: RangeInclusive<u64> = 1_000..=100_000_000;
+    /// Units left out.
+    pub const UNITS: RangeInclusive<u64> = 1..=100;
+    /// Confidence.
+    pub const CONFIDENCE: RangeInclusive<f64> = 0.5..=0.999_999_999;
+
+    /// Whether they are in their ranges.
+    ///
+    /// # Errors
+    /// A refusal that names the one that is not.
+    pub(super) fn checked(&self) -> Result<(), EngineError> {
+        let wrong = |what: &str, range: &str| {
+            Err(EngineError::Refused(Refusal {
+                what: format!("an audit cannot be made with that {what}"),
+                hint: range.to_owned(),
+            }))
+        };
+        if !Self::RUNS.contains(&self.runs) {
+            return wrong("number of runs", "from 1000 to 100000000");
+        }
+        if !Self::UNITS.contains(&self.units) {
+            return wrong("number of units", "from 1 to 100");
+        }
+        if !Self::CONFIDENCE.contains(&self.confidence) {
+            return wrong("confidence", "from 0.5 to 0.999999999");
+        }
+        Ok(())
+    }
+}
+
+/// What an audit found. About the exact data: for its owner, not to be published.
+#[derive(Clone, Debug, Serialize)]
+pub struct AuditReport {
+    /// The table.
+    pub table: String,
+    /// Which tables are neighbours.
+    pub neighbouring: Neighbouring,
+    /// What the query costs.
+    pub loss: Loss,
+    /// What it promises: an epsilon, at the delta at which the audit compares.
+    pub promised: EpsilonAt,
+    /// Lower bound of the epsilon that the outputs show at that delta.
+    pub epsilon_at_least: f64,
+    /// The probability that the bound, with those of all comparisons, is right.
+    pub confidence: f64,
+    /// Whether the bound is above what is promised.
+    pub violation: bool,
+    /// Runs that were asked for.
+    pub runs_asked: u64,
+    /// What was compared; nothing where no unit counts for the query.
+    pub comparisons: Vec<Compared>,
+}
+
+/// Two tables and what tells them apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// The two tables.
+    pub tables: [String; 2],
+    /// Runs on each.
+    pub runs: u64,
+    /// Lower bound of epsilon.
+    pub epsilon_at_least: f64,
+    /// What tells them apart, and how likely it is; `None` where the two are alike for the query.
+    pub event: Option<EventFound>,
+}
+
+/// An event, in words without any value of the data.
+#[derive(Clone, Debug, Serialize)]
+pub struct EventFound {
+    /// What happens.
+    pub what: String,
+    /// The table on which it is more likely.
+    pub likely_on: String,
+    /// Lower bound of its probability there.
+    pub at_least: f64,
+    /// Upper bound of its probability on the other table.
+    pub at_most: f64,
+}

@@ -1,0 +1,194 @@
+//! What an attacker who knows both tables makes of an output.
+
+use hushtable_mechanisms::{Law, Strategy};
+use hushtable_query::{Noise, Quote};
+
+use super::pair::Differing;
+use super::search::Output;
+
+/// The log of a likelihood ratio that stands for certainty: more than noise could give.
+const CERTAIN: f64 = 1e3;
+
+/// A number computed from an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Statistic {
+    /// How many groups appear that only that table has, or has shown so far.
+    OnlyIn(usize),
+    /// How many of the groups that differ appear.
+    Appearing,
+    /// The log-likelihood ratio of everything that is shown, for the first table against the second.
+    Everything,
+    /// The same of the noisy values of one measurement.
+    Values(usize),
+    /// The largest difference of a noisy value of a measurement from the exact one.
+    Largest(usize),
+    /// The smallest such difference.
+    Smallest(usize),
+}
+
+/// The noise that a measurement is meant to have.
+#[derive(Clone, Copy, Debug)]
+enum Meant {
+    /// Laplace of scale b.
+    Laplace(f64),
+    /// Gaussian of standard deviation sigma.
+    Gaussian(f64),
+}
+
+impl Meant {
+    /// ln of the densities' ratio at `y`, around the first value against around the second.
+    fn log_ratio(self, y: i128, [first, second]: [i128; 2]) -> f64 {
+        let far = |s: i128| y.saturating_sub(s) as f64;
+        match self {
+            Self::Laplace(scale) => (far(second).abs() - far(first).abs()) / scale,
+            Self::Gaussian(sigma) => {
+                let (far, near) = (far(second) / sigma, far(first) / sigma);
+                0.5 * (far - near) * (far + near)
+            }
+        }
+    }
+}
+
+/// The statistics of a pair of tables.
+pub(crate) struct Statistics {
+    all: Vec<Statistic>,
+    /// For each measurement, its noise, and whether that is the selection's.
+    meant: Vec<(Meant, bool)>,
+    differing: Vec<Differing>,
+    /// ln of the ratio of the chances with which each group appears, and of those with which not: as
+    /// they were seen.
+    appears: Vec<(f64, f64)>,
+    /// The table that alone has each group, or that alone has shown it.
+    only_in: Vec<Option<usize>>,
+}
+
+impl Statistics {
+    /// For the groups in which two tables differ.
+    pub(crate) fn new(quote: &Quote, differing: Vec<Differing>) -> Self {
+        let of_selection = || {
+            let selection = quote.selection();
+            let scale = selection.and_then(|s| s.noise_scale()).unwrap_or(1.0);
+            match selection.map(|s| s.strategy()) {
+                Some(Strategy::GaussianThreshold) => Meant::Gaussian(scale),
+                _ => Meant::Laplace(scale),
+            }
+        };
+        let meant: Vec<(Meant, bool)> = quote
+            .noise()
+            .iter()
+            .map(|noise| match noise {
+                Noise::OfSelection => (of_selection(), true),
+                Noise::Own(additive) => match additive.law() {
+                    Law::DiscreteLaplace(_) => (Meant::Laplace(additive.scale()), false),
+                    Law::RoundedGaussian(_) => (Meant::Gaussian(additive.scale()), false),
+                },
+            })
+            .collect();
+        let mut all = vec![
+            Statistic::OnlyIn(0),
+            Statistic::OnlyIn(1),
+            Statistic::Appearing,
+            Statistic::Everything,
+        ];
+        for m in 0..meant.len() {
+            all.extend([Statistic::Values(m), Statistic::Largest(m), Statistic::Smallest(m)]);
+        }
+        let appears = vec![(0.0, 0.0); differing.len()];
+        let only_in = differing.iter().map(only_in).collect();
+        Self { all, meant, differing, appears, only_in }
+    }
+
+    /// All statistics, in the order of [`of`](Self::of).
+    pub(crate) fn all(&self) -> &[Statistic] {
+        &self.all
+    }
+
+    /// How many groups differ.
+    pub(crate) fn groups(&self) -> usize {
+        self.differing.len()
+    }
+
+    /// Takes note of how often each group appeared in so many runs on each table.
+    pub(crate) fn learn(&mut self, seen: [&[u64]; 2], runs: u64) {
+        let share = |seen: &[u64], place: usize| {
+            (seen.get(place).copied().unwrap_or(0) as f64 + 0.5) / (runs as f64 + 1.0)
+        };
+        for (place, appears) in self.appears.iter_mut().enumerate() {
+            let (first, second) = (share(seen[0], place), share(seen[1], place));
+            *appears = ((first / second).ln(), ((1.0 - first) / (1.0 - second)).ln());
+        }
+        for (place, only_in) in self.only_in.iter_mut().enumerate() {
+            *only_in =
+                only_in.or_else(|| match seen.map(|s| s.get(place).is_some_and(|&n| n > 0)) {
+                    [true, false] => Some(0),
+                    [false, true] => Some(1),
+                    _ => None,
+                });
+        }
+    }
+
+    /// Every statistic of an output.
+    pub(crate) fn of(&self, output: &Output) -> Vec<f64> {
+        self.all.iter().map(|&statistic| self.one(statistic, output)).collect()
+    }
+
+    /// One statistic of an output.
+    pub(crate) fn one(&self, statistic: Statistic, output: &Output) -> f64 {
+        let shown = || output.places.iter().filter_map(|&place| self.differing.get(place));
+        let values = |m: usize| output.sums.get(m).into_iter().flatten().copied().zip(shown());
+        match statistic {
+            Statistic::OnlyIn(side) => {
+                let own = |place: &&usize| self.only_in.get(**place) == Some(&Some(side));
+                output.places.iter().filter(own).count() as f64
+            }
+            Statistic::Appearing => output.places.len() as f64,
+            Statistic::Everything => self.everything(output),
+            Statistic::Values(m) => self.values(m, output),
+            Statistic::Largest(m) | Statistic::Smallest(m) => {
+                let errors = values(m).filter_map(|(y, d)| {
+                    let exact = d.sums.get(m)?;
+                    let exact = if d.exists[0] { exact[0] } else { exact[1] };
+                    Some(y.saturating_sub(exact) as f64)
+                });
+                match statistic {
+                    Statistic::Largest(_) => errors.fold(f64::NEG_INFINITY, f64::max),
+                    _ => errors.fold(f64::INFINITY, f64::min),
+                }
+            }
+        }
+    }
+
+    fn values(&self, m: usize, output: &Output) -> f64 {
+        let Some((meant, _)) = self.meant.get(m) else { return 0.0 };
+        let sums = output.sums.get(m).into_iter().flatten();
+        let ratio = |(&y, &place): (&i128, &usize)| {
+            let differing = self.differing.get(place)?;
+            Some(match only_in(differing) {
+                Some(0) => CERTAIN,
+                Some(_) => -CERTAIN,
+                None => meant.log_ratio(y, *differing.sums.get(m)?),
+            })
+        };
+        sums.zip(&output.places).filter_map(ratio).sum()
+    }
+
+    fn everything(&self, output: &Output) -> f64 {
+        // A noisy count of the selection tells more than that its group appears.
+        let counted = self.meant.iter().any(|(_, of_selection)| *of_selection);
+        let mut score: f64 = self.appears.iter().map(|(_, hidden)| hidden).sum();
+        for &place in &output.places {
+            let (appears, hidden) = self.appears.get(place).copied().unwrap_or_default();
+            score += if counted { -hidden } else { appears - hidden };
+        }
+        score + (0..self.meant.len()).map(|m| self.values(m, output)).sum::<f64>()
+    }
+}
+
+/// The table that alone has the group.
+fn only_in(differing: &Differing) -> Option<usize> {
+    match differing.exists {
+        [true, false] => Some(0),
+        [false, true] => Some(1),
+        _ => None,
+    }
+}

@@ -1,0 +1,122 @@
+//! Broken mechanisms, each of which must be caught, beside the true ones, which must not.
+
+use hushtable_mechanisms::TruncatedGeometric;
+
+use super::search::Output;
+use super::*;
+
+/// The largest bound on epsilon at `delta`, of tables that were read for one query when the noise is
+/// drawn for another.
+fn bound(place: &Place, read: &str, drawn: &str, delta: f64, runs: u64, seed: u64) -> f64 {
+    let options = options(runs);
+    let bar = Bar { delta, options: &options };
+    let (tables, quote) = (tables(place, read), quote(place, drawn));
+    let names = vec!["x".to_owned(); quote.noise().len()];
+    let progress = ReadProgress::default();
+    let found = audited(&quote, &names, tables, &bar, &mut generators(seed), &progress).unwrap();
+    let most = found.iter().map(|c| c.epsilon_at_least).fold(0.0, f64::max);
+    println!("epsilon is at least {most}: {found:?}");
+    most
+}
+
+#[test]
+fn half_the_noise_is_caught() {
+    let place = place();
+    let ask = |loss: &str| sql(loss, "COUNT(DISTINCT person) AS n FROM visits");
+    let promised = ask("epsilon = 1");
+    assert!(bound(&place, &promised, &promised, 0.0, 40_000, 21) <= 1.0);
+    // Twice the epsilon is half the scale.
+    assert!(bound(&place, &promised, &ask("epsilon = 2"), 0.0, 40_000, 22) > 1.5);
+    // Four times the rho is half of sigma.
+    let (promised, broken) = (ask("rho = 0.1"), ask("rho = 0.4"));
+    let at = EpsilonAt::promised(&quote(&place, &promised), 0.01);
+    assert!(bound(&place, &promised, &promised, at.delta, 40_000, 23) <= at.epsilon);
+    assert!(bound(&place, &promised, &broken, at.delta, 40_000, 24) > 1.1 * at.epsilon);
+}
+
+/// Noise for one step less than what a unit may add.
+#[test]
+fn sensitivity_off_by_one_is_caught() {
+    let place = place();
+    let ask = |high: u32| {
+        let options = format!("epsilon = 1, max_rows_per_group = {high}");
+        sql(&options, "COUNT(*) AS n FROM visits")
+    };
+    assert!(bound(&place, &ask(3), &ask(3), 0.0, 40_000, 31) <= 1.0);
+    assert!(bound(&place, &ask(3), &ask(2), 0.0, 40_000, 32) > 1.2);
+}
+
+/// Noise for one unit more or less, where one is exchanged for another.
+#[test]
+fn a_wrong_relation_is_caught() {
+    let place = place();
+    let ask = |table: &str| sql("epsilon = 1", &format!("SUM(days) AS n FROM {table}"));
+    let (promised, broken) = (ask("exchanged"), ask("visits"));
+    assert!(bound(&place, &promised, &promised, 0.0, 40_000, 33) <= 1.0);
+    assert!(bound(&place, &promised, &broken, 0.0, 40_000, 34) > 1.1);
+}
+
+/// Twice as many groups of a unit as the noise is for.
+#[test]
+fn a_limit_of_groups_that_is_not_kept_is_caught() {
+    let place = place();
+    let ask = |groups: u32, loss: &str| {
+        let options = format!("{loss}, max_groups_contributed = {groups}, max_rows_per_group = 1");
+        sql(&options, "shop, COUNT(*) AS n, SUM(days) AS d FROM visits GROUP BY shop")
+    };
+    let laplace = "epsilon = 1";
+    assert!(bound(&place, &ask(1, laplace), &ask(1, laplace), 0.0, 40_000, 41) <= 1.0);
+    assert!(bound(&place, &ask(2, laplace), &ask(1, laplace), 0.0, 40_000, 42) > 1.5);
+    let gaussian = "rho = 0.2";
+    let at = EpsilonAt::promised(&quote(&place, &ask(1, gaussian)), 0.01);
+    let kept = bound(&place, &ask(1, gaussian), &ask(1, gaussian), at.delta, 40_000, 43);
+    assert!(kept <= at.epsilon);
+    let broken = bound(&place, &ask(2, gaussian), &ask(1, gaussian), at.delta, 100_000, 44);
+    assert!(broken > at.epsilon, "{broken} {at:?}");
+}
+
+/// A threshold that releases noisy counts of k, and not only those above it.
+#[test]
+fn a_threshold_off_by_one_is_caught() {
+    let place = place();
+    let ask = sql(
+        "epsilon = 1, delta = 0.02, max_groups_contributed = 1, \
+         group_selection_strategy = TRUNCATED_GEOMETRIC",
+        "town, COUNT(DISTINCT person) AS n FROM visits GROUP BY town",
+    );
+    let quote = quote(&place, &ask);
+    let mechanism = TruncatedGeometric::new("1".parse().unwrap(), "0.02".parse().unwrap()).unwrap();
+    let threshold = i128::from(mechanism.threshold());
+    assert_eq!(quote.selection().and_then(|s| s.threshold()), Some(threshold as f64 + 1.0));
+    for (least, seed) in [(threshold + 1, 51), (threshold, 52)] {
+        let mut most = 0.0f64;
+        for ([one, other], _) in &tables(&place, &ask).0 {
+            let pair = Pair::new(&quote, [one, other]).unwrap();
+            let draw = |side: usize, generator: &mut Generator| {
+                let mut output = Output { places: Vec::new(), sums: vec![Vec::new()] };
+                for (at, group) in pair.differing.iter().enumerate() {
+                    // The one measurement counts units.
+                    let units = group.sums[0][side] as u64;
+                    let noisy = i128::from(units) + mechanism.law().sample(generator)?;
+                    if units > 0 && noisy >= least {
+                        output.places.push(at);
+                        output.sums[0].push(noisy);
+                    }
+                }
+                Ok(output)
+            };
+            let trial = Trial {
+                samplers: [&|g| draw(0, g), &|g| draw(1, g)],
+                runs: 40_000,
+                delta: 0.02,
+                error: 1e-6,
+            };
+            let mut statistics = Statistics::new(&quote, pair.differing.clone());
+            let progress = ReadProgress::default();
+            let found = search(&trial, &mut statistics, &mut generators(seed), &progress).unwrap();
+            println!("from {least}: {found:?}");
+            most = most.max(found.epsilon);
+        }
+        assert_eq!(most > 1.0, least == threshold, "{least}: {most}");
+    }
+}

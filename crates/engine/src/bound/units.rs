@@ -1,0 +1,268 @@
+//! What is kept of the units while they are bounded: at most so many groups of each, with its sums.
+
+use std::hash::{BuildHasher, Hasher};
+
+use datafusion::error::DataFusionError;
+use hashbrown::HashTable;
+use hushtable_mechanisms::Memberships;
+use siphasher::sip::SipHasher24;
+
+use super::Bounds;
+use crate::intern::{Hashes, Interner};
+use crate::survey::{Shares, Survey};
+
+/// The groups of each unit.
+#[derive(Default)]
+pub(crate) struct PartialMembers {
+    /// End of each unit's part of `groups`.
+    ends: Vec<usize>,
+    groups: Vec<u32>,
+    /// Keyed hash of each unit.
+    places: Vec<u128>,
+}
+
+impl PartialMembers {
+    /// Adds them to others, with the groups' numbers there.
+    pub(crate) fn add_to(
+        &self,
+        all: &mut Memberships,
+        ids: &[usize],
+    ) -> Result<(), DataFusionError> {
+        // Groups are numbered with 32 bits in memberships.
+        if ids.iter().any(|&id| u32::try_from(id).is_err()) {
+            return Err(too_many());
+        }
+        let mut start = 0;
+        for (&end, &place) in self.ends.iter().zip(&self.places) {
+            let groups = self.groups.get(start..end).unwrap_or_default();
+            all.push(
+                place,
+                groups.iter().filter_map(|&g| ids.get(g as usize)).map(|&id| id as u32),
+            );
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// The keyed hash of each unit, and its groups.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u128, &[u32])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let groups = starts.zip(&self.ends).map(|(start, &end)| self.groups.get(start..end));
+        self.places.iter().copied().zip(groups.map(Option::unwrap_or_default))
+    }
+}
+
+/// No slot.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A sum of nothing: a unit whose rows in a group have no value adds nothing, not even the lower
+/// bound. No sum of 64-bit values comes near it.
+pub(super) const NOTHING: i128 = i128::MIN;
+
+/// Most slots of a unit that are searched one by one, where they lie side by side.
+const FEW: u32 = 32;
+
+/// What is kept of one unit.
+#[derive(Clone, Copy)]
+pub(super) struct Unit {
+    /// Its last slot; the others follow from it by `next`.
+    last: u32,
+    count: u32,
+    /// Whether its slots are in the table: they are not as long as they are few and side by side, as
+    /// where rows come unit by unit.
+    in_table: bool,
+    /// Whether its slots have hashes: they need none until there are too many groups.
+    hashed: bool,
+    /// The greatest of them.
+    greatest: u64,
+}
+
+pub(super) const NEW: Unit =
+    Unit { last: NONE, count: 0, in_table: false, hashed: false, greatest: 0 };
+
+/// What is kept of the units.
+pub(super) struct Units {
+    pub(super) interner: Interner,
+    pub(super) hashes: Hashes,
+    pub(super) group_hashes: Hashes,
+    pub(super) key: [u8; 16],
+    pub(super) most: usize,
+    pub(super) units: Vec<Unit>,
+    /// (unit, group), keyed hash and next slot of each slot, and its sums, one vector per
+    /// measurement.
+    pub(super) pair: Vec<(u32, u32)>,
+    pub(super) hash: Vec<u64>,
+    pub(super) next: Vec<u32>,
+    pub(super) sums: Vec<Vec<i128>>,
+    /// Slots by pair.
+    pub(super) table: HashTable<u32>,
+    pub(super) pair_hasher: foldhash::fast::RandomState,
+}
+
+impl Units {
+    /// The slot of the pair, if its group is kept; makes room for it if its hash is small enough.
+    ///
+    /// # Errors
+    /// When there are more pairs than can be numbered.
+    pub(super) fn slot(&mut self, unit: u32, group: u32) -> Result<Option<u32>, DataFusionError> {
+        let u = unit as usize;
+        let Unit { last, count, in_table, .. } = self.units[u];
+        if in_table {
+            let place = self.pair_hasher.hash_one((unit, group));
+            let same = |&s: &u32| self.pair[s as usize] == (unit, group);
+            if let Some(&slot) = self.table.find(place, same) {
+                return Ok(Some(slot));
+            }
+        } else if count > 0 {
+            let from = last as usize + 1 - count as usize;
+            let slots = &self.pair[from..=last as usize];
+            if let Some(place) = slots.iter().position(|&(_, own)| own == group) {
+                return Ok(Some((from + place) as u32));
+            }
+        }
+        if (count as usize) < self.most {
+            return self.add(unit, group).map(Some);
+        }
+        if !self.units[u].hashed {
+            self.hash_slots(u);
+        }
+        let hash = self.hash_of(unit, group);
+        // Two groups of a unit with the same 64-bit hash would be kept by order of arrival; with a
+        // secret key that is a matter of chance, and never of privacy.
+        if hash >= self.units[u].greatest {
+            return Ok(None);
+        }
+        let slot = self.replace_greatest(u, (unit, group), hash);
+        for sums in &mut self.sums {
+            sums[slot as usize] = NOTHING;
+        }
+        Ok(Some(slot))
+    }
+
+    /// A new slot for the pair.
+    fn add(&mut self, unit: u32, group: u32) -> Result<u32, DataFusionError> {
+        let slot = u32::try_from(self.pair.len()).ok().filter(|&s| s != NONE);
+        let Some(slot) = slot else { return Err(too_many()) };
+        let own = &mut self.units[unit as usize];
+        let aside = own.count > 0 && (own.last + 1 != slot || own.count >= FEW);
+        self.pair.push((unit, group));
+        self.hash.push(0);
+        self.next.push(own.last);
+        for sums in &mut self.sums {
+            sums.push(NOTHING);
+        }
+        own.last = slot;
+        own.count += 1;
+        if own.in_table {
+            self.put(slot);
+        } else if aside {
+            own.in_table = true;
+            let mut slot = slot;
+            while slot != NONE {
+                self.put(slot);
+                slot = self.next[slot as usize];
+            }
+        }
+        Ok(slot)
+    }
+
+    /// Puts a slot into the table.
+    fn put(&mut self, slot: u32) {
+        let (pairs, hasher) = (&self.pair, &self.pair_hasher);
+        let place = hasher.hash_one(pairs[slot as usize]);
+        self.table.insert_unique(place, slot, |&s| hasher.hash_one(pairs[s as usize]));
+    }
+
+    /// The keyed hash of a unit and a group.
+    fn hash_of(&self, unit: u32, group: u32) -> u64 {
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        hasher.write_u64(self.hashes.of(unit as usize));
+        hasher.write_u64(self.group_hashes.of(group as usize));
+        hasher.finish()
+    }
+
+    /// Hashes all slots of a unit.
+    fn hash_slots(&mut self, unit: usize) {
+        let mut greatest = 0;
+        let mut slot = self.units[unit].last;
+        while slot != NONE {
+            let (unit, group) = self.pair[slot as usize];
+            let hash = self.hash_of(unit, group);
+            self.hash[slot as usize] = hash;
+            greatest = greatest.max(hash);
+            slot = self.next[slot as usize];
+        }
+        self.units[unit].hashed = true;
+        self.units[unit].greatest = greatest;
+    }
+
+    /// The kept groups of each unit.
+    pub(super) fn members(&self) -> PartialMembers {
+        let mut members = PartialMembers::default();
+        members.groups.reserve_exact(self.pair.len());
+        for (unit, own) in self.units.iter().enumerate() {
+            let mut slot = own.last;
+            while slot != NONE {
+                members.groups.push(self.pair[slot as usize].1);
+                slot = self.next[slot as usize];
+            }
+            members.ends.push(members.groups.len());
+            members.places.push(self.hashes.place(unit));
+        }
+        members
+    }
+
+    /// What each unit contributes to its kept groups.
+    pub(super) fn survey(&self, bounds: &Bounds) -> Survey {
+        let shares = self.units.iter().map(|unit| {
+            let (mut shares, mut slot) = (Shares::default(), unit.last);
+            while slot != NONE {
+                let sums = self.sums.iter().zip(bounds);
+                shares.add(
+                    sums.map(|(sums, &bounds)| (clamped(sums[slot as usize], bounds), bounds)),
+                );
+                slot = self.next[slot as usize];
+            }
+            shares
+        });
+        Survey::Units { shares: shares.collect(), members: self.members() }
+    }
+
+    /// Gives the slot of a unit's greatest hash to another pair.
+    fn replace_greatest(&mut self, unit: usize, pair: (u32, u32), hash: u64) -> u32 {
+        let Unit { last, in_table, greatest, .. } = self.units[unit];
+        let (mut victim, mut second) = (NONE, 0);
+        let mut slot = last;
+        while slot != NONE {
+            let own = self.hash[slot as usize];
+            if victim == NONE && own == greatest {
+                victim = slot;
+            } else {
+                second = second.max(own);
+            }
+            slot = self.next[slot as usize];
+        }
+        if in_table {
+            let place = self.pair_hasher.hash_one(self.pair[victim as usize]);
+            if let Ok(entry) = self.table.find_entry(place, |&s| s == victim) {
+                entry.remove();
+            }
+        }
+        self.pair[victim as usize] = pair;
+        self.hash[victim as usize] = hash;
+        self.units[unit].greatest = second.max(hash);
+        if in_table {
+            self.put(victim);
+        }
+        victim
+    }
+}
+
+/// What a unit's sum counts as: nothing, or what the bounds leave of it.
+pub(super) fn clamped(sum: i128, (low, high): (i64, i64)) -> i128 {
+    if sum == NOTHING { 0 } else { sum.clamp(low.into(), high.into()) }
+}
+
+pub(super) fn too_many() -> DataFusionError {
+    DataFusionError::ResourcesExhausted("too many groups".to_owned())
+}

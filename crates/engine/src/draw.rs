@@ -1,0 +1,197 @@
+//! From exact integers to released ones: which groups appear, and their sums with noise.
+//!
+//! A release goes through here once, an audit many times: what is audited is what is released.
+
+use std::collections::HashMap;
+
+use datafusion::arrow::array::{ArrayRef, UInt64Array};
+use datafusion::arrow::compute::{concat, take};
+use datafusion::error::DataFusionError;
+use hushtable_mechanisms::{Chosen, Memberships, Population};
+use hushtable_noise::Generator;
+use hushtable_query::{
+    Groups, Key, Noise, PrivateQuery, Quote, Value, known_groups, public_groups,
+};
+
+use crate::error::EngineError;
+use crate::eval::constant;
+use crate::exact::Exact;
+use crate::intern::Interner;
+
+/// The exact numbers of the groups that a query asks about, those without any row among them. No
+/// Debug, Display or Serialize: what leaves it has noise.
+pub(crate) struct Counted {
+    /// How many groups there are.
+    pub(crate) groups: usize,
+    /// Number of units of each, where groups are chosen privately.
+    pub(crate) units: Vec<u64>,
+    /// Which of them are known without the data; shorter where the last ones are not.
+    pub(crate) known: Vec<bool>,
+    /// Exact sums for each measurement, in lattice units.
+    pub(crate) sums: Vec<Vec<i128>>,
+    /// Which groups each unit is in, where the selection looks at it and units are not rows.
+    pub(crate) members: Option<Memberships>,
+}
+
+impl Counted {
+    /// The groups of the query: its only one, the public ones, or those found and the known ones.
+    /// Their keys come first, a column each; none where no row had a group.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub(crate) fn new(
+        query: &PrivateQuery,
+        exact: Exact,
+    ) -> Result<(Vec<ArrayRef>, Self), EngineError> {
+        let Exact { keys, units, mut sums, members } = exact;
+        match query.groups {
+            Groups::Single => {
+                sums.iter_mut().for_each(|s| s.resize(1, 0));
+                let (units, known) = (Vec::new(), Vec::new());
+                Ok((Vec::new(), Self { groups: 1, units, known, sums, members }))
+            }
+            Groups::Public => {
+                let listed = columns_of(&query.keys, &public_groups(&query.keys))?;
+                let (keys, sums) = align(listed, &keys, sums)?;
+                let groups = keys.first().map_or(1, |k| k.len());
+                let (units, known) = (Vec::new(), Vec::new());
+                Ok((keys, Self { groups, units, known, sums, members }))
+            }
+            Groups::Private { .. } => {
+                let units: Result<Vec<u64>, _> = units.into_iter().map(u64::try_from).collect();
+                let mut units = units.map_err(|_| EngineError::Inconsistent)?;
+                let (keys, known) = with_known(&query.keys, keys, &mut units)?;
+                sums.iter_mut().for_each(|s| s.resize(units.len(), 0));
+                Ok((keys, Self { groups: units.len(), units, known, sums, members }))
+            }
+        }
+    }
+
+    /// The groups that appear.
+    ///
+    /// # Errors
+    /// When the operating system's random generator fails, or the strategy cannot go through so many
+    /// units and groups.
+    pub(crate) fn choose(
+        &self,
+        quote: &Quote,
+        generator: &mut Generator,
+    ) -> Result<Vec<Chosen>, EngineError> {
+        let Groups::Private { known_threshold, .. } = quote.query().groups else {
+            let all = 0..self.groups;
+            return Ok(all.map(|group| Chosen { group, noisy_count: None }).collect());
+        };
+        let Self { units, known, members, .. } = self;
+        let population = Population { units, members: members.as_ref(), known };
+        let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
+        let mut chosen = selection.choose(&population, generator)?;
+        if let Some(threshold) = known_threshold {
+            let reaches = |c: &Chosen| c.noisy_count.is_some_and(|n| n >= threshold.into());
+            chosen.retain(|c| known.get(c.group) != Some(&true) || reaches(c));
+        }
+        Ok(chosen)
+    }
+
+    /// Noisy sums of the groups that appear, for each measurement.
+    ///
+    /// # Errors
+    /// When the operating system's random generator fails.
+    pub(crate) fn measure(
+        &self,
+        quote: &Quote,
+        chosen: &[Chosen],
+        generator: &mut Generator,
+    ) -> Result<Vec<Vec<i128>>, EngineError> {
+        let mut noisy = Vec::with_capacity(self.sums.len());
+        for (noise, sums) in quote.noise().iter().zip(&self.sums) {
+            noisy.push(match noise {
+                Noise::OfSelection => chosen.iter().map(|c| c.noisy_count.unwrap_or(0)).collect(),
+                Noise::Own(additive) => {
+                    let exact = |c: &Chosen| sums.get(c.group).copied().unwrap_or(0);
+                    let mut sums: Vec<i128> = chosen.iter().map(exact).collect();
+                    additive.add(generator, &mut sums)?;
+                    sums
+                }
+            });
+        }
+        Ok(noisy)
+    }
+}
+
+/// Groups as columns of keys.
+fn columns_of(keys: &[Key], groups: &[Vec<Value>]) -> Result<Vec<ArrayRef>, DataFusionError> {
+    let column = |(place, key): (usize, &Key)| {
+        let values = groups
+            .iter()
+            .filter_map(|row| row.get(place))
+            .map(|value| constant(value, key.expr.column_type))
+            .collect::<Result<Vec<_>, _>>()?;
+        let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
+        Ok(concat(&values)?)
+    };
+    keys.iter().enumerate().map(column).collect()
+}
+
+/// The keys found and, after them, the known ones that were not, with no units; and which of all are
+/// known.
+fn with_known(
+    keys: &[Key],
+    found: Vec<ArrayRef>,
+    units: &mut Vec<u64>,
+) -> Result<(Vec<ArrayRef>, Vec<bool>), DataFusionError> {
+    let groups = known_groups(keys);
+    if groups.is_empty() {
+        return Ok((found, Vec::new()));
+    }
+    let listed = columns_of(keys, &groups)?;
+    if units.is_empty() {
+        *units = vec![0; groups.len()];
+        return Ok((listed, vec![true; groups.len()]));
+    }
+    let mut interner = Interner::new(&found)?;
+    // Numbers need not be in the order of the rows.
+    let rows_of: HashMap<usize, usize> =
+        interner.intern(&found)?.iter().enumerate().map(|(row, &id)| (id, row)).collect();
+    let mut known = vec![false; units.len()];
+    let mut absent: Vec<u64> = Vec::new();
+    for (place, id) in interner.intern(&listed)?.iter().enumerate() {
+        match rows_of.get(id).and_then(|&row| known.get_mut(row)) {
+            Some(known) => *known = true,
+            None => absent.push(place as u64),
+        }
+    }
+    units.resize(units.len() + absent.len(), 0);
+    known.resize(units.len(), true);
+    let absent = UInt64Array::from(absent);
+    let with_absent = |(found, listed): (&ArrayRef, &ArrayRef)| {
+        Ok(concat(&[found.as_ref(), take(listed, &absent, None)?.as_ref()])?)
+    };
+    let all = found.iter().zip(&listed).map(with_absent).collect::<Result<_, DataFusionError>>()?;
+    Ok((all, known))
+}
+
+/// The public groups, and the sums in their order: zero where the data has none.
+fn align(
+    columns: Vec<ArrayRef>,
+    found: &[ArrayRef],
+    sums: Vec<Vec<i128>>,
+) -> Result<(Vec<ArrayRef>, Vec<Vec<i128>>), DataFusionError> {
+    let groups = columns.first().map_or(0, |c| c.len());
+    let mut interner = Interner::new(&columns)?;
+    // Numbers need not be in the order of the rows.
+    let rows_of: HashMap<usize, usize> =
+        interner.intern(&columns)?.iter().enumerate().map(|(row, &id)| (id, row)).collect();
+    let mut aligned = vec![vec![0i128; groups]; sums.len()];
+    if found.first().is_some_and(|k| !k.is_empty()) {
+        let ids = interner.intern(found)?;
+        for (own, sums) in aligned.iter_mut().zip(&sums) {
+            for (id, &sum) in ids.iter().zip(sums) {
+                // Rows with other keys were left out before they were counted.
+                if let Some(slot) = rows_of.get(id).and_then(|&row| own.get_mut(row)) {
+                    *slot = sum;
+                }
+            }
+        }
+    }
+    Ok((columns, aligned))
+}

@@ -1,0 +1,129 @@
+//! What single units contribute, for an audit: which of them weigh the most, and the table without
+//! one of them.
+
+use datafusion::arrow::array::{AsArray, BooleanArray};
+use datafusion::arrow::compute::filter;
+use datafusion::arrow::error::ArrowError;
+use datafusion::error::DataFusionError;
+
+use crate::bound::{PartialMembers, Rows, SamplingKey};
+use crate::intern::Hashes;
+
+/// What is to be done beside adding up: by default nothing.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Look {
+    /// Tell what single units contribute.
+    pub(crate) survey: bool,
+    /// Leave out the rows of the unit with that keyed hash.
+    pub(crate) without: Option<u128>,
+}
+
+/// What single units of one partition contribute. Secret: no Debug, Display or Serialize.
+pub(crate) enum Survey {
+    /// What each unit adds, and its kept groups.
+    Units {
+        /// By unit, in the order of `members`.
+        shares: Vec<Shares>,
+        /// The groups of each.
+        members: PartialMembers,
+    },
+    /// Where rows are units: the rows of each group that add the most.
+    Rows(Vec<Extremes>),
+}
+
+/// A survey, with the numbers that the partition's groups have in the whole.
+pub(crate) struct Surveyed {
+    pub(crate) survey: Survey,
+    pub(crate) groups: Vec<usize>,
+}
+
+/// Contributions of one unit, as parts of what their bounds allow: one for each group, and one for
+/// each sum that is as large as it can be.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Shares {
+    /// Whatever the sign.
+    pub(crate) size: f64,
+    /// With the sign.
+    pub(crate) signed: f64,
+}
+
+impl Shares {
+    /// Adds what a unit contributes to one more group, each value with its bounds.
+    pub(crate) fn add(&mut self, contributions: impl Iterator<Item = (i128, (i64, i64))>) {
+        self.size += 1.0;
+        for (value, (low, high)) in contributions {
+            let most = low.unsigned_abs().max(high.unsigned_abs()).max(1);
+            let part = value as f64 / most as f64;
+            self.size += part.abs();
+            self.signed += part;
+        }
+    }
+}
+
+/// A row that is a unit.
+#[derive(Clone)]
+pub(crate) struct HeavyRow {
+    pub(crate) shares: Shares,
+    /// What it adds to each measurement but counts of units, clamped.
+    pub(crate) values: Vec<i128>,
+}
+
+/// The rows of a group that add the most and the least, by their signed shares.
+#[derive(Clone, Default)]
+pub(crate) struct Extremes {
+    pub(crate) most: Option<HeavyRow>,
+    pub(crate) least: Option<HeavyRow>,
+}
+
+impl Extremes {
+    /// Looks at one more row, each value with its bounds.
+    pub(crate) fn add(&mut self, contributions: impl Iterator<Item = (i128, (i64, i64))> + Clone) {
+        let mut shares = Shares::default();
+        shares.add(contributions.clone());
+        let row = || HeavyRow { shares, values: contributions.clone().map(|(v, _)| v).collect() };
+        if self.most.as_ref().is_none_or(|own| shares.signed > own.shares.signed) {
+            self.most = Some(row());
+        }
+        if self.least.as_ref().is_none_or(|own| shares.signed < own.shares.signed) {
+            self.least = Some(row());
+        }
+    }
+}
+
+/// Leaves out the rows of one unit, before anything is bounded: what comes out is what would be if
+/// they were not in the table.
+pub(crate) struct Without {
+    unit: u128,
+    key: SamplingKey,
+    hashes: Option<Hashes>,
+}
+
+impl Without {
+    /// Of the unit with that hash under the key.
+    pub(crate) fn new(unit: u128, key: SamplingKey) -> Self {
+        Self { unit, key, hashes: None }
+    }
+
+    /// The other rows.
+    pub(crate) fn apply(&mut self, rows: Rows) -> Result<Rows, DataFusionError> {
+        let Some(unit) = &rows.unit else { return Ok(rows) };
+        let unit = std::slice::from_ref(unit);
+        let hashes = match &mut self.hashes {
+            Some(hashes) => hashes,
+            none => none.insert(Hashes::new(unit, self.key.0)?),
+        };
+        let others: BooleanArray =
+            hashes.of_rows(unit)?.into_iter().map(|hash| Some(hash != self.unit)).collect();
+        if others.true_count() == rows.rows {
+            return Ok(rows);
+        }
+        let keys = rows.keys.iter().map(|k| filter(k, &others));
+        let measures = rows.measures.iter().map(|m| Ok(filter(m, &others)?.as_primitive().clone()));
+        Ok(Rows {
+            keys: keys.collect::<Result<_, _>>()?,
+            unit: rows.unit.as_ref().map(|u| filter(u, &others)).transpose()?,
+            measures: measures.collect::<Result<_, ArrowError>>()?,
+            rows: others.true_count(),
+        })
+    }
+}

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod audit;
 mod calc;
 mod local;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use audit::AuditArguments;
 pub(crate) use calc::{
     CalcArguments, CalcCommand, ComposeArguments, ConvertArguments, NoiseArguments, NoiseMechanism,
     SampleArguments, SampleMechanism, SelectionArguments, SelectionStrategy,
@@ -22,9 +24,10 @@ Examples:
   hushtable budget                           what was spent, and what is left
   hushtable calc convert --rho 1 --delta 1e-6
                                              what a budget means, without any data
+  hushtable audit \"SELECT …\"                 for the owner: try to break a query's promise
 
 Results go to standard output, everything else to standard error.
-Exit codes: 0 fine, 1 refused or failed, 2 wrong usage.";
+Exit codes: 0 fine, 1 refused or failed, 2 wrong usage, 3 an audit found a violation.";
 
 /// Answers SQL GROUP BY questions about a table with differential privacy.
 ///
@@ -46,6 +49,7 @@ pub(crate) enum Command {
     Budget(BudgetArguments),
     Init(InitArguments),
     Calc(CalcArguments),
+    Audit(AuditArguments),
     Randomize(RandomizeArguments),
     Estimate(EstimateArguments),
 }
@@ -212,7 +216,8 @@ mod tests {
         let mut command = Cli::command().term_width(100);
         insta::assert_snapshot!("help", command.render_long_help());
         command.build();
-        for name in ["query", "explain", "budget", "init", "calc", "randomize", "estimate"] {
+        for name in ["query", "explain", "budget", "init", "calc", "audit", "randomize", "estimate"]
+        {
             let sub = command.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_{name}"), help);

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     },
     /// Nobody reads standard output any more.
     ClosedPipe,
+    /// An audit has found that a promise is broken, and said so.
+    Violation,
 }
 
 impl Failure {

@@ -6,6 +6,9 @@ use std::process::ExitCode;
 use crate::failure::Failure;
 use crate::stdio;
 
+/// Exit code after an audit that found a violation.
+const VIOLATION: u8 = 3;
+
 /// Exit code after a fault of the program.
 const FAULT: u8 = 101;
 
@@ -30,6 +33,7 @@ fn ending(run: impl FnOnce() -> Result<(), Failure>) -> (u8, String) {
     match catch_unwind(AssertUnwindSafe(run)) {
         // Whoever closed the pipe has seen enough of a result that is there.
         Ok(Ok(()) | Err(Failure::ClosedPipe)) => (0, String::new()),
+        Ok(Err(Failure::Violation)) => (VIOLATION, String::new()),
         Ok(Err(failure)) => (1, failure.to_string()),
         Err(_) => (FAULT, FAULT_TEXT.to_owned()),
     }
@@ -53,6 +57,7 @@ mod tests {
     fn exit_codes() {
         assert_eq!(ending(|| Ok(())), (0, String::new()));
         assert_eq!(ending(|| Err(Failure::ClosedPipe)), (0, String::new()));
+        assert_eq!(ending(|| Err(Failure::Violation)), (3, String::new()));
         let (code, text) = ending(|| Err(Failure::new("no", "yes")));
         assert_eq!((code, text.as_str()), (1, "error: no\n  hint: yes\n"));
     }

@@ -27,5 +27,6 @@ fn main() -> ExitCode {
         Command::Calc(asked) => commands::calc::run(asked),
         Command::Randomize(asked) => commands::local::randomize(asked),
         Command::Estimate(asked) => commands::local::estimate(asked),
+        Command::Audit(asked) => commands::audit::run(asked),
     })
 }

@@ -3,7 +3,7 @@
 use hushtable_engine::Session;
 use hushtable_privacy::Delta;
 
-use super::calc::parse::amount;
+use super::parse::amount;
 use crate::arguments::{BudgetArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::render::budget;

@@ -3,7 +3,6 @@
 mod compose;
 mod convert;
 mod noise;
-pub(super) mod parse;
 mod sample;
 mod selection;
 

@@ -8,7 +8,7 @@ use hushtable_engine::{Progress, Secret, randomise};
 use hushtable_mechanisms::{MechanismError, RandomisedResponse};
 use hushtable_privacy::{Epsilon, normal_quantile};
 
-use super::calc::parse::{amount, real, refuse};
+use super::parse::{amount, real, refuse};
 use crate::arguments::{EstimateArguments, RandomizeArguments, ReportFormat, ResponseArguments};
 use crate::failure::Failure;
 use crate::files::PendingFile;

@@ -1,5 +1,6 @@
 //! How results and reports look. Pure: from values to text or bytes.
 
+pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod calc;
 pub(crate) mod cell;

@@ -69,6 +69,26 @@ pub(crate) fn at_least(value: f64) -> String {
     }
 }
 
+/// At most `value`, which is not below zero, with four digits: for what must not be overstated.
+pub(crate) fn at_most(value: f64) -> String {
+    if !value.is_finite() || value <= 0.0 {
+        return number(value);
+    }
+    let magnitude = value.log10().floor() as i32;
+    let unit = 10f64.powi(magnitude - 3);
+    // What is a hair below a short decimal is that decimal before a rounding.
+    let down = (value / unit * (1.0 + 1e-12)).floor() * unit;
+    if (1e-3..1e15).contains(&down) {
+        let decimals = usize::try_from(3 - magnitude).unwrap_or(0);
+        return grouped(&trimmed(&format!("{down:.decimals$}")));
+    }
+    let text = format!("{down:.3e}");
+    match text.split_once('e') {
+        Some((mantissa, exponent)) => format!("{}e{exponent}", trimmed(mantissa)),
+        None => text,
+    }
+}
+
 /// Without zeros at the end of the fraction.
 fn trimmed(text: &str) -> String {
     if text.contains('.') {
@@ -166,6 +186,21 @@ mod tests {
             (f64::MIN_POSITIVE, "2.226e-308"),
         ] {
             assert_eq!(at_least(value), text);
+        }
+    }
+
+    #[test]
+    fn lower_bounds_are_rounded_down() {
+        for (value, text) in [
+            (0.973_96, "0.9739"),
+            (1.0, "1"),
+            (0.3, "0.3"),
+            (1.999_99, "1.999"),
+            (12_345.9, "12,340"),
+            (4.567_89e-7, "4.567e-7"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(at_most(value), text);
         }
     }
 

@@ -8,9 +8,9 @@ use hushtable_privacy::{
     MuSquared, Rho,
 };
 
-use super::parse::amount;
 use super::wrong_usage;
 use crate::arguments::ComposeArguments;
+use crate::commands::parse::amount;
 use crate::failure::Failure;
 use crate::render::calc::Report;
 use crate::render::number::at_least;

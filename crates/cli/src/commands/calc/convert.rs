@@ -3,9 +3,9 @@
 use clap::error::ErrorKind;
 use hushtable_privacy::{Delta, Epsilon, Rho, zcdp_delta_at, zcdp_epsilon_at};
 
-use super::parse::{amount, refuse};
 use super::wrong_usage;
 use crate::arguments::ConvertArguments;
+use crate::commands::parse::{amount, refuse};
 use crate::failure::Failure;
 use crate::render::calc::Report;
 

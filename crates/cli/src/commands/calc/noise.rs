@@ -4,9 +4,9 @@ use clap::error::ErrorKind;
 use hushtable_noise::{DiscreteLaplace, Dyadic, ParameterError, Ratio, RoundedGaussian};
 use hushtable_privacy::{DiscreteGaussian, Epsilon, gaussian_delta};
 
-use super::parse::{amount, real, refuse, whole};
 use super::wrong_usage;
 use crate::arguments::{NoiseArguments, NoiseMechanism};
+use crate::commands::parse::{amount, real, refuse, whole};
 use crate::failure::Failure;
 use crate::render::calc::Report;
 

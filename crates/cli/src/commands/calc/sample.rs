@@ -9,9 +9,9 @@ use hushtable_noise::{
 };
 
 use super::noise::{cannot, exact};
-use super::parse::{real, whole};
 use super::wrong_usage;
 use crate::arguments::{SampleArguments, SampleMechanism};
+use crate::commands::parse::{real, whole};
 use crate::failure::Failure;
 use crate::stdio;
 

@@ -3,8 +3,8 @@
 use hushtable_mechanisms::{MechanismError, Reach, Selection, Strategy};
 use hushtable_privacy::{Delta, Epsilon, Loss, Neighbouring};
 
-use super::parse::{amount, refuse, whole};
 use crate::arguments::{SelectionArguments, SelectionStrategy};
+use crate::commands::parse::{amount, refuse, whole};
 use crate::failure::Failure;
 use crate::render::calc::{Keep, Report};
 

@@ -1,0 +1,55 @@
+//! `hushtable audit`.
+
+use hushtable_engine::{AuditOptions, Progress, Session};
+
+use super::parse;
+use crate::arguments::{AuditArguments, ReportFormat};
+use crate::failure::Failure;
+use crate::progress::watched;
+use crate::render::audit;
+use crate::stdio;
+
+pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
+    let confidence_range = "a number from 0.5 to 0.999999999";
+    let (range, example) = (AuditOptions::CONFIDENCE, "0.999");
+    let options = AuditOptions {
+        runs: parse::whole("runs", &asked.runs, AuditOptions::RUNS, "200000")?,
+        units: parse::whole("units", &asked.units, AuditOptions::UNITS, "3")?,
+        confidence: parse::real("confidence", &asked.confidence, range, confidence_range, example)?,
+        delta: match &asked.delta {
+            Some(text) => Some(parse::amount("delta", text, "1e-5")?),
+            None => None,
+        },
+    };
+    let session = Session::open(&asked.contract.contract)?;
+    let sql = stdio::sql(&asked.sql)?;
+    let progress = Progress::default();
+    let report = watched(&progress, || session.audit(&sql, &options, &progress))?;
+    let text = match asked.format {
+        ReportFormat::Text => audit::text(&report),
+        ReportFormat::Json => audit::json(&report)?,
+    };
+    ended(stdio::print(text.as_bytes()), report.violation)
+}
+
+/// A violation is told by the exit code, too, even to those who do not read on.
+fn ended(printed: Result<(), Failure>, violation: bool) -> Result<(), Failure> {
+    match printed {
+        Ok(()) | Err(Failure::ClosedPipe) if violation => Err(Failure::Violation),
+        printed => printed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_is_an_end_of_its_own() {
+        assert!(matches!(ended(Ok(()), false), Ok(())));
+        assert!(matches!(ended(Ok(()), true), Err(Failure::Violation)));
+        assert!(matches!(ended(Err(Failure::ClosedPipe), true), Err(Failure::Violation)));
+        let full = || Err(Failure::new("full", "empty it"));
+        assert!(matches!(ended(full(), true), Err(Failure::Told { .. })));
+    }
+}

@@ -1,0 +1,160 @@
+//! What an audit found. About the exact data: every form of it says so.
+
+use hushtable_engine::{AuditReport, Compared};
+use serde::Serialize;
+
+use super::grid::{Grid, visible};
+use super::number::{at_least, at_most, number};
+use super::pretty_json;
+use crate::failure::Failure;
+
+const CONFIDENTIAL: &str =
+    "CONFIDENTIAL: this is about the exact data, and for its owner alone. Do not publish it.";
+
+/// What is true of every audit that finds nothing.
+const LIMIT: &str = "This can find violations; it can never prove that there are none.";
+
+/// The findings as JSON.
+#[derive(Debug, Serialize)]
+struct Findings<'a> {
+    confidential: bool,
+    verdict: String,
+    #[serde(flatten)]
+    report: &'a AuditReport,
+}
+
+/// The findings as JSON.
+pub(crate) fn json(report: &AuditReport) -> Result<String, Failure> {
+    pretty_json(&Findings { confidential: true, verdict: verdict(report), report })
+}
+
+/// The findings as text.
+pub(crate) fn text(report: &AuditReport) -> String {
+    let mut facts = Grid::pairs();
+    let promised = report.promised;
+    facts.push(["neighbouring tables", &report.neighbouring.to_string()]);
+    facts.push(["the query's loss", &report.loss.to_string()]);
+    let (epsilon, delta) = (at_least(promised.epsilon), at_least(promised.delta));
+    facts.push(["promised", &format!("epsilon = {epsilon}, delta = {delta}")]);
+    let confidence = format!("{} %, for all bounds together", percent(report.confidence));
+    facts.push(["confidence", &confidence]);
+    let table = visible(&report.table);
+    let mut out = format!("{CONFIDENTIAL}\n\nAudit of a query on {table}\n{}\n", facts.text(2));
+    for (place, compared) in report.comparisons.iter().enumerate() {
+        out += &comparison(place + 1, compared, report.runs_asked);
+    }
+    if report.comparisons.is_empty() {
+        out += "Nothing could be compared: too few units count for the query.\n\n";
+    }
+    format!("{out}{}\n", verdict(report))
+}
+
+fn comparison(place: usize, compared: &Compared, asked: u64) -> String {
+    let [first, second] = &compared.tables;
+    let mut grid = Grid::pairs();
+    let runs = number(compared.runs as f64);
+    let runs = match compared.runs < asked {
+        true => format!("{runs} on each table; {} would be too much work", number(asked as f64)),
+        false => format!("{runs} on each table"),
+    };
+    match &compared.event {
+        None => grid.push(["the two tables", "are alike for this query"]),
+        Some(event) => {
+            let (low, high) = (at_most(event.at_least), at_least(event.at_most));
+            grid.push(["runs", &runs]);
+            grid.push(["epsilon is at least", &at_most(compared.epsilon_at_least)]);
+            grid.push(["told by", &visible(&event.what)]);
+            let likely = format!("at least {low} on {}", visible(&event.likely_on));
+            grid.push(["probability", &format!("{likely}, at most {high} on the other")]);
+        }
+    }
+    format!("{place}. {} and {}\n{}\n", visible(first), visible(second), grid.text(3))
+}
+
+fn verdict(report: &AuditReport) -> String {
+    let found = at_most(report.epsilon_at_least);
+    let confidence = percent(report.confidence);
+    let (epsilon, delta) = (at_least(report.promised.epsilon), at_least(report.promised.delta));
+    if report.violation {
+        return format!(
+            "VIOLATION: epsilon is at least {found} ({confidence} % confidence) at delta = {delta}, \
+             promised {epsilon}. Stop using this query, and report it to the maintainers of \
+             Hushtable (the query, not the data). A second audit tells whether it was chance."
+        );
+    }
+    format!(
+        "no violation found: epsilon is at least {found} ({confidence} % confidence) at delta = \
+         {delta}, promised {epsilon}. {LIMIT}"
+    )
+}
+
+/// A probability in percent, not rounded to a hundred.
+fn percent(p: f64) -> String {
+    let text = format!("{:.7}", p * 100.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use hushtable_engine::EventFound;
+    use hushtable_privacy::{Loss, Neighbouring};
+    use hushtable_query::EpsilonAt;
+
+    use super::*;
+
+    fn report(epsilon_at_least: f64) -> AuditReport {
+        let tables =
+            |other: &str| ["the whole table".to_owned(), format!("the table without {other}")];
+        let event = EventFound {
+            what: "the values of `SUM(\u{1b}x)` in the groups that differ are high".to_owned(),
+            likely_on: "the whole table".to_owned(),
+            at_least: 0.723_46,
+            at_most: 0.271_23,
+        };
+        let compared = |other: &str, runs, event| Compared {
+            tables: tables(other),
+            runs,
+            epsilon_at_least,
+            event,
+        };
+        AuditReport {
+            table: "visits".to_owned(),
+            neighbouring: Neighbouring::AddRemove,
+            loss: Loss::concentrated("0.5".parse().unwrap()),
+            promised: EpsilonAt { delta: 1e-5, epsilon: 4.377_81 },
+            epsilon_at_least,
+            confidence: 0.999,
+            violation: epsilon_at_least > 4.377_81,
+            runs_asked: 200_000,
+            comparisons: vec![
+                compared("the heaviest unit", 200_000, Some(event.clone())),
+                compared("unit number 2 by weight", 5_120, Some(event)),
+                compared("unit number 3 by weight", 200_000, None),
+            ],
+        }
+    }
+
+    #[test]
+    fn texts() {
+        let none = AuditReport { comparisons: Vec::new(), ..report(0.0) };
+        let all = [text(&report(0.981_27)), text(&report(4.4)), text(&none)];
+        insta::assert_snapshot!("audit_texts", all.join("\n----\n"));
+        assert!(all.iter().all(|text| text.starts_with("CONFIDENTIAL")));
+    }
+
+    #[test]
+    fn programs_read_that_it_is_confidential() {
+        let text = json(&report(0.981_27)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["confidential"], true);
+        assert_eq!(json["violation"], false);
+        insta::assert_snapshot!("audit_json", text);
+    }
+
+    #[test]
+    fn no_confidence_is_certainty() {
+        assert_eq!(percent(0.999), "99.9");
+        assert_eq!(percent(0.999_999_999), "99.9999999");
+        assert_eq!(percent(0.5), "50");
+    }
+}

@@ -5,6 +5,7 @@
 //! of; it can find that a promise is broken, and never prove that it is kept. It is for the owner of
 //! the data: it charges nothing, and what it finds is about the exact data.
 
+mod near;
 mod neighbours;
 mod pair;
 mod report;

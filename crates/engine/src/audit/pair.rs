@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
-use hushtable_mechanisms::Memberships;
+use hushtable_mechanisms::{Memberships, Selection, Strategy};
 use hushtable_noise::Generator;
 use hushtable_query::{Groups, Quote};
 
+use super::near::near;
 use super::search::Output;
 use crate::draw::Counted;
 use crate::error::EngineError;
@@ -45,8 +46,8 @@ impl Pair {
     /// Compares two tables.
     ///
     /// Noise is independent from group to group, so that groups that are alike in both tables say
-    /// nothing, and are left out of what is drawn; but where the selection looks at which groups each
-    /// unit is in, it is run on all.
+    /// nothing, and are left out of what is drawn; but for those on which the selection of the others
+    /// rests, where it looks at which groups each unit is in.
     ///
     /// # Errors
     /// Only by a fault of this program.
@@ -101,7 +102,7 @@ impl Pair {
             let table = tables.get(side).ok_or(EngineError::Inconsistent)?;
             let ids = ids.get(side).ok_or(EngineError::Inconsistent)?;
             let places: Vec<_> = ids.iter().map(|&id| places.get(id).copied().flatten()).collect();
-            Ok::<_, EngineError>(Side::new(&table.counted, places))
+            Ok::<_, EngineError>(Side::new(quote, &table.counted, places))
         };
         Ok(Self { sides: [side(0)?, side(1)?], differing })
     }
@@ -119,25 +120,16 @@ impl Pair {
 }
 
 impl Side {
-    fn new(counted: &Arc<Counted>, places: Vec<Option<usize>>) -> Self {
-        if counted.members.is_some() {
+    fn new(quote: &Quote, counted: &Arc<Counted>, places: Vec<Option<usize>>) -> Self {
+        let strategy = quote.selection().map(Selection::strategy);
+        if counted.members.is_some() && strategy == Some(Strategy::PolicyGaussian) {
+            // One unit after the other looks at what those before it have left of a group.
             return Self { counted: Arc::clone(counted), places };
         }
-        let kept: Vec<usize> =
-            places.iter().enumerate().filter(|(_, p)| p.is_some()).map(|(g, _)| g).collect();
-        let part = Counted {
-            groups: kept.len(),
-            // Where groups are not chosen, nobody looks at units.
-            units: kept.iter().filter_map(|&g| counted.units.get(g).copied()).collect(),
-            known: kept.iter().map(|&g| counted.known.get(g) == Some(&true)).collect(),
-            sums: counted
-                .sums
-                .iter()
-                .map(|sums| kept.iter().filter_map(|&g| sums.get(g).copied()).collect())
-                .collect(),
-            members: None,
-        };
-        let places = places.into_iter().filter(Option::is_some).collect();
+        let rounds = quote.selection().map_or(1, |s| s.rounds().len().max(1));
+        let wanted: Vec<bool> = places.iter().map(Option::is_some).collect();
+        let (part, kept) = near(counted, &wanted, rounds);
+        let places = kept.iter().map(|&g| places.get(g).copied().flatten()).collect();
         Self { counted: Arc::new(part), places }
     }
 

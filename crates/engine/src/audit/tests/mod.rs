@@ -4,6 +4,7 @@
 
 mod broken;
 mod kept;
+mod nearby;
 
 use std::fmt::Write as _;
 

@@ -1,0 +1,67 @@
+//! The part of a table on which it rests whether some of its groups appear, where the selection looks
+//! at which groups each unit is in.
+
+use hushtable_mechanisms::Memberships;
+
+use crate::draw::Counted;
+
+/// The part of `counted` on which the decisions about `wanted` groups rest, in so many rounds of
+/// selection by weights, and the numbers that its groups have in the whole.
+///
+/// What decides about a group in the last round is the weights of its units, which depend on which of
+/// their other groups have appeared in the round before; and so on back to the first. So the units of
+/// the wanted groups are needed, and for each round before the last the units of their groups, too.
+/// The other groups of these units are there, so that the weights are right, but not all of their
+/// units: their own decisions mean nothing.
+pub(crate) fn near(counted: &Counted, wanted: &[bool], rounds: usize) -> (Counted, Vec<usize>) {
+    let Some(members) = &counted.members else {
+        let all: Vec<usize> =
+            wanted.iter().enumerate().filter(|(_, wanted)| **wanted).map(|(g, _)| g).collect();
+        return (part(counted, &all, None), all);
+    };
+    let mut needed = wanted.to_vec();
+    let mut of_unit: Vec<bool> = Vec::new();
+    for _ in 0..rounds {
+        let touches =
+            |unit| members.of(unit).iter().any(|&g| needed.get(g as usize) == Some(&true));
+        of_unit = (0..members.units()).map(touches).collect();
+        for (unit, _) in of_unit.iter().enumerate().filter(|(_, of)| **of) {
+            for &group in members.of(unit) {
+                if let Some(needed) = needed.get_mut(group as usize) {
+                    *needed = true;
+                }
+            }
+        }
+    }
+    let kept: Vec<usize> =
+        needed.iter().enumerate().filter(|(_, needed)| **needed).map(|(g, _)| g).collect();
+    let mut numbers = vec![0u32; needed.len()];
+    for (&group, number) in kept.iter().zip(0..) {
+        if let Some(own) = numbers.get_mut(group) {
+            *own = number;
+        }
+    }
+    let mut some = Memberships::default();
+    for (unit, _) in of_unit.iter().enumerate().filter(|(_, of)| **of) {
+        let groups = members.of(unit).iter().filter_map(|&g| numbers.get(g as usize).copied());
+        // Weights do not depend on the order of the units.
+        some.push(0, groups);
+    }
+    (part(counted, &kept, Some(some)), kept)
+}
+
+/// The numbers of some of the groups.
+fn part(counted: &Counted, kept: &[usize], members: Option<Memberships>) -> Counted {
+    Counted {
+        groups: kept.len(),
+        // Where groups are not chosen, nobody looks at units.
+        units: kept.iter().filter_map(|&g| counted.units.get(g).copied()).collect(),
+        known: kept.iter().map(|&g| counted.known.get(g) == Some(&true)).collect(),
+        sums: counted
+            .sums
+            .iter()
+            .map(|sums| kept.iter().filter_map(|&g| sums.get(g).copied()).collect())
+            .collect(),
+        members,
+    }
+}

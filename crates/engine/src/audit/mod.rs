@@ -36,8 +36,8 @@ use search::{Trial, search};
 use statistics::Statistics;
 use words::told;
 
-/// Most steps of an audit, of a few nanoseconds each: minutes.
-const MOST_WORK: u64 = 20_000_000_000;
+/// Most steps of an audit, of a few nanoseconds each: some minutes.
+const MOST_WORK: u64 = 10_000_000_000;
 
 /// Fewest runs on each table, whatever work they are.
 const FEWEST_RUNS: u64 = 200;

@@ -109,10 +109,13 @@ impl Pair {
 
     /// About how many steps a run on both tables takes, in units of some nanoseconds.
     pub(crate) fn work(&self, quote: &Quote) -> u64 {
+        let strategy = quote.selection().map(Selection::strategy);
         let rounds = quote.selection().map_or(1, |s| s.rounds().len().max(1));
+        // One unit after the other in an order of its own: each meets what is far away in memory.
+        let apiece = if strategy == Some(Strategy::PolicyGaussian) { 4 } else { 1 };
         let sides = self.sides.iter().map(|side| {
-            let whole = side.counted.members.as_ref().map_or(0, Memberships::pairs);
-            50 + (whole + side.counted.groups * 8) * rounds
+            let pairs = side.counted.members.as_ref().map_or(0, Memberships::pairs);
+            50 + (pairs * apiece + side.counted.groups * 8) * rounds
         });
         let noise = 2 * 10 * self.differing.len() * quote.noise().len();
         (sides.sum::<usize>() + noise) as u64

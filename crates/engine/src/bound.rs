@@ -62,8 +62,8 @@ pub(crate) struct Bounder {
     /// Where every row is a unit: sums as they grow.
     row_units: Vec<i64>,
     row_sums: Vec<Vec<i128>>,
-    /// Whether to tell what single units contribute, and of rows what has been seen.
-    surveyed: bool,
+    /// Where it is to be told what single units contribute, by which sizes; and what rows have been seen.
+    surveyed: Option<Bounds>,
     extremes: Vec<Extremes>,
 }
 
@@ -80,7 +80,7 @@ impl Bounder {
             with_members: false,
             row_units: Vec::new(),
             row_sums,
-            surveyed: false,
+            surveyed: None,
             extremes: Vec::new(),
         }
     }
@@ -100,9 +100,9 @@ impl Bounder {
         Self { with_members: true, ..self }
     }
 
-    /// The same, and it will tell what single units contribute.
-    pub(crate) fn surveyed(self) -> Self {
-        Self { surveyed: true, ..self }
+    /// The same, and it will tell what single units contribute, as parts of `sizes`.
+    pub(crate) fn surveyed(self, sizes: Bounds) -> Self {
+        Self { surveyed: Some(sizes), ..self }
     }
 
     /// Adds a batch.
@@ -135,14 +135,15 @@ impl Bounder {
                 }
             }
         }
-        if self.surveyed {
+        if let Some(sizes) = &self.surveyed {
             self.extremes.resize_with(groups, Extremes::default);
             for (row, &id) in ids.iter().enumerate() {
-                let one = |(m, &bounds): (&Int64Array, &(i64, i64))| match m.is_valid(row) {
-                    true => (clamped(m.value(row).into(), bounds), bounds),
-                    false => (0, bounds),
+                let one = |((m, &bounds), &size): ((&Int64Array, _), &(i64, i64))| {
+                    let value = if m.is_valid(row) { m.value(row).into() } else { NOTHING };
+                    (clamped(value, bounds), size)
                 };
-                self.extremes[id].add(rows.measures.iter().zip(&self.bounds).map(one));
+                let contributions = rows.measures.iter().zip(&self.bounds).zip(sizes).map(one);
+                self.extremes[id].add(contributions);
             }
         }
         Ok(())
@@ -226,7 +227,7 @@ impl Bounder {
             None if self.with_members => Some(PartialMembers::default()),
             _ => None,
         };
-        let survey = self.surveyed.then(|| match &self.units {
+        let survey = self.surveyed.map(|_| match &self.units {
             Some(kept) => kept.survey(&self.bounds),
             None => Survey::Rows(self.extremes),
         });

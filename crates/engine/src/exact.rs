@@ -57,6 +57,8 @@ pub(crate) struct Scan {
     /// Which measurements are counts of units; the others have `bounds`, in their order.
     counts_units: Vec<bool>,
     bounds: Bounds,
+    /// What noise is made for: the bounds, or where sums are not clamped, the threshold.
+    sizes: Bounds,
     most_groups: u32,
     with_members: bool,
 }
@@ -107,6 +109,12 @@ impl Scan {
                 .filter(|m| m.measure != Measure::Units)
                 .map(|m| if m.split { (-LARGEST, LARGEST) } else { (m.low, m.high) })
                 .collect(),
+            sizes: query
+                .measurements
+                .iter()
+                .filter(|m| m.measure != Measure::Units)
+                .map(|m| (m.low, m.high))
+                .collect(),
             most_groups: query.max_groups_contributed,
             with_members: query.unit.is_some()
                 && quote.selection().is_some_and(|s| s.strategy().by_membership()),
@@ -137,9 +145,9 @@ impl Scan {
         look: Look,
     ) -> Result<(Exact, Vec<Surveyed>), EngineError> {
         let Self { plan, tasks: context, program, read, all, has_unit, keyed, .. } = self;
-        let Self { counts_units, bounds, most_groups, with_members, .. } = self;
+        let Self { counts_units, bounds, sizes, most_groups, with_members, .. } = self;
         let measures = bounds.len();
-        let shared = Arc::new((program, read, bounds));
+        let shared = Arc::new((program, read, bounds, sizes));
         let mut tasks = JoinSet::new();
         let by_unit = matches!(plan.output_partitioning(), Partitioning::Hash(_, UNIT_PARTITIONS));
         if has_unit && !by_unit {
@@ -148,7 +156,7 @@ impl Scan {
         for stream in execute_stream_partitioned(plan, context)? {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move {
-                let (program, read, bounds) = &*shared;
+                let (program, read, bounds, sizes) = &*shared;
                 let mut bounder = if has_unit {
                     Bounder::of_units(bounds.clone(), keyed, key, most_groups)
                 } else {
@@ -158,7 +166,7 @@ impl Scan {
                     bounder = bounder.with_members();
                 }
                 if look.survey {
-                    bounder = bounder.surveyed();
+                    bounder = bounder.surveyed(sizes.clone());
                 }
                 let without = look.without.map(|unit| Without::new(unit, key));
                 partition(stream, program, read, all, bounder, without).await

@@ -58,6 +58,11 @@ impl RecordPolicy {
         Self { constant, terms }
     }
 
+    /// What every record loses.
+    pub fn constant(&self) -> Rho {
+        self.constant
+    }
+
     /// The loss of a record with these values, one for each term: constant + sum of rho (v/T)^2, rounded
     /// up. It is what the noise protects (theory section 6): a record moves a sum by |v|, and the
     /// noise has a standard deviation of T / sqrt(2 rho). NaN counts as zero, as NULL does.

@@ -60,14 +60,30 @@ impl EpsilonAt {
             Loss::Approximate { epsilon, delta } => {
                 Self { delta: delta.to_f64(), epsilon: epsilon.to_f64() }
             }
-            Loss::Concentrated { rho, delta } => Self {
-                // What a threshold or approximate zCDP adds to delta, it adds once.
-                delta: more + delta.to_f64(),
-                epsilon: if all_gaussian(quote) {
-                    gaussian_epsilon_at((2.0 * rho.to_f64()).sqrt() * (1.0 + 1e-15), more)
-                } else {
-                    zcdp_epsilon_at(rho.to_f64(), more)
-                },
+            Loss::Concentrated { rho, .. } => Self::of_rho(quote, rho.to_f64(), more),
+        }
+    }
+
+    /// What a quote with sums that are not clamped promises a record with these contributions, in lattice
+    /// steps, one for each measurement that is no count of units. As secret as the record. `None` where every
+    /// sum is clamped.
+    pub fn of_record(quote: &Quote, contributions: &[i128], more: f64) -> Option<Self> {
+        let (policy, terms) = policy_of(quote)?;
+        let counts_units = |m: &&Measurement| m.measure == Measure::Units;
+        let others = quote.query().measurements.iter().filter(|m| !counts_units(m));
+        let split = others.zip(contributions).filter(|(m, _)| m.split);
+        let values: Vec<f64> = split.map(|(m, &v)| v as f64 * m.step.to_f64()).collect();
+        (values.len() == terms.len()).then(|| Self::of_rho(quote, policy.exact(&values), more))
+    }
+
+    fn of_rho(quote: &Quote, rho: f64, more: f64) -> Self {
+        Self {
+            // What a threshold or approximate zCDP adds to delta, it adds once.
+            delta: more + quote.total().delta().to_f64(),
+            epsilon: if all_gaussian(quote) {
+                gaussian_epsilon_at((2.0 * rho).sqrt() * (1.0 + 1e-15), more)
+            } else {
+                zcdp_epsilon_at(rho, more)
             },
         }
     }
@@ -265,8 +281,8 @@ impl Explanation {
     }
 }
 
-/// The policy function; `None` where every sum is clamped.
-fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
+/// The policy function with its terms; `None` where every sum is clamped.
+fn policy_of(quote: &Quote) -> Option<(RecordPolicy, Vec<PolicyTermExplained>)> {
     let mut terms = Vec::new();
     let mut constant = quote.selection().and_then(|s| rho_of(s.loss())).unwrap_or(Rho::ZERO);
     for (measurement, noise) in quote.query().measurements.iter().zip(quote.noise()) {
@@ -288,7 +304,11 @@ fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
     }
     let policy: Result<Vec<PolicyTerm>, _> =
         terms.iter().map(|t| PolicyTerm::new(t.rho, t.threshold)).collect();
-    let policy = RecordPolicy::new(constant, policy.ok()?);
+    Some((RecordPolicy::new(constant, policy.ok()?), terms))
+}
+
+fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
+    let (policy, terms) = policy_of(quote)?;
     let gaussian = all_gaussian(quote);
     let example = |multiple: f64| {
         let values: Vec<f64> = terms.iter().map(|t| t.threshold * multiple).collect();
@@ -299,7 +319,7 @@ fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
         PolicyExample { multiple, exact, mu, epsilon, split: policy.split(&values) }
     };
     let examples = [0.1, 1.0, 10.0, 100.0, 1000.0].into_iter().map(example).collect();
-    Some(PolicyExplained { rho_constant: constant, terms, examples })
+    Some(PolicyExplained { rho_constant: policy.constant(), terms, examples })
 }
 
 fn rho_of(loss: Loss) -> Option<Rho> {

@@ -62,7 +62,9 @@ fn comparison(place: usize, compared: &Compared, asked: u64) -> String {
         Some(event) => {
             let (low, high) = (at_most(event.at_least), at_least(event.at_most));
             grid.push(["runs", &runs]);
-            grid.push(["epsilon is at least", &at_most(compared.epsilon_at_least)]);
+            let promised = at_least(compared.promised);
+            let bound = format!("{}, promised {promised}", at_most(compared.epsilon_at_least));
+            grid.push(["epsilon is at least", &bound]);
             grid.push(["told by", &visible(&event.what)]);
             let likely = format!("at least {low} on {}", visible(&event.likely_on));
             grid.push(["probability", &format!("{likely}, at most {high} on the other")]);
@@ -115,6 +117,7 @@ mod tests {
             tables: tables(other),
             runs,
             epsilon_at_least,
+            promised: 4.377_81,
             event,
         };
         AuditReport {

@@ -96,7 +96,7 @@ impl Session {
             &checked.quote,
             &names,
             tables,
-            &Bar { delta: promised.delta, options },
+            &Bar { promised, more, options },
             generators,
             &progress.0,
         )?;
@@ -108,15 +108,22 @@ impl Session {
             promised,
             epsilon_at_least,
             confidence: options.confidence,
-            violation: epsilon_at_least > promised.epsilon,
+            violation: comparisons.iter().any(|c| c.epsilon_at_least > c.promised),
             runs_asked: options.runs,
             comparisons,
         })
     }
 }
 
-/// Tables to compare, with their names.
-struct Tables(Vec<([Table; 2], [String; 2])>);
+/// Tables to compare.
+struct Tables(Vec<([Table; 2], Told)>);
+
+/// What there is to tell of two tables.
+struct Told {
+    names: [String; 2],
+    /// What the row adds that one of them is without, where rows are units.
+    removed: Option<Vec<i128>>,
+}
 
 impl Tables {
     /// Reads the table once, and once more without each unit. All under one sampling key: what is
@@ -160,7 +167,11 @@ impl Tables {
                 None => without(one)?,
             };
             first = Some(one.clone());
-            all.push(([one, without(other)?], comparison.names));
+            let removed = match other {
+                Some(Who::Row { values, .. }) => Some(values.clone()),
+                _ => None,
+            };
+            all.push(([one, without(other)?], Told { names: comparison.names, removed }));
         }
         Ok(Self(all))
     }
@@ -173,7 +184,9 @@ fn table(query: &PrivateQuery, exact: Exact) -> Result<Table, EngineError> {
 
 /// What the comparisons are to show.
 struct Bar<'a> {
-    delta: f64,
+    promised: EpsilonAt,
+    /// The delta beside that of choosing groups, for queries in rho.
+    more: f64,
     options: &'a AuditOptions,
 }
 
@@ -188,23 +201,30 @@ fn audited(
 ) -> Result<Vec<Compared>, EngineError> {
     let count = tables.0.len().max(1) as u64;
     let mut work = Vec::new();
-    for ([one, other], names) in &tables.0 {
+    for ([one, other], told) in &tables.0 {
         let pair = Pair::new(quote, [one, other])?;
         let most = MOST_WORK / count / pair.work(quote).max(1);
         let runs = bar.options.runs.min(most.max(FEWEST_RUNS));
-        work.push((pair, names, runs));
+        work.push((pair, told, runs));
     }
     progress.expect(work.iter().map(|(.., runs)| 2 * runs).sum());
     let mut all = Vec::new();
-    for (pair, names, runs) in work {
-        let mut compared =
-            Compared { tables: names.clone(), runs, epsilon_at_least: 0.0, event: None };
+    for (pair, Told { names, removed }, runs) in work {
+        // Where sums are not clamped, what is promised follows from the size of the row.
+        let own = removed.as_ref().and_then(|v| EpsilonAt::of_record(quote, v, bar.more));
+        let mut compared = Compared {
+            tables: names.clone(),
+            runs,
+            epsilon_at_least: 0.0,
+            promised: own.unwrap_or(bar.promised).epsilon,
+            event: None,
+        };
         if !pair.differing.is_empty() {
             let [one, other] = &pair.sides;
             let trial = Trial {
                 samplers: [&|g| one.draw(quote, g), &|g| other.draw(quote, g)],
                 runs,
-                delta: bar.delta,
+                delta: bar.promised.delta,
                 // All bounds are to be right at once.
                 error: (1.0 - bar.options.confidence) / count as f64,
             };

@@ -70,7 +70,7 @@ pub struct AuditReport {
     pub epsilon_at_least: f64,
     /// The probability that the bound, with those of all comparisons, is right.
     pub confidence: f64,
-    /// Whether the bound is above what is promised.
+    /// Whether the bound is above what is promised, in any comparison.
     pub violation: bool,
     /// Runs that were asked for.
     pub runs_asked: u64,
@@ -87,6 +87,9 @@ pub struct Compared {
     pub runs: u64,
     /// Lower bound of epsilon.
     pub epsilon_at_least: f64,
+    /// The epsilon that is promised: that of the query, or, where sums are not clamped, that of a record of
+    /// the size of the one left out.
+    pub promised: f64,
     /// What tells them apart, and how likely it is; `None` where the two are alike for the query.
     pub event: Option<EventFound>,
 }

@@ -1,6 +1,11 @@
 //! Sums that are not clamped.
 
+use hushtable_noise::TestSeed;
+use hushtable_privacy::gaussian_epsilon_at;
+
 use super::Place;
+use crate::audit::AuditOptions;
+use crate::session::Progress;
 
 const CONTRACT: &str = r#"
 [tables.firms]
@@ -121,4 +126,31 @@ fn what_is_not_known_is_refused() {
         error(&CONTRACT.replace("split = 5 }", "split = 5, bounds = [0, 1] }")),
     ];
     insta::assert_snapshot!("contracts_that_cannot_split", shown.join("\n"));
+}
+
+#[test]
+fn an_audit_finds_what_the_policy_says_and_no_more() {
+    let place = place();
+    let audit = |sql: &str| {
+        let options = AuditOptions {
+            runs: 40_000,
+            units: 2,
+            confidence: 0.999_999,
+            delta: "0.01".parse().ok(),
+        };
+        let mut generators = vec![TestSeed(9).generator()];
+        let session = place.session();
+        session.audit_with(sql, &options, &Progress::default(), &mut generators).unwrap()
+    };
+    // Rows of 2 and 1 times the threshold, or less: they lose 4 and 1 times the rho, and less.
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.125) SUM(jobs) AS j FROM firms \
+               WHERE jobs < 100";
+    let report = audit(sql);
+    assert!(!report.violation, "{report:#?}");
+    let heaviest = &report.comparisons[0];
+    // 7 jobs: mu = 1.4 sqrt(0.25) = 0.7, which at a delta of 0.01 is more than the promise at 5 jobs.
+    let want = gaussian_epsilon_at(0.7, 0.01);
+    assert!((heaviest.promised - want).abs() < 1e-9, "{}", heaviest.promised);
+    assert!(heaviest.promised > 1.3 * report.promised.epsilon);
+    assert!(heaviest.epsilon_at_least > 0.5 * want, "{report:#?}");
 }

@@ -9,7 +9,8 @@ use super::*;
 /// drawn for another.
 fn bound(place: &Place, read: &str, drawn: &str, delta: f64, runs: u64, seed: u64) -> f64 {
     let options = options(runs);
-    let bar = Bar { delta, options: &options };
+    let promised = EpsilonAt { delta, epsilon: 0.0 };
+    let bar = Bar { promised, more: delta, options: &options };
     let (tables, quote) = (tables(place, read), quote(place, drawn));
     let names = vec!["x".to_owned(); quote.noise().len()];
     let progress = ReadProgress::default();

@@ -6,6 +6,7 @@
 
 mod audit;
 mod bound;
+mod budgets;
 mod draw;
 mod error;
 mod eval;
@@ -24,9 +25,10 @@ mod survey;
 mod tests;
 
 pub use audit::{AuditOptions, AuditReport, Compared, EventFound};
+pub use budgets::{BudgetLine, Together};
 pub use error::EngineError;
 pub use local::{Secret, randomise};
-pub use session::{Answer, BudgetLine, Progress, Quoted, Session, Timings, Together};
+pub use session::{Answer, Progress, Quoted, Session, Timings};
 pub use source::{
     Compression, DataFile, FileColumn, Format, ReadProgress, SourceError, file_schema, list_files,
     scan,

@@ -35,7 +35,8 @@ pub(crate) fn text(report: &AuditReport) -> String {
     facts.push(["neighbouring tables", &report.neighbouring.to_string()]);
     facts.push(["the query's loss", &report.loss.to_string()]);
     let (epsilon, delta) = (at_least(promised.epsilon), at_least(promised.delta));
-    facts.push(["promised", &format!("epsilon = {epsilon}, delta = {delta}")]);
+    let of_whom = if by_size(report) { ", to a record at the thresholds" } else { "" };
+    facts.push(["promised", &format!("epsilon = {epsilon}, delta = {delta}{of_whom}")]);
     let confidence = format!("{} %, for all bounds together", percent(report.confidence));
     facts.push(["confidence", &confidence]);
     let table = visible(&report.table);
@@ -76,6 +77,12 @@ fn comparison(place: usize, compared: &Compared, asked: u64) -> String {
 fn verdict(report: &AuditReport) -> String {
     let found = at_most(report.epsilon_at_least);
     let confidence = percent(report.confidence);
+    if by_size(report) && !report.violation {
+        return format!(
+            "no violation found: no epsilon is above what is promised to a record of the size of the one \
+             left out ({confidence} % confidence). {LIMIT}"
+        );
+    }
     let (epsilon, delta) = (at_least(report.promised.epsilon), at_least(report.promised.delta));
     if report.violation {
         return format!(
@@ -88,6 +95,11 @@ fn verdict(report: &AuditReport) -> String {
         "no violation found: epsilon is at least {found} ({confidence} % confidence) at delta = \
          {delta}, promised {epsilon}. {LIMIT}"
     )
+}
+
+/// Whether records of different sizes are promised different things.
+fn by_size(report: &AuditReport) -> bool {
+    report.comparisons.iter().any(|c| c.promised != report.promised.epsilon)
 }
 
 /// A probability in percent, not rounded to a hundred.

@@ -36,7 +36,12 @@ fn an_audit_is_read_by_programs() {
     // Wrong once in a thousand times, and by so much never.
     assert!((0.0..1.5).contains(&found), "{json}");
     assert_eq!(json["confidential"], true);
-    for compared in json["comparisons"].as_array_mut().unwrap() {
+    let comparisons = json["comparisons"].as_array_mut().unwrap();
+    // Whether the unit with the smallest groups is one of the heaviest, where many weigh the same, is a
+    // matter of the key.
+    assert!((3..=4).contains(&comparisons.len()));
+    comparisons.truncate(3);
+    for compared in comparisons {
         let event = compared["event"].as_object_mut().unwrap();
         for (key, of) in [("at_least", 0.0..=1.0), ("at_most", 0.0..=1.0)] {
             assert!(of.contains(&event[key].as_f64().unwrap()), "{event:?}");

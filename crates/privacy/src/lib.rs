@@ -38,4 +38,5 @@ pub use mu_squared::MuSquared;
 pub use odometer::{Odometer, OdometerError};
 pub use policy::{PolicyError, PolicyTerm, RecordPolicy, group_loss};
 pub use relation::{Contribution, Neighbouring};
+pub use search::falls_to;
 pub use trials::{epsilon_at_least, probability_at_least, probability_at_most};

@@ -61,7 +61,7 @@ pub(crate) fn first(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) ->
 ///
 /// The secant of ln `at`, which is nearly a line in what it is used for, made safe by halving the
 /// value at an end that stays (the Illinois method).
-pub(crate) fn falls_to(target: f64, mut low: f64, mut high: f64, at: impl Fn(f64) -> f64) -> f64 {
+pub fn falls_to(target: f64, mut low: f64, mut high: f64, at: impl Fn(f64) -> f64) -> f64 {
     let above = |x: f64| (at(x) / target).ln().clamp(-700.0, 700.0);
     let mut at_low = above(low);
     if at_low <= 0.0 {

@@ -1,0 +1,90 @@
+//! What cannot be assessed, and what could.
+
+/// Why a release was not assessed. Each says the range that would do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum KnowledgeError {
+    /// Not a probability.
+    #[error("probability = {0} is not valid: it must be a number from 0 to 1")]
+    Probability(f64),
+    /// Bounds in the wrong order.
+    #[error(
+        "the lower bound {low} is above the upper bound {high}: give LO..HI with LO at most HI"
+    )]
+    Interval {
+        /// The lower bound.
+        low: f64,
+        /// The upper bound.
+        high: f64,
+    },
+    /// No records are unknown, or more than can be computed with.
+    #[error("{0} unknown records are not valid: from 1 to 1000000000 records are computed with")]
+    Records(u64),
+    /// More known records than are computed with.
+    #[error("{given} known records are not valid: at most {most} are computed with here")]
+    Known {
+        /// What was given.
+        given: u64,
+        /// What is possible.
+        most: u64,
+    },
+    /// A threshold that no count passes.
+    #[error(
+        "a threshold of {threshold} is not valid: with {records} records, no count is above it and \
+         nothing is ever released; it must be below {records}"
+    )]
+    Threshold {
+        /// Counts above it are released.
+        threshold: u64,
+        /// All records: unknown, known, and the target's.
+        records: u64,
+    },
+    /// A k below one, or above the number of records.
+    #[error("k = {k} is not valid: with {records} records it must be from 1 to {records}")]
+    K {
+        /// The least count that is released.
+        k: u64,
+        /// All records: unknown, and the target's.
+        records: u64,
+    },
+    /// A histogram of fewer than two values.
+    #[error("{0} values are not enough: what is published must tell at least two values apart")]
+    Values(usize),
+    /// Lower bounds that do not fit into one.
+    #[error("the lower bounds add up to {0}: together they can be at most 1")]
+    LowerBounds(f64),
+    /// A value that cannot happen, as the others need all the probability there is.
+    #[error("the upper bounds add up to {0}: together they must be at least 1")]
+    UpperBounds(f64),
+    /// Noise outside what is computed with.
+    #[error("{what} = {given} is not valid: it must be a number from {range}")]
+    Noise {
+        /// The parameter.
+        what: &'static str,
+        /// What was given.
+        given: f64,
+        /// What is possible.
+        range: &'static str,
+    },
+    /// Too many operations.
+    #[error(
+        "this takes about {0:e} multiplications, and at most 3e10 are made: there are too many \
+         different probabilities for so many records"
+    )]
+    Work(f64),
+    /// An amount of privacy loss that is none.
+    #[error("{what} = {given} is not valid: it must be a number {range}")]
+    Amount {
+        /// Which.
+        what: &'static str,
+        /// What was given.
+        given: f64,
+        /// What is possible.
+        range: &'static str,
+    },
+    /// Releases whose dependence is not bounded.
+    #[error(
+        "releases without noise do not add up by themselves: the count of all and the count of all \
+         but one person may each tell little, and their difference is that person's record"
+    )]
+    Unbounded,
+}

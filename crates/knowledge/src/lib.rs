@@ -1,0 +1,82 @@
+//! What a release without noise gives away to an attacker who knows only a part of the records.
+//!
+//! The setting is that of Desfontaines, Mohammadi, Krahmer & Basin 2020, *Differential privacy with
+//! partial knowledge* (PK): records are independent, the attacker's uncertainty is the law of those
+//! that are unknown, and the target's record changes its value. delta(epsilon) is the larger of the
+//! two hockey-stick divergences between what is then published, as in differential privacy, but it
+//! rests on the attacker's not knowing. It is no budget and adds up with none.
+//!
+//! - [`Count`]: a count, with unknown records of given probabilities ([`Profile`]).
+//! - [`CountWithin`]: the worst case where probabilities are known within bounds only ([`Interval`]).
+//! - [`Histogram`]: counts of several values.
+//! - [`Threshold`], [`ThresholdWithin`]: a count that is released above a threshold.
+//! - [`KAnonymity`]: counts that are released from k on.
+//! - [`Dependence`]: several releases together.
+//!
+//! Everything is computed with positive terms and rounded up by bounds of its errors, so that no
+//! delta is below the true one. Nothing here samples, and nothing here knows of tables.
+
+mod composition;
+mod count;
+mod divergence;
+mod double;
+mod error;
+mod histogram;
+mod k_anonymity;
+mod law;
+mod noise;
+mod probability;
+mod threshold;
+mod threshold_within;
+mod vertices;
+
+pub use composition::{Dependence, Release};
+pub use count::{Count, CountWithin, WorstCase};
+pub use error::KnowledgeError;
+pub use histogram::Histogram;
+pub use k_anonymity::{KAnonymity, Pair, Reason, Side};
+pub use noise::Noise;
+pub use probability::{Interval, Probability, Profile};
+pub use threshold::{Attackers, Threshold};
+pub use threshold_within::ThresholdWithin;
+
+use hushtable_privacy::falls_to;
+
+/// The largest epsilon that is searched for.
+pub const MOST_EPSILON: f64 = 1e6;
+
+/// The least epsilon, rounded up by about one part in 10^11, at which the falling function `delta`
+/// is at most `target`; `None` if it is not at [`MOST_EPSILON`].
+///
+/// Noiseless releases have a delta that no epsilon takes away: that of the outcomes which only one of
+/// the target's values allows.
+pub fn least_epsilon(target: f64, delta: impl Fn(f64) -> f64) -> Option<f64> {
+    if target.is_nan() || target <= 0.0 {
+        return (delta(MOST_EPSILON) <= 0.0).then(|| falls_to_nothing(delta));
+    }
+    let mut high = 1.0;
+    while delta(high) > target {
+        if high >= MOST_EPSILON {
+            return None;
+        }
+        high = (high * 4.0).min(MOST_EPSILON);
+    }
+    Some(falls_to(target, 0.0, high, delta))
+}
+
+/// Where `delta` has become zero, by halving.
+fn falls_to_nothing(delta: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, MOST_EPSILON);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if delta(middle) <= 0.0 {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}

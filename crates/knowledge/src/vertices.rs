@@ -1,0 +1,142 @@
+//! The worst case of records whose probabilities are known within bounds.
+
+use crate::count::WorstCase;
+use crate::error::KnowledgeError;
+use crate::law::Law;
+use crate::probability::{Interval, MOST_RECORDS};
+
+/// Records with probabilities in an interval. Vertex j has j of them at the lower bound and the others
+/// at the upper.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vertices {
+    others: u64,
+    between: Interval,
+    floor: f64,
+    /// Vertices that are not told apart, less one.
+    slack: u64,
+}
+
+/// Weights of laws that are visited at most, over all vertices.
+const VISITED: f64 = 5e7;
+
+/// The vertices from `first` to `last`.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    first: u64,
+    last: u64,
+}
+
+impl Range {
+    fn records(self) -> u64 {
+        self.last - self.first
+    }
+}
+
+impl Vertices {
+    pub(crate) const EXACT: u64 = 10_000;
+
+    /// # Errors
+    /// Unless `others` is from 1 to 1,000,000,000.
+    pub(crate) fn new(others: u64, between: Interval) -> Result<Self, KnowledgeError> {
+        if others == 0 || others > MOST_RECORDS {
+            return Err(KnowledgeError::Records(others));
+        }
+        let slack = if others <= Self::EXACT { 0 } else { others.div_ceil(1000) };
+        let variance = others as f64 * between.most_variance();
+        let floor = if variance <= 2500.0 { 1e-290 } else { 1e-70 };
+        Ok(Self { others, between, floor, slack })
+    }
+
+    /// For what visits every vertex: as many are told apart as take little work.
+    pub(crate) fn for_visits(self) -> Self {
+        let work = self.others as f64 * self.widest().weights.len() as f64;
+        // Up to a billion records and a hundred thousand weights.
+        Self { slack: (work / VISITED).floor() as u64, ..self }
+    }
+
+    pub(crate) fn floor(&self) -> f64 {
+        self.floor
+    }
+
+    pub(crate) fn slack(&self) -> u64 {
+        self.slack
+    }
+
+    pub(crate) fn between(&self) -> Interval {
+        self.between
+    }
+
+    /// A law as wide as any of a vertex.
+    pub(crate) fn widest(&self) -> Law {
+        let (low, high) = (self.between.low(), self.between.high());
+        let near = if self.between.most_variance() > low.variance().max(high.variance()) {
+            crate::Probability::new(0.5).unwrap_or(low)
+        } else if low.variance() > high.variance() {
+            low
+        } else {
+            high
+        };
+        Law::binomial(self.others, near, self.floor)
+    }
+
+    /// The largest `delta` above `from` of the laws at all vertices, of the sum of the records and of
+    /// `start`, and that law; `None` if all are at most `from`.
+    ///
+    /// What a range of vertices has in common is fewer records, those which are at the same bound at
+    /// all of them. Its delta is at least that of each vertex, as an attacker who knows more learns no
+    /// less; so a range below the best vertex that was found is done with (branch and bound).
+    pub(crate) fn largest(
+        &self,
+        start: &Law,
+        from: f64,
+        delta: impl Fn(&Law) -> f64,
+    ) -> Option<(WorstCase, Law)> {
+        let mut least = from;
+        let mut worst = None;
+        let all = Range { first: 0, last: self.others };
+        let mut open = vec![(delta(start), all, start.clone())];
+        while let Some((bound, range, law)) = open.pop() {
+            if bound <= least {
+                continue;
+            }
+            if range.records() <= self.slack {
+                least = bound;
+                let (records_at_lower, forgone) = (range.first, range.records());
+                worst = Some((WorstCase { delta: bound, records_at_lower, forgone }, law));
+                continue;
+            }
+            let mut halves = self.halves(range, &law).map(|(range, law)| (delta(&law), range, law));
+            // The more promising half is on top of the stack.
+            if halves[0].0 > halves[1].0 {
+                halves.reverse();
+            }
+            open.extend(halves);
+        }
+        worst
+    }
+
+    /// Calls `visit` with the law of every vertex, or, with many records, of every short range of
+    /// vertices, and with the number of records that are missing from it.
+    pub(crate) fn each(&self, mut visit: impl FnMut(u64, &Law)) {
+        let all = Range { first: 0, last: self.others };
+        let mut open = vec![(all, Law::point(0))];
+        while let Some((range, law)) = open.pop() {
+            if range.records() <= self.slack {
+                visit(range.records(), &law);
+            } else {
+                open.extend(self.halves(range, &law));
+            }
+        }
+    }
+
+    fn halves(&self, range: Range, law: &Law) -> [(Range, Law); 2] {
+        let middle = range.first + range.records() / 2;
+        let left = Range { first: range.first, last: middle };
+        let right = Range { first: middle + 1, last: range.last };
+        let more = |count: u64, p| law.plus(&Law::binomial(count, p, self.floor), self.floor);
+        [
+            (left, more(range.last - middle, self.between.high())),
+            (right, more(middle + 1 - range.first, self.between.low())),
+        ]
+    }
+}

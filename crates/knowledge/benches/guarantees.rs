@@ -30,6 +30,14 @@ fn main() {
         let count = Count::new(&hundred, None).unwrap();
         format!("{:?}", least_epsilon(1e-9, |e| count.delta(e)))
     });
+    timed("100 nearly alike, beside one of 1,000,000", || {
+        let one = Count::new(&Profile::new([(1_000_000, p(0.3))]).unwrap(), None).unwrap();
+        let near = (0..100u32).map(|i| (10_000, p(0.3 + f64::from(i) * 1e-16)));
+        let near = Count::new(&Profile::new(near).unwrap(), None).unwrap();
+        let apart =
+            [0.0, 0.01, 0.02, 0.025].map(|e| (one.delta(e), near.delta(e) / one.delta(e) - 1.0));
+        format!("{apart:?}")
+    });
     timed("1,000,000 with 100, discrete Gaussian noise", || {
         let noise = Noise::discrete_gaussian(10_000.0).unwrap();
         format!("{:?}", Count::new(&hundred, Some(noise)).map(|c| c.delta(0.01)))

@@ -5,7 +5,7 @@ use crate::error::KnowledgeError;
 use crate::law::{Law, check_work};
 use crate::least_epsilon;
 use crate::noise::Noise;
-use crate::probability::{Interval, Probability, Profile};
+use crate::probability::{Interval, Profile};
 use crate::vertices::Vertices;
 
 /// A count of records, of which an attacker does not know some; perhaps with noise on top.
@@ -93,7 +93,7 @@ impl CountWithin {
     /// them taken to be known as well, which can only make delta larger.
     ///
     /// # Errors
-    /// Unless `others` is from 1 to 1,000,000,000; if it is too much work.
+    /// Unless `others` is from 1 to 10,000,000; if it is too much work.
     pub fn new(
         others: u64,
         between: Interval,
@@ -101,7 +101,7 @@ impl CountWithin {
     ) -> Result<Self, KnowledgeError> {
         let vertices = Vertices::new(others, between)?;
         let within = Self { vertices, noise };
-        check_work(&within.start(), &within.vertices.widest(), 256.0)?;
+        check_work(&within.start(), &within.vertices.widest(), 8.0)?;
         Ok(within)
     }
 
@@ -148,12 +148,17 @@ impl CountWithin {
         Self { vertices: self.vertices, noise: None }.worst(epsilon)
     }
 
-    fn start(&self) -> Law {
-        self.noise.map_or_else(|| Law::point(0), |noise| noise.below(self.vertices.floor()))
+    /// The least epsilon without the noise.
+    pub fn epsilon_without_noise(&self, delta: f64) -> Option<f64> {
+        Self { vertices: self.vertices, noise: None }.epsilon(delta)
     }
 
-    /// The probability of each record at the lower bound and at the upper.
-    pub fn bounds(&self) -> (Probability, Probability) {
-        (self.vertices.between().low(), self.vertices.between().high())
+    /// Whether the worst case is exact: up to [`CountWithin::EXACT`] records.
+    pub fn exact(&self) -> bool {
+        self.vertices.slack() == 0
+    }
+
+    fn start(&self) -> Law {
+        self.noise.map_or_else(|| Law::point(0), |noise| noise.below(self.vertices.floor()))
     }
 }

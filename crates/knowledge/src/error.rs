@@ -19,6 +19,12 @@ pub enum KnowledgeError {
     /// No records are unknown, or more than can be computed with.
     #[error("{0} unknown records are not valid: from 1 to 1000000000 records are computed with")]
     Records(u64),
+    /// No records are unknown, or more than can be computed with in bounds.
+    #[error(
+        "{0} unknown records are not valid: within bounds, from 1 to 10000000 are computed with; to \
+         take others to be known can only make delta larger"
+    )]
+    Within(u64),
     /// More known records than are computed with.
     #[error("{given} known records are not valid: at most {most} are computed with here")]
     Known {
@@ -46,8 +52,11 @@ pub enum KnowledgeError {
         /// All records: unknown, and the target's.
         records: u64,
     },
-    /// A histogram of fewer than two values.
-    #[error("{0} values are not enough: what is published must tell at least two values apart")]
+    /// Fewer than two values, or more than are computed with.
+    #[error(
+        "number of values = {0} is not valid: it must be at least 2 to tell any apart, and at most 20 \
+         in a k-anonymous table"
+    )]
     Values(usize),
     /// Lower bounds that do not fit into one.
     #[error("the lower bounds add up to {0}: together they can be at most 1")]

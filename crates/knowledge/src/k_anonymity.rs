@@ -6,10 +6,10 @@ use crate::law::Law;
 use crate::probability::{Interval, MOST_RECORDS, Probability};
 
 /// Most values that are computed with.
-const MOST_VALUES: usize = 50;
+const MOST_VALUES: usize = 20;
 
 /// Weights of laws that are kept for each pair.
-const WEIGHTS: f64 = 4e5;
+const WEIGHTS: f64 = 2e5;
 
 /// The counts of several values, each released if it is at least k (PK Definition 16), with bounds of
 /// the probability that an unknown record has the value. The attacker knows no record.
@@ -73,7 +73,7 @@ impl KAnonymity {
     ///
     /// # Errors
     /// Unless `others` is from 1 to 1,000,000,000, k from 1 to one more, there are two values (or one
-    /// and absent) to 50, and the bounds leave room for probabilities that add up to one.
+    /// and absent) to 20, and the bounds leave room for probabilities that add up to one.
     pub fn new(
         k: u64,
         others: u64,

@@ -120,30 +120,41 @@ impl Law {
     pub(crate) fn plus(&self, other: &Self, floor: f64) -> Self {
         let (short, long) =
             if self.weights.len() <= other.weights.len() { (self, other) } else { (other, self) };
+        let (few, many) = (short.weights.len() as f64, long.weights.len() as f64);
         let mut weights = vec![0.0; short.weights.len() + long.weights.len() - 1];
+        // Sums of about sqrt(few) sums of as many products: no sum is of many terms.
+        let block = if few <= 16.0 { 16 } else { few.sqrt().ceil() as usize };
+        let mut part = vec![0.0; long.weights.len() + block - 1];
         let peak = mode(&long.weights);
-        for (i, weight) in short.weights.iter().enumerate() {
-            let least = floor / weight;
-            // Weights rise to the mode and fall from there.
-            let start = long.weights[..peak].partition_point(|w| *w < least);
-            let end = peak + long.weights[peak..].partition_point(|w| *w >= least);
-            if start < end {
-                let sums = &mut weights[i + start..i + end];
-                for (sum, term) in sums.iter_mut().zip(&long.weights[start..end]) {
-                    *sum += weight * term;
+        for (at, rows) in short.weights.chunks(block).enumerate() {
+            let sums = &mut part[..long.weights.len() + rows.len() - 1];
+            for (i, weight) in rows.iter().enumerate() {
+                let least = floor / weight;
+                // Weights rise to the mode and fall from there.
+                let start = long.weights[..peak].partition_point(|w| *w < least);
+                let end = peak + long.weights[peak..].partition_point(|w| *w >= least);
+                if start < end {
+                    let terms = &long.weights[start..end];
+                    for (sum, term) in sums[i + start..i + end].iter_mut().zip(terms) {
+                        *sum += weight * term;
+                    }
                 }
+            }
+            for (weight, sum) in weights[at * block..].iter_mut().zip(sums) {
+                *weight += *sum;
+                *sum = 0.0;
             }
         }
         let start = weights.iter().position(|w| *w > 0.0).unwrap_or(0);
         let end = weights.iter().rposition(|w| *w > 0.0).unwrap_or(0);
         weights.truncate(end + 1);
         weights.drain(..start);
-        let (few, many) = (short.weights.len() as f64, long.weights.len() as f64);
         Self {
             first: short.first + long.first + i64::try_from(start).unwrap_or(0),
             weights,
-            // As many terms in a sum as the shorter has weights, and a product each.
-            error: (short.error + long.error + (few + 2.0) * UNIT) * (1.0 + 1e-6),
+            // So many terms in a sum, so many sums, and a product each.
+            error: (short.error + long.error + (block as f64 + few / block as f64 + 3.0) * UNIT)
+                * (1.0 + 1e-6),
             lost: short.lost + long.lost + 2.0 * few * many * floor,
             tail: f64::INFINITY,
         }

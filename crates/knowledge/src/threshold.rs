@@ -49,7 +49,10 @@ impl Threshold {
         }
         let lowest = self.above - i64::try_from(self.knowns).unwrap_or(i64::MAX);
         let at = Suppressed::new(&self.law, epsilon, lowest, self.above);
-        Attackers { passive: passive(&self.known, |b| at.at(self.above - b)), active: at.largest() }
+        let active = at.largest();
+        // A mean is no more than the largest, whatever rounding says.
+        let mean = passive(&self.known, |b| at.at(self.above - b)).min(active);
+        Attackers { passive: mean, active }
     }
 }
 

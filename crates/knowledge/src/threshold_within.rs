@@ -30,7 +30,7 @@ impl ThresholdWithin {
     /// records are taken to be planted by the attacker, which can only make delta larger.
     ///
     /// # Errors
-    /// Unless `others` is from 1 to 1,000,000,000, `known` at most [`Self::MOST_KNOWN`] and `above` below
+    /// Unless `others` is from 1 to 10,000,000, `known` at most [`Self::MOST_KNOWN`] and `above` below
     /// the number of records.
     pub fn new(
         above: u64,
@@ -79,7 +79,7 @@ impl ThresholdWithin {
                 usize::try_from(b).ok().and_then(|b| parts.get(b)).copied().unwrap_or([1.0; 2])
             };
             for known in &self.known {
-                worst.passive = worst.passive.max(passive(known, part));
+                worst.passive = worst.passive.max(passive(known, part).min(active));
             }
         });
         worst

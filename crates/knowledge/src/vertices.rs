@@ -3,7 +3,7 @@
 use crate::count::WorstCase;
 use crate::error::KnowledgeError;
 use crate::law::Law;
-use crate::probability::{Interval, MOST_RECORDS};
+use crate::probability::Interval;
 
 /// Records with probabilities in an interval. Vertex j has j of them at the lower bound and the others
 /// at the upper.
@@ -15,6 +15,9 @@ pub(crate) struct Vertices {
     /// Vertices that are not told apart, less one.
     slack: u64,
 }
+
+/// Most records within bounds.
+const MOST_WITHIN: u64 = 10_000_000;
 
 /// Weights of laws that are visited at most, over all vertices.
 const VISITED: f64 = 5e7;
@@ -36,10 +39,10 @@ impl Vertices {
     pub(crate) const EXACT: u64 = 10_000;
 
     /// # Errors
-    /// Unless `others` is from 1 to 1,000,000,000.
+    /// Unless `others` is from 1 to 10,000,000.
     pub(crate) fn new(others: u64, between: Interval) -> Result<Self, KnowledgeError> {
-        if others == 0 || others > MOST_RECORDS {
-            return Err(KnowledgeError::Records(others));
+        if others == 0 || others > MOST_WITHIN {
+            return Err(KnowledgeError::Within(others));
         }
         let slack = if others <= Self::EXACT { 0 } else { others.div_ceil(1000) };
         let variance = others as f64 * between.most_variance();
@@ -50,7 +53,7 @@ impl Vertices {
     /// For what visits every vertex: as many are told apart as take little work.
     pub(crate) fn for_visits(self) -> Self {
         let work = self.others as f64 * self.widest().weights.len() as f64;
-        // Up to a billion records and a hundred thousand weights.
+        // Up to ten million records and a hundred thousand weights.
         Self { slack: (work / VISITED).floor() as u64, ..self }
     }
 
@@ -60,10 +63,6 @@ impl Vertices {
 
     pub(crate) fn slack(&self) -> u64 {
         self.slack
-    }
-
-    pub(crate) fn between(&self) -> Interval {
-        self.between
     }
 
     /// A law as wide as any of a vertex.

@@ -1,0 +1,122 @@
+//! Tables of counts against the law of everything, by enumeration.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
+mod enumeration;
+
+use enumeration::{Model, above, delta, p, whole};
+use hushtable_knowledge::{Histogram, Interval, KAnonymity, Probability, Side};
+use proptest::prelude::*;
+
+/// How far above the worst case bounds of histograms are at most, in these models.
+const FACTOR: f64 = 1.5;
+
+/// Bounds of the probabilities of three values, and records within them: what is left by the lower
+/// bounds is divided anew for each.
+fn bounded_model() -> impl Strategy<Value = (Vec<f64>, Model)> {
+    let lower = prop::collection::vec(prop_oneof![3 => 0.0..0.33f64, 1 => Just(0.0)], 2..=3);
+    let rest = prop::collection::vec(prop::collection::vec(0.001..1.0f64, 3), 1..=5);
+    (lower, rest, 0..4u32).prop_map(|(lower, rest, corner)| {
+        let left = 1.0 - lower.iter().sum::<f64>();
+        let model = rest
+            .iter()
+            .map(|parts| {
+                let parts = &parts[..lower.len()];
+                let largest = parts.iter().copied().fold(0.0, f64::max);
+                // Mostly corners, which are worst.
+                let share = |part: f64| match corner {
+                    0 => part / parts.iter().sum::<f64>(),
+                    _ => f64::from(u8::from(part >= largest)),
+                };
+                lower.iter().zip(parts).map(|(l, part)| l + left * share(*part)).collect()
+            })
+            .collect();
+        (lower, model)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
+    #[test]
+    fn histograms_are_bounded((lower, model) in bounded_model(), epsilon in 0.0..3.0f64) {
+        let lower: Vec<Probability> = lower.into_iter().map(p).collect();
+        let others = model.len() as u64;
+        let all = Histogram::of_values(others, &lower).unwrap().delta(epsilon);
+        for a in 0..lower.len() {
+            for b in 0..a {
+                let brute = delta(&model, [a, b], epsilon, whole);
+                let pair = Histogram::new(others, lower[a], lower[b]).unwrap().delta(epsilon);
+                above(pair, brute)?;
+                above(all, brute)?;
+            }
+        }
+    }
+
+    /// How far above the worst models bounds of histograms are: all that is left by the lower bounds
+    /// goes to one value of each record there.
+    #[test]
+    fn histograms_are_bounded_within_a_factor(
+        lower in prop::collection::vec(0.02..0.33f64, 2..=3),
+        others in 1..=5usize,
+        epsilon in 0.0..1.0f64,
+    ) {
+        let left = 1.0 - lower.iter().sum::<f64>();
+        let values = lower.len();
+        let record = |value: usize| -> Vec<f64> {
+            (0..values).map(|v| lower[v] + if v == value { left } else { 0.0 }).collect()
+        };
+        let mut worst = 0.0f64;
+        for first in 0..=others {
+            for second in 0..=others - first {
+                if values == 2 && first + second < others {
+                    continue;
+                }
+                let model: Model = (0..others)
+                    .map(|i| record(if i < first { 0 } else if i < first + second { 1 } else { 2 }))
+                    .collect();
+                worst = worst.max(delta(&model, [0, 1], epsilon, whole));
+            }
+        }
+        let bound = Histogram::new(others as u64, p(lower[0]), p(lower[1])).unwrap().delta(epsilon);
+        above(bound, worst)?;
+        prop_assert!(bound <= FACTOR * worst, "{bound:e} is over {FACTOR} times {worst:e}");
+    }
+
+    /// With all counts in the table, and with the last value as absent.
+    #[test]
+    fn k_anonymity_is_bounded(
+        (_, model) in bounded_model(),
+        slack in prop::collection::vec((0.0..=1.0f64, 0.0..0.2f64), 3),
+        k in 1..=6i64,
+        epsilon in 0.0..3.0f64,
+    ) {
+        let others = model.len() as u64;
+        let k = k.min(others as i64 + 1);
+        let bounds: Vec<Interval> = (0..model[0].len())
+            .map(|value| {
+                let of = model.iter().map(|record| record[value]);
+                let (share, more) = slack[value];
+                let low = of.clone().fold(1.0, f64::min) * share;
+                let high = (of.fold(0.0, f64::max) + more).min(1.0);
+                Interval::new(p(low), p(high)).unwrap()
+            })
+            .collect();
+        for hidden in [0, 1] {
+            let shown = bounds.len() - hidden;
+            let published = |counts: &[i64]| -> Vec<i64> {
+                counts[..shown].iter().map(|n| if *n >= k { *n } else { -1 }).collect()
+            };
+            let absent = bounds.get(shown).copied();
+            let Ok(table) =
+                KAnonymity::new(u64::try_from(k).unwrap(), others, &bounds[..shown], absent)
+            else { continue };
+            let place = |side| match side { Side::Value(place) => place, Side::Absent => shown };
+            for pair in table.pairs(epsilon) {
+                let brute = delta(&model, [place(pair.one), place(pair.other)], epsilon, published);
+                above(pair.delta, brute)?;
+                prop_assert!(pair.delta <= table.delta(epsilon));
+            }
+        }
+    }
+}

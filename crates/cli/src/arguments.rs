@@ -1,5 +1,6 @@
 //! The command line.
 
+mod assess;
 mod audit;
 mod calc;
 mod local;
@@ -8,6 +9,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use assess::{
+    AssessArguments, AssessCommand, AssessComposeArguments, AssessCountArguments,
+    AssessHistogramArguments, AssessKAnonymityArguments, AssessThresholdArguments, CurveArguments,
+    OthersArguments,
+};
 pub(crate) use audit::AuditArguments;
 pub(crate) use calc::{
     CalcArguments, CalcCommand, ComposeArguments, ConvertArguments, NoiseArguments, NoiseMechanism,
@@ -25,6 +31,8 @@ Examples:
   hushtable calc convert --rho 1 --delta 1e-6
                                              what a budget means, without any data
   hushtable audit \"SELECT …\"                 for the owner: try to break a query's promise
+  hushtable assess count --unknown 500@0.1 --epsilon 0.5
+                                             what an exact count gives away
 
 Results go to standard output, everything else to standard error.
 Exit codes: 0 fine, 1 refused or failed, 2 wrong usage, 3 an audit found a violation.";
@@ -50,6 +58,7 @@ pub(crate) enum Command {
     Init(InitArguments),
     Calc(CalcArguments),
     Audit(AuditArguments),
+    Assess(AssessArguments),
     Randomize(RandomizeArguments),
     Estimate(EstimateArguments),
 }
@@ -216,8 +225,17 @@ mod tests {
         let mut command = Cli::command().term_width(100);
         insta::assert_snapshot!("help", command.render_long_help());
         command.build();
-        for name in ["query", "explain", "budget", "init", "calc", "audit", "randomize", "estimate"]
-        {
+        for name in [
+            "query",
+            "explain",
+            "budget",
+            "init",
+            "calc",
+            "audit",
+            "assess",
+            "randomize",
+            "estimate",
+        ] {
             let sub = command.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_{name}"), help);
@@ -229,6 +247,12 @@ mod tests {
             let sub = calc.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_calc_{name}"), help);
+        }
+        let assess = command.find_subcommand_mut("assess").unwrap();
+        for name in ["count", "histogram", "threshold", "k-anonymity", "compose"] {
+            let sub = assess.find_subcommand_mut(name).unwrap();
+            let help = std::mem::take(sub).term_width(100).render_long_help();
+            insta::assert_snapshot!(format!("help_assess_{name}"), help);
         }
     }
 

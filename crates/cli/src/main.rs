@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Budget(asked) => commands::budget::run(asked),
         Command::Init(asked) => commands::init::run(asked),
         Command::Calc(asked) => commands::calc::run(asked),
+        Command::Assess(asked) => commands::assess::run(asked),
         Command::Randomize(asked) => commands::local::randomize(asked),
         Command::Estimate(asked) => commands::local::estimate(asked),
         Command::Audit(asked) => commands::audit::run(asked),

@@ -6,10 +6,9 @@ mod noise;
 mod sample;
 mod selection;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
 
-use crate::arguments::{CalcArguments, CalcCommand, Cli, ReportFormat};
+use crate::arguments::{CalcArguments, CalcCommand, ReportFormat};
 use crate::failure::Failure;
 use crate::stdio;
 
@@ -28,14 +27,6 @@ pub(crate) fn run(asked: &CalcArguments) -> Result<(), Failure> {
     stdio::print(text.as_bytes())
 }
 
-/// Ends with clap's words and exit code where flags do not go together in a way that its
-/// definitions cannot say.
 fn wrong_usage(subcommand: &str, kind: ErrorKind, what: &str) -> ! {
-    let mut command = Cli::command();
-    command.build();
-    let calc = command.find_subcommand_mut("calc");
-    match calc.and_then(|calc| calc.find_subcommand_mut(subcommand)) {
-        Some(command) => command.error(kind, what).exit(),
-        None => command.error(kind, what).exit(),
-    }
+    super::usage::wrong_usage("calc", subcommand, kind, what)
 }

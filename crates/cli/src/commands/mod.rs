@@ -1,5 +1,6 @@
 //! What each command does.
 
+pub(crate) mod assess;
 pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod calc;
@@ -8,3 +9,4 @@ pub(crate) mod init;
 pub(crate) mod local;
 mod parse;
 pub(crate) mod query;
+mod usage;

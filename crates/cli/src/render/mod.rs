@@ -1,5 +1,7 @@
 //! How results and reports look. Pure: from values to text or bytes.
 
+pub(crate) mod assess;
+pub(crate) mod assess_words;
 pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod calc;

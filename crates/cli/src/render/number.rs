@@ -89,6 +89,20 @@ pub(crate) fn at_most(value: f64) -> String {
     }
 }
 
+/// A JSON number with 17 significant digits, but for zeros at its end.
+pub(crate) fn digits17(value: f64) -> String {
+    let text = format!("{value:.16e}");
+    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
+    match exponent.parse::<i32>() {
+        // 0.00012 and 1234.5 read better than 1.2e-4 and 1.2345e3.
+        Ok(power @ -5..=16) => {
+            let decimals = usize::try_from(16 - power).unwrap_or(0);
+            trimmed(&format!("{value:.decimals$}"))
+        }
+        _ => format!("{}e{exponent}", trimmed(mantissa)),
+    }
+}
+
 /// Without zeros at the end of the fraction.
 fn trimmed(text: &str) -> String {
     if text.contains('.') {
@@ -212,5 +226,26 @@ mod tests {
         let delta =
             Loss::Approximate { epsilon: "0.1".parse().unwrap(), delta: "1e-6".parse().unwrap() };
         assert_eq!(less(e, delta), None);
+    }
+
+    #[test]
+    fn floats_have_17_digits_and_read_back() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.5, "0.5"),
+            (0.1, "0.10000000000000001"),
+            (1234.5, "1234.5"),
+            (1e16, "10000000000000000"),
+            (1e17, "1e17"),
+            (7.718_211_827_601_505e-6, "7.7182118276015051e-6"),
+            (f64::MIN_POSITIVE, "2.2250738585072014e-308"),
+        ] {
+            let got = digits17(value);
+            assert_eq!(got, text);
+            assert_eq!(got.parse::<f64>().unwrap().to_bits(), value.to_bits());
+            let read: serde_json::Value = serde_json::from_str(&got).unwrap();
+            assert_eq!(read.as_f64().unwrap().to_bits(), value.to_bits());
+        }
     }
 }

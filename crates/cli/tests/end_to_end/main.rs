@@ -3,6 +3,7 @@
 // Helpers outside of test functions may panic as tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod assess;
 mod audits;
 mod budgets;
 mod calc;

@@ -1,0 +1,232 @@
+//! The command line of `hushtable assess`. Numbers are taken as text, as in `calc`.
+
+use clap::{Args, Subcommand};
+
+use super::ReportFormat;
+
+const ASSESS_EXAMPLES: &str = "\
+Examples:
+  hushtable assess count --unknown 500@0.1 --unknown 300@0.5 --epsilon 0.1,0.5
+  hushtable assess count --others 10000 --between 0.05..0.95 --delta 1e-9
+  hushtable assess histogram --others 10000 --options 4 --at-least 0.05 --delta 1e-9
+  hushtable assess threshold --release-above 6 --unknown 199@0.01 --known 12@0.01 --epsilon 0.1
+  hushtable assess k-anonymity --k 10 --others 1000 --value common=0.3..0.6 --value rare=0..0.001
+      --absent 0.2..0.5 --epsilon 1
+  hushtable assess compose --release 0.1,1e-9 --release 0.2,1e-9 --independent
+
+Costs nothing, needs no contract and reads no data. What it tells is no differential privacy: it
+rests on what an attacker does not know, and is never charged to a budget or added to one.";
+
+/// Measure what a release without noise gives away to those who know only a part
+#[derive(Debug, Args)]
+#[command(after_long_help = ASSESS_EXAMPLES)]
+pub(crate) struct AssessArguments {
+    #[command(subcommand)]
+    pub(crate) command: AssessCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AssessCommand {
+    Count(AssessCountArguments),
+    Histogram(AssessHistogramArguments),
+    Threshold(AssessThresholdArguments),
+    KAnonymity(AssessKAnonymityArguments),
+    Compose(AssessComposeArguments),
+}
+
+/// Where on the curve.
+#[derive(Debug, Args)]
+pub(crate) struct CurveArguments {
+    /// Epsilons at which delta is wanted, with commas between them
+    #[arg(long, value_name = "E,…", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) epsilon: Vec<String>,
+
+    /// Deltas at which epsilon is wanted, with commas between them
+    #[arg(long, value_name = "D,…", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) delta: Vec<String>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}
+
+/// The other records, each with its probability or with bounds of it.
+#[derive(Debug, Args)]
+pub(crate) struct OthersArguments {
+    /// So many records that the attacker does not know, each counted with probability P; may be given
+    /// several times
+    #[arg(long, value_name = "COUNT@P", allow_hyphen_values = true)]
+    pub(crate) unknown: Vec<String>,
+
+    /// All other records, where their probabilities are known within bounds only
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) others: Option<String>,
+
+    /// Bounds of the probability with which each of the others is counted
+    #[arg(long, value_name = "LO..HI", allow_hyphen_values = true)]
+    pub(crate) between: Option<String>,
+}
+
+const COUNT_EXAMPLES: &str = "\
+Examples:
+  hushtable assess count --unknown 99@0.5 --epsilon 0.1,0.5,1
+  hushtable assess count --others 10000 --between 0.05..0.95 --known 9000 --delta 1e-6
+  hushtable assess count --unknown 99@0.05 --noise geometric:0.5 --epsilon 0.1
+
+Noise, in counts:
+  geometric:P            two-sided geometric, P[x] ~ P^|x|
+  discrete-laplace:B     the same by its scale, P = e^(-1/B)
+  discrete-gaussian:S2   discrete Gaussian with sigma squared S2";
+
+/// A count that is published as it is, or with noise
+#[derive(Debug, Args)]
+#[command(after_long_help = COUNT_EXAMPLES)]
+pub(crate) struct AssessCountArguments {
+    #[command(flatten)]
+    pub(crate) others: OthersArguments,
+
+    /// Records that the attacker knows: of --others, or beside --unknown
+    #[arg(long, value_name = "K", default_value = "0", allow_negative_numbers = true)]
+    pub(crate) known: String,
+
+    /// Noise that is put on the count
+    #[arg(long, value_name = "LAW:VALUE")]
+    pub(crate) noise: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) curve: CurveArguments,
+}
+
+const HISTOGRAM_EXAMPLES: &str = "\
+Examples:
+  hushtable assess histogram --others 10000 --at-least 0.3,0.2,0.01 --epsilon 0.5
+  hushtable assess histogram --others 10000 --options 4 --at-least 0.05 --known 5000 --delta 1e-9";
+
+/// The counts of several options, of which each record has one
+#[derive(Debug, Args)]
+#[command(after_long_help = HISTOGRAM_EXAMPLES)]
+pub(crate) struct AssessHistogramArguments {
+    /// All other records
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) others: String,
+
+    /// For each option, the least probability with which any unknown record has it, with commas
+    /// between them; one for all with --options
+    #[arg(
+        long,
+        value_name = "L,…",
+        required = true,
+        value_delimiter = ',',
+        allow_negative_numbers = true
+    )]
+    pub(crate) at_least: Vec<String>,
+
+    /// How many options there are [default: as many as --at-least]
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub(crate) options: Option<String>,
+
+    /// Of the others, how many the attacker knows
+    #[arg(long, value_name = "K", default_value = "0", allow_negative_numbers = true)]
+    pub(crate) known: String,
+
+    #[command(flatten)]
+    pub(crate) curve: CurveArguments,
+}
+
+const THRESHOLD_EXAMPLES: &str = "\
+Examples:
+  hushtable assess threshold --release-above 6 --unknown 199@0.01 --epsilon 0.1
+  hushtable assess threshold --release-above 6 --unknown 199@0.01 --known 12@0.01 --epsilon 0.1
+  hushtable assess threshold --release-above 9 --others 1000 --at-most 0.002 --known 20 --delta 1e-3";
+
+/// A count that is published only if it is above a threshold
+#[derive(Debug, Args)]
+#[command(after_long_help = THRESHOLD_EXAMPLES)]
+pub(crate) struct AssessThresholdArguments {
+    /// Counts above it are published
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub(crate) release_above: String,
+
+    #[command(flatten)]
+    pub(crate) others: OthersArguments,
+
+    /// The most probable that any of the others is counted: --between 0..P
+    #[arg(long, value_name = "P", allow_negative_numbers = true, conflicts_with = "between")]
+    pub(crate) at_most: Option<String>,
+
+    /// Records that the attacker knows: K of --others; beside --unknown, K@P of probability P, which
+    /// may be given several times (K alone: of the one probability of --unknown)
+    #[arg(long, value_name = "K[@P]", allow_hyphen_values = true)]
+    pub(crate) known: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) curve: CurveArguments,
+}
+
+const K_ANONYMITY_EXAMPLES: &str = "\
+Examples:
+  hushtable assess k-anonymity --k 10 --others 1000 --value common=0.3..0.6 --value rare=0..0.001
+      --absent 0.2..0.5 --epsilon 1
+  hushtable assess k-anonymity --k 5 --others 300 --value a=0.4..0.5 --value b=0.5..0.6 --delta 1e-3";
+
+/// The counts of several values, without those that are below k
+#[derive(Debug, Args)]
+#[command(after_long_help = K_ANONYMITY_EXAMPLES)]
+pub(crate) struct AssessKAnonymityArguments {
+    /// The least count that is published
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub(crate) k: String,
+
+    /// All other records, none of which the attacker knows
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) others: String,
+
+    /// A value, and bounds of the probability with which each of the others has it; given for each
+    #[arg(long = "value", value_name = "NAME=LO..HI", required = true)]
+    pub(crate) values: Vec<String>,
+
+    /// Bounds of the probability with which each of the others is not in the table at all, where
+    /// nothing tells how many are [default: all are, and their number is public]
+    #[arg(long, value_name = "LO..HI", allow_hyphen_values = true)]
+    pub(crate) absent: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) curve: CurveArguments,
+}
+
+const COMPOSE_EXAMPLES: &str = "\
+Examples:
+  hushtable assess compose --release 0.1,1e-9 --release 0.2,1e-9 --independent
+  hushtable assess compose --release 0.1,1e-9 --release 0.2,1e-9 --dependence 0.05,1e-10
+  hushtable assess compose --release 0.1,1e-9 --release 0.1,1e-9 --temporal 0.01";
+
+/// Several releases about the same people, where what ties them together is bounded
+#[derive(Debug, Args)]
+#[command(after_long_help = COMPOSE_EXAMPLES)]
+pub(crate) struct AssessComposeArguments {
+    /// What one of them promises, as assessed; given for each
+    #[arg(
+        long = "release",
+        value_name = "EPSILON,DELTA",
+        required = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) releases: Vec<String>,
+
+    /// They are about records that have nothing to do with each other
+    #[arg(long, conflicts_with_all = ["dependence", "temporal"])]
+    pub(crate) independent: bool,
+
+    /// Those before add at most mu to the loss of each, but for a probability of nu [default nu: 0]
+    #[arg(long, value_name = "MU[,NU]", allow_hyphen_values = true, conflicts_with = "temporal")]
+    pub(crate) dependence: Option<String>,
+
+    /// They are counts of the same records at successive times, and a record's value at one changes
+    /// the probabilities of its next by a factor of at most e^C
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    pub(crate) temporal: Option<String>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}

@@ -1,0 +1,64 @@
+//! `hushtable assess compose`.
+
+use hushtable_knowledge::{Dependence, KnowledgeError, Release};
+use hushtable_privacy::Epsilon;
+
+use super::parse::refused;
+use crate::arguments::AssessComposeArguments;
+use crate::commands::parse::{amount, refuse};
+use crate::failure::Failure;
+use crate::render::assess::{Amount, Report, Row};
+use crate::render::assess_words as words;
+
+pub(super) fn report(given: &AssessComposeArguments) -> Result<Report, Failure> {
+    let releases = given.releases.iter().map(|text| release(text));
+    let releases: Vec<Release> = releases.collect::<Result<_, _>>()?;
+    let dependence = dependence(given)?;
+    let all = Dependence::together(dependence, &releases).map_err(|error| match error {
+        KnowledgeError::Unbounded => Failure::new(
+            error.to_string(),
+            "tell how they depend on each other: `--independent` if they are about unrelated \
+             records, `--dependence MU,NU` or `--temporal C`; or assess them as one release",
+        ),
+        error => refused(&error, "--release 0.1,1e-9 --release 0.2,1e-9 --dependence 0.05"),
+    })?;
+    let tie = match dependence {
+        Some(Dependence::Temporal { .. }) if releases.len() > 2 => words::TEMPORAL_MANY,
+        Some(Dependence::Temporal { .. }) => words::TEMPORAL,
+        Some(Dependence::NONE) => words::INDEPENDENT,
+        _ => words::DEPENDENT,
+    };
+    let words = format!("{} {tie} {}", words::together(releases.len()), words::NO_BUDGET);
+    let rows = vec![Row::new(Amount::epsilon(all.epsilon), Amount::Delta(all.delta))];
+    Ok(Report { rows, pairs: Vec::new(), exact: false, words })
+}
+
+fn dependence(given: &AssessComposeArguments) -> Result<Option<Dependence>, Failure> {
+    if given.independent {
+        return Ok(Some(Dependence::NONE));
+    }
+    if let Some(text) = &given.dependence {
+        let (mu, nu) = text.split_once(',').unwrap_or((text, "0"));
+        let range = "a mu from 0 to 1000000 and a nu from 0 to 1, as MU,NU";
+        let (mu, nu) =
+            pair(mu, nu).ok_or_else(|| refuse("dependence", text, range, "0.05,1e-10"))?;
+        return Ok(Some(Dependence::Bounded { mu, nu }));
+    }
+    let Some(text) = &given.temporal else { return Ok(None) };
+    let c: Epsilon = amount("temporal", text, "0.01")?;
+    Ok(Some(Dependence::Temporal { c }))
+}
+
+/// `EPSILON,DELTA`.
+fn release(text: &str) -> Result<Release, Failure> {
+    let range = "an epsilon from 0 to 1000000 and a delta from 0 to 1, as EPSILON,DELTA";
+    let found = text.split_once(',').and_then(|(epsilon, delta)| pair(epsilon, delta));
+    let (epsilon, delta) = found.ok_or_else(|| refuse("release", text, range, "0.1,1e-9"))?;
+    Ok(Release { epsilon, delta })
+}
+
+fn pair(amount: &str, probability: &str) -> Option<(Epsilon, f64)> {
+    let amount = amount.trim().parse().ok()?;
+    let probability = probability.trim().parse().ok().filter(|p| (0.0..=1.0).contains(p))?;
+    Some((amount, probability))
+}

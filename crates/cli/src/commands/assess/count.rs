@@ -1,0 +1,127 @@
+//! `hushtable assess count`.
+
+use hushtable_knowledge::{Count, CountWithin, Interval, Noise};
+
+use super::parse::{Asked, MOST, Others, asked, epsilon_at, epsilon_of, others, refused};
+use crate::arguments::AssessCountArguments;
+use crate::commands::parse::{real, refuse, whole};
+use crate::failure::Failure;
+use crate::render::assess::{Amount, Report, Row};
+use crate::render::assess_words as words;
+
+/// A count of either kind.
+enum Release {
+    Exact(Box<Count>),
+    Within(CountWithin),
+}
+
+pub(super) fn report(given: &AssessCountArguments) -> Result<Report, Failure> {
+    let curve = asked("count", &given.curve)?;
+    let known = whole("known", &given.known, 0..=MOST, "100")?;
+    let noise = given.noise.as_ref().map(|text| noise(text)).transpose()?;
+    let others = others("count", &given.others, None, known)?;
+    let (release, mut who) = match others {
+        Others::Profile(profile) => {
+            let count = Count::new(&profile, noise)
+                .map_err(|e| refused(&e, "--unknown 500@0.1 --unknown 300@0.5"))?;
+            (Release::Exact(Box::new(count)), words::unknown(profile.records()))
+        }
+        Others::Within(unknown, between) => within(unknown, between, noise)?,
+    };
+    who.push_str(&words::known_shift(known));
+    let mut exact = true;
+    let rows = match curve {
+        Asked::Deltas(epsilons) => epsilons
+            .into_iter()
+            .map(|epsilon| {
+                let e = epsilon.to_f64();
+                let delta = match &release {
+                    Release::Exact(count) => count.delta(e),
+                    Release::Within(within) => {
+                        let worst = within.worst(e);
+                        exact &= worst.forgone == 0;
+                        worst.delta
+                    }
+                };
+                let mut row = Row::new(Amount::epsilon(epsilon), Amount::Delta(delta));
+                if let Some(noise) = noise {
+                    row.push("delta_without_noise", Amount::Delta(release.without_noise(e)));
+                    row.push("delta_noise_alone", Amount::Delta(noise.delta(e)));
+                }
+                row
+            })
+            .collect(),
+        Asked::Epsilons(deltas) => {
+            exact = release.exact();
+            deltas.into_iter().map(|delta| row_at(delta, &release, noise)).collect()
+        }
+    };
+    if !exact {
+        who.push_str(words::FORGONE);
+    }
+    let noise = if noise.is_some() { words::NOISE } else { "" };
+    let words = format!("{} {who}{noise} {}", words::meaning("this count"), words::NO_BUDGET);
+    Ok(Report { rows, pairs: Vec::new(), exact, words })
+}
+
+fn within(
+    unknown: u64,
+    between: Interval,
+    noise: Option<Noise>,
+) -> Result<(Release, String), Failure> {
+    let within = CountWithin::new(unknown, between, noise)
+        .map_err(|e| refused(&e, "--others 10000 --between 0.05..0.95"))?;
+    Ok((Release::Within(within), words::within(unknown, between)))
+}
+
+fn row_at(delta: f64, release: &Release, noise: Option<Noise>) -> Row {
+    let epsilon = match release {
+        Release::Exact(count) => epsilon_at(delta, |e| count.delta(e)),
+        Release::Within(within) => epsilon_of(within.epsilon(delta)),
+    };
+    let mut row = Row::new(epsilon, Amount::Delta(delta));
+    if let Some(noise) = noise {
+        let alone = match release {
+            Release::Exact(count) => epsilon_at(delta, |e| count.delta_without_noise(e)),
+            Release::Within(within) => epsilon_of(within.epsilon_without_noise(delta)),
+        };
+        row.push("epsilon_without_noise", alone);
+        row.push("epsilon_noise_alone", epsilon_at(delta, |e| noise.delta(e)));
+    }
+    row
+}
+
+impl Release {
+    fn without_noise(&self, epsilon: f64) -> f64 {
+        match self {
+            Self::Exact(count) => count.delta_without_noise(epsilon),
+            Self::Within(within) => within.worst_without_noise(epsilon).delta,
+        }
+    }
+
+    fn exact(&self) -> bool {
+        match self {
+            Self::Exact(_) => true,
+            Self::Within(within) => within.exact(),
+        }
+    }
+}
+
+/// `law:value`.
+fn noise(text: &str) -> Result<Noise, Failure> {
+    let kinds = "geometric:P, discrete-laplace:B or discrete-gaussian:S2";
+    let Some((law, value)) = text.trim().split_once(':') else {
+        return Err(refuse("noise", text, kinds, "geometric:0.5"));
+    };
+    let number = |example: &str| {
+        let value = real("noise", value, f64::MIN..=f64::MAX, "a law and a number", example);
+        value.map_err(|_| refuse("noise", text, "a law and a number, as LAW:VALUE", example))
+    };
+    let made = match law.trim() {
+        "geometric" => Noise::geometric(number("geometric:0.5")?),
+        "discrete-laplace" => Noise::discrete_laplace(number("discrete-laplace:2")?),
+        "discrete-gaussian" => Noise::discrete_gaussian(number("discrete-gaussian:9")?),
+        _ => return Err(refuse("noise", text, kinds, "geometric:0.5")),
+    };
+    made.map_err(|error| refused(&error, "--noise geometric:0.5"))
+}

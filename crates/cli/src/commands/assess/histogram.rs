@@ -1,0 +1,65 @@
+//! `hushtable assess histogram`.
+
+use hushtable_knowledge::{Histogram, Probability};
+
+use super::parse::{Asked, MOST, asked, epsilon_at, probability, refused, unknown_of};
+use crate::arguments::AssessHistogramArguments;
+use crate::commands::parse::{refuse, whole};
+use crate::failure::Failure;
+use crate::render::assess::{Amount, Report, Row};
+use crate::render::assess_words as words;
+
+/// Most options.
+const OPTIONS: u64 = 1_000_000;
+
+pub(super) fn report(given: &AssessHistogramArguments) -> Result<Report, Failure> {
+    let curve = asked("histogram", &given.curve)?;
+    let others = whole("others", &given.others, 1..=MOST, "10000")?;
+    let known = whole("known", &given.known, 0..=MOST, "100")?;
+    let unknown = unknown_of(others, known)?;
+    let lower = lower(given)?;
+    let histogram = Histogram::of_values(unknown, &lower)
+        .map_err(|e| refused(&e, "--others 10000 --at-least 0.3,0.2,0.01"))?;
+    let rows = match curve {
+        Asked::Deltas(epsilons) => epsilons
+            .into_iter()
+            .map(|epsilon| {
+                let delta = histogram.delta(epsilon.to_f64());
+                Row::new(Amount::epsilon(epsilon), Amount::Delta(delta))
+            })
+            .collect(),
+        Asked::Epsilons(deltas) => deltas
+            .into_iter()
+            .map(|delta| Row::new(epsilon_at(delta, |e| histogram.delta(e)), Amount::Delta(delta)))
+            .collect(),
+    };
+    let words = format!(
+        "{} {}{} {}{} {}",
+        words::meaning("these counts"),
+        words::options(unknown, lower.len()),
+        words::known_shift(known),
+        words::BLANKET,
+        if lower.len() == 2 { words::TWO_OPTIONS } else { "" },
+        words::NO_BUDGET
+    );
+    Ok(Report { rows, pairs: Vec::new(), exact: false, words })
+}
+
+fn lower(given: &AssessHistogramArguments) -> Result<Vec<Probability>, Failure> {
+    let example = "0.3,0.2,0.01";
+    let lower = given.at_least.iter().map(|text| probability("at-least", text, example));
+    let lower: Vec<Probability> = lower.collect::<Result<_, _>>()?;
+    let Some(options) = &given.options else { return Ok(lower) };
+    let options = whole("options", options, 2..=OPTIONS, "4")?;
+    let wanted = usize::try_from(options).unwrap_or(usize::MAX);
+    match lower.as_slice() {
+        [one] => Ok(vec![*one; wanted]),
+        all if all.len() == wanted => Ok(lower),
+        all => Err(refuse(
+            "options",
+            options,
+            &format!("as many as '--at-least' has, {}, or that must have one for all", all.len()),
+            "4 --at-least 0.05",
+        )),
+    }
+}

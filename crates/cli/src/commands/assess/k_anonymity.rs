@@ -1,0 +1,100 @@
+//! `hushtable assess k-anonymity`.
+
+use hushtable_knowledge::{Interval, KAnonymity, Pair, Reason, Side, least_epsilon};
+
+use super::parse::{Asked, MOST, asked, epsilon_at, epsilon_of, interval, refused};
+use crate::arguments::AssessKAnonymityArguments;
+use crate::commands::parse::{refuse, whole};
+use crate::failure::Failure;
+use crate::render::assess::{Amount, PairRow, Report, Row};
+use crate::render::assess_words as words;
+
+const EXAMPLE: &str = "common=0.3..0.6";
+
+pub(super) fn report(given: &AssessKAnonymityArguments) -> Result<Report, Failure> {
+    let curve = asked("k-anonymity", &given.curve)?;
+    let others = whole("others", &given.others, 1..=MOST, "1000")?;
+    let k = whole("k", &given.k, 1..=MOST + 1, "10")?;
+    let values = given.values.iter().map(|text| value(text));
+    let values: Vec<(String, Interval)> = values.collect::<Result<_, _>>()?;
+    for (place, (name, _)) in values.iter().enumerate() {
+        if values[..place].iter().any(|(other, _)| other == name) {
+            return Err(refuse("value", name, "another name than those before it", EXAMPLE));
+        }
+    }
+    let absent = given.absent.as_ref().map(|text| interval("absent", text, "0.2..0.5"));
+    let absent = absent.transpose()?;
+    let bounds: Vec<Interval> = values.iter().map(|(_, bounds)| *bounds).collect();
+    let example = "--k 10 --others 1000 --value a=0.3..0.6 --value b=0.4..0.7";
+    let table = KAnonymity::new(k, others, &bounds, absent).map_err(|e| refused(&e, example))?;
+
+    let named = |side: Side| match side {
+        Side::Value(place) => values.get(place).map_or("", |(name, _)| name.as_str()).to_owned(),
+        Side::Absent => "(absent)".to_owned(),
+    };
+    let row = |pair: Pair, epsilon: Amount, delta: f64| PairRow {
+        one: named(pair.one),
+        other: named(pair.other),
+        epsilon,
+        delta,
+        because: because(pair.reason),
+    };
+    let mut rows = Vec::new();
+    let mut pairs = Vec::new();
+    let mut open = false;
+    match curve {
+        Asked::Deltas(epsilons) => {
+            for epsilon in epsilons {
+                let found = table.pairs(epsilon.to_f64());
+                let worst = found.iter().map(|pair| pair.delta).fold(0.0, f64::max);
+                rows.push(Row::new(Amount::epsilon(epsilon), Amount::Delta(worst)));
+                open |= found.iter().any(|pair| pair.reason == Reason::Unprotected);
+                let at = |pair: Pair| row(pair, Amount::epsilon(epsilon), pair.delta);
+                pairs.extend(found.into_iter().map(at));
+            }
+        }
+        Asked::Epsilons(deltas) => {
+            for delta in deltas {
+                rows.push(Row::new(epsilon_at(delta, |e| table.delta(e)), Amount::Delta(delta)));
+                for pair in table.pairs(0.0) {
+                    let of = |e: f64| table.pair(pair.one, pair.other, e);
+                    let least = least_epsilon(delta, |e| of(e).delta);
+                    let reason = least.map_or(Reason::Unprotected, |e| of(e).reason);
+                    open |= least.is_none();
+                    pairs.push(row(Pair { reason, ..pair }, epsilon_of(least), delta));
+                }
+            }
+        }
+    }
+    let words = format!(
+        "{} {}{}{} {}",
+        words::meaning("this table"),
+        words::k_anonymity(others, k),
+        if absent.is_some() { words::ABSENT } else { words::PUBLIC_TOTAL },
+        if open { words::UNPROTECTED } else { "" },
+        words::NO_BUDGET
+    );
+    Ok(Report { rows, pairs, exact: false, words })
+}
+
+fn because(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Spread => "both are common",
+        Reason::Rare => "dropped, being rare",
+        Reason::ThroughAbsent => "rare, and the total is hidden",
+        Reason::Unprotected => "not protected",
+    }
+}
+
+/// `name=LO..HI`.
+fn value(text: &str) -> Result<(String, Interval), Failure> {
+    let range = "a name and two numbers from 0 to 1, the first at most the second, as NAME=LO..HI";
+    match text.rsplit_once('=') {
+        Some((name, bounds)) if !name.trim().is_empty() => {
+            let bounds = interval("value", bounds, EXAMPLE);
+            let bounds = bounds.map_err(|_| refuse("value", text, range, EXAMPLE))?;
+            Ok((name.trim().to_owned(), bounds))
+        }
+        _ => Err(refuse("value", text, range, EXAMPLE)),
+    }
+}

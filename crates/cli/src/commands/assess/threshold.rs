@@ -1,0 +1,130 @@
+//! `hushtable assess threshold`.
+
+use clap::error::ErrorKind;
+use hushtable_knowledge::{Attackers, Interval, Probability, Profile, Threshold, ThresholdWithin};
+use hushtable_privacy::Epsilon;
+
+use super::parse::{Asked, MOST, Others, asked, epsilon_at, group, others, probability, refused};
+use crate::arguments::AssessThresholdArguments;
+use crate::commands::parse::{refuse, whole};
+use crate::commands::usage::wrong_usage;
+use crate::failure::Failure;
+use crate::render::assess::{Amount, Report, Row};
+use crate::render::assess_words as words;
+
+/// A count of either kind.
+enum Release {
+    Exact(Box<Threshold>),
+    Within(ThresholdWithin),
+}
+
+impl Release {
+    fn delta(&self, epsilon: f64) -> Attackers {
+        match self {
+            Self::Exact(threshold) => threshold.delta(epsilon),
+            Self::Within(within) => within.delta(epsilon),
+        }
+    }
+}
+
+pub(super) fn report(given: &AssessThresholdArguments) -> Result<Report, Failure> {
+    let curve = asked("threshold", &given.curve)?;
+    let above = whole("release-above", &given.release_above, 0..=MOST, "10")?;
+    let at_most = given.at_most.as_ref().map(|text| probability("at-most", text, "0.01"));
+    let bounds = at_most.transpose()?.map(|high| Interval::new(Probability::ZERO, high));
+    let bounds = bounds.transpose().map_err(|e| refused(&e, "--at-most 0.01"))?;
+    let in_bounds = given.others.unknown.is_empty();
+    let known = if in_bounds { known_of_others(&given.known)? } else { 0 };
+    let example = "--release-above 10 --others 1000 --at-most 0.002";
+    let (release, known, mut who) = match others("threshold", &given.others, bounds, known)? {
+        Others::Profile(profile) => {
+            let known = known_profile(&given.known, &profile)?;
+            let threshold = Threshold::new(above, &profile, &known)
+                .map_err(|e| refused(&e, "--release-above 6 --unknown 199@0.01"))?;
+            let who = words::unknown(profile.records());
+            (Release::Exact(Box::new(threshold)), known.records(), who)
+        }
+        Others::Within(unknown, between) => {
+            let within = ThresholdWithin::new(above, unknown, known, between)
+                .map_err(|e| refused(&e, example))?;
+            (Release::Within(within), known, words::within(unknown, between))
+        }
+    };
+    let forgone = match &release {
+        Release::Exact(_) => 0,
+        Release::Within(within) => within.forgone(),
+    };
+    if forgone > 0 {
+        who.push_str(words::FORGONE);
+    }
+    let rows = match curve {
+        Asked::Deltas(epsilons) => epsilons.into_iter().map(|e| row(e, &release)).collect(),
+        Asked::Epsilons(deltas) => deltas.into_iter().map(|d| row_at(d, &release)).collect(),
+    };
+    let words = format!(
+        "{} {who}{} {}",
+        words::meaning("this count, or that it is missing,"),
+        words::known_threshold(known),
+        words::NO_BUDGET
+    );
+    Ok(Report { rows, pairs: Vec::new(), exact: forgone == 0, words })
+}
+
+/// `delta` is that of active attackers, which is the larger.
+fn row(epsilon: Epsilon, release: &Release) -> Row {
+    let found = release.delta(epsilon.to_f64());
+    let mut row = Row::new(Amount::epsilon(epsilon), Amount::Delta(found.active));
+    row.push("delta_passive", Amount::Delta(found.passive));
+    row.push("delta_active", Amount::Delta(found.active));
+    row
+}
+
+fn row_at(delta: f64, release: &Release) -> Row {
+    let active = epsilon_at(delta, |e| release.delta(e).active);
+    let passive = epsilon_at(delta, |e| release.delta(e).passive);
+    let mut row = Row::new(active, Amount::Delta(delta));
+    row.push("epsilon_passive", passive);
+    row.push("epsilon_active", active);
+    row
+}
+
+/// How many of `--others` are known.
+fn known_of_others(known: &[String]) -> Result<u64, Failure> {
+    match known {
+        [] => Ok(0),
+        [one] => whole("known", one, 0..=MOST, "10").map_err(|_| {
+            let range = "a whole number from 0 to below --others, whose probabilities are bounded";
+            refuse("known", one, range, "10")
+        }),
+        _ => wrong_usage(
+            "assess",
+            "threshold",
+            ErrorKind::ArgumentConflict,
+            "'--known <K>' is given once with '--others <M>'",
+        ),
+    }
+}
+
+/// Those that are known beside `--unknown`.
+fn known_profile(known: &[String], unknown: &Profile) -> Result<Profile, Failure> {
+    let mut groups = Vec::new();
+    for text in known {
+        if text.contains('@') {
+            groups.push(group("known", text)?);
+            continue;
+        }
+        let count = whole("known", text, 0..=MOST, "12@0.01")?;
+        match unknown.groups() {
+            _ if count == 0 => {}
+            [(_, p)] => groups.push((count, *p)),
+            _ => {
+                let range = "K@P, as '--unknown' has more than one probability";
+                return Err(refuse("known", text, range, "12@0.01"));
+            }
+        }
+    }
+    if groups.is_empty() {
+        return Ok(Profile::none());
+    }
+    Profile::new(groups).map_err(|e| refused(&e, "--known 12@0.01"))
+}

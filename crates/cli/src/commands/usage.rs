@@ -1,0 +1,17 @@
+//! Flags that do not go together in a way that clap's definitions cannot say.
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use crate::arguments::Cli;
+
+/// Ends with clap's words and exit code.
+pub(super) fn wrong_usage(group: &str, subcommand: &str, kind: ErrorKind, what: &str) -> ! {
+    let mut command = Cli::command();
+    command.build();
+    let group = command.find_subcommand_mut(group);
+    match group.and_then(|group| group.find_subcommand_mut(subcommand)) {
+        Some(command) => command.error(kind, what).exit(),
+        None => command.error(kind, what).exit(),
+    }
+}

@@ -1,0 +1,150 @@
+//! Results of `assess`.
+
+use hushtable_privacy::Epsilon;
+
+use super::grid::{Grid, Side, visible};
+use super::number::{at_least, digits17};
+
+/// Columns to which words are set.
+const WIDTH: usize = 96;
+
+/// Guarantees, and what they mean and rest on.
+#[derive(Clone, Debug)]
+pub(crate) struct Report {
+    pub(crate) rows: Vec<Row>,
+    /// For each pair of values, if it is about such.
+    pub(crate) pairs: Vec<PairRow>,
+    /// Whether the deltas are those of the worst attacker within the assumptions, and not above.
+    pub(crate) exact: bool,
+    pub(crate) words: String,
+}
+
+/// An epsilon or a delta, rounded up where it was computed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Amount {
+    /// None if no epsilon is enough.
+    Epsilon(Option<Epsilon>),
+    Delta(f64),
+}
+
+impl Amount {
+    pub(crate) fn epsilon(epsilon: Epsilon) -> Self {
+        Self::Epsilon(Some(epsilon))
+    }
+
+    fn json(self) -> String {
+        match self {
+            Self::Epsilon(epsilon) => epsilon.map_or("null".to_owned(), |e| e.to_string()),
+            Self::Delta(delta) => digits17(delta),
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Self::Epsilon(epsilon) => epsilon.map_or("none".to_owned(), |e| e.to_string()),
+            Self::Delta(delta) => at_least(delta),
+        }
+    }
+}
+
+/// One guarantee: `epsilon`, `delta`, and others beside them, by their JSON keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Row(Vec<(&'static str, Amount)>);
+
+impl Row {
+    pub(crate) fn new(epsilon: Amount, delta: Amount) -> Self {
+        Self(vec![("epsilon", epsilon), ("delta", delta)])
+    }
+
+    pub(crate) fn push(&mut self, key: &'static str, amount: Amount) {
+        self.0.push((key, amount));
+    }
+
+    fn json(&self) -> String {
+        let fields: Vec<String> =
+            self.0.iter().map(|(key, amount)| format!("\"{key}\":{}", amount.json())).collect();
+        format!("{{{}}}", fields.join(","))
+    }
+}
+
+/// What is promised for two values of the target.
+#[derive(Clone, Debug)]
+pub(crate) struct PairRow {
+    pub(crate) one: String,
+    pub(crate) other: String,
+    pub(crate) epsilon: Amount,
+    pub(crate) delta: f64,
+    pub(crate) because: &'static str,
+}
+
+impl PairRow {
+    fn json(&self) -> String {
+        let values = serde_json::json!([self.one, self.other]);
+        format!(
+            "{{\"values\":{values},\"epsilon\":{},\"delta\":{},\"because\":\"{}\"}}",
+            self.epsilon.json(),
+            digits17(self.delta),
+            self.because
+        )
+    }
+}
+
+impl Report {
+    /// On one line.
+    pub(crate) fn json(&self) -> String {
+        let rows: Vec<String> = self.rows.iter().map(Row::json).collect();
+        let mut fields = vec![format!("\"guarantees\":[{}]", rows.join(","))];
+        if !self.pairs.is_empty() {
+            let pairs: Vec<String> = self.pairs.iter().map(PairRow::json).collect();
+            fields.push(format!("\"pairs\":[{}]", pairs.join(",")));
+        }
+        fields.push(format!("\"exact\":{}", self.exact));
+        fields.push(format!("\"assumptions\":{}", serde_json::json!(self.words)));
+        format!("{{{}}}\n", fields.join(","))
+    }
+
+    /// For people: deltas are rounded up.
+    pub(crate) fn text(&self) -> String {
+        let headings = self.rows.first().map(|row| row.0.clone()).unwrap_or_default();
+        let headings = headings.iter().map(|(key, _)| (key.replace('_', " "), Side::Left));
+        let mut grid = Grid::new(headings).underlined();
+        for row in &self.rows {
+            grid.push(row.0.iter().map(|(_, amount)| amount.text()));
+        }
+        let mut out = grid.text(0);
+        if !self.pairs.is_empty() {
+            let headings = ["one value", "the other", "epsilon", "delta", "because"];
+            let mut grid = Grid::new(headings.map(|name| (name, Side::Left))).underlined();
+            for pair in &self.pairs {
+                let (epsilon, delta) = (pair.epsilon.text(), at_least(pair.delta));
+                let because = pair.because.to_owned();
+                grid.push([visible(&pair.one), visible(&pair.other), epsilon, delta, because]);
+            }
+            out.push('\n');
+            out.push_str(&grid.text(0));
+        }
+        out.push('\n');
+        out.push_str(&wrapped(&self.words));
+        out
+    }
+}
+
+/// Lines of at most [`WIDTH`] columns, broken between words.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            out.push('\n');
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+    out
+}

@@ -132,7 +132,7 @@ impl CountWithin {
         {
             let next = least_epsilon(target, |epsilon| self.delta(&law, epsilon))?;
             // Rounding must not keep it from going on.
-            epsilon = next.max(f64::next_up(epsilon));
+            epsilon = next.max(epsilon * (1.0 + 1e-12) + 1e-15);
         }
         Some(epsilon)
     }

@@ -27,6 +27,43 @@ fn the_printed_theorem_is_below_the_truth() {
     assert!(6.6e-12 < alike && alike <= worst && worst <= blanket);
 }
 
+/// Computed apart, with 80 digits.
+#[test]
+fn tails_have_nine_digits_at_any_depth() {
+    let profile = Profile::new([(300, p(0.1)), (400, p(0.37)), (300, p(0.8))]).unwrap();
+    let count = Count::new(&profile, None).unwrap();
+    for (epsilon, want) in [
+        (0.0, 0.030_753_614_038_414_596),
+        (0.25, 1.552_071_735_612_101e-5),
+        (0.5, 1.620_499_892_970_659e-12),
+        (0.8, 9.105_619_791_493_387e-26),
+        (1.2, 1.458_805_479_974_557_3e-50),
+        (2.0, 1.394_659_255_893_692e-115),
+    ] {
+        let got = count.delta(epsilon);
+        assert!(got >= want && got <= want * (1.0 + 1e-10), "{epsilon}: {got:e}");
+    }
+    for (above, epsilon, want) in
+        [(450, 0.1, 8.271_699_166_106_142e-4), (520, 0.3, 1.051_572_018_468_207_3e-15)]
+    {
+        let got = Threshold::new(above, &profile, &Profile::none()).unwrap().delta(epsilon);
+        assert!(got.active >= want && got.active <= want * (1.0 + 1e-10), "{above}: {got:?}");
+        assert!((got.passive / want - 1.0).abs() < 1e-10);
+    }
+}
+
+/// Probabilities next to certainty, and those that are certain.
+#[test]
+fn what_is_certain_protects_nobody() {
+    let alone = Profile::new([(1000, p(0.0)), (1000, p(1.0))]).unwrap();
+    assert_eq!(Count::new(&alone, None).unwrap().delta(1.0), 1.0);
+    for tiny in [f64::MIN_POSITIVE, 1e-200, 1e-17, f64::EPSILON] {
+        let near = Profile::new([(1000, p(tiny)), (1000, p(1.0 - tiny))]).unwrap();
+        let delta = Count::new(&near, None).unwrap().delta(1.0);
+        assert!(delta > 0.999_999 && delta <= 1.0, "{tiny}: {delta}");
+    }
+}
+
 #[test]
 fn deep_tails_are_exact() {
     // 100 groups that are nearly alike are nearly one, and 1e-30 is far below what a transform could

@@ -15,7 +15,7 @@ fn json(line: &str) -> serde_json::Value {
     serde_json::from_str(&text).unwrap()
 }
 
-const RIGHT: [&str; 23] = [
+const RIGHT: [&str; 24] = [
     "count --unknown 99@0.5 --epsilon 0.1,0.5,1",
     "count --unknown 50@0.1 --unknown 30@0.5 --unknown 19@0.9 --known 7 --delta 0.01,1e-6,1e-20",
     "count --unknown 200000@0.1 --unknown 300000@0.2 --epsilon 0.01,0.05",
@@ -39,6 +39,8 @@ const RIGHT: [&str; 23] = [
      --epsilon 0.1,1",
     "k-anonymity --k 10 --others 1000 --value a=0.3..0.6 --value b=0.4..0.7 --value rare=0..0.001 \
      --delta 1e-3",
+    "k-anonymity --k 10 --others 1000 --value a=0.3..0.6 --value rare=0..0.001 --absent 0.2..0.5 \
+     --delta 1e-9",
     "compose --release 0.1,1e-9 --release 0.2,1e-9 --release 0.3,0 --independent",
     "compose --release 0.1,1e-9 --release 0.2,1e-9 --dependence 0.05,1e-10",
     "compose --release 0.1,1e-9 --release 0.1,1e-9 --release 0.1,1e-9 --temporal 0.01",

@@ -1,6 +1,6 @@
 //! `hushtable assess k-anonymity`.
 
-use hushtable_knowledge::{Interval, KAnonymity, Pair, Reason, Side, least_epsilon};
+use hushtable_knowledge::{Interval, KAnonymity, MOST_EPSILON, Pair, Reason, Side, least_epsilon};
 
 use super::parse::{Asked, MOST, asked, epsilon_at, epsilon_of, interval, refused};
 use crate::arguments::AssessKAnonymityArguments;
@@ -59,9 +59,12 @@ pub(super) fn report(given: &AssessKAnonymityArguments) -> Result<Report, Failur
                 for pair in table.pairs(0.0) {
                     let of = |e: f64| table.pair(pair.one, pair.other, e);
                     let least = least_epsilon(delta, |e| of(e).delta);
-                    let reason = least.map_or(Reason::Unprotected, |e| of(e).reason);
-                    open |= least.is_none();
-                    pairs.push(row(Pair { reason, ..pair }, epsilon_of(least), delta));
+                    let reason = of(least.unwrap_or(MOST_EPSILON)).reason;
+                    open |= reason == Reason::Unprotected;
+                    let found = row(Pair { reason, ..pair }, epsilon_of(least), delta);
+                    let beyond = least.is_none() && reason != Reason::Unprotected;
+                    let because = if beyond { "at a larger delta only" } else { found.because };
+                    pairs.push(PairRow { because, ..found });
                 }
             }
         }

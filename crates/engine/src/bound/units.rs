@@ -62,6 +62,10 @@ pub(super) const NOTHING: i128 = i128::MIN;
 /// Most slots of a unit that are searched one by one, where they lie side by side.
 const FEW: u32 = 32;
 
+/// Up to so many groups a unit is likely to have more than it may keep. Where its slots do not lie side by
+/// side, they are then hashed while they are at hand.
+const LIKELY: usize = 8;
+
 /// What is kept of one unit.
 #[derive(Clone, Copy)]
 pub(super) struct Unit {
@@ -153,6 +157,7 @@ impl Units {
         }
         own.last = slot;
         own.count += 1;
+        let hashed = own.hashed;
         if own.in_table {
             self.put(slot);
         } else if aside {
@@ -162,6 +167,15 @@ impl Units {
                 self.put(slot);
                 slot = self.next[slot as usize];
             }
+            if self.most <= LIKELY {
+                self.hash_slots(unit as usize);
+            }
+        }
+        if hashed {
+            let hash = self.hash_of(unit, group);
+            self.hash[slot as usize] = hash;
+            let own = &mut self.units[unit as usize];
+            own.greatest = own.greatest.max(hash);
         }
         Ok(slot)
     }

@@ -15,6 +15,9 @@ pub enum MechanismError {
     /// The noise scale is outside what can be drawn exactly.
     #[error("its noise scale cannot be drawn exactly: {0}")]
     Scale(#[from] ParameterError),
+    /// Units that are in no group at all.
+    #[error("a unit must be allowed in at least one group")]
+    NoGroups,
     /// A least number of units, where it has no meaning.
     #[error("POLICY_GAUSSIAN has no least number of units of a group")]
     NoLeast,

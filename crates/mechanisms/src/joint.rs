@@ -215,6 +215,9 @@ pub(crate) fn calibrate(
     if epsilon <= 0.0 {
         return Err(MechanismError::NoBudget("epsilon"));
     }
+    if delta <= 0.0 {
+        return Err(MechanismError::NoBudget("delta"));
+    }
     let mut best: Option<(RoundedGaussian, f64)> = None;
     for part in NOISE_PARTS {
         let mu = analytic_gaussian_mu(epsilon, delta * part);

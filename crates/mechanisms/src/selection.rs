@@ -104,9 +104,15 @@ impl Selection {
     /// counts or weights, and shares delta with its threshold by their joint delta.
     ///
     /// # Errors
-    /// When a share is zero or too small to be drawn with.
+    /// When a share is zero or too small to be drawn with, or units may be in no group.
     pub fn new(strategy: Strategy, loss: Loss, reach: Reach) -> Result<Self, MechanismError> {
-        let reach = Reach { groups: reach.groups.max(1), ..reach };
+        if reach.groups == 0 {
+            return Err(MechanismError::NoGroups);
+        }
+        // Tails that underflow would pass for a delta of zero, which no selection can keep.
+        if loss.delta().is_zero() {
+            return Err(MechanismError::NoBudget("delta"));
+        }
         let by_group: ByGroup = match strategy {
             Strategy::Optimal => |e, d| Ok(Mechanism::Optimal(Box::new(Optimal::new(e, d)?))),
             Strategy::TruncatedGeometric => {

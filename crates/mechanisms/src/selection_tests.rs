@@ -169,3 +169,17 @@ fn a_least_number_does_not_move_counts() {
         }
     }
 }
+
+#[test]
+fn what_cannot_select_is_refused() {
+    for strategy in Strategy::ALL {
+        let refused = |loss, groups| Selection::new(strategy, loss, reach(groups)).unwrap_err();
+        assert_eq!(refused(approximate("1", "1e-5"), 0), MechanismError::NoGroups);
+        for (epsilon, delta) in [("0", "1e-5"), ("1", "0")] {
+            let error = refused(approximate(epsilon, delta), 3);
+            assert!(matches!(error, MechanismError::NoBudget(_)), "{strategy}: {error}");
+        }
+        let rho = Loss::Concentrated { rho: "0".parse().unwrap(), delta: "1e-5".parse().unwrap() };
+        assert!(Selection::new(strategy, rho, reach(3)).is_err(), "{strategy}");
+    }
+}

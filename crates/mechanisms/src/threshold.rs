@@ -63,6 +63,9 @@ impl CountThreshold {
         if rho.is_zero() {
             return Err(MechanismError::NoBudget("rho"));
         }
+        if delta.is_zero() {
+            return Err(MechanismError::NoBudget("delta"));
+        }
         let (law, sigma) = noise(reach.l2(Weights::Ones) / (2.0 * rho.to_f64()).sqrt())?;
         let appears = |t: f64| appears_at_most(t, sigma, reach.groups, Weights::Ones);
         let threshold = least_threshold(sigma, delta.to_f64(), appears);

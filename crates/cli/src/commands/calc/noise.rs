@@ -13,6 +13,10 @@ use crate::render::calc::Report;
 /// In which the formulas neither overflow nor lose themselves.
 const SENSITIVITY: &str = "a number from 1e-12 to 1e15";
 
+/// Scales and standard deviations, in steps: what noise is drawn with.
+pub(super) const SCALES: &str = "a number from 0.01 to 2^40 = 1099511627776";
+pub(super) const LARGEST: f64 = 1_099_511_627_776.0;
+
 /// Below, `gaussian_delta` may cancel to zero.
 const LEAST_MU: f64 = 1e-9;
 
@@ -48,8 +52,8 @@ pub(super) fn report(asked: &NoiseArguments) -> Result<Report, Failure> {
 }
 
 fn rounded(sigma_squared: &str, sensitivity: &str, epsilon: &str) -> Result<Report, Failure> {
-    let range = "a number from 1e-12 to 1e60";
-    let squared = real("sigma-squared", sigma_squared, 1e-12..=1e60, range, "20")?;
+    let range = "a number from 1e-12 to 2^80, the square of a sigma of 2^40";
+    let squared = real("sigma-squared", sigma_squared, 1e-12..=LARGEST * LARGEST, range, "20")?;
     let sensitivity = real("sensitivity", sensitivity, 1e-12..=1e15, SENSITIVITY, "1")?;
     let epsilon: Epsilon = amount("epsilon", epsilon, "1")?;
     let sigma = squared.sqrt();
@@ -89,7 +93,7 @@ fn discrete(sigma_squared: &str, sensitivity: &str, epsilon: &str) -> Result<Rep
 }
 
 fn laplace(scale: &str, sensitivity: &str) -> Result<Report, Failure> {
-    let number = real("scale", scale, 0.01..=1e30, "a number from 0.01 to 1e30", "3.5")?;
+    let number = real("scale", scale, 0.01..=LARGEST, SCALES, "3.5")?;
     let sensitivity = real("sensitivity", sensitivity, 1e-12..=1e15, SENSITIVITY, "1")?;
     let ratio = exact(number).map_err(|error| cannot("scale", scale, error))?;
     Ok(Report::Laplace {

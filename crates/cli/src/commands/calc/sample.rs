@@ -8,7 +8,7 @@ use hushtable_noise::{
     RoundedGaussian, TruncatedDiscreteLaplace,
 };
 
-use super::noise::{cannot, exact};
+use super::noise::{LARGEST, SCALES, cannot, exact};
 use super::wrong_usage;
 use crate::arguments::{SampleArguments, SampleMechanism};
 use crate::commands::parse::{real, whole};
@@ -20,10 +20,6 @@ const BATCH: usize = 65_536;
 
 /// Most draws of one run.
 const MOST_DRAWS: u64 = 1_000_000_000_000;
-
-/// Scales and standard deviations, in steps.
-const SCALES: &str = "a number from 0.01 to 2^40 = 1099511627776";
-const LARGEST: f64 = 1_099_511_627_776.0;
 
 /// A law that draws.
 enum Law {

@@ -193,6 +193,15 @@ impl TestSeed {
     pub fn generator(self) -> Generator {
         Generator::with_known_seed(self.0)
     }
+
+    /// A generator of a system that gives no randomness: it was seeded in another process, and finds no
+    /// new seed.
+    pub fn without_system(self) -> Generator {
+        let mut generator = self.generator();
+        let seed = |_: &mut [u8; 32]| Err(EntropyError(getrandom::Error::UNSUPPORTED));
+        generator.origin = Some(Origin { process: 0, seed });
+        generator
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! What comes out, with noise and without any worth speaking of.
 
+use hushtable_noise::TestSeed;
+
 use super::{Place, exactly, shown};
+use crate::error::EngineError;
+use crate::session::Progress;
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -306,4 +310,20 @@ fn statements_tell_nothing_of_the_files() {
         statement
     };
     assert_eq!(statement(DATA), statement(&doubled()));
+}
+
+#[test]
+fn no_randomness_is_no_release() {
+    let place = place();
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) AS n FROM visits \
+               WHERE shop = 'north'";
+    let sql = sql.replace("(epsilon", "(max_rows_per_group = 5, epsilon");
+    let mut generator = TestSeed(1).without_system();
+    let asked = place.session().query_with(&sql, None, &Progress::default(), &mut generator);
+    assert!(matches!(asked, Err(EngineError::Entropy(_))), "{asked:?}");
+    // What was charged stays charged, and nothing is on record.
+    let lines = place.session().budget(None).unwrap();
+    let charges = &lines.iter().find(|l| l.table == "visits").unwrap().charges;
+    assert_eq!((charges.len(), charges[0].released), (1, false));
+    assert!(place.ask(&sql, 1).is_ok());
 }

@@ -11,6 +11,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a program of its own that may stop at any error")]
 
+mod common;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +29,8 @@ use hushtable_mechanisms::{Reach, Selection};
 use hushtable_privacy::{Loss, Neighbouring};
 use hushtable_query::{ColumnType, Strategy};
 
+use common::{Mix, median, peak_mib};
+
 const RUNS: usize = 5;
 
 /// Most groups of one unit: no post has more words.
@@ -40,23 +44,10 @@ fn real() -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// Splitmix64: well enough mixed for made-up rows.
-struct Mix(u64);
-
-impl Mix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// 0 to 399,999, the smaller the more often.
-    fn group(&mut self) -> u64 {
-        let uniform = (self.next() >> 11) as f64 / 2f64.powi(53);
-        (4e5f64.powf(uniform) - 1.0) as u64
-    }
+/// 0 to 399,999, the smaller the more often.
+fn group(mix: &mut Mix) -> u64 {
+    let uniform = (mix.next() >> 11) as f64 / 2f64.powi(53);
+    (4e5f64.powf(uniform) - 1.0) as u64
 }
 
 fn make(path: &Path) {
@@ -73,7 +64,7 @@ fn make(path: &Path) {
         let mut words: Vec<String> = Vec::new();
         for unit in 0..100_000 {
             let many = 2 + mix.next() % 17;
-            let mut own: Vec<u64> = (0..many).map(|_| mix.group()).collect();
+            let mut own: Vec<u64> = (0..many).map(|_| group(&mut mix)).collect();
             own.sort_unstable();
             own.dedup();
             for group in own {
@@ -86,19 +77,6 @@ fn make(path: &Path) {
         writer.write(&RecordBatch::try_new(schema.clone(), columns).unwrap()).unwrap();
     }
     writer.close().unwrap();
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Peak resident memory of this process so far, in MiB (Linux).
-fn peak_mib() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
-    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib / 1024.0)
 }
 
 /// The numbers of units of the groups, by a plain aggregation.

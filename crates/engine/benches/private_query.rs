@@ -12,6 +12,8 @@
     reason = "a program of its own that may stop at any error"
 )]
 
+mod common;
+
 use std::fs::File;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +22,8 @@ use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
 use hushtable_engine::{Progress, Session};
+
+use common::{Mix, median, peak_mib};
 
 const ROWS: usize = 10_000_000;
 const UNITS: u64 = 1_000_000;
@@ -47,19 +51,6 @@ value = { type = "int", bounds = [0, 100] }
 bench = { epsilon = 1000, delta = 0.1 }
 "#;
 
-/// Splitmix64: well enough mixed for made-up rows.
-struct Mix(u64);
-
-impl Mix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-}
-
 fn make(path: &std::path::Path) {
     let fields = ["unit", "key", "value"].map(|name| Field::new(name, DataType::Int64, false));
     let schema = Arc::new(Schema::new(fields.to_vec()));
@@ -75,19 +66,6 @@ fn make(path: &std::path::Path) {
         writer.write(&RecordBatch::try_new(schema.clone(), columns).unwrap()).unwrap();
     }
     writer.close().unwrap();
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Peak resident memory of this process so far, in MiB (Linux).
-fn peak_mib() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
-    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib / 1024.0)
 }
 
 fn main() {

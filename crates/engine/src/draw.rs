@@ -70,8 +70,7 @@ impl Counted {
     /// The groups that appear.
     ///
     /// # Errors
-    /// When the operating system's random generator fails, or the strategy cannot go through so many
-    /// units and groups.
+    /// When the operating system's random generator fails.
     pub(crate) fn choose(
         &self,
         quote: &Quote,
@@ -148,10 +147,7 @@ fn with_known(
         *units = vec![0; groups.len()];
         return Ok((listed, vec![true; groups.len()]));
     }
-    let mut interner = Interner::new(&found)?;
-    // Numbers need not be in the order of the rows.
-    let rows_of: HashMap<usize, usize> =
-        interner.intern(&found)?.iter().enumerate().map(|(row, &id)| (id, row)).collect();
+    let (mut interner, rows_of) = numbered(&found)?;
     let mut known = vec![false; units.len()];
     let mut absent: Vec<u64> = Vec::new();
     for (place, id) in interner.intern(&listed)?.iter().enumerate() {
@@ -170,6 +166,14 @@ fn with_known(
     Ok((all, known))
 }
 
+/// Different keys, numbered, and the row of each number: they need not be in the order of the rows.
+fn numbered(keys: &[ArrayRef]) -> Result<(Interner, HashMap<usize, usize>), DataFusionError> {
+    let mut interner = Interner::new(keys)?;
+    let ids = interner.intern(keys)?;
+    let rows_of = ids.iter().enumerate().map(|(row, &id)| (id, row)).collect();
+    Ok((interner, rows_of))
+}
+
 /// The public groups, and the sums in their order: zero where the data has none.
 fn align(
     columns: Vec<ArrayRef>,
@@ -177,10 +181,7 @@ fn align(
     sums: Vec<Vec<i128>>,
 ) -> Result<(Vec<ArrayRef>, Vec<Vec<i128>>), DataFusionError> {
     let groups = columns.first().map_or(0, |c| c.len());
-    let mut interner = Interner::new(&columns)?;
-    // Numbers need not be in the order of the rows.
-    let rows_of: HashMap<usize, usize> =
-        interner.intern(&columns)?.iter().enumerate().map(|(row, &id)| (id, row)).collect();
+    let (mut interner, rows_of) = numbered(&columns)?;
     let mut aligned = vec![vec![0i128; groups]; sums.len()];
     if found.first().is_some_and(|k| !k.is_empty()) {
         let ids = interner.intern(found)?;

@@ -80,9 +80,16 @@ pub fn joint_delta(epsilon: f64, mu: f64, appear: f64, neighbouring: Neighbourin
             let with = appear + (1.0 - appear) * hockey_stick(mu, epsilon - kept);
             with.max(hockey_stick(mu, epsilon + kept))
         }
-        Neighbouring::Replace => appear + hockey_stick(mu, epsilon + kept),
+        Neighbouring::Replace => summed_delta(epsilon, mu, appear),
     };
     delta.min(1.0)
+}
+
+/// The same where noise and appearing may come together, as from round to round or where a unit is
+/// exchanged for another: appear + delta_G(epsilon + ln(1 - appear); mu) covers both directions. `appear`
+/// is below one.
+pub(crate) fn summed_delta(epsilon: f64, mu: f64, appear: f64) -> f64 {
+    appear + hockey_stick(mu, epsilon + (-appear).ln_1p())
 }
 
 /// [`gaussian_delta`], also at epsilons below zero, where it follows from the one back.
@@ -171,7 +178,7 @@ fn worst_delta(
 }
 
 /// The least value (rounded up) at which `delta_at` is at most `delta`; it does not rise.
-pub(crate) fn least_threshold(sigma: f64, delta: f64, delta_at: impl Fn(f64) -> f64) -> f64 {
+fn least_threshold(sigma: f64, delta: f64, delta_at: impl Fn(f64) -> f64) -> f64 {
     // Forty standard deviations above any weight, where tails are zero.
     let (mut low, mut high) = (-40.0 * sigma, 1.0 + 40.0 * sigma);
     for _ in 0..60 {
@@ -183,6 +190,23 @@ pub(crate) fn least_threshold(sigma: f64, delta: f64, delta_at: impl Fn(f64) -> 
         }
     }
     high
+}
+
+/// Noise of at least this standard deviation, and the least threshold at which new groups of a unit appear
+/// with a probability of at most `appear`.
+pub(crate) fn noise_and_threshold(
+    sigma: f64,
+    appear: f64,
+    groups: u64,
+    weights: Weights,
+) -> Result<(RoundedGaussian, f64), MechanismError> {
+    let (law, sigma) = noise(sigma)?;
+    let appears = |t: f64| appears_at_most(t, sigma, groups, weights);
+    let threshold = least_threshold(sigma, appear, appears);
+    if appear <= 0.0 || appears(threshold) > appear {
+        return Err(MechanismError::NoBudget("delta"));
+    }
+    Ok((law, threshold))
 }
 
 /// The threshold in lattice points: noise that is rounded to a lattice point reaches it no more often
@@ -197,7 +221,7 @@ pub(crate) fn to_lattice(threshold: f64) -> Result<i128, MechanismError> {
 
 /// Gaussian noise on the lattice, of at least this standard deviation in units of weight, and what
 /// its standard deviation is.
-pub(crate) fn noise(sigma: f64) -> Result<(RoundedGaussian, f64), MechanismError> {
+fn noise(sigma: f64) -> Result<(RoundedGaussian, f64), MechanismError> {
     let law = RoundedGaussian::new(Dyadic::at_least(sigma * (1.0 + 1e-12) * FINE as f64)?);
     let sigma = law.sigma().to_f64() / FINE as f64;
     Ok((law, sigma))

@@ -14,9 +14,7 @@ use hushtable_noise::{EntropyError, Generator, RoundedGaussian};
 use hushtable_privacy::{Delta, Epsilon, Neighbouring, Rho};
 
 use crate::error::MechanismError;
-use crate::joint::{
-    FINE, Reach, Weights, appears_at_most, calibrate, least_threshold, noise, to_lattice,
-};
+use crate::joint::{FINE, Reach, Weights, calibrate, noise_and_threshold, to_lattice};
 use crate::memberships::Memberships;
 
 /// The cutoff lies so many standard deviations above the threshold (Gopi et al. use 2 to 5).
@@ -73,13 +71,8 @@ impl PolicyGaussian {
             Neighbouring::Replace => 2.0,
         };
         Self::with(reach.groups, |slack| {
-            let (noise, sigma) = noise(steps * (1.0 + slack) / (2.0 * rho.to_f64()).sqrt())?;
-            let appears = |t: f64| appears_at_most(t, sigma, reach.groups, Weights::Roots);
-            let threshold = least_threshold(sigma, delta.to_f64(), appears);
-            if appears(threshold) > delta.to_f64() {
-                return Err(MechanismError::NoBudget("delta"));
-            }
-            Ok((noise, threshold))
+            let sigma = steps * (1.0 + slack) / (2.0 * rho.to_f64()).sqrt();
+            noise_and_threshold(sigma, delta.to_f64(), reach.groups, Weights::Roots)
         })
     }
 

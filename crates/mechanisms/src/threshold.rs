@@ -7,9 +7,7 @@ use hushtable_noise::{DiscreteLaplace, EntropyError, Generator, Ratio, RoundedGa
 use hushtable_privacy::{Delta, Epsilon, Rho};
 
 use crate::error::{MechanismError, need_both};
-use crate::joint::{
-    FINE, Reach, Weights, appears_at_most, calibrate, least_threshold, noise, to_lattice,
-};
+use crate::joint::{FINE, Reach, Weights, calibrate, noise_and_threshold, to_lattice};
 
 /// Relative error that tail probabilities in floating point stay under.
 const MARGIN: f64 = 1e-10;
@@ -63,15 +61,9 @@ impl CountThreshold {
         if rho.is_zero() {
             return Err(MechanismError::NoBudget("rho"));
         }
-        if delta.is_zero() {
-            return Err(MechanismError::NoBudget("delta"));
-        }
-        let (law, sigma) = noise(reach.l2(Weights::Ones) / (2.0 * rho.to_f64()).sqrt())?;
-        let appears = |t: f64| appears_at_most(t, sigma, reach.groups, Weights::Ones);
-        let threshold = least_threshold(sigma, delta.to_f64(), appears);
-        if appears(threshold) > delta.to_f64() {
-            return Err(MechanismError::NoBudget("delta"));
-        }
+        let sigma = reach.l2(Weights::Ones) / (2.0 * rho.to_f64()).sqrt();
+        let (law, threshold) =
+            noise_and_threshold(sigma, delta.to_f64(), reach.groups, Weights::Ones)?;
         Ok(Self { law: Law::Gaussian(law), threshold: to_lattice(threshold)? })
     }
 

@@ -11,12 +11,11 @@
 //! up: with p their sum, delta = p + delta_G(epsilon + ln(1 - p); mu) covers both directions.
 
 use hushtable_noise::{EntropyError, Generator, RoundedGaussian};
-use hushtable_privacy::{Delta, Epsilon, Neighbouring, Rho, analytic_gaussian_mu};
+use hushtable_privacy::{Delta, Epsilon, Rho, analytic_gaussian_mu};
 
 use crate::error::MechanismError;
 use crate::joint::{
-    FINE, Reach, Weights, appears_at_most, calibrate, joint_delta, least_threshold, noise,
-    to_lattice,
+    FINE, Reach, Weights, calibrate, noise_and_threshold, summed_delta, to_lattice,
 };
 use crate::memberships::Memberships;
 
@@ -84,7 +83,7 @@ impl WeightedGaussian {
             let appear = delta * part;
             // What is left for the noise, so that both together stay within delta.
             let mu = largest(analytic_gaussian_mu(epsilon, delta), |mu| {
-                joint_delta(epsilon, mu, appear, Neighbouring::Replace) <= delta
+                summed_delta(epsilon, mu, appear) <= delta
             });
             match Self::with_mu(mu, appear, reach, &shares()) {
                 Ok(made) => {
@@ -114,13 +113,10 @@ impl WeightedGaussian {
         }
         let rounds = shares.iter().map(|share| {
             let appear = appear * share * (1.0 - 1e-12);
-            let (noise, sigma) = noise(reach.l2(Weights::Roots) / (mu * share.sqrt()))?;
-            let appears = |t: f64| appears_at_most(t, sigma, reach.groups, Weights::Roots);
-            let threshold = least_threshold(sigma, appear, appears);
-            if appears(threshold) > appear {
-                return Err(MechanismError::NoBudget("delta"));
-            }
-            Ok(Round { noise, threshold: to_lattice(threshold)? })
+            let sigma = reach.l2(Weights::Roots) / (mu * share.sqrt());
+            let (noise, threshold) =
+                noise_and_threshold(sigma, appear, reach.groups, Weights::Roots)?;
+            Ok::<_, MechanismError>(Round { noise, threshold: to_lattice(threshold)? })
         });
         Ok(Self { rounds: rounds.collect::<Result<_, _>>()?, most_groups: reach.groups })
     }

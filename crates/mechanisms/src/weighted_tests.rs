@@ -1,6 +1,8 @@
 use hushtable_noise::TestSeed;
+use hushtable_privacy::Neighbouring;
 
 use super::*;
+use crate::joint::{appears_at_most, joint_delta};
 
 fn reach(groups: u64) -> Reach {
     Reach { groups, neighbouring: Neighbouring::AddRemove }

@@ -1,5 +1,7 @@
 //! What repeated trials say of a probability, and two probabilities of a privacy loss.
 
+use crate::search::last;
+
 /// Relative error that binomial tails stay under, for up to 2^27 trials.
 const MARGIN: f64 = 1e-5;
 
@@ -13,19 +15,7 @@ pub fn probability_at_least(successes: u64, trials: u64, error: f64) -> f64 {
     // P[X >= successes] under p, which grows with p: I_p(successes, trials - successes + 1).
     let (a, b) = (successes as f64, (trials - successes) as f64 + 1.0);
     let small = |p: f64| incomplete_beta(a, b, p) * (1.0 + MARGIN) <= error;
-    let (mut low, mut high) = (0.0, a / trials as f64);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if small(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    last(0.0, a / trials as f64, small)
 }
 
 /// An upper bound of a probability, as [`probability_at_least`] is a lower one. Rounded up; one where

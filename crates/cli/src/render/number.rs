@@ -57,16 +57,7 @@ pub(crate) fn at_least(value: f64) -> String {
     let magnitude = value.log10().floor() as i32;
     let unit = 10f64.powi(magnitude - 3);
     // What is a hair above a short decimal is that decimal after a rounding.
-    let up = (value / unit * (1.0 - 1e-12)).ceil() * unit;
-    if (1e-3..1e15).contains(&up) {
-        let decimals = usize::try_from(3 - magnitude).unwrap_or(0);
-        return grouped(&trimmed(&format!("{up:.decimals$}")));
-    }
-    let text = format!("{up:.3e}");
-    match text.split_once('e') {
-        Some((mantissa, exponent)) => format!("{}e{exponent}", trimmed(mantissa)),
-        None => text,
-    }
+    four_digits((value / unit * (1.0 - 1e-12)).ceil() * unit, magnitude)
 }
 
 /// At most `value`, which is not below zero, with four digits: for what must not be overstated.
@@ -77,12 +68,16 @@ pub(crate) fn at_most(value: f64) -> String {
     let magnitude = value.log10().floor() as i32;
     let unit = 10f64.powi(magnitude - 3);
     // What is a hair below a short decimal is that decimal before a rounding.
-    let down = (value / unit * (1.0 + 1e-12)).floor() * unit;
-    if (1e-3..1e15).contains(&down) {
+    four_digits((value / unit * (1.0 + 1e-12)).floor() * unit, magnitude)
+}
+
+/// What was rounded to four digits already; `magnitude` is the power of ten of the first.
+fn four_digits(value: f64, magnitude: i32) -> String {
+    if (1e-3..1e15).contains(&value) {
         let decimals = usize::try_from(3 - magnitude).unwrap_or(0);
-        return grouped(&trimmed(&format!("{down:.decimals$}")));
+        return grouped(&trimmed(&format!("{value:.decimals$}")));
     }
-    let text = format!("{down:.3e}");
+    let text = format!("{value:.3e}");
     match text.split_once('e') {
         Some((mantissa, exponent)) => format!("{}e{exponent}", trimmed(mantissa)),
         None => text,

@@ -1,5 +1,6 @@
 //! Reports that every record makes about itself, before anything is collected.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -53,10 +54,11 @@ impl Secret<'_> {
         match self {
             Self::Column { values, other, .. } => {
                 let texts = column.as_string_view_opt().ok_or(EngineError::Inconsistent)?;
-                let position = |text: &str| values.iter().position(|v| v == text);
+                let places: HashMap<&str, usize> =
+                    values.iter().enumerate().rev().map(|(i, v)| (v.as_str(), i)).collect();
                 let rest = other.then_some(values.len());
                 let category = |text: Option<&str>| {
-                    let place = text.and_then(position).or(rest)?;
+                    let place = text.and_then(|t| places.get(t).copied()).or(rest)?;
                     u32::try_from(place).ok()
                 };
                 Ok(texts.iter().map(category).collect())
@@ -85,16 +87,6 @@ pub fn randomise(
     progress: &Progress,
 ) -> Result<Vec<u32>, EngineError> {
     let mut generator = Generator::from_os()?;
-    randomise_with(location, secret, mechanism, progress, &mut generator)
-}
-
-pub(crate) fn randomise_with(
-    location: &str,
-    secret: &Secret<'_>,
-    mechanism: &RandomisedResponse,
-    progress: &Progress,
-    generator: &mut Generator,
-) -> Result<Vec<u32>, EngineError> {
     if usize::try_from(mechanism.categories()) != Ok(secret.categories()) {
         return Err(EngineError::Inconsistent);
     }
@@ -130,7 +122,7 @@ pub(crate) fn randomise_with(
     })?;
     let known: Vec<u32> = values.iter().map(|v| v.unwrap_or(0)).collect();
     let mut answers = vec![0; known.len()];
-    mechanism.respond_all(&known, &mut answers, generator).map_err(|error| match error {
+    mechanism.respond_all(&known, &mut answers, &mut generator).map_err(|error| match error {
         ResponseError::Entropy(error) => EngineError::Entropy(error),
         _ => EngineError::Inconsistent,
     })?;
@@ -138,7 +130,7 @@ pub(crate) fn randomise_with(
     let any = any.map_err(|_| EngineError::Inconsistent)?;
     for (answer, value) in answers.iter_mut().zip(&values) {
         if value.is_none() {
-            *answer = u32::try_from(any.sample(generator)?).unwrap_or(0);
+            *answer = u32::try_from(any.sample(&mut generator)?).unwrap_or(0);
         }
     }
     Ok(answers)

@@ -10,7 +10,8 @@ use datafusion::error::DataFusionError;
 use hushtable_mechanisms::{Chosen, Memberships, Population};
 use hushtable_noise::Generator;
 use hushtable_query::{
-    Groups, Key, Noise, PrivateQuery, Quote, Value, known_groups, public_groups,
+    Classes, Groups, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Value, known_groups,
+    public_groups,
 };
 
 use crate::error::EngineError;
@@ -23,12 +24,14 @@ use crate::intern::Interner;
 pub(crate) struct Counted {
     /// How many groups there are.
     pub(crate) groups: usize,
-    /// Number of units of each, where groups are chosen privately.
+    /// Number of units of each, or of their pieces, where groups are chosen privately by that.
     pub(crate) units: Vec<u64>,
     /// Which of them are known without the data; shorter where the last ones are not.
     pub(crate) known: Vec<bool>,
     /// Exact sums for each measurement, in lattice units.
     pub(crate) sums: Vec<Vec<i128>>,
+    /// For each measurement whose noise differs by class, the class of every group; empty for others.
+    pub(crate) classes: Vec<Vec<usize>>,
     /// Which groups each unit is in, where the selection looks at it and units are not rows.
     pub(crate) members: Option<Memberships>,
 }
@@ -43,28 +46,39 @@ impl Counted {
         query: &PrivateQuery,
         exact: Exact,
     ) -> Result<(Vec<ArrayRef>, Self), EngineError> {
-        let Exact { keys, units, mut sums, members } = exact;
-        match query.groups {
+        let Exact { keys, units, pieces, mut sums, members } = exact;
+        let (keys, mut counted) = match query.groups {
             Groups::Single => {
                 sums.iter_mut().for_each(|s| s.resize(1, 0));
-                let (units, known) = (Vec::new(), Vec::new());
-                Ok((Vec::new(), Self { groups: 1, units, known, sums, members }))
+                let (units, known, classes) = (Vec::new(), Vec::new(), Vec::new());
+                (Vec::new(), Self { groups: 1, units, known, sums, classes, members })
             }
             Groups::Public => {
                 let listed = columns_of(&query.keys, &public_groups(&query.keys))?;
                 let (keys, sums) = align(listed, &keys, sums)?;
                 let groups = keys.first().map_or(1, |k| k.len());
-                let (units, known) = (Vec::new(), Vec::new());
-                Ok((keys, Self { groups, units, known, sums, members }))
+                let (units, known, classes) = (Vec::new(), Vec::new(), Vec::new());
+                (keys, Self { groups, units, known, sums, classes, members })
             }
             Groups::Private { .. } => {
-                let units: Result<Vec<u64>, _> = units.into_iter().map(u64::try_from).collect();
-                let mut units = units.map_err(|_| EngineError::Inconsistent)?;
+                let mut units = match pieces {
+                    // What is too large for 64 bits appears for certain; nothing is below zero.
+                    Some(all) => {
+                        all.into_iter().map(|n| u64::try_from(n).unwrap_or(u64::MAX)).collect()
+                    }
+                    None => {
+                        let units: Result<_, _> = units.into_iter().map(u64::try_from).collect();
+                        units.map_err(|_| EngineError::Inconsistent)?
+                    }
+                };
                 let (keys, known) = with_known(&query.keys, keys, &mut units)?;
                 sums.iter_mut().for_each(|s| s.resize(units.len(), 0));
-                Ok((keys, Self { groups: units.len(), units, known, sums, members }))
+                let (groups, classes) = (units.len(), Vec::new());
+                (keys, Self { groups, units, known, sums, classes, members })
             }
-        }
+        };
+        counted.classes = classes(query, &keys)?;
+        Ok((keys, counted))
     }
 
     /// The groups that appear.
@@ -102,19 +116,61 @@ impl Counted {
         generator: &mut Generator,
     ) -> Result<Vec<Vec<i128>>, EngineError> {
         let mut noisy = Vec::with_capacity(self.sums.len());
-        for (noise, sums) in quote.noise().iter().zip(&self.sums) {
+        for (m, (noise, sums)) in quote.noise().iter().zip(&self.sums).enumerate() {
+            let exact = |c: &Chosen| sums.get(c.group).copied().unwrap_or(0);
             noisy.push(match noise {
                 Noise::OfSelection => chosen.iter().map(|c| c.noisy_count.unwrap_or(0)).collect(),
                 Noise::Own(additive) => {
-                    let exact = |c: &Chosen| sums.get(c.group).copied().unwrap_or(0);
                     let mut sums: Vec<i128> = chosen.iter().map(exact).collect();
                     additive.add(generator, &mut sums)?;
+                    sums
+                }
+                Noise::ByClass(noise) => {
+                    let mut sums: Vec<i128> = chosen.iter().map(exact).collect();
+                    let of = self.classes.get(m).ok_or(EngineError::Inconsistent)?;
+                    let class = |c: &Chosen| of.get(c.group).copied();
+                    let classes = noise.classes.iter().map(|(_, additive)| additive);
+                    for (own, additive) in classes.chain([&noise.others]).enumerate() {
+                        let places =
+                            chosen.iter().enumerate().filter(|(_, c)| class(c) == Some(own));
+                        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+                        let mut some: Vec<i128> =
+                            places.iter().filter_map(|&p| sums.get(p).copied()).collect();
+                        additive.add(generator, &mut some)?;
+                        for (place, noisy) in places.into_iter().zip(some) {
+                            if let Some(sum) = sums.get_mut(place) {
+                                *sum = noisy;
+                            }
+                        }
+                    }
                     sums
                 }
             });
         }
         Ok(noisy)
     }
+}
+
+/// The class of every group, for each measurement whose noise differs by class: its place among the
+/// classes, and after them all others.
+fn classes(query: &PrivateQuery, keys: &[ArrayRef]) -> Result<Vec<Vec<usize>>, EngineError> {
+    let of = |measurement: &Measurement| {
+        let by_key = measurement.split.as_ref().and_then(Thresholds::by_key);
+        let Some((key, Classes { values, .. })) = by_key else { return Ok(Vec::new()) };
+        // No row had a group.
+        let Some(key) = keys.get(key) else { return Ok(Vec::new()) };
+        let column_type =
+            query.keys.get(by_key.map_or(0, |(key, _)| key)).map(|k| k.expr.column_type);
+        let column_type = column_type.ok_or(EngineError::Inconsistent)?;
+        let listed = values.iter().map(|(value, _)| constant(value, column_type));
+        let listed = listed.collect::<Result<Vec<_>, _>>()?;
+        let listed: Vec<_> = listed.iter().map(AsRef::as_ref).collect();
+        let (mut interner, classes_of) = numbered(&[concat(&listed)?])?;
+        let ids = interner.intern(std::slice::from_ref(key))?;
+        let others = values.len();
+        Ok(ids.iter().map(|id| classes_of.get(id).copied().unwrap_or(others)).collect())
+    };
+    query.measurements.iter().map(of).collect()
 }
 
 /// Groups as columns of keys.

@@ -39,6 +39,8 @@ pub(crate) struct Exact {
     pub(crate) keys: Vec<ArrayRef>,
     /// Number of privacy units of each group.
     pub(crate) units: Vec<i64>,
+    /// Number of pieces of each group's records, where groups are chosen by them.
+    pub(crate) pieces: Option<Vec<i128>>,
     /// Exact sums for each measurement, in lattice units.
     pub(crate) sums: Vec<Vec<i128>>,
     /// Which groups each unit is in, where the selection looks at it and units are not rows.
@@ -61,6 +63,8 @@ pub(crate) struct Scan {
     sizes: Bounds,
     most_groups: u32,
     with_members: bool,
+    /// Whether the last of the sums is of pieces.
+    counts_pieces: bool,
 }
 
 impl Scan {
@@ -94,6 +98,8 @@ impl Scan {
             let by_unit = Partitioning::Hash(vec![column], UNIT_PARTITIONS);
             plan = Arc::new(RepartitionExec::try_new(plan, by_unit)?);
         }
+        let counts_pieces = query.chooses_by_pieces();
+        let pieces = counts_pieces.then_some((1, LARGEST));
         Ok(Self {
             plan,
             tasks,
@@ -107,14 +113,17 @@ impl Scan {
                 .measurements
                 .iter()
                 .filter(|m| m.measure != Measure::Units)
-                .map(|m| if m.split { (-LARGEST, LARGEST) } else { (m.low, m.high) })
+                .map(|m| if m.split.is_some() { (-LARGEST, LARGEST) } else { (m.low, m.high) })
+                .chain(pieces)
                 .collect(),
             sizes: query
                 .measurements
                 .iter()
                 .filter(|m| m.measure != Measure::Units)
                 .map(|m| (m.low, m.high))
+                .chain(pieces)
                 .collect(),
+            counts_pieces,
             most_groups: query.max_groups_contributed,
             with_members: query.unit.is_some()
                 && quote.selection().is_some_and(|s| s.strategy().by_membership()),
@@ -145,7 +154,8 @@ impl Scan {
         look: Look,
     ) -> Result<(Exact, Vec<Surveyed>), EngineError> {
         let Self { plan, tasks: context, program, read, all, has_unit, keyed, .. } = self;
-        let Self { counts_units, bounds, sizes, most_groups, with_members, .. } = self;
+        let Self { counts_units, bounds, sizes, most_groups, with_members, counts_pieces, .. } =
+            self;
         let measures = bounds.len();
         let shared = Arc::new((program, read, bounds, sizes));
         let mut tasks = JoinSet::new();
@@ -178,7 +188,8 @@ impl Scan {
             groups.add(partial)?;
         }
         let surveys = std::mem::take(&mut groups.surveys);
-        let (Partial { keys, units, sums, .. }, members) = groups.finish()?;
+        let (Partial { keys, units, mut sums, .. }, members) = groups.finish()?;
+        let pieces = if counts_pieces { sums.pop() } else { None };
         let mut others = sums.into_iter();
         let sums = counts_units
             .into_iter()
@@ -187,7 +198,7 @@ impl Scan {
                 false => others.next().unwrap_or_default(),
             })
             .collect();
-        Ok((Exact { keys, units, sums, members }, surveys))
+        Ok((Exact { keys, units, pieces, sums, members }, surveys))
     }
 }
 

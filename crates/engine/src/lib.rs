@@ -13,6 +13,7 @@ mod eval;
 mod exact;
 mod intern;
 mod local;
+mod pieces;
 mod rebuild;
 mod record;
 mod release;

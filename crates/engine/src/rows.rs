@@ -12,6 +12,7 @@ use hushtable_query::{Expr, MAX_KEY_BYTES, Measure, PrivateQuery, Step};
 
 use crate::bound::Rows;
 use crate::eval::{Program, known, round_quotient};
+use crate::pieces::Pieces;
 
 /// Largest size of a row's value in lattice units, so that sums of 2^63 rows fit an `i128`.
 /// Larger values count as this, which every bound clamps further.
@@ -23,6 +24,8 @@ pub(crate) struct RowProgram {
     keys: Vec<Program>,
     unit: Option<usize>,
     measures: Vec<Measured>,
+    /// Where groups are chosen by them: the pieces of each row, which come after the measures.
+    pieces: Option<Pieces>,
 }
 
 /// What a row adds to a measurement.
@@ -46,6 +49,10 @@ pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
             Measure::Units | Measure::Rows => {}
             Measure::Values(e) | Measure::Sum(e) => visit(e),
         }
+    }
+    if query.chooses_by_pieces() {
+        let classes = query.measurements.iter().filter_map(|m| m.split.as_ref()?.classes.as_ref());
+        classes.for_each(|classes| classes.expr.visit_columns(&mut |i| used.push(i)));
     }
     used.extend(query.unit);
     used.sort_unstable();
@@ -75,6 +82,7 @@ impl RowProgram {
             keys: query.keys.iter().map(|k| Program::new(&k.expr)).collect::<Result<_, _>>()?,
             unit: query.unit,
             measures: measured.collect::<Result<_, _>>()?,
+            pieces: query.chooses_by_pieces().then(|| Pieces::new(query)).transpose()?,
         })
     }
 
@@ -111,12 +119,12 @@ impl RowProgram {
                 Measured::Points(e, step) => points(&e.evaluate(&columns, rows)?, *step)?,
             })
         };
-        Ok(Rows {
-            keys,
-            unit: self.unit.and_then(|u| columns.get(u)).cloned(),
-            measures: self.measures.iter().map(measure).collect::<Result<_, _>>()?,
-            rows,
-        })
+        let mut measures = self.measures.iter().map(measure).collect::<Result<Vec<_>, _>>()?;
+        if let Some(pieces) = &self.pieces {
+            measures.push(pieces.of(&measures, &columns, rows)?);
+        }
+        let unit = self.unit.and_then(|u| columns.get(u)).cloned();
+        Ok(Rows { keys, unit, measures, rows })
     }
 }
 

@@ -15,6 +15,8 @@ const MARGIN: f64 = 1e-14;
 pub struct PolicyTerm {
     rho: Rho,
     threshold: f64,
+    /// The threshold at which the record is split, where it is not that of the noise.
+    split_at: f64,
 }
 
 /// The policy function of what was released about a record.
@@ -24,6 +26,7 @@ pub struct PolicyTerm {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordPolicy {
     constant: Rho,
+    by_pieces: Rho,
     terms: Vec<PolicyTerm>,
 }
 
@@ -39,15 +42,24 @@ impl PolicyTerm {
     /// Unless the threshold is finite and above zero.
     pub fn new(rho: Rho, threshold: f64) -> Result<Self, PolicyError> {
         if threshold.is_finite() && threshold > 0.0 {
-            return Ok(Self { rho, threshold });
+            return Ok(Self { rho, threshold, split_at: threshold });
         }
         Err(PolicyError(threshold))
+    }
+
+    /// The same for a record that is split at another threshold than that of the noise: one of another
+    /// class, in a sum over all classes (PR section 5.4).
+    ///
+    /// # Errors
+    /// Unless the threshold is finite and above zero.
+    pub fn split_at(self, threshold: f64) -> Result<Self, PolicyError> {
+        Ok(Self { threshold: self.threshold, ..Self::new(self.rho, threshold)? })
     }
 
     /// How many pieces a value would be split into: the least m with m T >= |value|, at least 1 (PR
     /// Algorithm 1).
     fn pieces(&self, value: f64) -> f64 {
-        (value.abs() / self.threshold).ceil().max(1.0)
+        (value.abs() / self.split_at).ceil().max(1.0)
     }
 }
 
@@ -55,7 +67,13 @@ impl RecordPolicy {
     /// The policy of what costs every record `constant` (counts, and the choice of groups), and of the
     /// sums `terms`.
     pub fn new(constant: Rho, terms: Vec<PolicyTerm>) -> Self {
-        Self { constant, terms }
+        Self { constant, by_pieces: Rho::ZERO, terms }
+    }
+
+    /// The same beside what counts a record as often as it has pieces, at `rho` for one piece: the choice
+    /// of groups after the split (PR section 5.4), by a count with Gaussian noise.
+    pub fn with_pieces(self, rho: Rho) -> Self {
+        Self { by_pieces: rho, ..self }
     }
 
     /// What every record loses.
@@ -63,27 +81,49 @@ impl RecordPolicy {
         self.constant
     }
 
+    /// What a record loses for one piece, by what counts pieces.
+    pub fn by_pieces(&self) -> Rho {
+        self.by_pieces
+    }
+
     /// The loss of a record with these values, one for each term: constant + sum of rho (v/T)^2, rounded
     /// up. It is what the noise protects (theory section 6): a record moves a sum by |v|, and the
     /// noise has a standard deviation of T / sqrt(2 rho). NaN counts as zero, as NULL does.
     pub fn exact(&self, values: &[f64]) -> f64 {
+        self.exact_in_pieces(values, self.pieces(values))
+    }
+
+    /// The same for a record that is known to be split into so many pieces.
+    pub fn exact_in_pieces(&self, values: &[f64], pieces: f64) -> f64 {
         let term = |(term, value): (&PolicyTerm, &f64)| {
             let ratio = if value.is_nan() { 0.0 } else { value.abs() / term.threshold };
             term.rho.to_f64() * ratio * ratio
         };
         let sums: f64 = self.terms.iter().zip(values).map(term).sum();
-        (self.constant.to_f64() + sums) * (1.0 + MARGIN)
+        // Where nothing counts pieces, infinitely many cost nothing.
+        let counted = match self.by_pieces.is_zero() {
+            true => 0.0,
+            false => self.by_pieces.to_f64() * pieces * pieces,
+        };
+        (self.constant.to_f64() + counted + sums) * (1.0 + MARGIN)
     }
 
-    /// The same by the paper's splitting (PR Algorithm 1, Lemma 5.3): constant + rho m^2 for the rho of
-    /// all sums, where m is the number of pieces of the value that has most. Never less than
-    /// [`exact`](Self::exact).
-    pub fn split(&self, values: &[f64]) -> f64 {
+    /// How many pieces a record with these values is split into: those of the value that has most, at
+    /// least 1 (PR Algorithm 1).
+    pub fn pieces(&self, values: &[f64]) -> f64 {
         let pieces = |(term, value): (&PolicyTerm, &f64)| {
             if value.is_nan() { 1.0 } else { term.pieces(*value) }
         };
-        let most = self.terms.iter().zip(values).map(pieces).fold(1.0, f64::max);
-        let rho: f64 = self.terms.iter().map(|term| term.rho.to_f64()).sum();
+        self.terms.iter().zip(values).map(pieces).fold(1.0, f64::max)
+    }
+
+    /// The same by the paper's splitting (PR Algorithm 1, Lemma 5.3): constant + rho m^2 for the rho of
+    /// all that runs after the split, where m is the number of [`pieces`](Self::pieces). Never less than
+    /// [`exact`](Self::exact), as long as no record is split at more than the threshold of the noise.
+    pub fn split(&self, values: &[f64]) -> f64 {
+        let most = self.pieces(values);
+        let sums: f64 = self.terms.iter().map(|term| term.rho.to_f64()).sum();
+        let rho = self.by_pieces.to_f64() + sums;
         (self.constant.to_f64() + rho * most * most) * (1.0 + 2.0 * MARGIN)
     }
 }
@@ -144,6 +184,62 @@ mod tests {
         assert!(near(policy.exact(&[f64::NAN]), 0.1));
         assert!(near(policy.exact(&[-12e6]), policy.exact(&[12e6])));
         assert_eq!(policy.exact(&[f64::INFINITY]), f64::INFINITY);
+    }
+
+    /// PR Example 5.8: grouped by industry, payroll is split at 10 million in mining, with the groups chosen
+    /// after the split.
+    #[test]
+    fn thresholds_of_another_class() {
+        let policy = |payroll: f64| {
+            let term = |threshold| PolicyTerm::new(rho("0.3"), threshold).unwrap();
+            RecordPolicy::new(Rho::ZERO, vec![term(50.0), term(payroll)]).with_pieces(rho("0.1"))
+        };
+        let (elsewhere, mining) = (policy(5e6), policy(10e6));
+        for (policy, values, pieces) in [
+            (&elsewhere, [150.0, 10e6], 3.0),
+            (&elsewhere, [50.0, 15e6], 3.0),
+            (&mining, [100.0, 10e6], 2.0),
+            (&mining, [50.0, 10e6], 1.0),
+        ] {
+            assert_eq!(policy.pieces(&values), pieces);
+            assert!(near(policy.split(&values), 0.7 * pieces * pieces), "{values:?}");
+        }
+        // Sums are 2 and 1 times their thresholds, the choice of groups counts two pieces.
+        assert!(near(mining.exact(&[100.0, 10e6]), 0.3 * (4.0 + 1.0) + 0.1 * 4.0));
+        // In a sum over all industries the noise is that of mining, and others are split at their own.
+        let term = PolicyTerm::new(rho("0.5"), 10e6).unwrap().split_at(5e6).unwrap();
+        let all = RecordPolicy::new(Rho::ZERO, vec![term]);
+        assert!(near(all.exact(&[15e6]), 0.5 * 2.25));
+        assert!(near(all.split(&[15e6]), 0.5 * 9.0));
+        assert!(term.split_at(0.0).is_err());
+    }
+
+    /// PR Example 3.3: a policy of rho ceil(employees / 50) is rho for every piece.
+    #[test]
+    fn example_3_3_counts_pieces() {
+        let employees = PolicyTerm::new(rho("1"), 50.0).unwrap();
+        let policy = RecordPolicy::new(Rho::ZERO, vec![employees]);
+        let pieces = [150.0, 50.0, 100.0, 50.0, 20.0].map(|value| policy.pieces(&[value]));
+        assert_eq!(pieces, [3.0, 1.0, 2.0, 1.0, 1.0]);
+    }
+
+    /// PR Lemma 4.3: of two tables of disjoint records each record is in one, and loses by that alone; so
+    /// the policy of both together is that of the record's own class.
+    #[test]
+    fn records_of_one_class_lose_by_it_alone() {
+        let class = |rho_each: &str, threshold| {
+            RecordPolicy::new(Rho::ZERO, vec![PolicyTerm::new(rho(rho_each), threshold).unwrap()])
+        };
+        let (small, large) = (class("1", 10.0), class("0.5", 100.0));
+        let both = |is_large: bool, value: f64| {
+            // What it adds to the other class's sum is nothing.
+            let (own, other) = if is_large { (&large, &small) } else { (&small, &large) };
+            (own.exact(&[value]), own.exact(&[value]) + other.exact(&[0.0]))
+        };
+        for (is_large, value) in [(true, 250.0), (false, 25.0), (false, 3.0)] {
+            let (own, together) = both(is_large, value);
+            assert!(near(together, own));
+        }
     }
 
     #[test]

@@ -6,13 +6,15 @@ use hushtable_mechanisms::{Additive, Law, Selection};
 use hushtable_privacy::{Loss, Neighbouring, gaussian_epsilon_at, zcdp_epsilon_at};
 use serde::Serialize;
 
-use crate::bind::{Groups, Measure, Measurement, PrivateQuery, known_groups};
+use crate::bind::{Groups, Measure, Measurement, PrivateQuery, Thresholds, known_groups};
 use crate::contract::{Table, Unit};
 use crate::expr::{Expr, ExprKind};
-use crate::quote::{Noise, Quote, Strategy};
-use crate::types::ColumnType;
-pub use policy::{PolicyExample, PolicyExplained, PolicyTermExplained};
-use policy::{explain_policy, policy_of};
+use crate::quote::{Noise, NoiseByClass, Quote, Strategy};
+use crate::types::{ColumnType, Value};
+pub use policy::{
+    ClassThreshold, ClassesExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
+};
+use policy::{delta_of_pieces, explain_policy, policy_of};
 
 /// Probability that intervals cover.
 pub const INTERVAL_LEVEL: f64 = 0.95;
@@ -54,6 +56,17 @@ pub struct EpsilonAt {
     pub epsilon: f64,
 }
 
+/// What a record adds to its group. Secret: no Debug.
+#[derive(Clone, Copy)]
+pub struct Contributed<'a> {
+    /// To each measurement that is no count of units, in lattice steps.
+    pub sums: &'a [i128],
+    /// Its number of pieces, where groups are chosen by them; otherwise 1.
+    pub pieces: i128,
+    /// The keys of its group.
+    pub keys: &'a [Value],
+}
+
 impl EpsilonAt {
     /// What a quote promises in epsilon and delta. A total in epsilon is that itself; one in rho
     /// takes `more` of delta (above 0, below 1) beside the delta that it has.
@@ -66,16 +79,24 @@ impl EpsilonAt {
         }
     }
 
-    /// What a quote with sums that are not clamped promises a record with these contributions, in lattice
-    /// steps, one for each measurement that is no count of units. As secret as the record. `None` where every
-    /// sum is clamped.
-    pub fn of_record(quote: &Quote, contributions: &[i128], more: f64) -> Option<Self> {
-        let (policy, terms) = policy_of(quote)?;
+    /// What a quote with sums that are not clamped promises a record. As secret as the record. `None` where
+    /// every sum is clamped.
+    pub fn of_record(quote: &Quote, record: &Contributed<'_>, more: f64) -> Option<Self> {
+        let met = |measurement: &Measurement, thresholds: &Thresholds| match thresholds.by_key() {
+            Some((key, _)) => {
+                [record.keys.get(key).map_or(measurement.high, |k| thresholds.of(k)); 2]
+            }
+            None => [measurement.high; 2],
+        };
+        let policy = policy_of(quote, &met)?;
         let counts_units = |m: &&Measurement| m.measure == Measure::Units;
         let others = quote.query().measurements.iter().filter(|m| !counts_units(m));
-        let split = others.zip(contributions).filter(|(m, _)| m.split);
+        let split = others.zip(record.sums).filter(|(m, _)| m.split.is_some());
         let values: Vec<f64> = split.map(|(m, &v)| v as f64 * m.step.to_f64()).collect();
-        (values.len() == terms.len()).then(|| Self::of_rho(quote, policy.exact(&values), more))
+        let pieces = record.pieces as f64;
+        let mut promised = Self::of_rho(quote, policy.exact_in_pieces(&values, pieces), more);
+        promised.delta = more + delta_of_pieces(quote, pieces).unwrap_or(0.0);
+        Some(promised)
     }
 
     fn of_rho(quote: &Quote, rho: f64, more: f64) -> Self {
@@ -111,6 +132,9 @@ pub enum GroupsExplained {
 pub struct PrivateGroups {
     /// The strategy.
     pub strategy: Strategy,
+    /// Whether a record counts as often as it has pieces: then what is said of units is of pieces.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_pieces: bool,
     /// What choosing costs (with the noisy counts, where it gives them).
     pub loss: Loss,
     /// The noisy count that a group must reach.
@@ -176,9 +200,26 @@ pub struct MeasurementExplained {
     /// of that size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
-    /// The splitting threshold, in the column's units, where contributions are not clamped.
+    /// The splitting threshold, in the column's units, where contributions are not clamped; the largest,
+    /// where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split_threshold: Option<f64>,
+    /// The noise by the class of a group, where groups of different classes have different thresholds: the
+    /// scale and the interval above are then the largest of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_class: Vec<ClassExplained>,
+}
+
+/// The noise in the groups of one class.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassExplained {
+    /// The class, a value of the column that tells it; absent for all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Scale of the noise, in the column's units.
+    pub noise_scale: f64,
+    /// Half-width of the 95 % interval, in the column's units.
+    pub half_width_95: f64,
 }
 
 /// One column that is shown.
@@ -247,9 +288,8 @@ impl Explanation {
 /// Whether all noise is Gaussian: then the losses compose exactly, as Gaussian differential privacy
 /// with mu^2 = 2 rho (theory section 5), and epsilon is smaller than zCDP alone says.
 fn all_gaussian(quote: &Quote) -> bool {
-    let own = |noise: &Noise| match noise {
-        Noise::Own(additive) => matches!(additive.law(), Law::RoundedGaussian(_)),
-        Noise::OfSelection => true,
+    let own = |noise: &Noise| {
+        noise.largest().is_none_or(|additive| matches!(additive.law(), Law::RoundedGaussian(_)))
     };
     let selected = quote.selection().map(Selection::strategy);
     quote.noise().iter().all(own)
@@ -265,6 +305,7 @@ fn explain_selection(selection: &Selection, query: &PrivateQuery) -> GroupsExpla
     let keep = |units| KeepProbability { units, probability: selection.keep_probability(units) };
     let private = PrivateGroups {
         strategy: selection.strategy(),
+        by_pieces: query.chooses_by_pieces(),
         loss: selection.loss(),
         threshold: selection.threshold(),
         keep: [1, 10, 100].into_iter().map(keep).collect(),
@@ -288,20 +329,20 @@ fn explain_measurement(
     selection: Option<&Selection>,
 ) -> MeasurementExplained {
     let step = measurement.step.to_f64();
-    let (mechanism, scale, half_width, loss) = match (noise, selection) {
-        (Noise::Own(additive), _) => (
+    let (mechanism, scale, half_width, loss) = match (noise.largest(), selection) {
+        (Some(additive), _) => (
             law_name(additive).to_owned(),
             additive.scale(),
             additive.half_width(INTERVAL_LEVEL) as f64,
             Some(additive.loss()),
         ),
-        (Noise::OfSelection, Some(selection)) => (
+        (None, Some(selection)) => (
             format!("noisy count of {}", selection.strategy()),
             selection.noise_scale().unwrap_or(f64::NAN),
             selection.noise_half_width(INTERVAL_LEVEL).map_or(f64::NAN, |w| w as f64),
             None,
         ),
-        (Noise::OfSelection, None) => (String::new(), f64::NAN, f64::NAN, None),
+        (None, None) => (String::new(), f64::NAN, f64::NAN, None),
     };
     let bounds = match measurement.measure {
         Measure::Units => (0.0, 1.0),
@@ -315,8 +356,22 @@ fn explain_measurement(
         noise_scale: scale * step,
         half_width_95: half_width * step,
         loss,
-        split_threshold: measurement.split.then_some(measurement.high as f64 * step),
+        split_threshold: measurement.split.is_some().then_some(measurement.high as f64 * step),
+        by_class: by_class(measurement, noise),
     }
+}
+
+/// The noise of each class of groups, the default class last; none where all groups have the same.
+fn by_class(measurement: &Measurement, noise: &Noise) -> Vec<ClassExplained> {
+    let Noise::ByClass(NoiseByClass { classes, others, .. }) = noise else { return Vec::new() };
+    let step = measurement.step.to_f64();
+    let listed = classes.iter().map(|(value, additive)| (Some(value.to_string()), additive));
+    let explained = |(class, additive): (Option<String>, &Additive)| ClassExplained {
+        class,
+        noise_scale: additive.scale() * step,
+        half_width_95: additive.half_width(INTERVAL_LEVEL) as f64 * step,
+    };
+    listed.chain([(None, others)]).map(explained).collect()
 }
 
 fn law_name(additive: &Additive) -> &'static str {

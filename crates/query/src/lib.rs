@@ -13,17 +13,19 @@ mod sql;
 mod types;
 
 pub use bind::{
-    Groups, Key, Measure, Measurement, Order, Output, PrivateQuery, bind, bind_expression,
-    known_groups, public_groups,
+    Classes, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery, Thresholds, bind,
+    bind_expression, known_groups, public_groups,
 };
-pub use contract::{Column, Contract, ContractError, Defaults, MAX_PUBLIC_KEYS, Table, Unit};
+pub use contract::{
+    Column, Contract, ContractError, Defaults, MAX_PUBLIC_KEYS, Split, SplitBy, Table, Unit,
+};
 pub use error::Refusal;
 pub use explain::{
-    EpsilonAt, Explanation, GroupsExplained, INTERVAL_LEVEL, KeepProbability, MeasurementExplained,
-    OutputExplained, PolicyExample, PolicyExplained, PolicyTermExplained, PrivateGroups,
-    RoundExplained,
+    ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, Explanation,
+    GroupsExplained, INTERVAL_LEVEL, KeepProbability, MeasurementExplained, OutputExplained,
+    PolicyExample, PolicyExplained, PolicyTermExplained, PrivateGroups, RoundExplained,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};
-pub use quote::{Noise, Quote, Strategy};
+pub use quote::{Noise, NoiseByClass, Quote, Strategy};
 pub use types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, MAX_STRING_BYTES, Value};

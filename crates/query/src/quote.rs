@@ -3,8 +3,9 @@
 use hushtable_mechanisms::{Additive, Law, MechanismError, Reach, Selection};
 use hushtable_privacy::{Epsilon, Event, Loss, LossError};
 
-use crate::bind::{Groups, Measure, PrivateQuery};
+use crate::bind::{Groups, Measure, Measurement, PrivateQuery};
 use crate::error::Refusal;
+use crate::types::Value;
 
 pub use hushtable_mechanisms::Strategy;
 
@@ -23,8 +24,37 @@ pub struct Quote {
 pub enum Noise {
     /// Its own mechanism.
     Own(Additive),
+    /// A mechanism for each class of groups, all at the same loss: a record is in a group of one class.
+    ByClass(NoiseByClass),
     /// The selection's noisy count, which is paid for already.
     OfSelection,
+}
+
+/// The noise of groups by their class, which a group key tells.
+#[derive(Clone, Debug)]
+pub struct NoiseByClass {
+    /// Position of the key.
+    pub key: usize,
+    /// The classes that have a threshold of their own.
+    pub classes: Vec<(Value, Additive)>,
+    /// The noise of all others.
+    pub others: Additive,
+}
+
+impl Noise {
+    /// The mechanism whose noise is the largest, and whose loss is that of all; `None` where the
+    /// selection has paid.
+    pub fn largest(&self) -> Option<&Additive> {
+        match self {
+            Self::Own(additive) => Some(additive),
+            Self::ByClass(NoiseByClass { classes, others, .. }) => classes
+                .iter()
+                .map(|(_, additive)| additive)
+                .chain([others])
+                .max_by(|a, b| a.scale().total_cmp(&b.scale())),
+            Self::OfSelection => None,
+        }
+    }
 }
 
 impl Quote {
@@ -37,8 +67,19 @@ impl Quote {
         let Groups::Private { strategy, known_threshold, .. } = query.groups else {
             return Self::with_strategy(query, None);
         };
-        let fits = |s: Strategy| known_threshold.is_none() || s.gives_count();
+        let by_pieces = query.chooses_by_pieces();
+        let fits = |s: Strategy| {
+            (known_threshold.is_none() || s.gives_count())
+                && (!by_pieces || s == Strategy::GaussianThreshold)
+        };
         if let Some(named) = strategy {
+            if !fits(named) && by_pieces {
+                return Err(Refusal::new(
+                    format!("group_selection_by = PIECES with {named} is not supported"),
+                    "group_selection_strategy = GAUSSIAN_THRESHOLD, or leave it out: what a record of many \
+                     pieces loses is known of it",
+                ));
+            }
             if !fits(named) {
                 return Err(Refusal::new(
                     format!("known_groups_threshold needs a noisy count, and {named} has none"),
@@ -68,7 +109,7 @@ impl Quote {
     fn with_strategy(query: PrivateQuery, strategy: Option<Strategy>) -> Result<Self, Refusal> {
         let counted = |m: &Measure| *m == Measure::Units;
         // A noisy count that decides about a group may be shown as its count of units.
-        let reused = strategy.is_some_and(Strategy::gives_count);
+        let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();
         let mut weights: Vec<u32> = query.measurements.iter().map(|m| m.weight).collect();
         let mut selection_weight = match query.groups {
             Groups::Private { weight, .. } => weight,
@@ -109,21 +150,9 @@ impl Quote {
                 noise.push(Noise::OfSelection);
                 continue;
             }
-            let contribution = query.contribution(measurement);
-            let made = match share {
-                Loss::Approximate { epsilon, .. } => {
-                    Additive::laplace(contribution, query.neighbouring, epsilon)
-                }
-                Loss::Concentrated { rho, .. } => {
-                    Additive::gaussian(contribution, query.neighbouring, rho)
-                }
-            };
-            noise.push(Noise::Own(made.map_err(|e| refuse(&measurement.name, e))?));
+            noise.push(noise_of(&query, measurement, share)?);
         }
-        let own = noise.iter().filter_map(|n| match n {
-            Noise::Own(additive) => Some(additive.loss()),
-            Noise::OfSelection => None,
-        });
+        let own = noise.iter().filter_map(Noise::largest).map(Additive::loss);
         let mut losses = selection.iter().map(Selection::loss).chain(own);
         let first = losses.next().unwrap_or(query.loss);
         let total = losses.try_fold(first, Loss::plus).map_err(|e: LossError| {
@@ -169,7 +198,7 @@ impl Quote {
             }
         }
         for noise in &self.noise {
-            if let Noise::Own(additive) = noise {
+            if let Some(additive) = noise.largest() {
                 events.push(match (additive.law(), additive.loss()) {
                     (Law::RoundedGaussian(_), Loss::Concentrated { rho, .. }) => {
                         Event::Gaussian { mu_squared: rho.into() }
@@ -188,6 +217,38 @@ impl Quote {
     pub fn total(&self) -> Loss {
         self.total
     }
+}
+
+/// The noise of a measurement at its share of the budget.
+fn noise_of(
+    query: &PrivateQuery,
+    measurement: &Measurement,
+    share: Loss,
+) -> Result<Noise, Refusal> {
+    let within = |low: i64, high: i64| {
+        let contribution = query.contribution_within(low, high);
+        let made = match share {
+            Loss::Approximate { epsilon, .. } => {
+                Additive::laplace(contribution, query.neighbouring, epsilon)
+            }
+            Loss::Concentrated { rho, .. } => {
+                Additive::gaussian(contribution, query.neighbouring, rho)
+            }
+        };
+        made.map_err(|e| refuse(&measurement.name, e))
+    };
+    let Some((key, classes, thresholds)) =
+        measurement.split.as_ref().and_then(|t| t.by_key().map(|(key, c)| (key, c, t)))
+    else {
+        return Ok(Noise::Own(within(measurement.low, measurement.high)?));
+    };
+    let classes = classes.values.iter();
+    let classes = classes.map(|(value, t)| Ok((value.clone(), within(-t, *t)?)));
+    Ok(Noise::ByClass(NoiseByClass {
+        key,
+        classes: classes.collect::<Result<_, Refusal>>()?,
+        others: within(-thresholds.default, thresholds.default)?,
+    }))
 }
 
 /// Shares of epsilon or rho by weight, which add up to the whole; without any delta.

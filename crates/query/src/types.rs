@@ -28,6 +28,35 @@ pub enum ColumnType {
     Timestamp,
 }
 
+/// As text that [`Value::parse`] reads back; NULL as `NULL`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("NULL"),
+            Self::Bool(b) => write!(f, "{b}"),
+            Self::Int(n) => write!(f, "{n}"),
+            Self::Decimal { digits, scale } => {
+                let sign = if *digits < 0 { "-" } else { "" };
+                let (digits, scale) = (digits.unsigned_abs(), usize::from(*scale));
+                let text = format!("{digits:0>width$}", width = scale + 1);
+                let (whole, fraction) = text.split_at(text.len() - scale);
+                let point = if scale > 0 { "." } else { "" };
+                write!(f, "{sign}{whole}{point}{fraction}")
+            }
+            Self::Float(x) => write!(f, "{x}"),
+            Self::String(text) => f.write_str(text),
+            Self::Date(days) => match NaiveDate::from_epoch_days(*days) {
+                Some(date) => write!(f, "{date}"),
+                None => write!(f, "{days} days"),
+            },
+            Self::Timestamp(micros) => match DateTime::from_timestamp_micros(*micros) {
+                Some(time) => write!(f, "{}", time.naive_utc()),
+                None => write!(f, "{micros} microseconds"),
+            },
+        }
+    }
+}
+
 /// Longer strings are out of range, as too large a number is, and are read as NULL.
 pub const MAX_STRING_BYTES: usize = 65_536;
 

@@ -42,7 +42,7 @@ pub(crate) fn text(report: &AuditReport) -> String {
     let table = visible(&report.table);
     let mut out = format!("{CONFIDENTIAL}\n\nAudit of a query on {table}\n{}\n", facts.text(2));
     for (place, compared) in report.comparisons.iter().enumerate() {
-        out += &comparison(place + 1, compared, report.runs_asked);
+        out += &comparison(place + 1, compared, report.runs_asked, by_size(report));
     }
     if report.comparisons.is_empty() {
         out += "Nothing could be compared: too few units count for the query.\n\n";
@@ -50,7 +50,7 @@ pub(crate) fn text(report: &AuditReport) -> String {
     format!("{out}{}\n", verdict(report))
 }
 
-fn comparison(place: usize, compared: &Compared, asked: u64) -> String {
+fn comparison(place: usize, compared: &Compared, asked: u64, by_size: bool) -> String {
     let [first, second] = &compared.tables;
     let mut grid = Grid::pairs();
     let runs = number(compared.runs as f64);
@@ -64,7 +64,9 @@ fn comparison(place: usize, compared: &Compared, asked: u64) -> String {
             let (low, high) = (at_most(event.at_least), at_least(event.at_most));
             grid.push(["runs", &runs]);
             let promised = at_least(compared.promised);
-            let bound = format!("{}, promised {promised}", at_most(compared.epsilon_at_least));
+            let size = if by_size { " or less, by its size" } else { "" };
+            let found = at_most(compared.epsilon_at_least);
+            let bound = format!("{found}, promised {promised}{size}");
             grid.push(["epsilon is at least", &bound]);
             grid.push(["told by", &visible(&event.what)]);
             let likely = format!("at least {low} on {}", visible(&event.likely_on));
@@ -130,6 +132,7 @@ mod tests {
             runs,
             epsilon_at_least,
             promised: 4.377_81,
+            violation: false,
             event,
         };
         AuditReport {

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use hushtable_engine::Quoted;
 use hushtable_privacy::Neighbouring;
 use hushtable_query::{
-    Explanation, GroupsExplained, KeepProbability, MeasurementExplained, PolicyExplained,
-    PrivateGroups,
+    Explanation, GroupsExplained, KeepProbability, MeasurementExplained, PrivateGroups,
 };
 
 use super::grid::{Grid, Side, visible};
 use super::number::{at_least, number, probability};
+use super::policy::{MOST_CLASSES, policy};
 use super::quoted::left_after;
 
 /// A quote as text.
@@ -76,14 +76,17 @@ fn groups(groups: &GroupsExplained) -> String {
         }
         GroupsExplained::Private(private) => {
             chosen_privately(private, &mut grid);
-            appearing = format!("\n{}", probabilities(&private.keep, private.units_for_half));
+            let counted = if private.by_pieces { "pieces" } else { "units" };
+            appearing =
+                format!("\n{}", probabilities(&private.keep, private.units_for_half, counted));
         }
     }
     format!("Groups\n{}{appearing}", grid.text(2))
 }
 
 fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
-    grid.push(["chosen", &format!("privately, by {}", private.strategy)]);
+    let by = if private.by_pieces { ", after records are split into pieces" } else { "" };
+    grid.push(["chosen", &format!("privately, by {}{by}", private.strategy)]);
     grid.push(["privacy loss", &private.loss.to_string()]);
     if private.rounds.is_empty() {
         if let Some(threshold) = private.threshold {
@@ -121,15 +124,17 @@ fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
 }
 
 /// How large a group has to be to appear.
-fn probabilities(keep: &[KeepProbability], units_for_half: u64) -> String {
+fn probabilities(keep: &[KeepProbability], units_for_half: u64, counted: &str) -> String {
     let mut sizes: Vec<(u64, Option<f64>)> =
         keep.iter().map(|kept| (kept.units, Some(kept.probability))).collect();
     if sizes.iter().all(|(units, _)| *units != units_for_half) {
         sizes.push((units_for_half, None));
     }
     sizes.sort_by_key(|(units, _)| *units);
-    let mut grid =
-        Grid::new([("units in a group", Side::Right), ("it appears with probability", Side::Left)]);
+    let mut grid = Grid::new([
+        (format!("{counted} in a group"), Side::Right),
+        ("it appears with probability".to_owned(), Side::Left),
+    ]);
     for (units, known) in sizes {
         let mut text = known.map_or_else(|| "0.5 or more".to_owned(), probability);
         if units == units_for_half {
@@ -169,40 +174,16 @@ fn measurements(measurements: &[MeasurementExplained]) -> String {
             format!("± {}", number(m.half_width_95)),
             m.loss.map_or_else(|| "paid by the selection".to_owned(), |loss| loss.to_string()),
         ]);
+        for class in m.by_class.iter().take(MOST_CLASSES) {
+            let name = class.class.as_deref().map_or_else(|| "others".to_owned(), visible);
+            let (scale, half) = (number(class.noise_scale), number(class.half_width_95));
+            let mut row = vec![String::new(), format!("  in {name}")];
+            row.extend([String::new(), String::new(), String::new()]);
+            row.extend([scale, format!("± {half}"), String::new()]);
+            grid.push(row);
+        }
     }
     format!("What is measured in each group\n{}", grid.text(2))
-}
-
-/// What a record of a given size may lose.
-fn policy(policy: Option<&PolicyExplained>) -> String {
-    let Some(policy) = policy else { return String::new() };
-    let mut formula = format!("rho(record) = {}", policy.rho_constant);
-    for term in &policy.terms {
-        let (rho, threshold) = (term.rho, number(term.threshold));
-        let _ = write!(formula, " + {rho} ({} / {threshold})^2", visible(&term.measurement));
-    }
-    let formula = formula.replace("(sum of ", "(");
-    let mut grid = Grid::new([
-        ("times the thresholds", Side::Right),
-        ("rho", Side::Right),
-        ("mu", Side::Right),
-        ("epsilon at delta = 1e-6", Side::Right),
-        ("rho by whole pieces", Side::Right),
-    ]);
-    for example in &policy.examples {
-        grid.push([
-            number(example.multiple),
-            at_least(example.exact),
-            at_least(example.mu),
-            at_least(example.epsilon),
-            at_least(example.split),
-        ]);
-    }
-    format!(
-        "What a record may lose\n  {formula}\n\n{}\n  The function is public. What it says of a record \
-         in the table is as secret as the record.\n",
-        grid.text(2)
-    )
 }
 
 fn mechanism(measurement: &MeasurementExplained) -> String {

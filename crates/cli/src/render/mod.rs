@@ -13,6 +13,7 @@ pub(crate) mod json;
 pub(crate) mod local;
 pub(crate) mod number;
 pub(crate) mod parquet;
+mod policy;
 pub(crate) mod quoted;
 pub(crate) mod table;
 

@@ -92,6 +92,7 @@ fn measurement(
         half_width_95: noise_scale * 2.995_7,
         loss,
         split_threshold: None,
+        by_class: Vec::new(),
     }
 }
 
@@ -190,6 +191,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
             max_groups_contributed: 1_000,
             groups: GroupsExplained::Private(Box::new(PrivateGroups {
                 strategy,
+                by_pieces: false,
                 loss: if strategy.gives_count() { total } else { half },
                 threshold: (strategy.gives_count() || weighted).then_some(51.5),
                 keep: vec![

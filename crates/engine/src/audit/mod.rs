@@ -18,13 +18,17 @@ mod tests;
 
 use std::sync::Arc;
 
+use datafusion::arrow::compute::kernels::cmp::not_distinct;
 use hushtable_noise::Generator;
 use hushtable_privacy::{Delta, Loss};
-use hushtable_query::{EpsilonAt, Groups, PrivateQuery, Quote, Refusal};
+use hushtable_query::{
+    Contributed, EpsilonAt, Groups, PrivateQuery, Quote, Refusal, Thresholds, Value,
+};
 
 use crate::bound::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
+use crate::eval::constant;
 use crate::exact::{Exact, Scan};
 use crate::session::{Checked, Progress, Session, runtime};
 use crate::source::ReadProgress;
@@ -108,7 +112,7 @@ impl Session {
             promised,
             epsilon_at_least,
             confidence: options.confidence,
-            violation: comparisons.iter().any(|c| c.epsilon_at_least > c.promised),
+            violation: comparisons.iter().any(|c| c.violation),
             runs_asked: options.runs,
             comparisons,
         })
@@ -121,8 +125,17 @@ struct Tables(Vec<([Table; 2], Told)>);
 /// What there is to tell of two tables.
 struct Told {
     names: [String; 2],
-    /// What the row adds that one of them is without, where rows are units.
-    removed: Option<Vec<i128>>,
+    /// The row that one of them is without, where rows are units.
+    removed: Option<Removed>,
+}
+
+/// A row that is left out. Secret: no Debug, Display or Serialize.
+struct Removed {
+    /// What it adds to each measurement but counts of units.
+    sums: Vec<i128>,
+    pieces: i128,
+    /// The keys of its group, where its class is one of them.
+    keys: Vec<Value>,
 }
 
 impl Tables {
@@ -168,7 +181,12 @@ impl Tables {
             };
             first = Some(one.clone());
             let removed = match other {
-                Some(Who::Row { values, .. }) => Some(values.clone()),
+                Some(Who::Row { group, values }) => {
+                    let mut sums = values.clone();
+                    let pieces = if query.chooses_by_pieces() { sums.pop() } else { None };
+                    let keys = class_keys(query, &exact, *group)?;
+                    Some(Removed { sums, pieces: pieces.unwrap_or(1), keys })
+                }
                 _ => None,
             };
             all.push(([one, without(other)?], Told { names: comparison.names, removed }));
@@ -180,6 +198,39 @@ impl Tables {
 fn table(query: &PrivateQuery, exact: Exact) -> Result<Table, EngineError> {
     let (keys, counted) = Counted::new(query, exact)?;
     Ok(Table { keys, counted: Arc::new(counted) })
+}
+
+/// The next of 1, 2 and 5 times a power of ten that is not below.
+fn coarse(epsilon: f64) -> f64 {
+    if !epsilon.is_finite() || epsilon <= 0.0 {
+        return epsilon;
+    }
+    let power = 10f64.powi(epsilon.log10().floor() as i32);
+    [1.0, 2.0, 5.0].into_iter().map(|n| n * power).find(|&n| n >= epsilon).unwrap_or(10.0 * power)
+}
+
+/// The keys of a group that tell the classes of its records, where they do; NULL for the others.
+fn class_keys(
+    query: &PrivateQuery,
+    exact: &Exact,
+    group: usize,
+) -> Result<Vec<Value>, EngineError> {
+    let mut keys = vec![Value::Null; query.keys.len()];
+    let by_key =
+        query.measurements.iter().filter_map(|m| m.split.as_ref().and_then(Thresholds::by_key));
+    for (key, classes) in by_key {
+        let column = exact.keys.get(key).map(|column| column.slice(group, 1));
+        let column = column.ok_or(EngineError::Inconsistent)?;
+        for (value, _) in &classes.values {
+            let same = not_distinct(&column, &constant(value, classes.expr.column_type)?)?;
+            if same.value(0)
+                && let Some(key) = keys.get_mut(key)
+            {
+                *key = value.clone();
+            }
+        }
+    }
+    Ok(keys)
 }
 
 /// What the comparisons are to show.
@@ -211,12 +262,16 @@ fn audited(
     let mut all = Vec::new();
     for (pair, Told { names, removed }, runs) in work {
         // Where sums are not clamped, what is promised follows from the size of the row.
-        let own = removed.as_ref().and_then(|v| EpsilonAt::of_record(quote, v, bar.more));
+        let own = removed.as_ref().and_then(|Removed { sums, pieces, keys }| {
+            EpsilonAt::of_record(quote, &Contributed { sums, pieces: *pieces, keys }, bar.more)
+        });
+        let promised = own.unwrap_or(bar.promised);
         let mut compared = Compared {
             tables: names.clone(),
             runs,
             epsilon_at_least: 0.0,
-            promised: own.unwrap_or(bar.promised).epsilon,
+            promised: own.map_or(promised.epsilon, |own| coarse(own.epsilon)),
+            violation: false,
             event: None,
         };
         if !pair.differing.is_empty() {
@@ -224,13 +279,14 @@ fn audited(
             let trial = Trial {
                 samplers: [&|g| one.draw(quote, g), &|g| other.draw(quote, g)],
                 runs,
-                delta: bar.promised.delta,
+                delta: promised.delta,
                 // All bounds are to be right at once.
                 error: (1.0 - bar.options.confidence) / count as f64,
             };
             let mut statistics = Statistics::new(quote, pair.differing.clone());
             let found = search(&trial, &mut statistics, generators, progress)?;
             compared.epsilon_at_least = found.epsilon;
+            compared.violation = found.epsilon > promised.epsilon;
             compared.event = Some(told(&found, names, measured));
         }
         all.push(compared);

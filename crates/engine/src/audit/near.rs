@@ -62,6 +62,11 @@ fn part(counted: &Counted, kept: &[usize], members: Option<Memberships>) -> Coun
             .iter()
             .map(|sums| kept.iter().filter_map(|&g| sums.get(g).copied()).collect())
             .collect(),
+        classes: counted
+            .classes
+            .iter()
+            .map(|classes| kept.iter().filter_map(|&g| classes.get(g).copied()).collect())
+            .collect(),
         members,
     }
 }

@@ -16,7 +16,8 @@ use crate::survey::{HeavyRow, Shares, Survey, Surveyed};
 pub(crate) enum Who {
     /// By its keyed hash.
     Unit(u128),
-    /// A row that is a unit: its group, and what it adds to each measurement but counts of units.
+    /// A row that is a unit: its group, and what it adds to each measurement but counts of units, and its
+    /// number of pieces after them where groups are chosen by that.
     Row { group: usize, values: Vec<i128> },
 }
 
@@ -181,11 +182,20 @@ pub(crate) fn without_row(
             *sum -= value;
         }
     }
+    // What comes after the measurements is its number of pieces.
+    if let (Some(pieces), Some(own)) = (&mut exact.pieces, values.next())
+        && let Some(pieces) = pieces.get_mut(group)
+    {
+        *pieces -= own;
+    }
     if exact.units.get(group) == Some(&0) && !exact.keys.is_empty() {
         // A group without any row is none.
         let keep: BooleanArray = (0..exact.units.len()).map(|g| Some(g != group)).collect();
         exact.keys = exact.keys.iter().map(|k| filter(k, &keep)).collect::<Result<_, _>>()?;
         exact.units.remove(group);
+        if let Some(pieces) = &mut exact.pieces {
+            pieces.remove(group);
+        }
         for sums in &mut exact.sums {
             if group < sums.len() {
                 sums.remove(group);

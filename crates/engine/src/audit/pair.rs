@@ -27,6 +27,8 @@ pub(crate) struct Differing {
     pub(crate) exists: [bool; 2],
     /// Exact sums of each measurement in both.
     pub(crate) sums: Vec<[i128; 2]>,
+    /// Its class for each measurement whose noise differs by class, 0 for others.
+    pub(crate) classes: Vec<usize>,
 }
 
 /// One table of a pair, ready to be drawn from.
@@ -95,7 +97,14 @@ impl Pair {
                 if let Some(place) = places.get_mut(id) {
                     *place = Some(differing.len());
                 }
-                differing.push(Differing { exists, sums });
+                let side = usize::from(both[0].is_none());
+                let class = |m: usize| {
+                    let classes = tables.get(side).and_then(|t| t.counted.classes.get(m));
+                    let group = both.get(side).copied().flatten().map(|(.., group)| group);
+                    group.and_then(|g| classes?.get(g).copied()).unwrap_or(0)
+                };
+                let classes = (0..quote.noise().len()).map(class).collect();
+                differing.push(Differing { exists, sums, classes });
             }
         }
         let side = |side: usize| {

@@ -88,8 +88,11 @@ pub struct Compared {
     /// Lower bound of epsilon.
     pub epsilon_at_least: f64,
     /// The epsilon that is promised: that of the query, or, where sums are not clamped, that of a record of
-    /// the size of the one left out.
+    /// the size of the one left out. That is rounded up to 1, 2 or 5 times a power of ten, as the record's size
+    /// follows from it.
     pub promised: f64,
+    /// Whether the bound is above what is promised, before that is rounded.
+    pub violation: bool,
     /// What tells them apart, and how likely it is; `None` where the two are alike for the query.
     pub event: Option<EventFound>,
 }

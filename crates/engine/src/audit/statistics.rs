@@ -1,7 +1,7 @@
 //! What an attacker who knows both tables makes of an output.
 
-use hushtable_mechanisms::{Law, Strategy};
-use hushtable_query::{Noise, Quote};
+use hushtable_mechanisms::{Additive, Law, Strategy};
+use hushtable_query::{Noise, NoiseByClass, Quote};
 
 use super::pair::Differing;
 use super::search::Output;
@@ -52,8 +52,8 @@ impl Meant {
 /// The statistics of a pair of tables.
 pub(crate) struct Statistics {
     all: Vec<Statistic>,
-    /// For each measurement, its noise, and whether that is the selection's.
-    meant: Vec<(Meant, bool)>,
+    /// For each measurement, its noise by class, and whether that is the selection's.
+    meant: Vec<(Vec<Meant>, bool)>,
     differing: Vec<Differing>,
     /// ln of the ratio of the chances with which each group appears, and of those with which not: as
     /// they were seen.
@@ -73,15 +73,20 @@ impl Statistics {
                 _ => Meant::Laplace(scale),
             }
         };
-        let meant: Vec<(Meant, bool)> = quote
+        let own = |additive: &Additive| match additive.law() {
+            Law::DiscreteLaplace(_) => Meant::Laplace(additive.scale()),
+            Law::RoundedGaussian(_) => Meant::Gaussian(additive.scale()),
+        };
+        let meant: Vec<(Vec<Meant>, bool)> = quote
             .noise()
             .iter()
             .map(|noise| match noise {
-                Noise::OfSelection => (of_selection(), true),
-                Noise::Own(additive) => match additive.law() {
-                    Law::DiscreteLaplace(_) => (Meant::Laplace(additive.scale()), false),
-                    Law::RoundedGaussian(_) => (Meant::Gaussian(additive.scale()), false),
-                },
+                Noise::OfSelection => (vec![of_selection()], true),
+                Noise::Own(additive) => (vec![own(additive)], false),
+                Noise::ByClass(NoiseByClass { classes, others, .. }) => {
+                    let all = classes.iter().map(|(_, additive)| additive).chain([others]);
+                    (all.map(own).collect(), false)
+                }
             })
             .collect();
         let mut all = vec![
@@ -166,7 +171,10 @@ impl Statistics {
             Some(match only_in(differing) {
                 Some(0) => CERTAIN,
                 Some(_) => -CERTAIN,
-                None => meant.log_ratio(y, *differing.sums.get(m)?),
+                None => {
+                    let meant = meant.get(differing.classes.get(m).copied().unwrap_or(0))?;
+                    meant.log_ratio(y, *differing.sums.get(m)?)
+                }
             })
         };
         sums.zip(&output.places).filter_map(ratio).sum()

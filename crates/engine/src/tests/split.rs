@@ -150,7 +150,216 @@ fn an_audit_finds_what_the_policy_says_and_no_more() {
     let heaviest = &report.comparisons[0];
     // 7 jobs: mu = 1.4 sqrt(0.25) = 0.7, which at a delta of 0.01 is more than the promise at 5 jobs.
     let want = gaussian_epsilon_at(0.7, 0.01);
-    assert!((heaviest.promised - want).abs() < 1e-9, "{}", heaviest.promised);
-    assert!(heaviest.promised > 1.3 * report.promised.epsilon);
+    assert!(want > 1.3 * report.promised.epsilon);
+    // Told coarsely: the next of 1, 2 and 5.
+    assert!(want > 1.0 && heaviest.promised == 2.0, "{want} {}", heaviest.promised);
     assert!(heaviest.epsilon_at_least > 0.5 * want, "{report:#?}");
+}
+
+/// Thresholds by sector, as PR Example 5.8 has them by industry.
+const SECTORS: &str = r#"
+[tables.firms]
+path = "firms.csv"
+privacy_unit = "row"
+[tables.firms.columns]
+county = { type = "string" }
+sector = { type = "string" }
+first = { type = "string", expression = "SUBSTR(sector, 1, 1)" }
+pay = { type = "int", split = { by = "sector", default = 100, values = { mining = 1000, tech = 2000 } } }
+jobs = { type = "int", split = { by = "first", default = 5, values = { t = 50 } } }
+[tables.firms.budgets]
+ana = { rho = 1000000, delta = 0.999 }
+"#;
+
+const FIRMS: &str = "\
+county,sector,pay,jobs
+A,mining,3000,1
+A,tech,2500,40
+A,farms,90,4
+B,farms,250,-11
+B,,50,1
+B,farms,10,3
+";
+
+/// The query's policy and what else the statement of a quote says of classes.
+fn explained(sql: &str) -> String {
+    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    match place.session().explain(sql, None) {
+        Ok(quoted) => {
+            let json = serde_json::to_value(&quoted.explanation).unwrap();
+            let classes = json["measurements"].as_array().unwrap().iter().map(|m| {
+                let (scale, threshold) = (&m["noise_scale"], &m["split_threshold"]);
+                format!("{}: T {threshold}, noise {scale}, {}", m["name"], m["by_class"])
+            });
+            let classes: Vec<String> = classes.collect();
+            format!("{}\n{}\n", classes.join("\n"), json["policy"]["terms"])
+        }
+        Err(refused) => format!("{refused}\n"),
+    }
+}
+
+#[test]
+fn thresholds_follow_the_class() {
+    let ask = |rest: &str| {
+        explained(&format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-6) {rest}"
+        ))
+    };
+    let shown = [
+        // A key: each group has its own noise.
+        ask("sector, SUM(pay) AS p FROM firms GROUP BY sector"),
+        // No key: the noise of the largest.
+        ask("SUM(pay) AS p FROM firms"),
+        // By a computed column, as a key.
+        ask("first, SUM(jobs) AS j FROM firms GROUP BY first"),
+        // One class, a few of them, one that has no threshold of its own.
+        ask("SUM(pay) AS p FROM firms WHERE sector = 'mining' AND county = 'A'"),
+        ask("SUM(pay) AS p FROM firms WHERE sector IN ('mining', 'farms')"),
+        ask("SUM(pay) AS p FROM firms WHERE sector = 'farms'"),
+        // Either of two conditions says nothing of the class.
+        ask("SUM(pay) AS p FROM firms WHERE sector = 'farms' OR county = 'A'"),
+    ];
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn groups_have_the_noise_of_their_class() {
+    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 0.9, \
+               group_selection_weight = 1000, group_selection_strategy = LAPLACE_THRESHOLD) \
+               sector, SUM(pay) AS p FROM firms GROUP BY sector";
+    // What the sum gets is a part in 1001 of rho.
+    let unit = (1001f64).sqrt();
+    let mut squares = std::collections::BTreeMap::<String, (f64, f64)>::new();
+    for seed in 0..160 {
+        let _ = std::fs::remove_file(place.session().ledger_path());
+        for line in super::shown(&place.ask(sql, seed).unwrap().table).lines() {
+            let (sector, sum) = line.split_once('|').unwrap();
+            let exact = match sector {
+                "mining" => 3000.0,
+                "tech" => 2500.0,
+                "farms" => 350.0,
+                _ => 50.0,
+            };
+            let (count, sum_of_squares) = squares.entry(sector.to_owned()).or_default();
+            *count += 1.0;
+            *sum_of_squares += (sum.parse::<f64>().unwrap() - exact).powi(2);
+        }
+    }
+    for (sector, threshold) in
+        [("mining", 1000.0), ("tech", 2000.0), ("farms", 100.0), ("NULL", 100.0)]
+    {
+        let (count, sum) = squares[sector];
+        let ratio = (sum / count).sqrt() / (threshold * unit);
+        // The standard deviation of n draws has a relative error of 1/sqrt(2n): six of them.
+        assert!(
+            count > 100.0 && (ratio - 1.0).abs() < 6.0 / (2.0 * count).sqrt(),
+            "{sector} {ratio} {count}"
+        );
+    }
+}
+
+#[test]
+fn large_records_make_their_groups_appear() {
+    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let shown = |by: &str| {
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 2, delta = 1e-6, \
+             group_selection_strategy = GAUSSIAN_THRESHOLD{by}) sector, SUM(jobs) AS j FROM firms GROUP BY sector"
+        );
+        let mut seen = std::collections::BTreeMap::<String, u32>::new();
+        for seed in 0..60 {
+            let _ = std::fs::remove_file(place.session().ledger_path());
+            for line in super::shown(&place.ask(&sql, seed).unwrap().table).lines() {
+                *seen.entry(line.split('|').next().unwrap().to_owned()).or_default() += 1;
+            }
+        }
+        seen
+    };
+    // The choice has rho = 1, a noise of 0.71, and a threshold of about 4.4. By records no sector has more
+    // than 3. By pieces farms have 1 + 3 + 1 (-11 jobs at 5), tech 1 (40 jobs at 50).
+    assert!(shown("").values().all(|n| *n < 10));
+    let by_pieces = shown(", group_selection_by = PIECES");
+    assert!(by_pieces["farms"] > 30, "{by_pieces:?}");
+    assert!(!by_pieces.contains_key("tech"), "{by_pieces:?}");
+}
+
+#[test]
+fn what_choosing_by_pieces_costs_is_told() {
+    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let quote = |options: &str, select: &str| {
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 2, delta = 1e-6{options}) {select}"
+        );
+        match place.session().explain(&sql, None) {
+            Ok(quoted) => serde_json::to_string_pretty(&quoted.explanation.policy).unwrap(),
+            Err(refused) => refused.to_string(),
+        }
+    };
+    let by_pieces = ", group_selection_by = PIECES";
+    let sum = "county, SUM(pay) AS p, COUNT(*) AS n FROM firms GROUP BY county";
+    insta::assert_snapshot!(quote(by_pieces, sum));
+    let refused = [
+        quote(by_pieces, "county, COUNT(*) AS n FROM firms GROUP BY county"),
+        quote(", group_selection_by = SIZES", sum),
+        quote(", group_selection_by = PIECES, group_selection_strategy = SIPS", sum),
+        quote(", group_selection_by = PIECES, min_privacy_units_per_group = 3", sum),
+    ];
+    insta::assert_snapshot!("pieces_that_are_refused", refused.join("\n"));
+}
+
+#[test]
+fn audits_know_classes_and_pieces() {
+    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let audit = |sql: &str| {
+        let options = AuditOptions {
+            runs: 20_000,
+            units: 6,
+            confidence: 0.999_999,
+            delta: "0.01".parse().ok(),
+        };
+        let mut generators = vec![TestSeed(19).generator()];
+        let session = place.session();
+        session.audit_with(sql, &options, &Progress::default(), &mut generators).unwrap()
+    };
+    for select in [
+        "sector, SUM(pay) AS p FROM firms GROUP BY sector",
+        "county, SUM(jobs) AS j FROM firms GROUP BY county",
+    ] {
+        for by in ["RECORDS", "PIECES"] {
+            let report = audit(&format!(
+                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.25, delta = 0.01, group_selection_by = {by}, \
+                 group_selection_strategy = GAUSSIAN_THRESHOLD) {select}"
+            ));
+            assert!(!report.violation, "{select} {by} {report:#?}");
+            assert!(report.epsilon_at_least > 0.3, "{report:#?}");
+        }
+    }
+}
+
+#[test]
+fn contracts_name_classes_that_there_are() {
+    let error = |split: &str| {
+        let contract = SECTORS.replace(
+            "{ by = \"sector\", default = 100, values = { mining = 1000, tech = 2000 } }",
+            split,
+        );
+        let place = Place::new(&contract, &[("firms.csv", FIRMS)]);
+        match super::super::session::Session::open(&place.contract()) {
+            Ok(_) => "fine".to_owned(),
+            Err(error) => error.to_string().replace(place.path().to_str().unwrap(), "FOLDER"),
+        }
+    };
+    let shown = [
+        error("{ by = \"industry\", default = 100, values = { mining = 1000 } }"),
+        error("{ by = \"pay\", default = 100, values = { mining = 1000 } }"),
+        error("{ by = \"jobs\", default = 100, values = { mining = 1000 } }"),
+        error("{ by = \"jobs\", default = 100, values = { 1 = 1000, 01 = 5 } }"),
+        error("{ by = \"sector\", values = { mining = 1000 } }"),
+        error("{ by = \"sector\", default = 100, values = { } }"),
+        error("{ by = \"sector\", default = 100, values = { mining = 0 } }"),
+        error("{ by = \"sector\", default = -1, values = { mining = 5 } }"),
+        error("{ by = \"sector\", default = 1, others = { mining = 5 } }"),
+    ];
+    insta::assert_snapshot!(shown.join("\n"));
 }

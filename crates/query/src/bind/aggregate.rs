@@ -4,7 +4,7 @@ use hushtable_privacy::Loss;
 use sqlparser::ast;
 
 use super::options::{MAX_WEIGHT, Options};
-use super::{Measure, Measurement};
+use super::{Key, Measure, Measurement};
 use crate::bind_expr::cast;
 use crate::contract::{Table, Unit};
 use crate::error::Refusal;
@@ -36,6 +36,8 @@ pub(super) struct Aggregates<'a> {
     pub(super) table: &'a Table,
     pub(super) options: &'a Options,
     pub(super) stored: &'a [(String, ColumnType)],
+    pub(super) keys: &'a [Key],
+    pub(super) filter: Option<&'a Expr>,
     pub(super) measurements: Vec<Measurement>,
 }
 
@@ -296,16 +298,19 @@ impl Aggregates<'_> {
             ));
         }
         let declared = self.table.column_of(&operand);
-        let threshold = declared.and_then(|c| c.split).filter(|_| bounds.is_none());
-        if threshold.is_some() && !matches!(self.options.loss, Some(Loss::Concentrated { .. })) {
+        let split = declared.and_then(|c| c.split.as_ref()).filter(|_| bounds.is_none());
+        let split = split.map(|split| self.in_force(split));
+        if split.is_some() && !matches!(self.options.loss, Some(Loss::Concentrated { .. })) {
             return Err(Refusal::new(
                 format!("`{function}` is of a column with `split`, and the query has no rho"),
                 "OPTIONS (rho = 0.5): what a record of a given size may lose is counted in rho; or \
                  contribution_bounds_per_group => (0, 100) to clamp",
             ));
         }
-        let bounds =
-            bounds.or(threshold.map(|t| (t.negative(), t))).or(declared.and_then(|c| c.bounds));
+        let within = |threshold: Number| (threshold.negative(), threshold);
+        let bounds = bounds
+            .or(split.as_ref().map(|s| within(s.largest())))
+            .or(declared.and_then(|c| c.bounds));
         let Some((low, high)) = bounds else {
             if let Some(column) = self.split_column_in(&operand) {
                 return Err(Refusal::new(
@@ -327,7 +332,10 @@ impl Aggregates<'_> {
         };
         let own_step = declared.and_then(|c| c.granularity);
         let column_type = operand.column_type;
-        let step = own_step.unwrap_or_else(|| Step::default_for(column_type, low, high));
+        let (finest_low, finest_high) =
+            split.as_ref().map_or((low, high), |s| within(s.smallest()));
+        let step =
+            own_step.unwrap_or_else(|| Step::default_for(column_type, finest_low, finest_high));
         let too_large = || {
             Refusal::new(
                 format!(
@@ -348,6 +356,7 @@ impl Aggregates<'_> {
                 "wider bounds, or a finer granularity of the column in the contract",
             ));
         }
+        let split = split.map(|s| s.in_steps(step)).transpose()?;
         let released = match step {
             Step::Whole(_) => ColumnType::Int,
             Step::Decimal(scale) => ColumnType::Decimal { scale },
@@ -358,7 +367,7 @@ impl Aggregates<'_> {
             measure: Measure::Sum(operand),
             low: low_steps,
             high: high_steps,
-            split: threshold.is_some(),
+            split,
             step,
             weight,
             column_type: released,
@@ -434,7 +443,7 @@ fn counting(measure: Measure, low: i64, high: i64, weight: u32) -> Measurement {
         measure,
         low,
         high,
-        split: false,
+        split: None,
         step: Step::Whole(1),
         weight,
         column_type: ColumnType::Int,

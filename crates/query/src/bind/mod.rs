@@ -4,6 +4,7 @@ mod aggregate;
 mod options;
 mod output;
 mod statement;
+mod thresholds;
 
 use hushtable_privacy::{Contribution, Loss, Neighbouring};
 use serde::Serialize;
@@ -82,6 +83,8 @@ pub enum Groups {
         least: u32,
         /// The noisy count that a known group must reach to be shown; `None` to show all.
         known_threshold: Option<i64>,
+        /// Whether a record counts as often as it has pieces when groups are chosen (PR section 5.4).
+        by_pieces: bool,
     },
 }
 
@@ -96,15 +99,65 @@ pub struct Measurement {
     pub low: i64,
     /// Greatest contribution, in steps.
     pub high: i64,
-    /// Whether contributions are not clamped: then `high` is the splitting threshold, and a record loses
-    /// more than the measurement's rho if it contributes more.
-    pub split: bool,
+    /// Where contributions are not clamped: the thresholds up to which a record loses no more than the
+    /// measurement's rho. `high` is then the largest of them, in steps.
+    pub split: Option<Thresholds>,
     /// Size of a lattice step.
     pub step: Step,
     /// Share of the budget, relative to the others.
     pub weight: u32,
     /// Type of the released value.
     pub column_type: ColumnType,
+}
+
+/// The splitting thresholds of a sum, in steps.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Thresholds {
+    /// The threshold of every record, or of those whose class has none of its own.
+    pub default: i64,
+    /// Thresholds by the class of a record.
+    pub classes: Option<Classes>,
+}
+
+/// Thresholds by another column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Classes {
+    /// The column's name.
+    pub column: String,
+    /// Its value, from a row.
+    pub expr: Expr,
+    /// The values that have a threshold of their own.
+    pub values: Vec<(Value, i64)>,
+    /// The group key that is this column, if there is one: then all records of a group are of one class,
+    /// and the group's noise is made for its own threshold. Otherwise it is made for the largest.
+    pub key: Option<usize>,
+}
+
+impl Thresholds {
+    /// The threshold of the records with that value of the column.
+    pub fn of(&self, value: &Value) -> i64 {
+        let own = |classes: &Classes| {
+            classes.values.iter().find(|(own, _)| own == value).map(|(_, threshold)| *threshold)
+        };
+        self.classes.as_ref().and_then(own).unwrap_or(self.default)
+    }
+
+    /// The classes, where each group is of one.
+    pub fn by_key(&self) -> Option<(usize, &Classes)> {
+        let classes = self.classes.as_ref()?;
+        Some((classes.key?, classes))
+    }
+
+    /// All thresholds, each once, the default first.
+    pub fn all(&self) -> Vec<i64> {
+        let mut all = vec![self.default];
+        for (_, threshold) in self.classes.iter().flat_map(|c| &c.values) {
+            if !all.contains(threshold) {
+                all.push(*threshold);
+            }
+        }
+        all
+    }
 }
 
 /// What one unit contributes to a group.
@@ -144,12 +197,18 @@ pub struct Order {
 impl PrivateQuery {
     /// What one unit can do to the sums of a measurement.
     pub fn contribution(&self, measurement: &Measurement) -> Contribution {
-        Contribution {
-            groups: self.max_groups_contributed,
-            single_group: self.groups == Groups::Single,
-            low: measurement.low,
-            high: measurement.high,
-        }
+        self.contribution_within(measurement.low, measurement.high)
+    }
+
+    /// What one unit can do to sums that it adds from `low` to `high` steps to.
+    pub(crate) fn contribution_within(&self, low: i64, high: i64) -> Contribution {
+        let single_group = self.groups == Groups::Single;
+        Contribution { groups: self.max_groups_contributed, single_group, low, high }
+    }
+
+    /// Whether a record counts as often as it has pieces when groups are chosen.
+    pub fn chooses_by_pieces(&self) -> bool {
+        matches!(self.groups, Groups::Private { by_pieces: true, .. })
     }
 
     /// Names and types of the released columns that outputs are computed from.

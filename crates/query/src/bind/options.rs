@@ -11,7 +11,7 @@ use crate::sql::QueryOption;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, group_selection_strategy, \
-                     group_selection_weight, min_privacy_units_per_group, known_groups_threshold";
+                     group_selection_by, group_selection_weight, min_privacy_units_per_group, known_groups_threshold";
 
 /// Largest `min_privacy_units_per_group` and `known_groups_threshold`.
 const MAX_UNITS: u32 = 1_000_000_000;
@@ -29,6 +29,8 @@ pub(super) struct Options {
     pub(super) selection_weight: u32,
     pub(super) least_units: u32,
     pub(super) known_groups_threshold: Option<i64>,
+    /// Whether a record counts as often as it has pieces when groups are chosen.
+    pub(super) by_pieces: bool,
 }
 
 impl Options {
@@ -45,6 +47,7 @@ impl Options {
             selection_weight: 1,
             least_units: 1,
             known_groups_threshold: None,
+            by_pieces: false,
         };
         for option in given {
             match option.name.as_str() {
@@ -70,6 +73,23 @@ impl Options {
                                 ),
                             )
                         })?);
+                }
+                "group_selection_by" => {
+                    options.by_pieces = match option.value.to_uppercase().as_str() {
+                        "RECORDS" => false,
+                        "PIECES" => true,
+                        _ => {
+                            return Err(Refusal::new(
+                                format!(
+                                    "group_selection_by = {} is neither RECORDS nor PIECES",
+                                    option.value
+                                ),
+                                "RECORDS: every record counts once when groups are chosen; PIECES: as \
+                                 often as it is split, so that large records make their groups appear, \
+                                 and lose more",
+                            ));
+                        }
+                    };
                 }
                 "min_privacy_units_per_group" => options.least_units = count(option, MAX_UNITS)?,
                 "known_groups_threshold" => {

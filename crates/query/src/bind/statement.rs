@@ -141,7 +141,14 @@ pub(super) fn bind(
     let filter = (!conditions.is_empty()).then(|| balanced(conditions, &Expr::and));
     let groups = groups_of(&keys, options)?;
 
-    let mut aggregates = Aggregates { table, options, stored: &stored, measurements: Vec::new() };
+    let mut aggregates = Aggregates {
+        table,
+        options,
+        stored: &stored,
+        keys: &keys,
+        filter: filter.as_ref(),
+        measurements: Vec::new(),
+    };
     let outputs = outputs(select, &mut aggregates, &keys)?;
     let aliases: Vec<(String, Expr)> =
         outputs.iter().map(|o| (o.name.clone(), o.expr.clone())).collect();
@@ -151,6 +158,14 @@ pub(super) fn bind(
     let order_by = order_by(query, &mut scope, &outputs)?;
     let (limit, offset) = limits(query)?;
     let measurements = aggregates.measurements;
+    let by_pieces = options.by_pieces && matches!(groups, Groups::Private { .. });
+    if by_pieces && measurements.iter().all(|m| m.split.is_none()) {
+        return Err(Refusal::new(
+            "group_selection_by = PIECES counts the pieces of records, and the query has no sum of a column \
+             with `split`",
+            "group_selection_by = RECORDS, or leave it out; or a SUM of a column with `split`",
+        ));
+    }
 
     if measurements.is_empty() && !matches!(groups, Groups::Private { .. }) {
         return Err(Refusal::new(
@@ -289,6 +304,13 @@ fn groups_of(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
             "HAVING COUNT(DISTINCT unit) >= 5, on the noisy count",
         ));
     }
+    if selects && options.by_pieces {
+        return Err(Refusal::new(
+            "min_privacy_units_per_group and known_groups_threshold look at numbers of records, and \
+             group_selection_by = PIECES at their pieces",
+            "group_selection_by = RECORDS, or leave it out",
+        ));
+    }
     Ok(groups)
 }
 
@@ -322,6 +344,7 @@ fn chosen_how(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
         weight: options.selection_weight,
         least: options.least_units,
         known_threshold: options.known_groups_threshold,
+        by_pieces: options.by_pieces,
     })
 }
 

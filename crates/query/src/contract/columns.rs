@@ -1,6 +1,7 @@
 //! Columns of a contract.
 
 use super::read::{ContractError, Item, Section};
+use super::split::split;
 use super::{Column, MAX_PUBLIC_KEYS};
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
 use crate::lattice::{Number, Step};
@@ -12,6 +13,7 @@ const TYPES: &str = "the types are bool, int, decimal(SCALE) with a scale from 0
 pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, ContractError> {
     let mut columns = Vec::new();
     let mut computed = Vec::new();
+    let mut splits = Vec::new();
     for (name, item) in section.items() {
         let label = format!("column `{name}`");
         let settings = item.section(&label, "{ type = \"int\" }")?;
@@ -50,13 +52,17 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
                 .transpose()?,
             public_keys,
             known_keys,
-            split: settings.get("split").map(|i| split(&i, column_type)).transpose()?,
+            // Read when all columns are known, as it may name another one.
+            split: None,
         };
-        if let (Some(_), Some(split)) = (column.bounds, settings.get("split")) {
-            return Err(split.error(
-                "a column has `split` beside `bounds`".to_owned(),
-                "bounds: larger values are clamped; split: they are not, and lose more",
-            ));
+        if let Some(split) = settings.get("split") {
+            if column.bounds.is_some() {
+                return Err(split.error(
+                    "a column has `split` beside `bounds`".to_owned(),
+                    "bounds: larger values are clamped; split: they are not, and lose more",
+                ));
+            }
+            splits.push((columns.len(), split));
         }
         if let Some(expression) = settings.get("expression") {
             computed.push((columns.len(), expression));
@@ -73,6 +79,9 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
     for (index, item) in computed {
         let expression = expression(&item, &stored, columns[index].column_type)?;
         columns[index].expression = Some(expression);
+    }
+    for (index, item) in splits {
+        columns[index].split = Some(split(&item, &columns[index], &columns)?);
     }
     Ok(columns)
 }
@@ -104,7 +113,7 @@ fn expression(
     Ok(bound)
 }
 
-fn number(item: &Item<'_, '_>, hint: &str) -> Result<Number, ContractError> {
+pub(super) fn number(item: &Item<'_, '_>, hint: &str) -> Result<Number, ContractError> {
     let text = item.number_text("a number", hint)?;
     Number::parse(&text).ok_or_else(|| {
         item.wrong("a number of at most 36 digits, at most 18 of them after the point", hint)
@@ -131,21 +140,6 @@ fn bounds(item: &Item<'_, '_>, column_type: ColumnType) -> Result<(Number, Numbe
         ));
     }
     Ok((low, high))
-}
-
-fn split(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Number, ContractError> {
-    let hint = "split = 10_000: the size up to which a record loses no more than a query's rho";
-    if !column_type.is_numeric() {
-        return Err(item.error(
-            format!("`split` on a column of type {column_type}, which cannot be summed"),
-            "split is for int, decimal and float columns",
-        ));
-    }
-    let threshold = number(item, hint)?;
-    if threshold <= Number::whole(0) {
-        return Err(item.wrong("a threshold above 0", hint));
-    }
-    Ok(threshold)
 }
 
 fn granularity(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Step, ContractError> {

@@ -2,6 +2,7 @@
 
 mod columns;
 mod read;
+mod split;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -73,10 +74,28 @@ pub struct Column {
     pub granularity: Option<Step>,
     /// The values that are public as group keys.
     pub public_keys: Option<Vec<Value>>,
-    /// Splitting threshold: sums are not clamped, and a record loses rho (value / threshold)^2.
-    pub split: Option<Number>,
+    /// Splitting thresholds: sums are not clamped, and a record loses rho (value / threshold)^2.
+    pub split: Option<Split>,
     /// Values of which it is known without the data that they are group keys; others may appear, too.
     pub known_keys: Option<Vec<Value>>,
+}
+
+/// The thresholds of a column whose sums are not clamped.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Split {
+    /// The threshold of all records, or of those that `by` does not list.
+    pub default: Number,
+    /// Another column, whose value tells which threshold a record has.
+    pub by: Option<SplitBy>,
+}
+
+/// Thresholds by another column (PR section 5.4).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SplitBy {
+    /// The column, a stored or a computed one; not of floats.
+    pub column: String,
+    /// Its values that have a threshold of their own.
+    pub values: Vec<(Value, Number)>,
 }
 
 /// Options that a query may leave out.

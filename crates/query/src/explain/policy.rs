@@ -6,15 +6,23 @@ use hushtable_privacy::{
 use serde::Serialize;
 
 use super::all_gaussian;
+use crate::bind::{Measurement, Thresholds};
 use crate::quote::{Noise, Quote};
 
+/// Relative error that the selection's tail probabilities stay under.
+const TAIL_MARGIN: f64 = 1e-9;
+
 /// What a record of a given size may lose (per-record zCDP), as a function that a program can evaluate:
-/// P(r) = rho_constant + sum over the terms of rho (value / threshold)^2, where a value is that of the
-/// record, rounded to the granularity. A record enters each sum at most once.
+/// P(r) = rho_constant + rho_pieces m(r)^2 + sum over the terms of rho (value / threshold)^2, where a value is
+/// that of the record, rounded to the granularity, and m(r) is the largest of 1 and ceil(value / split_at) over
+/// the terms. A record enters each sum at most once.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyExplained {
-    /// What every record loses: counts, clamped sums, and the choice of groups.
+    /// What every record loses: counts, clamped sums, and the choice of groups by records.
     pub rho_constant: Rho,
+    /// What a record loses for each piece, by the square of their number: the choice of groups by pieces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho_pieces: Option<Rho>,
     /// Sums that are not clamped.
     pub terms: Vec<PolicyTermExplained>,
     /// Records with the same multiple of every threshold.
@@ -28,11 +36,38 @@ pub struct PolicyTermExplained {
     pub measurement: String,
     /// What a record at the threshold loses by it.
     pub rho: Rho,
-    /// The threshold, in the column's units.
+    /// The threshold of the noise, in the column's units; the largest, where there are several.
+    pub threshold: f64,
+    /// Thresholds by the class of the record, where another column tells them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classes: Option<ClassesExplained>,
+}
+
+/// Thresholds by the class of a record.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassesExplained {
+    /// The column whose value is the class.
+    pub by: String,
+    /// Whether every group is of one class: then `threshold` of the term is the record's own, too. Otherwise
+    /// the noise is that of the largest, and a record's own threshold only tells its number of pieces.
+    pub noise_by_class: bool,
+    /// The threshold of the classes that are not listed.
+    pub default: f64,
+    /// The other thresholds.
+    pub listed: Vec<ClassThreshold>,
+}
+
+/// The threshold of a class.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassThreshold {
+    /// The class, a value of the column as text.
+    pub value: String,
+    /// Its threshold, in the summed column's units.
     pub threshold: f64,
 }
 
-/// What a record loses whose values are this multiple of the thresholds; all rounded up.
+/// What a record loses whose values are this multiple of its thresholds (of the largest, where the noise is
+/// that of the largest); all rounded up.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PolicyExample {
     /// Values over thresholds.
@@ -43,50 +78,97 @@ pub struct PolicyExample {
     pub mu: f64,
     /// The epsilon that the exact loss implies at delta = 1e-6, beside the delta of choosing groups.
     pub epsilon: f64,
+    /// The delta of choosing groups, where they are chosen privately.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<f64>,
     /// The loss in rho by the paper's splitting of the record into whole pieces.
     pub split: f64,
 }
 
-/// The policy function with its terms; `None` where every sum is clamped.
-pub(super) fn policy_of(quote: &Quote) -> Option<(RecordPolicy, Vec<PolicyTermExplained>)> {
+/// The splitting thresholds that a record meets in one sum, in lattice steps: that of the noise, and that at
+/// which it is split.
+pub(super) type Met<'a> = &'a dyn Fn(&Measurement, &Thresholds) -> [i64; 2];
+
+/// The largest threshold, in both roles.
+fn largest(measurement: &Measurement, _: &Thresholds) -> [i64; 2] {
+    [measurement.high; 2]
+}
+
+/// The policy function of the records that meet these thresholds; `None` where every sum is clamped.
+pub(super) fn policy_of(quote: &Quote, met: Met<'_>) -> Option<RecordPolicy> {
+    let by_pieces = quote.query().chooses_by_pieces();
+    let selecting = quote.selection().and_then(|s| rho_of(s.loss())).unwrap_or(Rho::ZERO);
+    let (mut constant, pieces) =
+        if by_pieces { (Rho::ZERO, selecting) } else { (selecting, Rho::ZERO) };
     let mut terms = Vec::new();
-    let mut constant = quote.selection().and_then(|s| rho_of(s.loss())).unwrap_or(Rho::ZERO);
     for (measurement, noise) in quote.query().measurements.iter().zip(quote.noise()) {
-        let Noise::Own(additive) = noise else { continue };
+        let Some(additive) = noise.largest() else { continue };
         let rho = rho_of(additive.loss())?;
-        if measurement.split {
-            let threshold = measurement.high as f64 * measurement.step.to_f64();
-            terms.push(PolicyTermExplained {
-                measurement: measurement.name.clone(),
-                rho,
-                threshold,
-            });
-        } else {
-            constant = constant.checked_add(rho)?;
+        match &measurement.split {
+            Some(thresholds) => {
+                let step = measurement.step.to_f64();
+                let [noise, split_at] = met(measurement, thresholds).map(|t| t as f64 * step);
+                terms.push(PolicyTerm::new(rho, noise).ok()?.split_at(split_at).ok()?);
+            }
+            None => constant = constant.checked_add(rho)?,
         }
     }
-    if terms.is_empty() {
-        return None;
+    (!terms.is_empty()).then(|| RecordPolicy::new(constant, terms).with_pieces(pieces))
+}
+
+/// The delta of choosing groups for a record of so many pieces: the chance that its group appears where it
+/// is alone in it. `None` where groups are not chosen privately.
+pub(super) fn delta_of_pieces(quote: &Quote, pieces: f64) -> Option<f64> {
+    let selection = quote.selection()?;
+    if !quote.query().chooses_by_pieces() {
+        return Some(quote.total().delta().to_f64());
     }
-    let policy: Result<Vec<PolicyTerm>, _> =
-        terms.iter().map(|t| PolicyTerm::new(t.rho, t.threshold)).collect();
-    Some((RecordPolicy::new(constant, policy.ok()?), terms))
+    // A float above u64 becomes the largest: its group appears for certain.
+    let appears = selection.keep_probability(pieces.ceil() as u64);
+    Some((appears * (1.0 + TAIL_MARGIN)).min(1.0).max(quote.total().delta().to_f64()))
 }
 
 /// The policy function as it is shown.
 pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
-    let (policy, terms) = policy_of(quote)?;
+    let policy = policy_of(quote, &largest)?;
     let gaussian = all_gaussian(quote);
+    let terms: Vec<PolicyTermExplained> = terms(quote);
     let example = |multiple: f64| {
         let values: Vec<f64> = terms.iter().map(|t| t.threshold * multiple).collect();
         let exact = policy.exact(&values);
         let mu = (2.0 * exact).sqrt() * (1.0 + 1e-15);
         let epsilon =
             if gaussian { gaussian_epsilon_at(mu, 1e-6) } else { zcdp_epsilon_at(exact, 1e-6) };
-        PolicyExample { multiple, exact, mu, epsilon, split: policy.split(&values) }
+        let delta = delta_of_pieces(quote, policy.pieces(&values));
+        PolicyExample { multiple, exact, mu, epsilon, delta, split: policy.split(&values) }
     };
     let examples = [0.1, 1.0, 10.0, 100.0, 1000.0].into_iter().map(example).collect();
-    Some(PolicyExplained { rho_constant: policy.constant(), terms, examples })
+    let rho_pieces = Some(policy.by_pieces()).filter(|rho| !rho.is_zero());
+    Some(PolicyExplained { rho_constant: policy.constant(), rho_pieces, terms, examples })
+}
+
+fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
+    let term = |(measurement, noise): (&Measurement, &Noise)| {
+        let thresholds = measurement.split.as_ref()?;
+        let value = |steps: i64| steps as f64 * measurement.step.to_f64();
+        let classes = thresholds.classes.as_ref().map(|classes| ClassesExplained {
+            by: classes.column.clone(),
+            noise_by_class: classes.key.is_some(),
+            default: value(thresholds.default),
+            listed: classes
+                .values
+                .iter()
+                .map(|(class, t)| ClassThreshold { value: class.to_string(), threshold: value(*t) })
+                .collect(),
+        });
+        Some(PolicyTermExplained {
+            measurement: measurement.name.clone(),
+            rho: rho_of(noise.largest()?.loss())?,
+            threshold: value(measurement.high),
+            classes,
+        })
+    };
+    quote.query().measurements.iter().zip(quote.noise()).filter_map(term).collect()
 }
 
 fn rho_of(loss: Loss) -> Option<Rho> {

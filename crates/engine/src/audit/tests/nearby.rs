@@ -15,7 +15,14 @@ fn counted(groups: usize, units: &[Vec<u32>], known: &[bool]) -> Counted {
         own.iter().for_each(|&g| counts[g as usize] += 1);
     }
     let sums = vec![(0..groups).map(|g| g as i128).collect()];
-    Counted { groups, units: counts, known: known.to_vec(), sums, members: Some(members) }
+    Counted {
+        groups,
+        units: counts,
+        known: known.to_vec(),
+        sums,
+        classes: Vec::new(),
+        members: Some(members),
+    }
 }
 
 const GROUPS: usize = 14;

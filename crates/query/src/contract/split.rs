@@ -1,0 +1,85 @@
+//! Splitting thresholds of a column.
+
+use super::columns::number;
+use super::read::{ContractError, Item};
+use super::{Column, Split, SplitBy};
+use crate::lattice::Number;
+use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
+
+const HINT: &str = "split = 10_000: the size up to which a record loses no more than a query's rho; or \
+     split = { by = \"sector\", default = 10_000, values = { mining = 50_000 } }";
+
+/// Most values with a threshold of their own.
+const MAX_VALUES: usize = 10_000;
+
+/// What `split` of a column says; `columns` are all there are.
+pub(super) fn split(
+    item: &Item<'_, '_>,
+    column: &Column,
+    columns: &[Column],
+) -> Result<Split, ContractError> {
+    if !column.column_type.is_numeric() {
+        return Err(item.error(
+            format!("`split` on a column of type {}, which cannot be summed", column.column_type),
+            "split is for int, decimal and float columns",
+        ));
+    }
+    if !matches!(item.value, toml::de::DeValue::Table(_)) {
+        return Ok(Split { default: threshold(item)?, by: None });
+    }
+    let settings = item.section("`split`", HINT)?;
+    settings.only(&["by", "default", "values"])?;
+    let by = settings.required("by", HINT)?;
+    let name = by.text("the name of a column", HINT)?;
+    let other = columns
+        .iter()
+        .find(|c| c.name == name)
+        .ok_or_else(|| by.error(format!("`by` = \"{name}\" is not a column of the table"), HINT))?;
+    if other.name == column.name {
+        return Err(by.error(
+            format!("`by` = \"{name}\" is the column itself"),
+            "a threshold may depend on another column, such as a sector; never on the value that it is for",
+        ));
+    }
+    if other.column_type == ColumnType::Float {
+        return Err(by.error(
+            format!("`by` = \"{name}\" is a column of floats"),
+            "a column of whole numbers, text or dates tells classes apart",
+        ));
+    }
+    let default = threshold(&settings.required("default", HINT)?)?;
+    let listed = settings.required("values", HINT)?;
+    let items: Vec<_> = listed.section("`values`", HINT)?.items().collect();
+    if items.is_empty() || items.len() > MAX_VALUES {
+        return Err(listed.error(
+            format!("`values` lists {} values; from 1 to {MAX_VALUES} are allowed", items.len()),
+            HINT,
+        ));
+    }
+    let mut values: Vec<(Value, Number)> = Vec::with_capacity(items.len());
+    for (text, item) in items {
+        let fits = text.len() <= MAX_KEY_BYTES;
+        let value = Value::parse(text, other.column_type).filter(|_| fits).ok_or_else(|| {
+            item.error(
+                format!(
+                    "`{text}` is not a value of type {}, as those of `{name}` are",
+                    other.column_type
+                ),
+                HINT,
+            )
+        })?;
+        if values.iter().any(|(own, _)| *own == value) {
+            return Err(item.error(format!("`values` lists `{text}` twice"), "list it once"));
+        }
+        values.push((value, threshold(&item)?));
+    }
+    Ok(Split { default, by: Some(SplitBy { column: name.to_owned(), values }) })
+}
+
+fn threshold(item: &Item<'_, '_>) -> Result<Number, ContractError> {
+    let threshold = number(item, HINT)?;
+    if threshold <= Number::whole(0) {
+        return Err(item.wrong("a threshold above 0", HINT));
+    }
+    Ok(threshold)
+}

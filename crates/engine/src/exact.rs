@@ -14,10 +14,10 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use hushtable_ledger::OpenedCharge;
 use hushtable_mechanisms::Memberships;
-use hushtable_query::{ColumnType, Measure, Quote};
+use hushtable_query::{ColumnType, Measure, PrivateQuery, Quote};
 use tokio::task::JoinSet;
 
-use crate::bound::{Bounder, Bounds, Partial, SamplingKey};
+use crate::bound::{Bounder, Bounds, Partial, Rows, SamplingKey};
 use crate::error::EngineError;
 use crate::intern::Interner;
 use crate::rows::{LARGEST, RowProgram, columns_read, spread};
@@ -47,13 +47,86 @@ pub(crate) struct Exact {
     pub(crate) members: Option<Memberships>,
 }
 
-/// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
-pub(crate) struct Scan {
+/// The rows of a table that count for a query, ready to be read: its files' schemas fit, no value has been
+/// read.
+pub(crate) struct Reading {
     plan: Arc<dyn ExecutionPlan>,
     tasks: Arc<TaskContext>,
+    rows: Arc<RowsOf>,
+}
+
+/// From the batches of a stream to the rows that count.
+struct RowsOf {
     program: RowProgram,
     read: Vec<usize>,
     all: usize,
+}
+
+impl Reading {
+    /// Checks that the files have what the query reads.
+    ///
+    /// # Errors
+    /// When a column is missing or of a type that cannot become the declared one.
+    pub(crate) async fn plan(
+        query: &PrivateQuery,
+        files: &[DataFile],
+        progress: &Arc<ReadProgress>,
+    ) -> Result<Self, EngineError> {
+        // At least two, so that a table is read in parts on every machine, as in the tests.
+        let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
+        let config = SessionConfig::new().with_target_partitions(threads);
+        let context = SessionContext::new_with_config(config);
+        let read = columns_read(query);
+        let columns: Vec<(String, ColumnType)> =
+            read.iter().filter_map(|&i| query.columns.get(i)).cloned().collect();
+        let table = scan(&context, files, &columns, progress).await?;
+        let tasks = Arc::new(table.task_ctx());
+        let plan = table.create_physical_plan().await?;
+        let program = RowProgram::new(query).map_err(DataFusionError::from)?;
+        let rows = Arc::new(RowsOf { program, read, all: query.columns.len() });
+        Ok(Self { plan, tasks, rows })
+    }
+
+    /// Hands over the rows part by part, one partition after the other.
+    ///
+    /// # Errors
+    /// When the files cannot be read, or what is done with the rows fails.
+    pub(crate) async fn each(
+        self,
+        mut work: impl FnMut(Rows) -> Result<(), DataFusionError>,
+    ) -> Result<(), EngineError> {
+        for partition in 0..self.plan.output_partitioning().partition_count() {
+            let mut stream = self.plan.execute(partition, Arc::clone(&self.tasks))?;
+            while let Some(batch) = stream.next().await {
+                self.rows.each(&batch?, &mut work)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RowsOf {
+    /// Hands over the rows of a batch that count.
+    fn each(
+        &self,
+        batch: &RecordBatch,
+        work: &mut impl FnMut(Rows) -> Result<(), DataFusionError>,
+    ) -> Result<(), DataFusionError> {
+        let step = rows_at_once(batch);
+        let mut from = 0;
+        while from < batch.num_rows() {
+            let part = batch.slice(from, step.min(batch.num_rows() - from));
+            let columns = spread(&part, &self.read, self.all);
+            work(self.program.apply(&columns, part.num_rows())?)?;
+            from += step;
+        }
+        Ok(())
+    }
+}
+
+/// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
+pub(crate) struct Scan {
+    reading: Reading,
     has_unit: bool,
     keyed: bool,
     /// Which measurements are counts of units; the others have `bounds`, in their order.
@@ -78,55 +151,35 @@ impl Scan {
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
         let query = quote.query();
-        // At least two, so that a table is read in parts on every machine, as in the tests.
-        let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-        let config = SessionConfig::new().with_target_partitions(threads);
-        let context = SessionContext::new_with_config(config);
-        let read = columns_read(query);
-        let columns: Vec<(String, ColumnType)> =
-            read.iter().filter_map(|&i| query.columns.get(i)).cloned().collect();
-        let table = scan(&context, files, &columns, progress).await?;
-        let tasks = Arc::new(table.task_ctx());
-        let mut plan = table.create_physical_plan().await?;
+        let mut reading = Reading::plan(query, files, progress).await?;
         if let Some(unit) = query.unit {
             // All rows of a unit must meet in one partition, or it would be bounded once in each.
             // So this is put on top of the finished plan: the planner drops a repartitioning that
             // no operator of its own asks for.
+            let read = &reading.rows.read;
             let place = read.binary_search(&unit).map_err(|_| EngineError::Inconsistent)?;
-            let name = plan.schema().field(place).name().clone();
+            let name = reading.plan.schema().field(place).name().clone();
             let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&name, place));
             let by_unit = Partitioning::Hash(vec![column], UNIT_PARTITIONS);
-            plan = Arc::new(RepartitionExec::try_new(plan, by_unit)?);
+            reading.plan = Arc::new(RepartitionExec::try_new(reading.plan, by_unit)?);
         }
         let counts_pieces = query.chooses_by_pieces();
         let pieces = counts_pieces.then_some((1, LARGEST));
+        let measured = || query.measurements.iter().filter(|m| m.measure != Measure::Units);
         Ok(Self {
-            plan,
-            tasks,
-            program: RowProgram::new(query).map_err(DataFusionError::from)?,
-            read,
-            all: query.columns.len(),
+            reading,
             has_unit: query.unit.is_some(),
             keyed: !query.keys.is_empty(),
             counts_units: query.measurements.iter().map(|m| m.measure == Measure::Units).collect(),
-            bounds: query
-                .measurements
-                .iter()
-                .filter(|m| m.measure != Measure::Units)
+            bounds: measured()
                 .map(|m| if m.split.is_some() { (-LARGEST, LARGEST) } else { (m.low, m.high) })
                 .chain(pieces)
                 .collect(),
-            sizes: query
-                .measurements
-                .iter()
-                .filter(|m| m.measure != Measure::Units)
-                .map(|m| (m.low, m.high))
-                .chain(pieces)
-                .collect(),
-            counts_pieces,
+            sizes: measured().map(|m| (m.low, m.high)).chain(pieces).collect(),
             most_groups: query.max_groups_contributed,
             with_members: query.unit.is_some()
                 && quote.selection().is_some_and(|s| s.strategy().by_membership()),
+            counts_pieces,
         })
     }
 
@@ -153,11 +206,11 @@ impl Scan {
         key: SamplingKey,
         look: Look,
     ) -> Result<(Exact, Vec<Surveyed>), EngineError> {
-        let Self { plan, tasks: context, program, read, all, has_unit, keyed, .. } = self;
-        let Self { counts_units, bounds, sizes, most_groups, with_members, counts_pieces, .. } =
-            self;
+        let Self { reading, has_unit, keyed, counts_units, bounds, sizes, most_groups, .. } = self;
+        let Self { with_members, counts_pieces, .. } = self;
+        let Reading { plan, tasks: context, rows } = reading;
         let measures = bounds.len();
-        let shared = Arc::new((program, read, bounds, sizes));
+        let shared = Arc::new((rows, bounds, sizes));
         let mut tasks = JoinSet::new();
         let by_unit = matches!(plan.output_partitioning(), Partitioning::Hash(_, UNIT_PARTITIONS));
         if has_unit && !by_unit {
@@ -166,7 +219,7 @@ impl Scan {
         for stream in execute_stream_partitioned(plan, context)? {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move {
-                let (program, read, bounds, sizes) = &*shared;
+                let (rows, bounds, sizes) = &*shared;
                 let mut bounder = if has_unit {
                     Bounder::of_units(bounds.clone(), keyed, key, most_groups)
                 } else {
@@ -179,7 +232,7 @@ impl Scan {
                     bounder = bounder.surveyed(sizes.clone());
                 }
                 let without = look.without.map(|unit| Without::new(unit, key));
-                partition(stream, program, read, all, bounder, without).await
+                partition(stream, rows, bounder, without).await
             });
         }
         let mut groups = Merged::new(measures);
@@ -205,27 +258,17 @@ impl Scan {
 /// The exact groups of the rows of one stream.
 async fn partition(
     mut stream: SendableRecordBatchStream,
-    program: &RowProgram,
-    read: &[usize],
-    all: usize,
+    rows: &RowsOf,
     mut bounder: Bounder,
     mut without: Option<Without>,
 ) -> Result<Partial, DataFusionError> {
     while let Some(batch) = stream.next().await {
-        let batch = batch?;
-        let step = rows_at_once(&batch);
-        let mut from = 0;
-        while from < batch.num_rows() {
-            let part = batch.slice(from, step.min(batch.num_rows() - from));
-            let mut rows = program.apply(&spread(&part, read, all), part.num_rows())?;
+        rows.each(&batch?, &mut |mut rows| {
             if let Some(without) = &mut without {
                 rows = without.apply(rows)?;
             }
-            if rows.rows > 0 {
-                bounder.add(&rows)?;
-            }
-            from += step;
-        }
+            if rows.rows > 0 { bounder.add(&rows) } else { Ok(()) }
+        })?;
     }
     bounder.finish()
 }

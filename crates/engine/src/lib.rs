@@ -13,6 +13,7 @@ mod eval;
 mod exact;
 mod intern;
 mod local;
+mod losses;
 mod pieces;
 mod rebuild;
 mod record;
@@ -29,6 +30,10 @@ pub use audit::{AuditOptions, AuditReport, Compared, EventFound};
 pub use budgets::{BudgetLine, Together};
 pub use error::EngineError;
 pub use local::{Secret, randomise};
+pub use losses::{
+    Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossReport, Losses, OwnerLosses,
+    Quantile,
+};
 pub use session::{Answer, Progress, Quoted, Session, Timings};
 pub use source::{
     Compression, DataFile, FileColumn, Format, ReadProgress, SourceError, file_schema, list_files,

@@ -27,7 +27,7 @@ struct Splitting {
 }
 
 /// The thresholds of rows by their class.
-struct ClassLookup {
+pub(crate) struct ClassLookup {
     class: Program,
     converter: RowConverter,
     /// By the class in row format.
@@ -78,7 +78,7 @@ impl Pieces {
 }
 
 impl ClassLookup {
-    fn new(classes: &Classes) -> Result<Self, ArrowError> {
+    pub(crate) fn new(classes: &Classes) -> Result<Self, ArrowError> {
         let column_type = classes.expr.column_type;
         let converter = RowConverter::new(vec![SortField::new(arrow_type(column_type))])?;
         let listed = classes.values.iter().map(|(value, _)| constant(value, column_type));
@@ -98,7 +98,16 @@ impl ClassLookup {
         rows: usize,
         default: i64,
     ) -> Result<Vec<i64>, ArrowError> {
-        let classes = self.converter.convert_columns(&[self.class.evaluate(columns, rows)?])?;
+        self.of_classes(&self.class.evaluate(columns, rows)?, default)
+    }
+
+    /// The threshold of each row by its class.
+    pub(crate) fn of_classes(
+        &self,
+        classes: &ArrayRef,
+        default: i64,
+    ) -> Result<Vec<i64>, ArrowError> {
+        let classes = self.converter.convert_columns(std::slice::from_ref(classes))?;
         let of = |row: Row<'_>| self.thresholds.get(row.as_ref()).copied().unwrap_or(default);
         Ok(classes.iter().map(of).collect())
     }

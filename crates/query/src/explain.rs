@@ -12,9 +12,10 @@ use crate::expr::{Expr, ExprKind};
 use crate::quote::{Noise, NoiseByClass, Quote, Strategy};
 use crate::types::{ColumnType, Value};
 pub use policy::{
-    ClassThreshold, ClassesExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
+    ClassThreshold, ClassesExplained, Met, PolicyExample, PolicyExplained, PolicyTermExplained,
+    policy_of, policy_of_noise, rho_at,
 };
-use policy::{delta_of_pieces, explain_policy, policy_of};
+use policy::{delta_of_pieces, explain_policy};
 
 /// Probability that intervals cover.
 pub const INTERVAL_LEVEL: f64 = 0.95;
@@ -82,7 +83,8 @@ impl EpsilonAt {
     /// What a quote with sums that are not clamped promises a record. As secret as the record. `None` where
     /// every sum is clamped.
     pub fn of_record(quote: &Quote, record: &Contributed<'_>, more: f64) -> Option<Self> {
-        let met = |measurement: &Measurement, thresholds: &Thresholds| match thresholds.by_key() {
+        let met = |_, measurement: &Measurement, thresholds: &Thresholds| match thresholds.by_key()
+        {
             Some((key, _)) => {
                 [record.keys.get(key).map_or(measurement.high, |k| thresholds.of(k)); 2]
             }

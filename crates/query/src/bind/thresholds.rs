@@ -27,11 +27,8 @@ impl Aggregates<'_> {
     pub(super) fn in_force(&self, split: &Split) -> InForce {
         let alone = |default| InForce { default, classes: None };
         let Some(by) = &split.by else { return alone(split.default) };
-        let expr = self.stored.iter().enumerate().find(|(_, (name, _))| *name == by.column);
-        let expr = expr.map(|(index, (_, column_type))| Expr::column(index, *column_type));
-        let computed = || self.table.column(&by.column).and_then(|c| c.expression.clone());
         // A contract names no column that it does not declare.
-        let Some(expr) = expr.or_else(computed) else { return alone(split.default) };
+        let Some(expr) = self.table.row_expression(&by.column) else { return alone(split.default) };
         let of = |value: &Value| by.values.iter().find(|(own, _)| own == value).map(|(_, t)| *t);
         let (mut values, mut default) = (by.values.clone(), split.default);
         if let Some(met) = self.filter.and_then(|filter| met(filter, &expr)) {

@@ -41,6 +41,9 @@ pub struct Table {
     pub unit: Unit,
     /// Which tables are neighbours.
     pub neighbouring: Neighbouring,
+    /// The column that names who owns a record, where several may have one owner. It changes no promise:
+    /// what an owner loses by all of its records follows from what each of them loses.
+    pub owner: Option<String>,
     /// Columns, in the order of their names.
     pub columns: Vec<Column>,
     /// What a query has that says nothing else.
@@ -151,6 +154,16 @@ impl Table {
             ExprKind::Column(i) => self.columns.iter().filter(|c| c.expression.is_none()).nth(i),
             _ => self.columns.iter().find(|c| c.expression.as_ref() == Some(expr)),
         }
+    }
+
+    /// The value of a declared column, from a row; `None` if there is no such column.
+    pub fn row_expression(&self, name: &str) -> Option<Expr> {
+        let column = self.columns.iter().find(|c| c.name == name)?;
+        if let Some(expression) = &column.expression {
+            return Some(expression.clone());
+        }
+        let place = self.stored_columns().iter().position(|(own, _)| own == name)?;
+        Some(Expr::column(place, column.column_type))
     }
 
     /// The columns that are in the file, in the order of their names: what [`Expr`]s over the table's

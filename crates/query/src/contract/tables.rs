@@ -7,7 +7,7 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Neighbouring, Rho};
 
 use super::columns;
 use super::read::{ContractError, Item, Section, Source};
-use super::{Contract, Defaults, Table, Unit};
+use super::{Column, Contract, Defaults, Table, Unit};
 use crate::quote::Strategy;
 
 /// Most groups that a unit may be allowed to enter: what one unit can make the engine do grows with its
@@ -41,7 +41,15 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
 fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
     let label = format!("table `{name}`");
     let section = item.section(&label, "[tables.NAME]")?;
-    section.only(&["path", "privacy_unit", "neighbouring", "columns", "defaults", "budgets"])?;
+    section.only(&[
+        "path",
+        "privacy_unit",
+        "neighbouring",
+        "owner",
+        "columns",
+        "defaults",
+        "budgets",
+    ])?;
     let hint = "path = \"data/people.parquet\": a file, a folder or a glob of Parquet or CSV";
     let path = section.required("path", hint)?.text("a path", hint)?.to_owned();
 
@@ -96,6 +104,7 @@ fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
              follows from its own values; or bounds in place of split",
         ));
     }
+    let owner = section.get("owner").map(|item| owner(&item, &unit, &columns)).transpose()?;
     let defaults = match section.get("defaults") {
         None => Defaults::default(),
         Some(item) => defaults(&item.section("the defaults", "[tables.NAME.defaults]")?)?,
@@ -110,10 +119,27 @@ fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
     if budgets.is_empty() {
         return Err(budgets_item.error(format!("{label} has no budget, so nobody may ask"), hint));
     }
-    Ok(Table { name: name.to_owned(), path, unit, neighbouring, columns, defaults, budgets })
+    Ok(Table { name: name.to_owned(), path, unit, neighbouring, owner, columns, defaults, budgets })
 }
 
 /// An epsilon, delta or rho as it is written.
+/// The column that names the owner of a record.
+fn owner(item: &Item<'_, '_>, unit: &Unit, columns: &[Column]) -> Result<String, ContractError> {
+    let hint = "owner = \"firm_id\": the column that names who owns a record, such as the firm of an \
+                establishment";
+    let name = item.text("the name of a column", hint)?;
+    if !columns.iter().any(|c| c.name == name) {
+        return Err(item.error(format!("`owner` = \"{name}\" is not a column of the table"), hint));
+    }
+    if *unit != Unit::Row {
+        return Err(item.error(
+            "`owner` is set, and rows are not the privacy units",
+            "owner is for privacy_unit = \"row\": what is promised to a unit is already for all of its rows",
+        ));
+    }
+    Ok(name.to_owned())
+}
+
 fn amount<T: FromStr<Err = AmountError>>(item: &Item<'_, '_>) -> Result<T, ContractError> {
     let hint =
         format!("for example {} = {}", item.key, if item.key == "delta" { "1e-6" } else { "0.5" });

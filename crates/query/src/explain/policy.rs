@@ -85,29 +85,41 @@ pub struct PolicyExample {
     pub split: f64,
 }
 
-/// The splitting thresholds that a record meets in one sum, in lattice steps: that of the noise, and that at
-/// which it is split.
-pub(super) type Met<'a> = &'a dyn Fn(&Measurement, &Thresholds) -> [i64; 2];
+/// The splitting thresholds that a record meets in a measurement at that position, in lattice steps: that of
+/// the noise, and that at which it is split.
+pub type Met<'a> = &'a dyn Fn(usize, &Measurement, &Thresholds) -> [i64; 2];
 
 /// The largest threshold, in both roles.
-fn largest(measurement: &Measurement, _: &Thresholds) -> [i64; 2] {
+fn largest(_: usize, measurement: &Measurement, _: &Thresholds) -> [i64; 2] {
     [measurement.high; 2]
 }
 
-/// The policy function of the records that meet these thresholds; `None` where every sum is clamped.
-pub(super) fn policy_of(quote: &Quote, met: Met<'_>) -> Option<RecordPolicy> {
+/// The policy function of the records that meet these thresholds; `None` where every sum is clamped, or the
+/// query is not in rho.
+pub fn policy_of(quote: &Quote, met: Met<'_>) -> Option<RecordPolicy> {
+    policy_of_noise(quote, &|_| 1.0, met)
+}
+
+/// The same if the noise of each measurement, by its position, were so many times as large.
+pub fn policy_of_noise(
+    quote: &Quote,
+    times: &dyn Fn(usize) -> f64,
+    met: Met<'_>,
+) -> Option<RecordPolicy> {
     let by_pieces = quote.query().chooses_by_pieces();
     let selecting = quote.selection().and_then(|s| rho_of(s.loss())).unwrap_or(Rho::ZERO);
     let (mut constant, pieces) =
         if by_pieces { (Rho::ZERO, selecting) } else { (selecting, Rho::ZERO) };
     let mut terms = Vec::new();
-    for (measurement, noise) in quote.query().measurements.iter().zip(quote.noise()) {
+    let measurements = quote.query().measurements.iter().zip(quote.noise());
+    for (place, (measurement, noise)) in measurements.enumerate() {
         let Some(additive) = noise.largest() else { continue };
-        let rho = rho_of(additive.loss())?;
+        let rho = rho_at(rho_of(additive.loss())?, times(place))?;
         match &measurement.split {
             Some(thresholds) => {
                 let step = measurement.step.to_f64();
-                let [noise, split_at] = met(measurement, thresholds).map(|t| t as f64 * step);
+                let [noise, split_at] =
+                    met(place, measurement, thresholds).map(|t| t as f64 * step);
                 terms.push(PolicyTerm::new(rho, noise).ok()?.split_at(split_at).ok()?);
             }
             None => constant = constant.checked_add(rho)?,
@@ -169,6 +181,11 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
         })
     };
     quote.query().measurements.iter().zip(quote.noise()).filter_map(term).collect()
+}
+
+/// What Gaussian noise costs at a rho if it is so many times as large; rounded up.
+pub fn rho_at(rho: Rho, times: f64) -> Option<Rho> {
+    if times == 1.0 { Some(rho) } else { Rho::from_f64_up(rho.to_f64() / (times * times)).ok() }
 }
 
 fn rho_of(loss: Loss) -> Option<Rho> {

@@ -1,0 +1,217 @@
+//! The smallest policy that is precise enough (PR section 6, Figure 4): noise as large as a target for the
+//! relative error allows.
+
+use std::ops::RangeInclusive;
+
+use hushtable_privacy::{Rho, normal_quantile};
+use hushtable_query::{Measure, Measurement, Noise, Refusal, rho_at};
+use serde::Serialize;
+
+use super::records::tally;
+use super::{Losses, rho};
+use crate::bound::SamplingKey;
+use crate::draw::Counted;
+use crate::error::EngineError;
+use crate::exact::Scan;
+use crate::session::{Checked, Progress, Session, runtime};
+use crate::survey::Look;
+
+/// What a release is to be fit for.
+#[derive(Clone, Copy, Debug)]
+pub struct FitOptions {
+    /// The relative error that is aimed at, as a share: 0.05 for 5 %.
+    pub target: f64,
+    /// The share of the groups that are to meet it.
+    pub at: f64,
+    /// The probability with which a group is to meet it.
+    pub probability: f64,
+    /// Groups of fewer records do not count.
+    pub least_records: u64,
+}
+
+impl FitOptions {
+    /// Targets that can be asked for.
+    pub const TARGETS: RangeInclusive<f64> = 0.0001..=10.0;
+    /// Shares of the groups that can be asked for.
+    pub const SHARES: RangeInclusive<f64> = 0.01..=1.0;
+    /// Probabilities that can be asked for.
+    pub const PROBABILITIES: RangeInclusive<f64> = 0.5..=0.999_999;
+}
+
+/// The smallest policy that meets a target. About the exact data: for its owner, not to be published.
+#[derive(Clone, Debug, Serialize)]
+pub struct FitReport {
+    /// The table.
+    pub table: String,
+    /// Groups that count.
+    pub groups: u64,
+    /// What each measurement needs.
+    pub measurements: Vec<Fitted>,
+    /// What the choice of groups costs, which stays as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho_of_selection: Option<Rho>,
+    /// What all of it costs a record at the thresholds of the contract.
+    pub rho: Rho,
+    /// What records then lose, compared with the query's rho as it was asked.
+    pub losses: Losses,
+}
+
+/// What a measurement needs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fitted {
+    /// The measurement.
+    pub measurement: String,
+    /// How many times as large as asked its noise may be.
+    pub noise_times: f64,
+    /// The rho that gives that noise with the thresholds of the contract.
+    pub rho: Rho,
+    /// The threshold that gives that noise with the rho that was asked, in the column's units; the largest,
+    /// where there are several, which are to be multiplied by `noise_times`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<f64>,
+}
+
+impl Session {
+    /// The smallest policy with which a share of a query's groups meets a target for the relative error.
+    /// Reads the data, charges nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When the query or an option is refused, no noise is small enough, or the data cannot be read.
+    pub fn fit(
+        &self,
+        sql: &str,
+        options: &FitOptions,
+        progress: &Progress,
+    ) -> Result<FitReport, EngineError> {
+        let checked = self.check(sql)?;
+        rho(&checked)?;
+        let quote = &checked.quote;
+        let counted = counted(&checked, progress)?;
+        let records = counted.records.iter().enumerate();
+        let counts = records.filter(|(_, n)| **n >= options.least_records.into());
+        let counts: Vec<usize> = counts.map(|(group, _)| group).collect();
+        let mut measurements = Vec::new();
+        let mut times = vec![1.0; quote.noise().len()];
+        let selection = quote.selection().map(|s| s.loss());
+        let mut total = selection.map_or(Some(Rho::ZERO), rho_of);
+        let all = quote.query().measurements.iter().zip(quote.noise());
+        for (place, (measurement, noise)) in all.enumerate() {
+            let Some(additive) = noise.largest() else { continue };
+            let allowed = allowed(&counted, place, noise, &counts, options);
+            let Some(allowed) = allowed.filter(|&times| times > 0.0) else {
+                return Err(impossible(measurement, counts.len(), options));
+            };
+            if let Some(times) = times.get_mut(place) {
+                *times = allowed;
+            }
+            let rho = rho_of(additive.loss()).and_then(|rho| rho_at(rho, allowed));
+            let rho = rho.ok_or_else(|| impossible(measurement, counts.len(), options))?;
+            total = total.and_then(|total| total.checked_add(rho));
+            let step = measurement.step.to_f64();
+            measurements.push(Fitted {
+                measurement: measurement.name.clone(),
+                noise_times: allowed,
+                rho,
+                split: measurement.split.as_ref().map(|_| measurement.high as f64 * step * allowed),
+            });
+        }
+        let too_much = || {
+            EngineError::Refused(Refusal {
+                what: "the target needs a rho that is larger than can be written".to_owned(),
+                hint: "a larger --target, a smaller --at, or --groups-with-at-least".to_owned(),
+            })
+        };
+        let rho = total.ok_or_else(too_much)?;
+        let of = |place: usize| times.get(place).copied().unwrap_or(1.0);
+        let losses = tally(&checked, false, &of, progress)?.losses;
+        Ok(FitReport {
+            table: checked.table.name.clone(),
+            groups: counts.len() as u64,
+            measurements,
+            rho_of_selection: selection.and_then(rho_of),
+            rho,
+            losses,
+        })
+    }
+}
+
+fn rho_of(loss: hushtable_privacy::Loss) -> Option<Rho> {
+    match loss {
+        hushtable_privacy::Loss::Concentrated { rho, .. } => Some(rho),
+        hushtable_privacy::Loss::Approximate { .. } => None,
+    }
+}
+
+/// The exact groups of a query. Secret: no Debug, Display or Serialize.
+struct Groups {
+    records: Vec<i128>,
+    counted: Counted,
+}
+
+/// Reads the table without a charge: what comes out is for its owner.
+fn counted(checked: &Checked<'_>, progress: &Progress) -> Result<Groups, EngineError> {
+    let query = checked.quote.query();
+    let exact = runtime()?.block_on(async {
+        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0).await?;
+        // Rows are units, so that no group is left out by the key.
+        scan.look(SamplingKey([0; 16]), Look::default()).await
+    });
+    let (mut exact, _) = exact?;
+    // The numbers of records go along with the sums, so that they come in the order of the groups.
+    exact.sums.push(exact.units.iter().map(|&n| n.into()).collect());
+    let (_, mut counted) = Counted::new(query, exact)?;
+    let records = counted.sums.pop().ok_or(EngineError::Inconsistent)?;
+    Ok(Groups { records, counted })
+}
+
+/// How many times as large the noise of a measurement may be; `None` where no group counts.
+fn allowed(
+    groups: &Groups,
+    place: usize,
+    noise: &Noise,
+    counts: &[usize],
+    options: &FitOptions,
+) -> Option<f64> {
+    // |noise| <= quantile * scale with the probability that is asked for.
+    let quantile = normal_quantile((1.0 - options.probability) / 2.0);
+    let sums = groups.counted.sums.get(place)?;
+    let mut allowed: Vec<f64> = counts
+        .iter()
+        .filter_map(|&group| {
+            let scale = match noise {
+                Noise::Own(additive) => additive.scale(),
+                Noise::ByClass(by_class) => {
+                    let class = *groups.counted.classes.get(place)?.get(group)?;
+                    by_class.classes.get(class).map_or(&by_class.others, |(_, a)| a).scale()
+                }
+                Noise::OfSelection => return None,
+            };
+            let size = sums.get(group)?.unsigned_abs() as f64;
+            Some(options.target * size / (quantile * scale))
+        })
+        .collect();
+    allowed.sort_by(f64::total_cmp);
+    let failing = ((1.0 - options.at) * allowed.len() as f64 + 1e-9).floor() as usize;
+    allowed.get(failing).copied()
+}
+
+fn impossible(measurement: &Measurement, groups: usize, options: &FitOptions) -> EngineError {
+    let what = if groups == 0 {
+        "no group has as many records".to_owned()
+    } else {
+        let name = match measurement.measure {
+            Measure::Units => "count",
+            _ => measurement.name.as_str(),
+        };
+        format!(
+            "no noise is small enough for the {name}: it is zero in more than {:.0} % of the {groups} groups, \
+             and no error is small beside zero",
+            100.0 * (1.0 - options.at)
+        )
+    };
+    EngineError::Refused(Refusal {
+        what,
+        hint: "--groups-with-at-least says which groups are to be precise; --at, how many of them"
+            .to_owned(),
+    })
+}

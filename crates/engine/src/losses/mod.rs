@@ -1,0 +1,107 @@
+//! What the records of a table lose by a query whose policy function depends on their size: for the
+//! owner of the data, as what the function says of a record is as secret as the record.
+
+mod fit;
+mod records;
+mod sketch;
+
+#[cfg(test)]
+mod tests;
+
+use hushtable_privacy::{Loss, Rho};
+use hushtable_query::Refusal;
+use serde::Serialize;
+
+use crate::error::EngineError;
+use crate::session::{Checked, Progress, Session};
+pub use fit::{FitOptions, FitReport, Fitted};
+use records::{Tally, tally};
+pub use sketch::{Distribution, Quantile};
+
+/// What records lose by a query. About the exact data: for its owner, not to be published.
+#[derive(Clone, Debug, Serialize)]
+pub struct LossReport {
+    /// The table.
+    pub table: String,
+    /// What the query costs a record at the thresholds.
+    pub rho: Rho,
+    /// How many records the query's conditions leave. The others lose nothing by it.
+    pub records: u64,
+    /// Their losses.
+    pub losses: Losses,
+    /// The losses by group, where they are asked for, those with the largest loss first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<GroupLosses>>,
+    /// What owners lose by all of their records together, where the contract names them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owners: Option<OwnerLosses>,
+}
+
+/// Losses in three ways, each at least the next.
+#[derive(Clone, Debug, Serialize)]
+pub struct Losses {
+    /// By the paper's splitting into whole pieces.
+    pub by_pieces: Distribution,
+    /// By the policy function.
+    pub policy: Distribution,
+    /// By what the noise gives for the values that the query measures: less than the policy where sums are
+    /// clamped and values are smaller than their bounds.
+    pub realised: Distribution,
+}
+
+/// What the records of a group lose.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupLosses {
+    /// The group's keys, as text; `None` for NULL.
+    pub keys: Vec<Option<String>>,
+    /// How many records are in it.
+    pub records: u64,
+    /// Their losses.
+    pub losses: Losses,
+}
+
+/// What owners lose: (sum of the roots of their records' losses)^2.
+#[derive(Clone, Debug, Serialize)]
+pub struct OwnerLosses {
+    /// The column that names them.
+    pub column: String,
+    /// How many there are; a record without one is its own.
+    pub owners: u64,
+    /// Their losses.
+    pub losses: Losses,
+}
+
+impl Session {
+    /// What the records of the table lose by a query. Reads the data, charges nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When the query is refused or has no policy that depends on sizes, or the data cannot be read.
+    pub fn losses(
+        &self,
+        sql: &str,
+        by_group: bool,
+        progress: &Progress,
+    ) -> Result<LossReport, EngineError> {
+        let checked = self.check(sql)?;
+        let Tally { records, losses, groups, owners } =
+            tally(&checked, by_group, &|_| 1.0, progress)?;
+        let table = checked.table.name.clone();
+        Ok(LossReport { table, rho: rho(&checked)?, records, losses, groups, owners })
+    }
+}
+
+/// The rho of a query that has sums that are not clamped.
+fn rho(checked: &Checked<'_>) -> Result<Rho, EngineError> {
+    let splits = checked.quote.query().measurements.iter().any(|m| m.split.is_some());
+    match checked.quote.total() {
+        Loss::Concentrated { rho, .. } if splits => Ok(rho),
+        total => Err(EngineError::Refused(Refusal {
+            what: format!(
+                "the query has no sum of a column with `split`: every record loses the same by it, {total}"
+            ),
+            hint: "SUM or AVG of a column with `split` in the contract, without bounds in the query, with rho \
+                   in OPTIONS"
+                .to_owned(),
+        })),
+    }
+}

@@ -3,6 +3,7 @@
 mod assess;
 mod audit;
 mod calc;
+mod figures;
 mod local;
 
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ pub(crate) use calc::{
     CalcArguments, CalcCommand, ComposeArguments, ConvertArguments, NoiseArguments, NoiseMechanism,
     SampleArguments, SampleMechanism, SelectionArguments, SelectionStrategy,
 };
-
+pub(crate) use figures::{Experiment, FiguresArguments};
 pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments};
 
 const EXAMPLES: &str = "\
@@ -61,6 +62,7 @@ pub(crate) enum Command {
     Assess(AssessArguments),
     Randomize(RandomizeArguments),
     Estimate(EstimateArguments),
+    Figures(FiguresArguments),
 }
 
 /// The contract, for every command that needs one.
@@ -235,6 +237,7 @@ mod tests {
             "assess",
             "randomize",
             "estimate",
+            "figures",
         ] {
             let sub = command.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();

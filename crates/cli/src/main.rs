@@ -29,5 +29,6 @@ fn main() -> ExitCode {
         Command::Randomize(asked) => commands::local::randomize(asked),
         Command::Estimate(asked) => commands::local::estimate(asked),
         Command::Audit(asked) => commands::audit::run(asked),
+        Command::Figures(asked) => commands::figures::run(asked),
     })
 }

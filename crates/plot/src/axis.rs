@@ -1,0 +1,178 @@
+//! The range of an axis and its ticks.
+
+use crate::Scale;
+
+/// Numbers beyond it have no place: their differences might not be finite.
+const MOST: f64 = 1e300;
+
+/// About so many ticks.
+const TICKS: f64 = 6.0;
+
+impl Scale {
+    /// Where a number is on an endless axis; `None` if it has no place.
+    pub(crate) fn position(self, value: f64) -> Option<f64> {
+        let shown = value.is_finite() && value.abs() <= MOST;
+        match self {
+            Self::Linear => shown.then_some(value),
+            Self::Logarithmic => (shown && value > 0.0).then(|| value.log10()),
+        }
+    }
+}
+
+/// The part of an axis that is shown. Numbers are positions: logarithms on a logarithmic axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    low: f64,
+    high: f64,
+    /// Positions, rising, and what stands there.
+    pub(crate) ticks: Vec<(f64, String)>,
+}
+
+impl Range {
+    /// From a little below to a little above all positions; `None` if there are none.
+    pub(crate) fn around(scale: Scale, positions: impl Iterator<Item = f64>) -> Option<Self> {
+        let (low, high) = positions
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| (low.min(p), high.max(p)));
+        if low > high {
+            return None;
+        }
+        // All in one place (or as good as): room beside it.
+        let size = low.abs().max(high.abs());
+        let flat = high - low <= 1e-9 * size || high == low;
+        let room = match scale {
+            Scale::Linear if size > 0.0 => 0.5 * size,
+            Scale::Linear => 1.0,
+            Scale::Logarithmic => 0.5,
+        };
+        let (low, high) = if flat { (low - room, high + room) } else { (low, high) };
+        let ticks = match scale {
+            Scale::Linear => linear(low, high),
+            Scale::Logarithmic => logarithmic(low, high),
+        };
+        let (low, high) = (ticks.first()?.0, ticks.last()?.0);
+        let ticks = ticks.into_iter().filter_map(|(at, label)| Some((at, label?))).collect();
+        Some(Self { low, high, ticks })
+    }
+
+    /// From 0 at the low end to 1 at the high end.
+    pub(crate) fn share(&self, position: f64) -> f64 {
+        (position - self.low) / (self.high - self.low)
+    }
+}
+
+/// Multiples of 1, 2 or 5 times a power of ten, the first and the last being the ends.
+fn linear(low: f64, high: f64) -> Vec<(f64, Option<String>)> {
+    let rough = (high - low) / TICKS;
+    let exponent = rough.log10().floor() as i32;
+    let (times, exponent) =
+        match [1, 2, 5].into_iter().find(|t| f64::from(*t) * ten(exponent) >= rough) {
+            Some(times) => (times, exponent),
+            None => (1, exponent + 1),
+        };
+    let step = f64::from(times) * ten(exponent);
+    let (first, last) = ((low / step).floor(), (high / step).ceil());
+    let most = first.abs().max(last.abs()) * step;
+    let count = (last - first) as u32;
+    (0..=count)
+        .map(|k| {
+            let at = (first + f64::from(k)) * step;
+            (at, Some(plain(at, exponent, most)))
+        })
+        .collect()
+}
+
+/// Powers of ten, and over less than two of them also 2 and 5 times these, the first and the last being
+/// the ends.
+fn logarithmic(low: f64, high: f64) -> Vec<(f64, Option<String>)> {
+    let (first, last) = (low.floor() as i32, high.ceil() as i32);
+    if high - low < 2.0 {
+        let all: Vec<(f64, Option<String>)> = (first..=last)
+            .flat_map(|k| [1, 2, 5].map(|times| (times, k)))
+            .map(|(times, k)| (f64::from(times).log10() + f64::from(k), Some(power(times, k))))
+            .collect();
+        let from = all.iter().rposition(|(at, _)| *at <= low).unwrap_or(0);
+        let to = all.iter().position(|(at, _)| *at >= high).unwrap_or(all.len() - 1);
+        return all[from..=to].to_vec();
+    }
+    let every = [1, 2, 3, 5, 10, 20, 50, 100].into_iter().find(|e| (last - first) <= 8 * e);
+    let every = every.unwrap_or(100);
+    (first..=last)
+        .map(|k| (f64::from(k), (k.rem_euclid(every) == 0).then(|| power(1, k))))
+        .filter(|(at, label)| label.is_some() || *at == f64::from(first) || *at == f64::from(last))
+        .collect()
+}
+
+fn ten(exponent: i32) -> f64 {
+    10f64.powi(exponent)
+}
+
+/// A number on a linear axis whose steps have their first digit at 10^exponent.
+fn plain(value: f64, exponent: i32, most: f64) -> String {
+    if most < 1e6 && exponent >= -5 {
+        return format!("{value:.*}", exponent.min(0).unsigned_abs() as usize);
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = (value.abs().log10().floor() as i32 - exponent).clamp(0, 9);
+    let text = format!("{value:.*e}", digits as usize);
+    match text.split_once('e') {
+        Some((number, power)) if number.contains('.') => {
+            format!("{}e{power}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
+/// `times` 10^k, in few letters.
+fn power(times: i32, k: i32) -> String {
+    match k {
+        0..=3 => format!("{times}{}", "0".repeat(k.unsigned_abs() as usize)),
+        -3..=-1 => format!("0.{}{times}", "0".repeat(k.unsigned_abs() as usize - 1)),
+        _ => format!("{times}e{k}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(scale: Scale, values: &[f64]) -> String {
+        let positions = values.iter().filter_map(|v| scale.position(*v));
+        let range = Range::around(scale, positions).unwrap();
+        for value in values.iter().filter_map(|v| scale.position(*v)) {
+            assert!((-1e-9..=1.0 + 1e-9).contains(&range.share(value)), "{value} of {range:?}");
+        }
+        range.ticks.into_iter().map(|(_, label)| label).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn ticks_are_round_and_short() {
+        let linear: &[(&[f64], &str)] = &[
+            (&[0.0, 1.0], "0.0 0.2 0.4 0.6 0.8 1.0"),
+            (&[0.013, 4.9], "0 1 2 3 4 5"),
+            (&[-3.0, 17.0], "-5 0 5 10 15 20"),
+            (&[12.0, 3_250_000.0], "0 1e6 2e6 3e6 4e6"),
+            (&[1e-9, 6e-9], "1e-9 2e-9 3e-9 4e-9 5e-9 6e-9"),
+            (&[7.0], "2 4 6 8 10 12"),
+            (&[0.0], "-1.0 -0.5 0.0 0.5 1.0"),
+            (&[-1e300, 1e300, f64::NAN, f64::INFINITY, 1e301], "-1e300 -5e299 0 5e299 1e300"),
+            (&[1.0, 1.0 + 1e-15], "0.4 0.6 0.8 1.0 1.2 1.4 1.6"),
+        ];
+        let logarithmic: &[(&[f64], &str)] = &[
+            (&[1e-6, 0.5], "1e-6 1e-5 1e-4 0.001 0.01 0.1 1"),
+            (&[1e-290, 1.0, 0.0, -1.0], "1e-250 1e-200 1e-150 1e-100 1e-50 1"),
+            (&[0.03, 0.4], "0.02 0.05 0.1 0.2 0.5"),
+            (&[3e7, 6e7], "2e7 5e7 1e8"),
+            (&[1e3], "200 500 1000 2000 5000"),
+            (&[1.0, 20_000.0], "1 10 100 1000 1e4 1e5"),
+        ];
+        for (values, expected) in linear {
+            assert_eq!(labels(Scale::Linear, values), *expected, "{values:?}");
+        }
+        for (values, expected) in logarithmic {
+            assert_eq!(labels(Scale::Logarithmic, values), *expected, "{values:?}");
+        }
+        assert!(Range::around(Scale::Linear, std::iter::empty()).is_none());
+    }
+}

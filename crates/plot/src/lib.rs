@@ -1,0 +1,94 @@
+//! Charts as SVG and PNG, from plain numbers.
+//!
+//! A [`Chart`] is a title, two [`Axis`] and some [`Series`] of points; [`Chart::draw`] gives the bytes
+//! of a file. The same drawing is made into both formats, with a font of its own, so that it is the
+//! same on every machine. Nothing here knows what the numbers are about.
+
+mod axis;
+mod error;
+mod format;
+mod legend;
+mod paint;
+mod png;
+mod svg;
+mod text;
+mod thin;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::PlotError;
+pub use format::Format;
+
+/// A chart: series of points over two axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// Stands above the chart; may be empty.
+    pub title: String,
+    /// From left to right.
+    pub x: Axis,
+    /// From bottom to top.
+    pub y: Axis,
+    /// What is drawn, later ones above earlier ones.
+    pub series: Vec<Series>,
+}
+
+/// One of a chart's axes. Its range is that of the points, rounded outwards to a tick.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What the numbers are, with their unit; may be empty.
+    pub label: String,
+    /// How they are placed.
+    pub scale: Scale,
+}
+
+/// How numbers are placed along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences, equal distances.
+    Linear,
+    /// Equal ratios, equal distances. Only numbers above 0 have a place.
+    Logarithmic,
+}
+
+/// Points that belong together.
+///
+/// Series of the same name have the same colour and one place in the legend, as a curve and the points
+/// that are marked on it; those without a name have none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// As in the legend.
+    pub name: String,
+    /// How the points are drawn.
+    pub style: Style,
+    /// (x, y), in the order in which they are joined. Points that an axis cannot show (not finite,
+    /// beyond 1e300, not above 0 on a logarithmic axis) are left out, and their neighbours joined.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// How the points of a series are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// A line through them.
+    Line,
+    /// A dashed line through them.
+    Dashed,
+    /// Constant from each point to the next, as a cumulative distribution.
+    Steps,
+    /// A dot at each.
+    Points,
+}
+
+impl Chart {
+    /// The bytes of a file that shows the chart. SVG is 800 points wide, PNG twice as many pixels; the
+    /// height is 500 points and grows with the legend.
+    ///
+    /// # Errors
+    /// [`PlotError::Nothing`] if no series has a point that both axes can show.
+    pub fn draw(&self, format: Format) -> Result<Vec<u8>, PlotError> {
+        match format {
+            Format::Svg => svg::draw(self),
+            Format::Png => png::draw(self),
+        }
+    }
+}

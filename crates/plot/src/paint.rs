@@ -1,0 +1,222 @@
+//! Where everything is on a chart, and its drawing.
+
+use plotters::coord::Shift;
+use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
+use plotters::element::{Circle, DashedPathElement, Drawable, PathElement, PointCollection, Text};
+use plotters::prelude::DrawingBackend;
+use plotters::style::{Color, RGBColor, ShapeStyle, WHITE};
+
+use crate::axis::Range;
+use crate::error::PlotError;
+use crate::legend::{Legend, colour};
+use crate::text::{Anchor, clean, font_is_known, style, width};
+use crate::thin::{Dot, stepped, thinned};
+use crate::{Axis, Chart, Series, Style};
+
+/// Dots of the drawing to a point of the page.
+pub(crate) const UNIT: u32 = 4;
+
+/// The page, in points; its height is without the legend.
+const WIDTH: u32 = 800;
+const HEIGHT: u32 = 488;
+const MARGIN: f64 = 14.0;
+
+/// Sizes of text, in points.
+const TITLE: f64 = 15.0;
+const LABEL: f64 = 12.5;
+const TICK: f64 = 11.5;
+
+const GRID: RGBColor = RGBColor(222, 222, 222);
+const FRAME: RGBColor = RGBColor(110, 110, 110);
+
+/// A chart whose every part has its place. Lengths are in points, from the upper left.
+pub(crate) struct Layout<'a> {
+    chart: &'a Chart,
+    x: Range,
+    y: Range,
+    legend: Legend,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl<'a> Layout<'a> {
+    pub(crate) fn new(chart: &'a Chart) -> Result<Self, PlotError> {
+        font_is_known()?;
+        let points: usize = chart.series.iter().map(|s| s.points.len()).sum();
+        let nothing = || PlotError::Nothing { points };
+        let places = || chart.series.iter().flat_map(|series| positions(chart, series));
+        let x = Range::around(chart.x.scale, places().map(|p| p.0)).ok_or_else(nothing)?;
+        let y = Range::around(chart.y.scale, places().map(|p| p.1)).ok_or_else(nothing)?;
+        let ticks = y.ticks.iter().map(|(_, label)| width(label, TICK)).fold(0.0, f64::max);
+        let label = |axis: &Axis| if axis.label.is_empty() { 0.0 } else { 22.0 };
+        let left = MARGIN + label(&chart.y) + ticks + 8.0;
+        let right = f64::from(WIDTH) - MARGIN - 12.0;
+        let top = MARGIN + if chart.title.is_empty() { 0.0 } else { 24.0 };
+        let bottom = f64::from(HEIGHT) - MARGIN - 20.0 - label(&chart.x);
+        let legend = Legend::new(chart, right - left);
+        Ok(Self { chart, x, y, legend, left, right, top, bottom })
+    }
+
+    /// Width and height of the page, in points.
+    pub(crate) fn size(&self) -> (u32, u32) {
+        (WIDTH, HEIGHT + self.legend.height())
+    }
+
+    /// Draws it, on a `bitmap` or not.
+    pub(crate) fn paint<B: DrawingBackend>(
+        &self,
+        backend: B,
+        bitmap: bool,
+    ) -> Result<(), PlotError> {
+        let canvas = Canvas { area: backend.into_drawing_area(), bitmap };
+        canvas.area.fill(&WHITE).map_err(failed)?;
+        self.axes(&canvas)?;
+        for series in &self.chart.series {
+            self.series(&canvas, series)?;
+        }
+        self.legend.paint(&canvas, self.left, f64::from(HEIGHT) - MARGIN)?;
+        canvas.area.present().map_err(failed)
+    }
+
+    fn axes<B: DrawingBackend>(&self, canvas: &Canvas<B>) -> Result<(), PlotError> {
+        let (left, right, top, bottom) = (self.left, self.right, self.top, self.bottom);
+        for (at, label) in &self.x.ticks {
+            let x = left + self.x.share(*at) * (right - left);
+            canvas.line(&[dot(x, top), dot(x, bottom)], GRID.stroke_width(UNIT / 2))?;
+            canvas.text(label, (x, bottom + 12.0), TICK, Anchor::Centre, 100.0)?;
+        }
+        for (at, label) in &self.y.ticks {
+            let y = bottom - self.y.share(*at) * (bottom - top);
+            canvas.line(&[dot(left, y), dot(right, y)], GRID.stroke_width(UNIT / 2))?;
+            canvas.text(label, (left - 7.0, y), TICK, Anchor::Left, 100.0)?;
+        }
+        let frame = [dot(left, top), dot(left, bottom), dot(right, bottom)];
+        canvas.line(&frame, FRAME.stroke_width(UNIT))?;
+
+        let (middle, centre) = ((left + right) / 2.0, (top + bottom) / 2.0);
+        let width = f64::from(WIDTH) - 2.0 * MARGIN;
+        let from_middle = 2.0 * (f64::from(WIDTH) - MARGIN - middle);
+        canvas.text(
+            &self.chart.title,
+            (middle, MARGIN + 6.0),
+            TITLE,
+            Anchor::Centre,
+            from_middle,
+        )?;
+        canvas.text(&self.chart.x.label, (middle, bottom + 32.0), LABEL, Anchor::Centre, width)?;
+        let beside = (MARGIN + 4.0, centre);
+        canvas.text(&self.chart.y.label, beside, LABEL, Anchor::Upwards, bottom - top)
+    }
+
+    fn series<B: DrawingBackend>(
+        &self,
+        canvas: &Canvas<B>,
+        series: &Series,
+    ) -> Result<(), PlotError> {
+        let dots: Vec<Dot> = positions(self.chart, series)
+            .map(|(x, y)| {
+                let across = self.x.share(x) * (self.right - self.left);
+                let up = self.y.share(y) * (self.bottom - self.top);
+                dot(self.left + across, self.bottom - up)
+            })
+            .collect();
+        let dots = match series.style {
+            Style::Steps => stepped(&dots),
+            _ => dots,
+        };
+        canvas.series(series.style, &thinned(series.style, &dots), colour(self.chart, series))
+    }
+}
+
+/// What both axes can show of a series.
+fn positions(chart: &Chart, series: &Series) -> impl Iterator<Item = (f64, f64)> {
+    let (x, y) = (chart.x.scale, chart.y.scale);
+    series.points.iter().filter_map(move |p| Some((x.position(p.0)?, y.position(p.1)?)))
+}
+
+/// A place in points, in dots.
+pub(crate) fn dot(x: f64, y: f64) -> Dot {
+    let unit = f64::from(UNIT);
+    ((x * unit).round() as i32, (y * unit).round() as i32)
+}
+
+fn failed<E: std::error::Error + Send + Sync>(error: DrawingAreaErrorKind<E>) -> PlotError {
+    PlotError::Drawing(error.to_string())
+}
+
+/// What is drawn on.
+pub(crate) struct Canvas<B: DrawingBackend> {
+    area: DrawingArea<B, Shift>,
+    /// Whether the library makes dots itself. There it fills wide lines as polygons, which have holes
+    /// where corners are many, and places text by the height of a line.
+    bitmap: bool,
+}
+
+impl<B: DrawingBackend> Canvas<B> {
+    fn draw<E>(&self, element: &E) -> Result<(), PlotError>
+    where
+        for<'e> &'e E: PointCollection<'e, Dot>,
+        E: Drawable<B>,
+    {
+        self.area.draw(element).map_err(failed)
+    }
+
+    /// Points in the manner of a series.
+    pub(crate) fn series(
+        &self,
+        style: Style,
+        dots: &[Dot],
+        colour: RGBColor,
+    ) -> Result<(), PlotError> {
+        let stroke = colour.stroke_width(2 * UNIT - 1);
+        match (style, dots) {
+            // A line through one point.
+            (Style::Points, _) | (_, [_]) => dots
+                .iter()
+                .try_for_each(|at| self.draw(&Circle::new(*at, 4 * UNIT - 2, colour.filled()))),
+            (Style::Line | Style::Steps, _) => self.line(dots, stroke),
+            (Style::Dashed, _) => {
+                let (dash, gap) = (7 * UNIT, 4 * UNIT);
+                self.draw(&DashedPathElement::new(dots.to_vec(), dash, gap, stroke))
+            }
+        }
+    }
+
+    fn line(&self, dots: &[Dot], stroke: ShapeStyle) -> Result<(), PlotError> {
+        if !self.bitmap {
+            return self.draw(&PathElement::new(dots, stroke));
+        }
+        for pair in dots.windows(2) {
+            self.draw(&PathElement::new(pair, stroke))?;
+        }
+        let corners = dots.get(1..dots.len().saturating_sub(1)).unwrap_or_default();
+        let joint = stroke.color.filled();
+        corners
+            .iter()
+            .try_for_each(|at| self.draw(&Circle::new(*at, stroke.stroke_width / 2, joint)))
+    }
+
+    /// Text at a place in points, of a size that is smaller where it would be wider than `most`.
+    pub(crate) fn text(
+        &self,
+        text: &str,
+        (x, y): (f64, f64),
+        size: f64,
+        anchor: Anchor,
+        most: f64,
+    ) -> Result<(), PlotError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let text = clean(text);
+        let size = size * (most / width(&text, size).max(most));
+        let lower = if self.bitmap { 0.2 * size } else { 0.0 };
+        let (x, y) = match anchor {
+            Anchor::Upwards => (x + lower, y),
+            _ => (x, y + lower),
+        };
+        self.draw(&Text::new(text, dot(x, y), style(size, anchor)))
+    }
+}

@@ -1,0 +1,128 @@
+use std::path::Path;
+
+use super::*;
+
+/// Two axes, and series in all styles.
+fn small() -> Chart {
+    let series = |name: &str, style, points: &[(f64, f64)]| Series {
+        name: name.to_owned(),
+        style,
+        points: points.to_vec(),
+    };
+    Chart {
+        title: "Count & \"noise\" <ours>".to_owned(),
+        x: Axis { label: "epsilon".to_owned(), scale: Scale::Linear },
+        y: Axis { label: "delta".to_owned(), scale: Scale::Logarithmic },
+        series: vec![
+            series("exact", Style::Line, &[(0.0, 0.1), (1.0, 1e-3), (2.0, 1e-6)]),
+            series("exact", Style::Points, &[(1.0, 1e-3), (1.5, f64::NAN), (1.5, 0.0)]),
+            series("bound", Style::Dashed, &[(0.0, 0.2), (2.0, 2e-3)]),
+            series("steps", Style::Steps, &[(0.5, 1e-5), (1.0, 1e-4), (2.0, 1e-1)]),
+            series("", Style::Line, &[(0.0, 1e-2), (2.0, 1e-2)]),
+        ],
+    }
+}
+
+fn svg(chart: &Chart) -> String {
+    String::from_utf8(chart.draw(Format::Svg).unwrap()).unwrap()
+}
+
+/// Width, height and pixels of a PNG.
+fn decoded(bytes: &[u8]) -> (u32, u32, Vec<u8>) {
+    let mut reader = ::png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    assert_eq!(info.color_type, ::png::ColorType::Rgb);
+    (info.width, info.height, pixels)
+}
+
+#[test]
+fn an_svg_is_the_same_every_time() {
+    let text = svg(&small());
+    assert_eq!(text, svg(&small()));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_png_shows_what_the_svg_shows() {
+    let (width, height, pixels) = decoded(&small().draw(Format::Png).unwrap());
+    assert_eq!((width, height), (1600, 1014));
+    assert!(svg(&small()).contains("<svg width=\"800\" height=\"507\" viewBox=\"0 0 3200 2028\""));
+    let count = |colour: [u8; 3]| pixels.chunks_exact(3).filter(|p| **p == colour).count();
+    // Mostly white; a curve of three pixels' width in each of its colours.
+    assert!(count([255; 3]) > pixels.len() / 3 * 9 / 10);
+    for colour in [[0, 114, 178], [213, 94, 0], [0, 158, 115]] {
+        assert!((1000..20_000).contains(&count(colour)), "{colour:?}: {}", count(colour));
+    }
+}
+
+#[test]
+fn text_is_escaped() {
+    let mut chart = small();
+    chart.series[0].name = "</text><script>alert('1')</script>\u{1b}\n\u{0}".to_owned();
+    let text = svg(&chart);
+    assert!(text.contains("Count &amp; &quot;noise&quot; &lt;ours&gt;"), "{text}");
+    assert!(text.contains("&lt;/text&gt;&lt;script&gt;"), "{text}");
+    assert!(!text.contains("<script"), "{text}");
+    assert!(!text.contains(['\u{1b}', '\u{0}']), "{text}");
+}
+
+#[test]
+fn points_without_a_place_are_left_out() {
+    let mut chart = small();
+    let without = svg(&chart);
+    for series in &mut chart.series {
+        series.points.retain(|p| p.1 > 0.0);
+    }
+    assert_eq!(svg(&chart), without);
+
+    chart.series.truncate(1);
+    chart.series[0].points = vec![(0.0, 0.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)];
+    let error = chart.draw(Format::Png).unwrap_err();
+    assert_eq!(error, PlotError::Nothing { points: 3 });
+    insta::assert_snapshot!(error, @r"
+    the chart has nothing to show: none of its 3 points has a place on both axes
+      hint: points must be finite, and above 0 on a logarithmic axis; take a linear one, or another range
+    ");
+}
+
+#[test]
+fn a_million_points_make_a_small_file() {
+    let mut chart = small();
+    chart.y.scale = Scale::Linear;
+    let points = (1..=1_000_000).map(|i| (f64::from(i), f64::from(i).sqrt())).collect();
+    chart.series = vec![Series { name: "distribution".to_owned(), style: Style::Steps, points }];
+    let size = svg(&chart).len();
+    assert!(size < 200_000, "{size} bytes");
+}
+
+#[test]
+fn the_format_is_told_by_the_extension() {
+    assert_eq!(Format::of(Path::new("a/b.svg")), Ok(Format::Svg));
+    assert_eq!(Format::of(Path::new("b.x.PNG")), Ok(Format::Png));
+    for name in ["a.pdf", "svg", "a", "a.svg/"] {
+        let found = Format::of(Path::new(name));
+        assert_eq!(found.is_err(), name != "a.svg/", "{name}");
+    }
+    insta::assert_snapshot!(Format::of(Path::new("a.pdf")).unwrap_err(), @r"
+    cannot tell the format of a chart from the name a.pdf
+      hint: end it with .svg or .png
+    ");
+}
+
+#[test]
+fn colours_repeat_and_long_legends_wrap() {
+    let mut chart = small();
+    let series = |i: i32| Series {
+        name: format!("series number {i} with a long name"),
+        style: Style::Line,
+        points: vec![(0.0, 1.0), (1.0, f64::from(i) + 1.0)],
+    };
+    chart.series = (0..20).map(series).collect();
+    let text = svg(&chart);
+    for i in 0..20 {
+        assert!(text.contains(&format!("series number {i} with")), "{i}");
+    }
+    let (_, height, _) = decoded(&chart.draw(Format::Png).unwrap());
+    assert!(height > 1100, "{height}");
+}

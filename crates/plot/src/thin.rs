@@ -1,0 +1,73 @@
+//! Fewer points, the same picture.
+
+use std::collections::HashSet;
+
+use crate::Style;
+
+/// A place on the drawing, in its smallest units.
+pub(crate) type Dot = (i32, i32);
+
+/// Points that are drawn as if all were: of a run of points in one column, a line needs the first, the
+/// lowest, the highest and the last, and dots are needed once.
+pub(crate) fn thinned(style: Style, points: &[Dot]) -> Vec<Dot> {
+    if style == Style::Points {
+        let mut seen = HashSet::new();
+        return points.iter().copied().filter(|p| seen.insert(*p)).collect();
+    }
+    let mut kept = Vec::new();
+    for run in points.chunk_by(|a, b| a.0 == b.0) {
+        let lowest = (0..run.len()).min_by_key(|i| run[*i].1).unwrap_or(0);
+        let highest = (0..run.len()).max_by_key(|i| run[*i].1).unwrap_or(0);
+        let mut places = [0, lowest, highest, run.len() - 1];
+        places.sort_unstable();
+        kept.extend(places.map(|i| run[i]));
+    }
+    kept.dedup();
+    kept
+}
+
+/// The corners of a line that is level from each point to the next.
+pub(crate) fn stepped(points: &[Dot]) -> Vec<Dot> {
+    let mut corners: Vec<Dot> = points.first().copied().into_iter().collect();
+    for pair in points.windows(2) {
+        corners.extend([(pair[1].0, pair[0].1), pair[1]]);
+    }
+    corners.dedup();
+    corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_in_one_column_keeps_its_ends_and_its_extremes() {
+        let points = [(0, 5), (1, 4), (1, 9), (1, 2), (1, 3), (1, 4), (2, 4), (2, 4)];
+        let expected = vec![(0, 5), (1, 4), (1, 9), (1, 2), (1, 4), (2, 4)];
+        assert_eq!(thinned(Style::Line, &points), expected);
+        assert_eq!(thinned(Style::Line, &expected), expected);
+        assert_eq!(thinned(Style::Points, &points).len(), 6);
+        assert_eq!(thinned(Style::Line, &[]), []);
+    }
+
+    /// All pixels that the segments of a line touch in columns of points.
+    #[test]
+    fn a_thinned_line_covers_the_same_heights() {
+        let points: Vec<Dot> = (0..5000).map(|i| (i / 50, (i * 7919) % 301)).collect();
+        let thin = thinned(Style::Line, &points);
+        assert!(thin.len() <= 400, "{}", thin.len());
+        let extremes = |points: &[Dot], column: i32| {
+            let heights = points.iter().filter(|p| p.0 == column).map(|p| p.1);
+            (heights.clone().min(), heights.max())
+        };
+        for column in 0..100 {
+            assert_eq!(extremes(&thin, column), extremes(&points, column));
+        }
+    }
+
+    #[test]
+    fn steps_are_level_until_the_next_point() {
+        let corners = stepped(&[(0, 9), (3, 5), (3, 4), (7, 4)]);
+        assert_eq!(corners, [(0, 9), (3, 9), (3, 5), (3, 4), (7, 4)]);
+    }
+}

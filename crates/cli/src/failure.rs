@@ -29,7 +29,7 @@ impl Failure {
     }
 
     /// From a text whose hints are lines that begin with `hint:`.
-    fn from_text(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         let mut what = Vec::new();
         let mut hints: Vec<String> = Vec::new();
         for line in text.lines() {

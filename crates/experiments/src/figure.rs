@@ -1,6 +1,7 @@
 //! What an experiment comes to.
 
 use hushtable_noise::{EntropyError, ParameterError};
+use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 use hushtable_privacy::PolicyError;
 
 /// A figure, and the numbers in it.
@@ -8,6 +9,8 @@ use hushtable_privacy::PolicyError;
 pub struct Figure {
     /// What its files are called, without an extension: letters, digits and hyphens.
     pub name: String,
+    /// What to draw.
+    pub chart: Chart,
     /// The names of the columns of `rows`.
     pub columns: Vec<String>,
     /// The numbers, a row as long as `columns` each.
@@ -27,6 +30,16 @@ pub enum ExperimentError {
     /// A threshold that is none.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+}
+
+/// Points of a chart.
+pub(crate) fn series(name: &str, style: Style, points: Vec<(f64, f64)>) -> Series {
+    Series { name: name.to_owned(), style, points }
+}
+
+/// An axis of numbers above zero.
+pub(crate) fn logarithmic(label: &str) -> Axis {
+    Axis { label: label.to_owned(), scale: Scale::Logarithmic }
 }
 
 /// The names of columns.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hushtable_experiments::{ExperimentError, Figure, sim};
+use hushtable_plot::{Format, PlotError};
 
 use crate::arguments::{Experiment, FiguresArguments};
 use crate::failure::Failure;
@@ -21,11 +22,15 @@ pub(crate) fn run(asked: &FiguresArguments) -> Result<(), Failure> {
     let figures = timed(|| match asked.experiment {
         Experiment::Sim => sim::figures(asked.seed),
     });
-    figures.map_err(undrawn)?.iter().try_for_each(|figure| written(figure, &asked.out))
+    figures.map_err(unmade)?.iter().try_for_each(|figure| written(figure, &asked.out))
 }
 
 /// Writes the files of a figure, and tells their names.
 fn written(figure: &Figure, folder: &Path) -> Result<(), Failure> {
+    for (extension, format) in [("svg", Format::Svg), ("png", Format::Png)] {
+        let drawn = timed(|| figure.chart.draw(format)).map_err(undrawn)?;
+        write(&folder.join(format!("{}.{extension}", figure.name)), &drawn)?;
+    }
     write(&folder.join(format!("{}.csv", figure.name)), &numbers(figure)?)
 }
 
@@ -47,6 +52,10 @@ fn numbers(figure: &Figure) -> Result<Vec<u8>, Failure> {
     writer.into_inner().map_err(|e| unwritten(e.into_error().into()))
 }
 
-fn undrawn(error: ExperimentError) -> Failure {
+fn undrawn(error: PlotError) -> Failure {
+    Failure::from_text(&error.to_string())
+}
+
+fn unmade(error: ExperimentError) -> Failure {
     Failure::new(format!("the experiment ends early: {error}"), "this is a bug: report it")
 }

@@ -24,6 +24,11 @@ fn an_experiment_is_files_and_their_names() {
     names.dedup();
     assert_eq!(names.len(), fs::read_dir(folder.path().join("a/b")).unwrap().count());
 
+    for (extension, start) in [("svg", b"<svg".as_slice()), ("png", b"\x89PNG")] {
+        let path = folder.path().join(format!("a/b/sim-clamped-ht1.{extension}"));
+        let bytes = fs::read(path).unwrap();
+        assert!(bytes.windows(start.len()).any(|part| part == start), "{extension}");
+    }
     let mut reader = csv::Reader::from_path(folder.path().join("a/b/sim-clamped-ht1.csv")).unwrap();
     assert_eq!(&reader.headers().unwrap()[1], "rho");
     assert!(reader.records().map(Result::unwrap).count() > 100);

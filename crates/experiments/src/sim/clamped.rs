@@ -1,6 +1,8 @@
 //! Sums that are clamped, and have Gaussian noise that hides any record (PR Figure 1).
 
-use crate::figure::{Figure, columns, digits};
+use hushtable_plot::{Chart, Style};
+
+use crate::figure::{Figure, columns, digits, logarithmic, series};
 
 /// Records in a sum, as in PR Figure 1.
 const RECORDS: f64 = 1000.0;
@@ -86,15 +88,34 @@ pub(crate) fn figure(variable: &str, index: f64) -> Figure {
         row.extend(numbers.map(digits));
         row
     };
+    let squared = |sum: &Clamped| (sum.bound, sum.squared_error() / sum.expected());
+    let root = |sum: &Clamped| (sum.bound, sum.squared_error().sqrt() / sum.expected());
     let mut rows = Vec::new();
+    let mut curves = Vec::new();
     for rho in RHOS {
         // Bounds of 1 to 10^6, eight a decade.
         let bounds = (0..=48).map(|step| 10f64.powf(f64::from(step) / 8.0));
-        rows.extend(bounds.map(|bound| row("curve", Clamped { index, rho, bound })));
-        rows.push(row("best", Clamped::best(index, rho)));
+        let sums: Vec<Clamped> = bounds.map(|bound| Clamped { index, rho, bound }).collect();
+        let best = Clamped::best(index, rho);
+        rows.extend(sums.iter().map(|sum| row("curve", *sum)));
+        rows.push(row("best", best));
+        let name = format!("rho = {rho}");
+        curves.push(series(&name, Style::Line, sums.iter().map(squared).collect()));
+        curves.push(series(&name, Style::Dashed, sums.iter().map(root).collect()));
+        curves.push(series(&name, Style::Points, vec![squared(&best), root(&best)]));
     }
+    curves.push(series("1", Style::Dashed, vec![(1.0, 1.0), (1e6, 1.0)]));
+    let title = format!(
+        "Clamped sums of {RECORDS} Pareto({index}) values: MSE (dashed: its root) over the expected sum"
+    );
     Figure {
         name: format!("sim-clamped-{variable}"),
+        chart: Chart {
+            title,
+            x: logarithmic("clamping bound; dots: the best"),
+            y: logarithmic("error over expected sum"),
+            series: curves,
+        },
         columns: columns(&[
             "what",
             "rho",

@@ -2,7 +2,7 @@
 
 use hushtable_noise::{EntropyError, ParameterError};
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
-use hushtable_privacy::PolicyError;
+use hushtable_privacy::{AmountError, PolicyError};
 
 /// A figure, and the numbers in it.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Figure {
 
 /// Why there is no figure. None of it depends on data, as there are none: it is a mistake in the
 /// experiment.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExperimentError {
     /// Noise of a size that cannot be drawn exactly.
     #[error("its noise cannot be drawn exactly: {0}")]
@@ -27,6 +27,9 @@ pub enum ExperimentError {
     /// Noise that is not drawn.
     #[error("its noise cannot be drawn: {0}")]
     Noise(#[from] EntropyError),
+    /// A privacy loss that is none.
+    #[error(transparent)]
+    Amount(#[from] AmountError),
     /// A threshold that is none.
     #[error(transparent)]
     Policy(#[from] PolicyError),

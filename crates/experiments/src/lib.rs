@@ -11,6 +11,8 @@
 mod draws;
 mod figure;
 pub mod sim;
+mod sums;
+mod tradeoff;
 
 pub use draws::Draws;
 pub use figure::{ExperimentError, Figure};

@@ -8,23 +8,23 @@ use crate::figure::{Figure, columns, digits, logarithmic, series};
 const RECORDS: f64 = 1000.0;
 
 /// The rhos that are compared.
-pub(crate) const RHOS: [f64; 3] = [0.1, 1.0, 10.0];
+const RHOS: [f64; 3] = [0.1, 1.0, 10.0];
 
 /// A sum of independent Pareto values of scale 1, each clamped to `bound`, with Gaussian noise of variance
 /// bound^2 / (2 rho), as an estimate of the sum's expected value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clamped {
+pub(super) struct Clamped {
     /// The tail index of the values, above 1.
-    pub(crate) index: f64,
+    pub(super) index: f64,
     /// What every record may lose.
-    pub(crate) rho: f64,
+    pub(super) rho: f64,
     /// Where values are clamped, at least 1.
-    pub(crate) bound: f64,
+    pub(super) bound: f64,
 }
 
 impl Clamped {
     /// The expected value of the sum without clamping.
-    pub(crate) fn expected(&self) -> f64 {
+    pub(super) fn expected(&self) -> f64 {
         RECORDS * self.index / (self.index - 1.0)
     }
 
@@ -49,14 +49,14 @@ impl Clamped {
     }
 
     /// The mean squared error: bias^2 and the two variances.
-    pub(crate) fn squared_error(&self) -> f64 {
+    pub(super) fn squared_error(&self) -> f64 {
         let bias = self.bias();
         bias * bias + self.spread() + self.noise()
     }
 
     /// The bound with the least squared error, by golden section of its logarithm: the error falls and
     /// then rises.
-    pub(crate) fn best(index: f64, rho: f64) -> Self {
+    pub(super) fn best(index: f64, rho: f64) -> Self {
         let at = |exponent: f64| Self { index, rho, bound: exponent.exp() };
         let (mut low, mut high) = (0.0, 40.0);
         let share = (5f64.sqrt() - 1.0) / 2.0;
@@ -73,7 +73,7 @@ impl Clamped {
 }
 
 /// PR Figure 1 for one tail index.
-pub(crate) fn figure(variable: &str, index: f64) -> Figure {
+pub(super) fn figure(variable: &str, index: f64) -> Figure {
     let row = |what: &str, sum: Clamped| {
         let (squared, expected) = (sum.squared_error(), sum.expected());
         let numbers = [

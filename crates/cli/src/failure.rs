@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use hushtable_engine::{EngineError, SourceError};
+use hushtable_plot::PlotError;
 
 use crate::render::grid::visible;
 
@@ -72,6 +73,12 @@ impl From<EngineError> for Failure {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
+        Self::from_text(&error.to_string())
+    }
+}
+
+impl From<PlotError> for Failure {
+    fn from(error: PlotError) -> Self {
         Self::from_text(&error.to_string())
     }
 }

@@ -3,6 +3,7 @@
 use hushtable_privacy::Epsilon;
 
 use crate::error::KnowledgeError;
+use crate::law::UNIT;
 
 /// What one release promises against attackers who know only a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,6 +12,26 @@ pub struct Release {
     pub epsilon: Epsilon,
     /// The delta at it.
     pub delta: f64,
+}
+
+impl Release {
+    /// The delta at another `epsilon`, rounded up: above the release's own epsilon its delta, and below
+    /// it delta + (1 - delta) (e^E - e^epsilon)/(1 + e^E), E being its own.
+    ///
+    /// That is the divergence of the worst pair of laws that a guarantee allows (Kairouz, Oh &
+    /// Viswanath 2017, *The composition theorem for differential privacy*, Section 3.1): with delta
+    /// apart, two outcomes whose odds change by e^E. `epsilon` >= 0; anything else gives 1.
+    pub fn delta_at(&self, epsilon: f64) -> f64 {
+        let own = self.epsilon.to_f64();
+        if epsilon.is_nan() || epsilon < 0.0 {
+            1.0
+        } else if epsilon >= own {
+            self.delta
+        } else {
+            let apart = -(epsilon - own).exp_m1() / (1.0 + (-own).exp());
+            add_up(self.delta, (1.0 - self.delta) * apart * (1.0 + 8.0 * UNIT)).min(1.0)
+        }
+    }
 }
 
 /// How much an attacker who has seen earlier releases can read more out of the next.

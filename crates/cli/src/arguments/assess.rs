@@ -1,5 +1,7 @@
 //! The command line of `hushtable assess`. Numbers are taken as text, as in `calc`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::ReportFormat;
@@ -13,6 +15,7 @@ Examples:
   hushtable assess k-anonymity --k 10 --others 1000 --value common=0.3..0.6 --value rare=0..0.001
       --absent 0.2..0.5 --epsilon 1
   hushtable assess compose --release 0.1,1e-9 --release 0.2,1e-9 --independent
+  hushtable assess count --unknown 99@0.5 --epsilon 0.5 --plot curve.svg
 
 Costs nothing, needs no contract and reads no data. What it tells is no differential privacy: it
 rests on what an attacker does not know, and is never charged to a budget or added to one.";
@@ -45,9 +48,20 @@ pub(crate) struct CurveArguments {
     #[arg(long, value_name = "D,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) delta: Vec<String>,
 
+    #[command(flatten)]
+    pub(crate) shown: ShownArguments,
+}
+
+/// How a guarantee is shown.
+#[derive(Debug, Args)]
+pub(crate) struct ShownArguments {
     /// How to write it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
+
+    /// Where to draw delta as a curve over epsilon: a file that ends with .svg or .png
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
 }
 
 /// The other records, each with its probability or with bounds of it.
@@ -226,7 +240,6 @@ pub(crate) struct AssessComposeArguments {
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub(crate) temporal: Option<String>,
 
-    /// How to write it
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) shown: ShownArguments,
 }

@@ -60,6 +60,20 @@ impl Row {
         self.0.push((key, amount));
     }
 
+    /// Epsilon and delta of a column, by how its name goes on after `epsilon` or `delta`; where one
+    /// of the two is the same for all columns, it has no such name.
+    pub(crate) fn point(&self, column: &str) -> Option<(f64, f64)> {
+        let of =
+            |name: &str| self.0.iter().find(|(key, _)| *key == name).map(|(_, amount)| *amount);
+        let find = |key: &str| of(&format!("{key}{column}")).or_else(|| of(key));
+        match (find("epsilon")?, find("delta")?) {
+            (Amount::Epsilon(Some(epsilon)), Amount::Delta(delta)) => {
+                Some((epsilon.to_f64(), delta))
+            }
+            _ => None,
+        }
+    }
+
     fn json(&self) -> String {
         let fields: Vec<String> =
             self.0.iter().map(|(key, amount)| format!("\"{key}\":{}", amount.json())).collect();

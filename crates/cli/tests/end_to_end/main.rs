@@ -13,6 +13,7 @@ mod kills;
 mod ledgers;
 mod local;
 mod outputs;
+mod plots;
 mod queries;
 mod support;
 mod words;

@@ -3,14 +3,19 @@
 use hushtable_knowledge::{Dependence, KnowledgeError, Release};
 use hushtable_privacy::Epsilon;
 
+use super::Assessed;
 use super::parse::refused;
+use super::plot::Curve;
 use crate::arguments::AssessComposeArguments;
 use crate::commands::parse::{amount, refuse};
 use crate::failure::Failure;
 use crate::render::assess::{Amount, Report, Row};
 use crate::render::assess_words as words;
 
-pub(super) fn report(given: &AssessComposeArguments) -> Result<Report, Failure> {
+/// Most releases with a curve of their own.
+const ALONE: usize = 6;
+
+pub(super) fn assess(given: &AssessComposeArguments) -> Result<Assessed, Failure> {
     let releases = given.releases.iter().map(|text| release(text));
     let releases: Vec<Release> = releases.collect::<Result<_, _>>()?;
     let dependence = dependence(given)?;
@@ -30,7 +35,17 @@ pub(super) fn report(given: &AssessComposeArguments) -> Result<Report, Failure> 
     };
     let words = format!("{} {tie} {}", words::together(releases.len()), words::NO_BUDGET);
     let rows = vec![Row::new(Amount::epsilon(all.epsilon), Amount::Delta(all.delta))];
-    Ok(Report { rows, pairs: Vec::new(), exact: false, words })
+    let report = Report { rows, pairs: Vec::new(), exact: false, words };
+    let mut curves = vec![Curve::new("", "all together", move |e| all.delta_at(e))];
+    let mut alone: Vec<Release> = Vec::new();
+    for release in releases {
+        if !alone.contains(&release) && alone.len() < ALONE {
+            alone.push(release);
+            let name = format!("({}, {}) alone", release.epsilon, release.delta);
+            curves.push(Curve::unmarked(&name, move |e| release.delta_at(e)));
+        }
+    }
+    Ok(Assessed { report, what: "these releases together", curves })
 }
 
 fn dependence(given: &AssessComposeArguments) -> Result<Option<Dependence>, Failure> {

@@ -1,8 +1,12 @@
 //! `hushtable assess count`.
 
+use std::rc::Rc;
+
 use hushtable_knowledge::{Count, CountWithin, Interval, Noise};
 
+use super::Assessed;
 use super::parse::{Asked, MOST, Others, asked, epsilon_at, epsilon_of, others, refused};
+use super::plot::Curve;
 use crate::arguments::AssessCountArguments;
 use crate::commands::parse::{real, refuse, whole};
 use crate::failure::Failure;
@@ -15,7 +19,7 @@ enum Release {
     Within(CountWithin),
 }
 
-pub(super) fn report(given: &AssessCountArguments) -> Result<Report, Failure> {
+pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessed, Failure> {
     let curve = asked("count", &given.curve)?;
     let known = whole("known", &given.known, 0..=MOST, "100")?;
     let noise = given.noise.as_ref().map(|text| noise(text)).transpose()?;
@@ -59,9 +63,26 @@ pub(super) fn report(given: &AssessCountArguments) -> Result<Report, Failure> {
     if !exact {
         who.push_str(words::FORGONE);
     }
-    let noise = if noise.is_some() { words::NOISE } else { "" };
-    let words = format!("{} {who}{noise} {}", words::meaning("this count"), words::NO_BUDGET);
-    Ok(Report { rows, pairs: Vec::new(), exact, words })
+    let more = if noise.is_some() { words::NOISE } else { "" };
+    let words = format!("{} {who}{more} {}", words::meaning("this count"), words::NO_BUDGET);
+    let report = Report { rows, pairs: Vec::new(), exact, words };
+    let curves = curves(&Rc::new(release), noise);
+    Ok(Assessed { report, what: "this count", curves })
+}
+
+fn curves(release: &Rc<Release>, noise: Option<Noise>) -> Vec<Curve> {
+    let all = Rc::clone(release);
+    let all = move |epsilon: f64| match &*all {
+        Release::Exact(count) => count.delta(epsilon),
+        Release::Within(within) => within.worst(epsilon).delta,
+    };
+    let Some(noise) = noise else { return vec![Curve::new("", "this count", all)] };
+    let without = Rc::clone(release);
+    vec![
+        Curve::new("", "uncertainty and noise", all),
+        Curve::new("_without_noise", "uncertainty alone", move |e| without.without_noise(e)),
+        Curve::new("_noise_alone", "noise alone", move |e| noise.delta(e)),
+    ]
 }
 
 fn within(

@@ -2,7 +2,9 @@
 
 use hushtable_knowledge::{Histogram, Probability};
 
+use super::Assessed;
 use super::parse::{Asked, MOST, asked, epsilon_at, probability, refused, unknown_of};
+use super::plot::Curve;
 use crate::arguments::AssessHistogramArguments;
 use crate::commands::parse::{refuse, whole};
 use crate::failure::Failure;
@@ -12,7 +14,7 @@ use crate::render::assess_words as words;
 /// Most options.
 const OPTIONS: u64 = 1_000_000;
 
-pub(super) fn report(given: &AssessHistogramArguments) -> Result<Report, Failure> {
+pub(super) fn assess(given: &AssessHistogramArguments) -> Result<Assessed, Failure> {
     let curve = asked("histogram", &given.curve)?;
     let others = whole("others", &given.others, 1..=MOST, "10000")?;
     let known = whole("known", &given.known, 0..=MOST, "100")?;
@@ -42,7 +44,9 @@ pub(super) fn report(given: &AssessHistogramArguments) -> Result<Report, Failure
         if lower.len() == 2 { words::TWO_OPTIONS } else { "" },
         words::NO_BUDGET
     );
-    Ok(Report { rows, pairs: Vec::new(), exact: false, words })
+    let report = Report { rows, pairs: Vec::new(), exact: false, words };
+    let what = "these counts";
+    Ok(Assessed { report, what, curves: vec![Curve::new("", what, move |e| histogram.delta(e))] })
 }
 
 fn lower(given: &AssessHistogramArguments) -> Result<Vec<Probability>, Failure> {

@@ -1,17 +1,24 @@
 //! `hushtable assess k-anonymity`.
 
+use std::rc::Rc;
+
 use hushtable_knowledge::{Interval, KAnonymity, MOST_EPSILON, Pair, Reason, Side, least_epsilon};
 
+use super::Assessed;
 use super::parse::{Asked, MOST, asked, epsilon_at, epsilon_of, interval, refused};
+use super::plot::Curve;
 use crate::arguments::AssessKAnonymityArguments;
 use crate::commands::parse::{refuse, whole};
 use crate::failure::Failure;
 use crate::render::assess::{Amount, PairRow, Report, Row};
 use crate::render::assess_words as words;
 
+/// Most pairs with a curve of their own.
+const PAIRS: usize = 6;
+
 const EXAMPLE: &str = "common=0.3..0.6";
 
-pub(super) fn report(given: &AssessKAnonymityArguments) -> Result<Report, Failure> {
+pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Failure> {
     let curve = asked("k-anonymity", &given.curve)?;
     let others = whole("others", &given.others, 1..=MOST, "1000")?;
     let k = whole("k", &given.k, 1..=MOST + 1, "10")?;
@@ -77,7 +84,24 @@ pub(super) fn report(given: &AssessKAnonymityArguments) -> Result<Report, Failur
         if open { words::UNPROTECTED } else { "" },
         words::NO_BUDGET
     );
-    Ok(Report { rows, pairs, exact: false, words })
+    let report = Report { rows, pairs, exact: false, words };
+    Ok(Assessed { report, what: "this table", curves: curves(&Rc::new(table), named) })
+}
+
+/// The worst pair, and each of them where they are few.
+fn curves(table: &Rc<KAnonymity>, named: impl Fn(Side) -> String) -> Vec<Curve> {
+    let pairs = table.pairs(0.0);
+    let worst = Rc::clone(table);
+    let mut curves = vec![Curve::new("", "the worst pair", move |e| worst.delta(e))];
+    if (2..=PAIRS).contains(&pairs.len()) {
+        for pair in pairs {
+            let name = format!("{} or {}", named(pair.one), named(pair.other));
+            let of = Rc::clone(table);
+            let delta = move |e: f64| of.pair(pair.one, pair.other, e).delta;
+            curves.push(Curve::unmarked(&name, delta));
+        }
+    }
+    curves
 }
 
 fn because(reason: Reason) -> &'static str {

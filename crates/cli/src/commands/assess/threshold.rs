@@ -1,10 +1,14 @@
 //! `hushtable assess threshold`.
 
+use std::rc::Rc;
+
 use clap::error::ErrorKind;
 use hushtable_knowledge::{Attackers, Interval, Probability, Profile, Threshold, ThresholdWithin};
 use hushtable_privacy::Epsilon;
 
+use super::Assessed;
 use super::parse::{Asked, MOST, Others, asked, epsilon_at, group, others, probability, refused};
+use super::plot::Curve;
 use crate::arguments::AssessThresholdArguments;
 use crate::commands::parse::{refuse, whole};
 use crate::commands::usage::wrong_usage;
@@ -27,7 +31,7 @@ impl Release {
     }
 }
 
-pub(super) fn report(given: &AssessThresholdArguments) -> Result<Report, Failure> {
+pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessed, Failure> {
     let curve = asked("threshold", &given.curve)?;
     let above = whole("release-above", &given.release_above, 0..=MOST, "10")?;
     let at_most = given.at_most.as_ref().map(|text| probability("at-most", text, "0.01"));
@@ -61,13 +65,21 @@ pub(super) fn report(given: &AssessThresholdArguments) -> Result<Report, Failure
         Asked::Deltas(epsilons) => epsilons.into_iter().map(|e| row(e, &release)).collect(),
         Asked::Epsilons(deltas) => deltas.into_iter().map(|d| row_at(d, &release)).collect(),
     };
+    let what = "this count, or that it is missing,";
     let words = format!(
         "{} {who}{} {}",
-        words::meaning("this count, or that it is missing,"),
+        words::meaning(what),
         words::known_threshold(known),
         words::NO_BUDGET
     );
-    Ok(Report { rows, pairs: Vec::new(), exact: forgone == 0, words })
+    let report = Report { rows, pairs: Vec::new(), exact: forgone == 0, words };
+    let active = Rc::new(release);
+    let passive = Rc::clone(&active);
+    let curves = vec![
+        Curve::new("_active", "active attackers", move |e| active.delta(e).active),
+        Curve::new("_passive", "passive attackers", move |e| passive.delta(e).passive).dashed(),
+    ];
+    Ok(Assessed { report, what, curves })
 }
 
 /// `delta` is that of active attackers, which is the larger.

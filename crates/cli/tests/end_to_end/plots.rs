@@ -1,0 +1,96 @@
+//! `assess --plot`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Run, command_in};
+
+fn assess(folder: &Path, line: &str) -> Run {
+    let arguments: Vec<&str> = ["assess"].into_iter().chain(line.split_whitespace()).collect();
+    Run::of(command_in(folder, &arguments).output().unwrap())
+}
+
+/// The words on a chart.
+fn words(svg: &str) -> Vec<String> {
+    let texts = svg.split("<text ").skip(1).filter_map(|text| text.split(['>', '<']).nth(1));
+    texts.map(|text| text.trim().to_owned()).collect()
+}
+
+#[test]
+fn every_guarantee_has_a_curve() {
+    let folder = tempfile::tempdir().unwrap();
+    // With a word of the legend, how many curves there are, and how many dots: one for each guarantee
+    // that has an epsilon, and one in the legend for each curve with any.
+    let cases = [
+        ("count --unknown 99@0.5 --epsilon 0.1,0.5,1", "this count", 1, 3 + 1),
+        ("count --others 999 --between 0.05..0.95 --delta 1e-6", "this count", 1, 1 + 1),
+        ("count --unknown 99@0.05 --noise geometric:0.5 --epsilon 0.1", "noise alone", 3, 3 + 3),
+        // That nobody is counted has a probability of 0.006, which no epsilon takes away.
+        (
+            "count --unknown 99@0.05 --noise geometric:0.5 --delta 1e-3,1e-5",
+            "uncertainty alone",
+            3,
+            4 + 2,
+        ),
+        ("histogram --others 9999 --options 4 --at-least 0.05 --delta 1e-9", "these counts", 1, 2),
+        (
+            "threshold --release-above 6 --unknown 199@0.01 --known 12 --epsilon 0.1",
+            "passive attackers",
+            2,
+            2 + 2,
+        ),
+        (
+            "k-anonymity --k 10 --others 1000 --value a=0.3..0.6 --value b=0..0.001 \
+             --absent 0.2..0.5 --epsilon 0.1,1",
+            "a or (absent)",
+            4,
+            2 + 1,
+        ),
+        ("compose --release 0.1,1e-9 --release 0.2,1e-9 --independent", "all together", 3, 1 + 1),
+    ];
+    for (line, word, curves, dots) in cases {
+        let plain = assess(folder.path(), line).success();
+        let run = assess(folder.path(), &format!("{line} --plot curve.svg"));
+        assert_eq!(run.success(), plain, "{line}");
+        let svg = fs::read_to_string(folder.path().join("curve.svg")).unwrap();
+        let words = words(&svg);
+        assert!(words.iter().any(|w| w.contains(word)), "{line}: {words:?}");
+        assert!(words.iter().any(|w| w.contains("no privacy budget")), "{line}: {words:?}");
+        assert!(words.contains(&"epsilon".to_owned()) && words.contains(&"delta".to_owned()));
+        // The legend comes last.
+        let named = words.len() - words.iter().position(|w| w == "delta").unwrap() - 1;
+        assert_eq!(named, curves, "{line}: {words:?}");
+        assert_eq!(svg.matches("<circle").count(), dots, "{line}");
+    }
+}
+
+#[test]
+fn a_curve_can_be_a_png_beside_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "count --unknown 99@0.5 --epsilon 0.5 --format json --plot c.PNG";
+    let text = assess(folder.path(), line).success();
+    assert!(text.starts_with("{\"guarantees\":"), "{text}");
+    let bytes = fs::read(folder.path().join("c.PNG")).unwrap();
+    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 10_000, "{}", bytes.len());
+}
+
+#[test]
+fn a_curve_is_refused_before_anything_is_computed() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown: Vec<String> = [
+        "count --unknown 99@0.5 --epsilon 0.5 --plot curve.pdf",
+        "count --unknown 99@0.5 --epsilon 0.5 --plot curve",
+        "count --unknown 99@1.5 --epsilon 0.5 --plot -",
+        "compose --release 0.1,0 --release 0.1,0 --plot no/such/curve.svg",
+    ]
+    .iter()
+    .map(|line| format!("> {line}\n{}", assess(folder.path(), line).refusal()))
+    .collect();
+    insta::assert_snapshot!(shown.join("\n"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+
+    let nothing = "compose --release 0,0 --release 0,0 --independent --plot curve.svg";
+    let run = assess(folder.path(), nothing);
+    assert!(run.stderr.contains("nothing to show") && run.stderr.contains("hint: "), "{run:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

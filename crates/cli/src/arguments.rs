@@ -5,6 +5,7 @@ mod audit;
 mod calc;
 mod figures;
 mod local;
+mod losses;
 
 use std::path::PathBuf;
 
@@ -22,6 +23,7 @@ pub(crate) use calc::{
 };
 pub(crate) use figures::{Experiment, FiguresArguments};
 pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments};
+pub(crate) use losses::{FitArguments, PolicyArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Init(InitArguments),
     Calc(CalcArguments),
     Audit(AuditArguments),
+    Policy(PolicyArguments),
+    Fit(FitArguments),
     Assess(AssessArguments),
     Randomize(RandomizeArguments),
     Estimate(EstimateArguments),
@@ -234,6 +238,8 @@ mod tests {
             "init",
             "calc",
             "audit",
+            "policy",
+            "fit",
             "assess",
             "randomize",
             "estimate",

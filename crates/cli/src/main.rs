@@ -29,6 +29,8 @@ fn main() -> ExitCode {
         Command::Randomize(asked) => commands::local::randomize(asked),
         Command::Estimate(asked) => commands::local::estimate(asked),
         Command::Audit(asked) => commands::audit::run(asked),
+        Command::Policy(asked) => commands::losses::policy(asked),
+        Command::Fit(asked) => commands::losses::fit(asked),
         Command::Figures(asked) => commands::figures::run(asked),
     })
 }

@@ -275,6 +275,18 @@ mod tests {
             // Lemma 4.4: J times the sum.
             prop_assert!(together <= count * sum * (1.0 + 1e-12) + 1e-12);
             prop_assert!(together >= sum * (1.0 - 1e-12));
+            // Lemma 4.5 at any k, as it is printed and with the last hop as its own example has it.
+            let mut sorted = losses.clone();
+            sorted.sort_by(|a, b| b.total_cmp(a));
+            for k in [1.01, 1.1, 1.5, 2.0, 3.0, 10.0, 100.0] {
+                let hop = |(j, loss): (usize, &f64)| f64::powi(k, j as i32 + 1) / (k - 1.0) * loss;
+                let printed: f64 = sorted.iter().enumerate().map(hop).sum();
+                let last = sorted[sorted.len() - 1];
+                let most = f64::powi(k, losses.len() as i32 - 1);
+                let rest: f64 = sorted[..losses.len() - 1].iter().enumerate().map(hop).sum();
+                prop_assert!(together <= (rest + most * last) * (1.0 + 1e-12), "{k}");
+                prop_assert!(rest + most * last <= printed * (1.0 + 1e-12));
+            }
         }
     }
 }

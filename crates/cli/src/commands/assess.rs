@@ -8,7 +8,8 @@ mod parse;
 mod plot;
 mod threshold;
 
-use self::plot::{Curve, Plot};
+use self::plot::Curve;
+use super::chart::ChartFile;
 use crate::arguments::{AssessArguments, AssessCommand, ReportFormat};
 use crate::failure::Failure;
 use crate::render::assess::Report;
@@ -30,7 +31,7 @@ pub(crate) fn run(asked: &AssessArguments) -> Result<(), Failure> {
         AssessCommand::KAnonymity(asked) => &asked.curve.shown,
         AssessCommand::Compose(asked) => &asked.shown,
     };
-    let plot = shown.plot.as_deref().map(Plot::to).transpose()?;
+    let plot = shown.plot.as_deref().map(ChartFile::to).transpose()?;
     let assessed = match &asked.command {
         AssessCommand::Count(asked) => count::assess(asked)?,
         AssessCommand::Histogram(asked) => histogram::assess(asked)?,
@@ -43,5 +44,5 @@ pub(crate) fn run(asked: &AssessArguments) -> Result<(), Failure> {
         ReportFormat::Json => assessed.report.json(),
     };
     stdio::print(text.as_bytes())?;
-    plot.map_or(Ok(()), |plot| plot.write(&assessed))
+    plot.map_or(Ok(()), |file| file.write(&plot::chart(&assessed)))
 }

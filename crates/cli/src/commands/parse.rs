@@ -55,6 +55,28 @@ pub(crate) fn real(
     }
 }
 
+/// A share in `range`, as `0.05` or `5%`.
+pub(crate) fn share(
+    flag: &str,
+    text: &str,
+    range: RangeInclusive<f64>,
+    example: &str,
+) -> Result<f64, Failure> {
+    let number = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|p| p / 100.0),
+        None => text.trim().parse::<f64>(),
+    };
+    match number {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => {
+            let percent = |share: f64| (share * 1e8).round() / 1e6;
+            let (least, most) = (percent(*range.start()), percent(*range.end()));
+            let words = format!("a share from {least}% to {most}%");
+            Err(refuse(flag, text, &words, example))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +91,10 @@ mod tests {
             assert!(whole("x", bad, 1..=8, "1").is_err(), "{bad}");
         }
         assert_eq!(whole("x", " 8", 1..=8, "1").unwrap(), 8);
+        for bad in ["", "%", "x%", "nan%", "0", "101%", "1.1"] {
+            assert!(share("x", bad, 0.01..=1.0, "5%").is_err(), "{bad}");
+        }
+        assert_eq!(share("x", " 5 %", 0.01..=1.0, "5%").unwrap(), 0.05);
+        assert_eq!(share("x", "0.05", 0.01..=1.0, "5%").unwrap(), 0.05);
     }
 }

@@ -8,7 +8,8 @@ use super::number::{at_least, at_most, number};
 use super::pretty_json;
 use crate::failure::Failure;
 
-const CONFIDENTIAL: &str =
+/// What is above all that is about the exact data.
+pub(super) const CONFIDENTIAL: &str =
     "CONFIDENTIAL: this is about the exact data, and for its owner alone. Do not publish it.";
 
 /// What is true of every audit that finds nothing.

@@ -11,6 +11,7 @@ pub(crate) mod explanation;
 pub(crate) mod grid;
 pub(crate) mod json;
 pub(crate) mod local;
+pub(crate) mod losses;
 pub(crate) mod number;
 pub(crate) mod parquet;
 mod policy;

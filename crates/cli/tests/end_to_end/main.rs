@@ -12,6 +12,7 @@ mod figures;
 mod kills;
 mod ledgers;
 mod local;
+mod losses;
 mod outputs;
 mod plots;
 mod queries;

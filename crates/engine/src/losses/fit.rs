@@ -52,6 +52,8 @@ pub struct FitReport {
     pub rho_of_selection: Option<Rho>,
     /// What all of it costs a record at the thresholds of the contract.
     pub rho: Rho,
+    /// What the query costs as it was asked.
+    pub rho_asked: Rho,
     /// What records then lose, compared with the query's rho as it was asked.
     pub losses: Losses,
 }
@@ -84,7 +86,7 @@ impl Session {
         progress: &Progress,
     ) -> Result<FitReport, EngineError> {
         let checked = self.check(sql)?;
-        rho(&checked)?;
+        let rho_asked = rho(&checked)?;
         let quote = &checked.quote;
         let counted = counted(&checked, progress)?;
         let records = counted.records.iter().enumerate();
@@ -130,6 +132,7 @@ impl Session {
             measurements,
             rho_of_selection: selection.and_then(rho_of),
             rho,
+            rho_asked,
             losses,
         })
     }

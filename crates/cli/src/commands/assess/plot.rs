@@ -1,14 +1,11 @@
 //! Guarantees as curves.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hushtable_plot::{Axis, Chart, Format, Scale, Series, Style};
+use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::Assessed;
-use crate::failure::Failure;
-use crate::files::PendingFile;
 
 /// Parts of the shown range of epsilon. Where points are costly, only each second, fourth or eighth end
 /// of a part is computed.
@@ -52,25 +49,8 @@ impl Curve {
     }
 }
 
-/// A file that a chart goes to.
-pub(super) struct Plot {
-    format: Format,
-    file: PendingFile,
-}
-
-impl Plot {
-    /// Before anything is computed: if there is no such format, or the file cannot be written.
-    pub(super) fn to(path: &Path) -> Result<Self, Failure> {
-        Ok(Self { format: Format::of(path)?, file: PendingFile::replacing(path)? })
-    }
-
-    pub(super) fn write(self, assessed: &Assessed) -> Result<(), Failure> {
-        let bytes = chart(assessed).draw(self.format)?;
-        self.file.write(&bytes)
-    }
-}
-
-fn chart(assessed: &Assessed) -> Chart {
+/// The curves of what was assessed, and what is marked on them.
+pub(super) fn chart(assessed: &Assessed) -> Chart {
     let marks: Vec<Vec<(f64, f64)>> =
         assessed.curves.iter().map(|curve| marks(assessed, curve)).collect();
     let (scale, range) = range(marks.iter().flatten().map(|mark| mark.0));

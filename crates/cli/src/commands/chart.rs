@@ -1,0 +1,26 @@
+//! Files that charts go to.
+
+use std::path::Path;
+
+use hushtable_plot::{Chart, Format};
+
+use crate::failure::Failure;
+use crate::files::PendingFile;
+
+/// A file that a chart goes to, ready to be written.
+pub(super) struct ChartFile {
+    format: Format,
+    file: PendingFile,
+}
+
+impl ChartFile {
+    /// Before anything is computed: if there is no such format, or the file cannot be written.
+    pub(super) fn to(path: &Path) -> Result<Self, Failure> {
+        Ok(Self { format: Format::of(path)?, file: PendingFile::replacing(path)? })
+    }
+
+    pub(super) fn write(self, chart: &Chart) -> Result<(), Failure> {
+        let bytes = chart.draw(self.format)?;
+        self.file.write(&bytes)
+    }
+}

@@ -1,0 +1,93 @@
+//! `hushtable policy` and `hushtable fit`.
+
+use hushtable_engine::{FitOptions, Losses, OwnerLosses, Progress, Session};
+use hushtable_plot::{Axis, Chart, Scale, Series, Style};
+
+use super::chart::ChartFile;
+use super::parse;
+use crate::arguments::{FitArguments, PolicyArguments, ReportFormat};
+use crate::failure::Failure;
+use crate::progress::watched;
+use crate::render::losses;
+use crate::stdio;
+
+pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
+    let plot = asked.shown.plot.as_deref().map(ChartFile::to).transpose()?;
+    let session = Session::open(&asked.contract.contract)?;
+    let sql = stdio::sql(&asked.sql)?;
+    let progress = Progress::default();
+    let report = watched(&progress, || session.losses(&sql, asked.by_group, &progress))?;
+    let text = match asked.shown.format {
+        ReportFormat::Text => losses::text(&report),
+        ReportFormat::Json => losses::json(&report)?,
+    };
+    let chart = || chart(report.rho.to_f64(), &report.losses, report.owners.as_ref());
+    shown(&text, plot, chart)
+}
+
+pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
+    let plot = asked.shown.plot.as_deref().map(ChartFile::to).transpose()?;
+    let options = FitOptions {
+        target: parse::share("target", &asked.target, FitOptions::TARGETS, "5%")?,
+        at: parse::share("at", &asked.at, FitOptions::SHARES, "95%")?,
+        probability: parse::share(
+            "with-probability",
+            &asked.with_probability,
+            FitOptions::PROBABILITIES,
+            "95%",
+        )?,
+        least_records: parse::whole(
+            "groups-with-at-least",
+            &asked.groups_with_at_least,
+            1..=1_000_000_000,
+            "5",
+        )?,
+    };
+    let session = Session::open(&asked.contract.contract)?;
+    let sql = stdio::sql(&asked.sql)?;
+    let progress = Progress::default();
+    let report = watched(&progress, || session.fit(&sql, &options, &progress))?;
+    let text = match asked.shown.format {
+        ReportFormat::Text => losses::fit_text(&report, &options),
+        ReportFormat::Json => losses::fit_json(&report)?,
+    };
+    shown(&text, plot, || chart(report.rho_asked.to_f64(), &report.losses, None))
+}
+
+fn shown(
+    text: &str,
+    plot: Option<ChartFile>,
+    chart: impl FnOnce() -> Chart,
+) -> Result<(), Failure> {
+    stdio::print(text.as_bytes())?;
+    plot.map_or(Ok(()), |file| file.write(&chart()))
+}
+
+/// The distributions as curves, with the query's rho.
+fn chart(rho: f64, losses: &Losses, owners: Option<&OwnerLosses>) -> Chart {
+    let steps = |name: &str, points: &[(f64, f64)]| Series {
+        name: name.to_owned(),
+        style: Style::Steps,
+        points: points.to_vec(),
+    };
+    let mut series = vec![
+        steps("by whole pieces", &losses.by_pieces.curve),
+        steps("by the policy function", &losses.policy.curve),
+        steps("realised", &losses.realised.curve),
+    ];
+    series.extend(owners.map(|o| steps("owners, by the policy function", &o.losses.policy.curve)));
+    series.push(Series {
+        name: "the query's rho".to_owned(),
+        style: Style::Dashed,
+        points: vec![(rho, 0.0), (rho, 1.0)],
+    });
+    Chart {
+        title: "CONFIDENTIAL: what records lose".to_owned(),
+        x: Axis { label: "loss in rho".to_owned(), scale: Scale::Logarithmic },
+        y: Axis {
+            label: "share of the records that lose no more".to_owned(),
+            scale: Scale::Linear,
+        },
+        series,
+    }
+}

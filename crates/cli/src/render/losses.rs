@@ -1,0 +1,153 @@
+//! What records lose, as text. About the exact data: every form of it says so.
+
+use std::fmt::Write;
+
+use hushtable_engine::{
+    Distribution, FitOptions, FitReport, GroupLosses, LossReport, Losses, OwnerLosses,
+};
+use serde::Serialize;
+
+use super::audit::CONFIDENTIAL;
+use super::grid::{Grid, Side, visible};
+use super::number::{at_least, number};
+use super::pretty_json;
+use crate::failure::Failure;
+
+/// Most groups that are listed in text; JSON has all.
+const MOST_GROUPS: usize = 20;
+
+#[derive(Serialize)]
+struct Findings<T> {
+    confidential: bool,
+    #[serde(flatten)]
+    report: T,
+}
+
+/// The losses as JSON.
+pub(crate) fn json(report: &LossReport) -> Result<String, Failure> {
+    pretty_json(&Findings { confidential: true, report })
+}
+
+/// A fit as JSON.
+pub(crate) fn fit_json(report: &FitReport) -> Result<String, Failure> {
+    pretty_json(&Findings { confidential: true, report })
+}
+
+/// The losses as text.
+pub(crate) fn text(report: &LossReport) -> String {
+    let mut facts = Grid::pairs();
+    facts.push(["the query's rho", &report.rho.to_string()]);
+    facts.push(["records that it reads", &number(report.records as f64)]);
+    let table = visible(&report.table);
+    let mut out = format!(
+        "{CONFIDENTIAL}\n\nWhat records of {table} lose by the query\n{}\n{}",
+        facts.text(2),
+        losses(&report.losses)
+    );
+    if let Some(OwnerLosses { column, owners, losses: own }) = &report.owners {
+        let (count, column) = (number(*owners as f64), visible(column));
+        let _ = write!(
+            out,
+            "\nWhat the {count} owners ({column}) lose by all of their records\n\n{}",
+            losses(own)
+        );
+    }
+    if let Some(groups) = &report.groups {
+        let _ = write!(out, "\n{}", by_group(groups));
+    }
+    out
+}
+
+/// A fit as text.
+pub(crate) fn fit_text(report: &FitReport, options: &FitOptions) -> String {
+    let mut grid = Grid::new([
+        ("measurement", Side::Left),
+        ("noise, times that asked", Side::Right),
+        ("rho with the contract's thresholds", Side::Right),
+        ("or split with the rho asked", Side::Right),
+    ]);
+    for fitted in &report.measurements {
+        grid.push([
+            visible(&fitted.measurement),
+            number(fitted.noise_times),
+            fitted.rho.to_string(),
+            fitted.split.map_or_else(|| "-".to_owned(), number),
+        ]);
+    }
+    let selection = report.rho_of_selection.map_or_else(String::new, |rho| {
+        format!("  {rho} of it for choosing groups, as asked; all groups are taken to appear.\n")
+    });
+    let percent = |share: f64| number(share * 100.0);
+    let table = visible(&report.table);
+    format!(
+        "{CONFIDENTIAL}\n\nThe smallest loss with which {} % of {} groups of {table} are within {} % of their exact \
+         values, with a probability of {} %\n\n{}\n  In all: rho = {}, for a record at the thresholds of the \
+         contract.\n{selection}\nWhat records then lose (the query was asked with rho = {})\n\n{}",
+        percent(options.at),
+        number(report.groups as f64),
+        percent(options.target),
+        percent(options.probability),
+        grid.text(2),
+        report.rho,
+        report.rho_asked,
+        losses(&report.losses)
+    )
+}
+
+fn losses(losses: &Losses) -> String {
+    let Losses { by_pieces, policy, realised } = losses;
+    let columns = [by_pieces, policy, realised];
+    let mut grid = Grid::new([
+        ("", Side::Left),
+        ("by whole pieces", Side::Right),
+        ("by the policy", Side::Right),
+        ("realised", Side::Right),
+    ]);
+    let line = |name: String, cell: &dyn Fn(&Distribution) -> String| {
+        let mut row = vec![name];
+        row.extend(columns.iter().map(|own| cell(own)));
+        row
+    };
+    grid.push(line("lose more than rho".to_owned(), &above));
+    for (place, quantile) in policy.quantiles.iter().enumerate() {
+        let at = |own: &Distribution| own.quantiles.get(place).map_or(f64::NAN, |q| q.loss);
+        let name = format!("{} % lose no more than", number(quantile.share * 100.0));
+        grid.push(line(name, &|own| at_least(at(own))));
+    }
+    grid.push(line("the largest loss".to_owned(), &|own| at_least(own.largest)));
+    grid.text(2)
+}
+
+/// The share above the query's rho, and how many these are.
+fn above(own: &Distribution) -> String {
+    let share = at_least(own.share_above_rho * 100.0);
+    format!("{} ({share} %)", number(own.above_rho as f64))
+}
+
+fn by_group(groups: &[GroupLosses]) -> String {
+    let mut grid = Grid::new([
+        ("group", Side::Left),
+        ("records", Side::Right),
+        ("more than rho", Side::Right),
+        ("half lose no more than", Side::Right),
+        ("the largest loss", Side::Right),
+    ]);
+    for group in groups.iter().take(MOST_GROUPS) {
+        let keys = group.keys.iter().map(|key| key.as_deref().map_or("NULL".to_owned(), visible));
+        let own = &group.losses.policy;
+        let half = own.quantiles.iter().find(|q| q.share == 0.5).map_or(f64::NAN, |q| q.loss);
+        grid.push([
+            keys.collect::<Vec<_>>().join(", "),
+            number(group.records as f64),
+            above(own),
+            at_least(half),
+            at_least(own.largest),
+        ]);
+    }
+    let more = groups.len().saturating_sub(MOST_GROUPS);
+    let more = match more {
+        0 => String::new(),
+        more => format!("  and {} more groups; --format json has all\n", number(more as f64)),
+    };
+    format!("By group, by the policy\n{}{more}", grid.text(2))
+}

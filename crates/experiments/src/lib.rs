@@ -8,8 +8,10 @@
 //! PR is Seeman, Sexton, Pujol & Machanavajjhala, *Privately answering queries on skewed data via per
 //! record differential privacy*.
 
+mod distribution;
 mod draws;
 mod figure;
+pub mod herds;
 pub mod sim;
 mod sums;
 mod tradeoff;

@@ -66,7 +66,7 @@ mod tests {
             let mut noise = Rehearsal::new(seed);
             let setting = Setting { rho: "1".parse().unwrap(), threshold: 65.0 };
             let median = sums.errors(setting, 10, &mut noise).unwrap().quantile(0.5);
-            let above = sums.share_above(setting.threshold);
+            let above = sums.distribution().share_above(setting.threshold);
             assert!((0.08..0.11).contains(&median), "{median}");
             assert!((0.003..0.009).contains(&above), "{above}");
             // No clamping comes near, as much noise as it may have.

@@ -4,6 +4,7 @@ use hushtable_noise::{Dyadic, Rehearsal, RoundedGaussian};
 use hushtable_privacy::{PolicyTerm, RecordPolicy, Rho, normal_quantile};
 
 use crate::ExperimentError;
+use crate::distribution::Distribution;
 
 /// Records with one measure, in groups of one or more groupings.
 #[derive(Clone, Debug)]
@@ -12,8 +13,8 @@ pub(crate) struct Sums {
     step: f64,
     /// Each record's measure, in steps.
     values: Vec<u64>,
-    /// The same, in rising order.
-    sorted: Vec<u64>,
+    /// The same as numbers.
+    distribution: Distribution,
     groupings: Vec<Grouping>,
 }
 
@@ -33,21 +34,17 @@ pub(crate) struct Setting {
     pub(crate) threshold: f64,
 }
 
-/// Absolute relative errors of sums (PR equation 13), in rising order.
-#[derive(Clone, Debug)]
-pub(crate) struct Errors(Vec<f64>);
-
 impl Sums {
     /// Records of these values, in steps of `step`, with the groups of each grouping from 0 up.
     pub(crate) fn new(step: f64, values: Vec<u64>, groupings: Vec<Vec<usize>>) -> Self {
-        let mut sorted = values.clone();
-        sorted.sort_unstable();
+        let distribution =
+            Distribution::new(values.iter().map(|value| *value as f64 * step).collect());
         let groupings = groupings.into_iter().map(|group| {
             let groups = group.iter().max().map_or(0, |most| most + 1);
             Grouping { group, groups }
         });
         let groupings = groupings.collect();
-        Self { step, values, sorted, groupings }
+        Self { step, values, distribution, groupings }
     }
 
     /// The sums of all groups in steps, grouping by grouping, with every value clamped to `most`.
@@ -67,20 +64,14 @@ impl Sums {
         self.values.len()
     }
 
-    /// The share of records above `value`.
-    pub(crate) fn share_above(&self, value: f64) -> f64 {
-        let below = self.sorted.partition_point(|v| *v as f64 * self.step <= value);
-        (self.sorted.len() - below) as f64 / self.sorted.len() as f64
-    }
-
-    /// The least value that a `share` of records is at or below.
-    pub(crate) fn quantile(&self, share: f64) -> f64 {
-        quantile(&self.sorted, share).map_or(0.0, |v| v as f64 * self.step)
+    /// The records' values.
+    pub(crate) fn distribution(&self) -> &Distribution {
+        &self.distribution
     }
 
     /// What a record loses by all sums together, as a function of its value.
     ///
-    /// # Errors
+    /// # Distribution
     /// Unless the threshold is finite and above zero.
     pub(crate) fn policy(&self, setting: Setting) -> Result<Policy, ExperimentError> {
         let parts = self.groupings.len();
@@ -98,16 +89,17 @@ impl Sums {
         setting.threshold / (2.0 * self.rho_of_each(setting).to_f64()).sqrt()
     }
 
-    /// The errors of so many releases of all sums that are not zero, with every value in full.
+    /// The absolute relative errors (PR equation 13) of so many releases of all sums that are not zero, with
+    /// every value in full.
     ///
-    /// # Errors
+    /// # Distribution
     /// When the noise is too large or too small to be drawn.
     pub(crate) fn errors(
         &self,
         setting: Setting,
         releases: usize,
         noise: &mut Rehearsal,
-    ) -> Result<Errors, ExperimentError> {
+    ) -> Result<Distribution, ExperimentError> {
         self.errors_of(&self.exact(u64::MAX), setting, releases, noise)
     }
 
@@ -118,7 +110,7 @@ impl Sums {
         setting: Setting,
         releases: usize,
         noise: &mut Rehearsal,
-    ) -> Result<Errors, ExperimentError> {
+    ) -> Result<Distribution, ExperimentError> {
         let most = (setting.threshold / self.step) as u64;
         self.errors_of(&self.exact(most), setting, releases, noise)
     }
@@ -129,7 +121,7 @@ impl Sums {
         setting: Setting,
         releases: usize,
         noise: &mut Rehearsal,
-    ) -> Result<Errors, ExperimentError> {
+    ) -> Result<Distribution, ExperimentError> {
         let sigma = Dyadic::at_least(self.deviation(setting) / self.step)?;
         let law = RoundedGaussian::new(sigma);
         let mut errors = Vec::new();
@@ -144,19 +136,16 @@ impl Sums {
                 }
             }
         }
-        errors.sort_by(f64::total_cmp);
-        Ok(Errors(errors))
+        Ok(Distribution::new(errors))
     }
 
     /// QueryRelErr(level) of every sum that is not zero, with every value in full, in rising order: what
     /// the relative error is below with this probability (PR equation 12). The noise is normal, so it
     /// is z sigma over the sum.
-    pub(crate) fn relative_errors_at(&self, level: f64, setting: Setting) -> Errors {
+    pub(crate) fn relative_errors_at(&self, level: f64, setting: Setting) -> Distribution {
         let far = normal_quantile((1.0 - level) / 2.0) * self.deviation(setting) / self.step;
         let truths = self.exact(u64::MAX).into_iter().flatten().filter(|truth| *truth > 0);
-        let mut errors: Vec<f64> = truths.map(|truth| far / truth as f64).collect();
-        errors.sort_by(f64::total_cmp);
-        Errors(errors)
+        Distribution::new(truths.map(|truth| far / truth as f64).collect())
     }
 }
 
@@ -177,19 +166,6 @@ impl Policy {
     pub(crate) fn exact(&self, value: f64) -> f64 {
         self.policy.exact(&vec![value; self.parts])
     }
-}
-
-impl Errors {
-    /// The least error that a `share` of all is at or below.
-    pub(crate) fn quantile(&self, share: f64) -> f64 {
-        quantile(&self.0, share).unwrap_or(f64::NAN)
-    }
-}
-
-/// The least of `sorted` values that a share of them is at or below.
-fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
-    let place = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(place.max(1) - 1).or(sorted.last()).copied()
 }
 
 #[cfg(test)]
@@ -217,9 +193,12 @@ mod tests {
             assert_eq!(exact > 0.5 * (1.0 + 1e-12), value > 3.0);
         }
         // 100 and 4 are above 3, and 3 is not.
-        assert_eq!(sums.share_above(3.0), 2.0 / 6.0);
-        assert_eq!(sums.share_above(100.0), 0.0);
-        assert_eq!([0.0, 0.5, 0.51, 1.0].map(|s| sums.quantile(s)), [0.0, 2.0, 3.0, 100.0]);
+        assert_eq!(sums.distribution().share_above(3.0), 2.0 / 6.0);
+        assert_eq!(sums.distribution().share_above(100.0), 0.0);
+        assert_eq!(
+            [0.0, 0.5, 0.51, 1.0].map(|s| sums.distribution().quantile(s)),
+            [0.0, 2.0, 3.0, 100.0]
+        );
     }
 
     #[test]
@@ -231,9 +210,9 @@ mod tests {
         let mut noise = Rehearsal::new(1);
         let clamped = table().errors_clamped(setting("1000000", 3.0), 2, &mut noise).unwrap();
         let lost = 196.0 / 212.0;
-        assert_eq!(clamped.0, [[0.0; 4], [lost; 4]].concat());
+        assert_eq!(clamped.sorted(), [[0.0; 4], [lost; 4]].concat());
         let full = table().errors(setting("1000000", 3.0), 2, &mut noise).unwrap();
-        assert_eq!(full.0, [0.0; 8]);
+        assert_eq!(full.sorted(), [0.0; 8]);
     }
 
     /// A record is in two sums at half of rho each: sigma = T / sqrt(2 rho / 2) = T at rho = 1. The share
@@ -246,10 +225,10 @@ mod tests {
         let foreseen = sums.relative_errors_at(0.95, setting);
         assert!((foreseen.quantile(1.0) - 1.959964 * 50.0 / 1000.0).abs() < 1e-7);
         let errors = sums.errors(setting, 20_000, &mut Rehearsal::new(2)).unwrap();
-        assert_eq!(errors.0.len(), 40_000);
+        assert_eq!(errors.sorted().len(), 40_000);
         for (level, room) in [(0.5, 0.015), (0.95, 0.0066)] {
             let far = sums.relative_errors_at(level, setting).quantile(1.0);
-            let within = errors.0.partition_point(|error| *error <= far) as f64 / 40_000.0;
+            let within = 1.0 - errors.share_above(far);
             assert!((within - level).abs() < room, "{level}: {within}");
         }
     }

@@ -4,6 +4,7 @@ use hushtable_noise::Rehearsal;
 use hushtable_plot::{Chart, Style};
 use hushtable_privacy::Rho;
 
+use crate::distribution::tail;
 use crate::figure::{ExperimentError, Figure, columns, digits, logarithmic, series};
 use crate::sums::{Setting, Sums};
 
@@ -66,7 +67,7 @@ impl Comparison<'_> {
         let mut clamped_curve = Vec::new();
         for &threshold in self.thresholds {
             let setting = Setting { rho, threshold };
-            let above = sums.share_above(threshold);
+            let above = sums.distribution().share_above(threshold);
             let errors = sums.errors(setting, RELEASES, noise)?;
             let clamped = sums.errors_clamped(setting, RELEASES, noise)?;
             let foreseen = sums.relative_errors_at(0.95, setting);
@@ -126,7 +127,7 @@ impl Comparison<'_> {
             let policy = sums.policy(Setting { rho, threshold })?;
             let (mut split, mut exact) = (Vec::new(), Vec::new());
             for above in tail(sums.records()) {
-                let value = sums.quantile(1.0 - above);
+                let value = sums.distribution().quantile(1.0 - above);
                 split.push((policy.split(value), above));
                 exact.push((policy.exact(value), above));
                 let losses = [policy.split(value), policy.exact(value)];
@@ -160,11 +161,4 @@ impl Comparison<'_> {
             rows,
         })
     }
-}
-
-/// Shares of so many records, from all down to one: ten a decade.
-fn tail(records: usize) -> impl Iterator<Item = f64> {
-    let least = 1.0 / records as f64;
-    let shares = (0..).map(|step| 10f64.powf(-f64::from(step) / 10.0));
-    shares.take_while(move |share| *share > least).chain([least])
 }

@@ -1,8 +1,8 @@
 //! What a record of a given size may lose: per-record zCDP.
 //!
-//! Finley, Haney and others' per-record zero-concentrated differential privacy (PRzCDP, Definition 3.2)
-//! bounds the loss of each record by a *policy function* of its values. The function is public; what it
-//! says of a record is as secret as the record.
+//! Seeman, Sexton, Pujol and Machanavajjhala's per-record zero-concentrated differential privacy
+//! (PRzCDP, Definition 3.2) bounds the loss of each record by a *policy function* of its values. The
+//! function is public; what it says of a record is as secret as the record.
 
 use crate::Rho;
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 const EXAMPLES: &str = "\
 Examples:
   hushtable figures --experiment sim --out figures
-  hushtable figures --experiment sim --out figures --seed 7
+  hushtable figures --experiment herds --out figures --seed 7
 
 All data are made up from the seed, so that everybody gets the same files. No contract is needed,
 and no budget is spent.";
@@ -34,4 +34,6 @@ pub(crate) struct FiguresArguments {
 pub(crate) enum Experiment {
     /// Sums of heavy-tailed values: clamped, and with per-record privacy
     Sim,
+    /// Cows and rents of farms by state and district, with per-record privacy for herds
+    Herds,
 }

@@ -8,6 +8,7 @@ mod audits;
 mod budgets;
 mod calc;
 mod drafts;
+mod examples;
 mod figures;
 mod kills;
 mod ledgers;

@@ -9,8 +9,7 @@ use crate::figure::{ExperimentError, Figure, columns, digits, logarithmic, serie
 use crate::sums::{Setting, Sums};
 
 /// Numbers of records.
-pub(super) const SIZES: [usize; 7] =
-    [3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000];
+pub(super) const SIZES: [usize; 6] = [3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
 
 /// The median error that is aimed at.
 const AIM: f64 = 0.1;
@@ -38,7 +37,7 @@ pub(super) fn figure(records: &[Record], noise: &mut Rehearsal) -> Result<Figure
             let mut curve = Vec::new();
             for sums in &sums {
                 let threshold = threshold(sums, text.parse()?, noise)?;
-                let above = sums.share_above(threshold);
+                let above = sums.distribution().share_above(threshold);
                 curve.push((sums.records() as f64, above));
                 let mut row = vec![variable.to_owned(), text.to_owned()];
                 row.extend([sums.records() as f64, threshold, above].map(digits));

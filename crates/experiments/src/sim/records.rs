@@ -7,7 +7,7 @@ use crate::Draws;
 /// Categories, from 1 up.
 const CATEGORIES: usize = 1000;
 
-/// Records in the experiment, of [`CATEGORIES`] times 100.
+/// Records in the experiment, 100 for each of 1000 categories.
 pub const RECORDS: usize = 100_000;
 
 /// A record of SIM.

@@ -20,6 +20,13 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
+/// Forgets the peak of the past, so that the next is that of what follows (Linux).
+#[allow(dead_code, reason = "not every benchmark needs it")]
+pub(crate) fn forget_peak() {
+    // Where the system does not let it, peaks are those of the whole process.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
 /// Peak resident memory of this process so far, in MiB (Linux).
 pub(crate) fn peak_mib() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

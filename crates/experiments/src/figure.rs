@@ -1,5 +1,6 @@
 //! What an experiment comes to.
 
+use hushtable_knowledge::KnowledgeError;
 use hushtable_noise::{EntropyError, ParameterError};
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 use hushtable_privacy::{AmountError, PolicyError};
@@ -30,6 +31,9 @@ pub enum ExperimentError {
     /// A privacy loss that is none.
     #[error(transparent)]
     Amount(#[from] AmountError),
+    /// A release that is not assessed.
+    #[error(transparent)]
+    Knowledge(#[from] KnowledgeError),
     /// A threshold that is none.
     #[error(transparent)]
     Policy(#[from] PolicyError),

@@ -12,6 +12,7 @@ mod distribution;
 mod draws;
 mod figure;
 pub mod herds;
+pub mod partial_knowledge;
 pub mod sim;
 mod sums;
 mod tradeoff;

@@ -122,11 +122,15 @@ impl CountWithin {
     /// The least epsilon, rounded up, at which the worst case is at most `delta`; `None` if it is not
     /// at [`MOST_EPSILON`](crate::MOST_EPSILON).
     ///
-    /// The worst vertex changes with epsilon: that of the worst at one epsilon gives the next.
+    /// The worst vertex changes with epsilon: that of the worst at one epsilon gives the next. The first
+    /// are those with all records at one bound, as near epsilon = 0 all vertices are much alike.
     pub fn epsilon(&self, delta: f64) -> Option<f64> {
-        let mut epsilon = 0.0;
+        let mut epsilon = 0.0f64;
         let start = self.start();
         let target = delta.max(0.0);
+        for law in self.vertices.ends(&start) {
+            epsilon = epsilon.max(least_epsilon(target, |epsilon| self.delta(&law, epsilon))?);
+        }
         while let Some((_, law)) =
             self.vertices.largest(&start, target, |law| self.delta(law, epsilon))
         {

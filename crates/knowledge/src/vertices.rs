@@ -78,6 +78,13 @@ impl Vertices {
         Law::binomial(self.others, near, self.floor)
     }
 
+    /// The laws at the first vertex and the last, with all records at one bound.
+    pub(crate) fn ends(&self, start: &Law) -> [Law; 2] {
+        let [low, high] = [self.between.low(), self.between.high()]
+            .map(|p| Law::binomial(self.others, p, self.floor));
+        [start.plus(&low, self.floor), start.plus(&high, self.floor)]
+    }
+
     /// The largest `delta` above `from` of the laws at all vertices, of the sum of the records and of
     /// `start`, and that law; `None` if all are at most `from`.
     ///

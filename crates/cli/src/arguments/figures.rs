@@ -36,4 +36,7 @@ pub(crate) enum Experiment {
     Sim,
     /// Cows and rents of farms by state and district, with per-record privacy for herds
     Herds,
+    /// Counts that are published without noise, to attackers who know a part; the seed makes no
+    /// difference
+    PartialKnowledge,
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hushtable_experiments::{ExperimentError, Figure, herds, sim};
+use hushtable_experiments::{ExperimentError, Figure, herds, partial_knowledge, sim};
 use hushtable_plot::{Format, PlotError};
 
 use crate::arguments::{Experiment, FiguresArguments};
@@ -22,6 +22,7 @@ pub(crate) fn run(asked: &FiguresArguments) -> Result<(), Failure> {
     let figures = timed(|| match asked.experiment {
         Experiment::Sim => sim::figures(asked.seed),
         Experiment::Herds => herds::figures(asked.seed),
+        Experiment::PartialKnowledge => partial_knowledge::figures(),
     });
     figures.map_err(unmade)?.iter().try_for_each(|figure| written(figure, &asked.out))
 }

@@ -30,7 +30,7 @@ impl Failure {
     }
 
     /// From a text whose hints are lines that begin with `hint:`.
-    pub(crate) fn from_text(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         let mut what = Vec::new();
         let mut hints: Vec<String> = Vec::new();
         for line in text.lines() {

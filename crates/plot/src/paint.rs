@@ -2,7 +2,7 @@
 
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
-use plotters::element::{Circle, DashedPathElement, Drawable, PathElement, PointCollection, Text};
+use plotters::element::{Circle, Drawable, PathElement, PointCollection, Text};
 use plotters::prelude::DrawingBackend;
 use plotters::style::{Color, RGBColor, ShapeStyle, WHITE};
 
@@ -10,7 +10,7 @@ use crate::axis::Range;
 use crate::error::PlotError;
 use crate::legend::{Legend, colour};
 use crate::text::{Anchor, clean, font_is_known, style, width};
-use crate::thin::{Dot, stepped, thinned};
+use crate::thin::{Dot, along, dashed, stepped, thinned};
 use crate::{Axis, Chart, Series, Style};
 
 /// Dots of the drawing to a point of the page.
@@ -150,7 +150,8 @@ fn failed<E: std::error::Error + Send + Sync>(error: DrawingAreaErrorKind<E>) ->
 pub(crate) struct Canvas<B: DrawingBackend> {
     area: DrawingArea<B, Shift>,
     /// Whether the library makes dots itself. There it fills wide lines as polygons, which have holes
-    /// where corners are many, and places text by the height of a line.
+    /// where corners are many and are thinner in some directions, and places text by the height of a
+    /// line.
     bitmap: bool,
 }
 
@@ -178,8 +179,8 @@ impl<B: DrawingBackend> Canvas<B> {
                 .try_for_each(|at| self.draw(&Circle::new(*at, 4 * UNIT - 2, colour.filled()))),
             (Style::Line | Style::Steps, _) => self.line(dots, stroke),
             (Style::Dashed, _) => {
-                let (dash, gap) = (7 * UNIT, 4 * UNIT);
-                self.draw(&DashedPathElement::new(dots.to_vec(), dash, gap, stroke))
+                let [dash, gap] = [7.0, 4.0].map(|points| points * f64::from(UNIT));
+                dashed(dots, dash, gap).iter().try_for_each(|piece| self.line(piece, stroke))
             }
         }
     }
@@ -188,14 +189,20 @@ impl<B: DrawingBackend> Canvas<B> {
         if !self.bitmap {
             return self.draw(&PathElement::new(dots, stroke));
         }
+        let brush = stroke.color.filled();
         for pair in dots.windows(2) {
-            self.draw(&PathElement::new(pair, stroke))?;
+            if pair[0].0 == pair[1].0 || pair[0].1 == pair[1].1 {
+                self.draw(&PathElement::new(pair, stroke))?;
+                continue;
+            }
+            for at in along(pair[0], pair[1]) {
+                self.draw(&Circle::new(at, stroke.stroke_width / 2, brush))?;
+            }
         }
         let corners = dots.get(1..dots.len().saturating_sub(1)).unwrap_or_default();
-        let joint = stroke.color.filled();
         corners
             .iter()
-            .try_for_each(|at| self.draw(&Circle::new(*at, stroke.stroke_width / 2, joint)))
+            .try_for_each(|at| self.draw(&Circle::new(*at, stroke.stroke_width / 2, brush)))
     }
 
     /// Text at a place in points, of a size that is smaller where it would be wider than `most`.

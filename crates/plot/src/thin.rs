@@ -36,6 +36,51 @@ pub(crate) fn stepped(points: &[Dot]) -> Vec<Dot> {
     corners
 }
 
+/// The pieces of a dashed line, `dash` long with `gap` between them.
+pub(crate) fn dashed(dots: &[Dot], dash: f64, gap: f64) -> Vec<Vec<Dot>> {
+    let mut pieces = Vec::new();
+    let mut piece: Vec<Dot> = dots.first().copied().into_iter().collect();
+    let (mut drawn, mut left) = (true, dash);
+    for pair in dots.windows(2) {
+        let length = distance(pair[0], pair[1]);
+        let mut done = 0.0;
+        while length - done > left {
+            done += left;
+            let at = between(pair[0], pair[1], done / length);
+            if drawn {
+                piece.push(at);
+                pieces.push(std::mem::take(&mut piece));
+            } else {
+                piece.push(at);
+            }
+            drawn = !drawn;
+            left = if drawn { dash } else { gap };
+        }
+        left -= length - done;
+        if drawn {
+            piece.push(pair[1]);
+        }
+    }
+    piece.dedup();
+    pieces.extend((piece.len() > 1).then_some(piece));
+    pieces
+}
+
+/// Dots from one to another, every second one, and both ends.
+pub(crate) fn along(from: Dot, to: Dot) -> impl Iterator<Item = Dot> {
+    let steps = (distance(from, to) / 2.0).ceil().max(1.0) as u32;
+    (0..=steps).map(move |step| between(from, to, f64::from(step) / f64::from(steps)))
+}
+
+fn distance(from: Dot, to: Dot) -> f64 {
+    f64::from(to.0 - from.0).hypot(f64::from(to.1 - from.1))
+}
+
+fn between(from: Dot, to: Dot, share: f64) -> Dot {
+    let at = |from: i32, to: i32| from + (f64::from(to - from) * share).round() as i32;
+    (at(from.0, to.0), at(from.1, to.1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +108,18 @@ mod tests {
         for column in 0..100 {
             assert_eq!(extremes(&thin, column), extremes(&points, column));
         }
+    }
+
+    #[test]
+    fn dashes_go_round_corners() {
+        let line = [(0, 0), (30, 0), (30, 40)];
+        let pieces = dashed(&line, 20.0, 5.0);
+        let expected: [&[Dot]; 3] =
+            [&[(0, 0), (20, 0)], &[(25, 0), (30, 0), (30, 15)], &[(30, 20), (30, 40)]];
+        assert_eq!(pieces, expected);
+        assert_eq!(dashed(&[(1, 1)], 20.0, 5.0), Vec::<Vec<Dot>>::new());
+        let dots: Vec<Dot> = along((0, 0), (6, 8)).collect();
+        assert_eq!(dots, [(0, 0), (1, 2), (2, 3), (4, 5), (5, 6), (6, 8)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hushtable_experiments::{ExperimentError, Figure, herds, partial_knowledge, sim};
-use hushtable_plot::{Format, PlotError};
+use hushtable_plot::Format;
 
 use crate::arguments::{Experiment, FiguresArguments};
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ pub(crate) fn run(asked: &FiguresArguments) -> Result<(), Failure> {
 /// Writes the files of a figure, and tells their names.
 fn written(figure: &Figure, folder: &Path) -> Result<(), Failure> {
     for (extension, format) in [("svg", Format::Svg), ("png", Format::Png)] {
-        let drawn = timed(|| figure.chart.draw(format)).map_err(undrawn)?;
+        let drawn = timed(|| figure.chart.draw(format))?;
         write(&folder.join(format!("{}.{extension}", figure.name)), &drawn)?;
     }
     write(&folder.join(format!("{}.csv", figure.name)), &numbers(figure)?)
@@ -52,10 +52,6 @@ fn numbers(figure: &Figure) -> Result<Vec<u8>, Failure> {
         writer.write_record(row).map_err(unwritten)?;
     }
     writer.into_inner().map_err(|e| unwritten(e.into_error().into()))
-}
-
-fn undrawn(error: PlotError) -> Failure {
-    Failure::from_text(&error.to_string())
 }
 
 fn unmade(error: ExperimentError) -> Failure {

@@ -7,6 +7,7 @@
 mod audit;
 mod bound;
 mod budgets;
+mod classes;
 mod draw;
 mod error;
 mod eval;

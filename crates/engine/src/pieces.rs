@@ -1,16 +1,12 @@
 //! How many pieces a record would be split into (PR Algorithm 1), without splitting it: what is counted
 //! where groups are chosen after the split.
 
-use std::collections::HashMap;
-
 use datafusion::arrow::array::{ArrayRef, Int64Array};
-use datafusion::arrow::compute::concat;
 use datafusion::arrow::error::ArrowError;
-use datafusion::arrow::row::{Row, RowConverter, SortField};
 use hushtable_query::{Classes, Measure, PrivateQuery};
 
-use crate::eval::{Program, constant};
-use crate::source::convert::arrow_type;
+use crate::classes::ClassLookup;
+use crate::eval::Program;
 
 /// The sums that split a record.
 pub(crate) struct Pieces {
@@ -23,15 +19,7 @@ struct Splitting {
     place: usize,
     /// The threshold in steps, of the classes that have none of their own.
     default: i64,
-    classes: Option<ClassLookup>,
-}
-
-/// The thresholds of rows by their class.
-pub(crate) struct ClassLookup {
-    class: Program,
-    converter: RowConverter,
-    /// By the class in row format.
-    thresholds: HashMap<Vec<u8>, i64>,
+    classes: Option<(Program, ClassLookup)>,
 }
 
 impl Pieces {
@@ -44,7 +32,9 @@ impl Pieces {
         let measures = query.measurements.iter().filter(|m| m.measure != Measure::Units);
         let splitting = measures.enumerate().filter_map(|(place, m)| {
             let thresholds = m.split.as_ref()?;
-            let classes = thresholds.classes.as_ref().map(ClassLookup::new).transpose();
+            let lookup = |c: &Classes| Ok((Program::new(&c.expr)?, ClassLookup::new(c)?));
+            let classes: Result<_, ArrowError> =
+                thresholds.classes.as_ref().map(lookup).transpose();
             let default = thresholds.default;
             Some(classes.map(|classes| Splitting { place, default, classes }))
         });
@@ -64,8 +54,12 @@ impl Pieces {
         let mut most = vec![1i64; rows];
         for Splitting { place, default, classes } in &self.sums {
             let Some(values) = measures.get(*place) else { continue };
-            let own =
-                classes.as_ref().map(|c| c.thresholds(columns, rows, *default)).transpose()?;
+            let own = match classes {
+                Some((class, lookup)) => {
+                    Some(lookup.of_classes(&class.evaluate(columns, rows)?, *default)?)
+                }
+                None => None,
+            };
             for (row, (most, value)) in most.iter_mut().zip(values).enumerate() {
                 let threshold = own.as_ref().and_then(|t| t.get(row)).unwrap_or(default);
                 // At most 2^62, as the value is.
@@ -74,42 +68,6 @@ impl Pieces {
             }
         }
         Ok(Int64Array::from(most))
-    }
-}
-
-impl ClassLookup {
-    pub(crate) fn new(classes: &Classes) -> Result<Self, ArrowError> {
-        let column_type = classes.expr.column_type;
-        let converter = RowConverter::new(vec![SortField::new(arrow_type(column_type))])?;
-        let listed = classes.values.iter().map(|(value, _)| constant(value, column_type));
-        let listed = listed.collect::<Result<Vec<_>, _>>()?;
-        let listed: Vec<_> = listed.iter().map(AsRef::as_ref).collect();
-        let rows = converter.convert_columns(&[concat(&listed)?])?;
-        let bytes = |row: Row<'_>| row.as_ref().to_vec();
-        let thresholds = classes.values.iter().map(|(_, threshold)| *threshold);
-        let thresholds = rows.iter().map(bytes).zip(thresholds).collect();
-        Ok(Self { class: Program::new(&classes.expr)?, converter, thresholds })
-    }
-
-    /// The threshold of each row.
-    fn thresholds(
-        &self,
-        columns: &[ArrayRef],
-        rows: usize,
-        default: i64,
-    ) -> Result<Vec<i64>, ArrowError> {
-        self.of_classes(&self.class.evaluate(columns, rows)?, default)
-    }
-
-    /// The threshold of each row by its class.
-    pub(crate) fn of_classes(
-        &self,
-        classes: &ArrayRef,
-        default: i64,
-    ) -> Result<Vec<i64>, ArrowError> {
-        let classes = self.converter.convert_columns(std::slice::from_ref(classes))?;
-        let of = |row: Row<'_>| self.thresholds.get(row.as_ref()).copied().unwrap_or(default);
-        Ok(classes.iter().map(of).collect())
     }
 }
 

@@ -13,10 +13,10 @@ use hushtable_query::{
 use super::sketch::Sketch;
 use super::{GroupLosses, Losses, OwnerLosses, rho};
 use crate::bound::Rows;
+use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::exact::Reading;
 use crate::intern::Interner;
-use crate::pieces::ClassLookup;
 use crate::session::{Checked, Progress, runtime};
 
 /// What there is to tell.

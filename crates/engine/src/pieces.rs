@@ -62,9 +62,13 @@ impl Pieces {
             };
             for (row, (most, value)) in most.iter_mut().zip(values).enumerate() {
                 let threshold = own.as_ref().and_then(|t| t.get(row)).unwrap_or(default);
-                // At most 2^62, as the value is.
-                let size = value.unwrap_or(0).unsigned_abs();
-                *most = (*most).max(size.div_ceil(threshold.unsigned_abs().max(1)) as i64);
+                let (size, threshold) =
+                    (value.unwrap_or(0).unsigned_abs(), threshold.unsigned_abs());
+                // Most records are of one piece, and need no division.
+                if size > threshold {
+                    // At most 2^62, as the value is.
+                    *most = (*most).max(size.div_ceil(threshold.max(1)) as i64);
+                }
             }
         }
         Ok(Int64Array::from(most))

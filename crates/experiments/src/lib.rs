@@ -10,6 +10,7 @@
 
 mod distribution;
 mod draws;
+pub mod establishments;
 mod figure;
 pub mod herds;
 pub mod partial_knowledge;

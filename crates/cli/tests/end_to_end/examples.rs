@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use hushtable_experiments::{herds, sim};
+use hushtable_experiments::{establishments, herds, sim};
 use tempfile::TempDir;
 
 use crate::support::{Run, command_in};
@@ -77,4 +77,34 @@ fn herds_by_state_and_district() {
         let released: f64 = row[2].parse().unwrap();
         assert!((released - exact as f64).abs() < 8500.0, "{row:?}");
     }
+}
+
+/// Three measurements share a rho of 0.2: noise of sigma = T / sqrt(2 rho / 3), which seven of leave 1e-12 of
+/// all draws outside.
+#[test]
+fn establishments_by_sector() {
+    let made = establishments::generate(establishments::EXAMPLE, 1);
+    let folder = example("establishments", "establishments.csv", &establishments::csv(&made));
+    insta::assert_snapshot!("explain_establishments", ask(&folder, "explain", "query.sql"));
+    let mut sectors: BTreeMap<String, [i64; 3]> = BTreeMap::new();
+    for one in &made {
+        let sums = sectors.entry((one.naics / 10_000).to_string()).or_default();
+        for (sum, value) in sums.iter_mut().zip([1, one.employees, one.pay]) {
+            *sum += value;
+        }
+    }
+    let answer = rows(&ask(&folder, "query", "query.sql"));
+    assert_eq!(answer.len(), 24);
+    for row in &answer {
+        let exact = sectors.get(&row[0]).copied().unwrap_or_default();
+        for ((sum, released), threshold) in exact.iter().zip(&row[1..]).zip([1.0, 5.0, 500.0]) {
+            let released: i64 = released.parse().unwrap();
+            let most = 7.0 * threshold / (2.0 * 0.2 / 3.0f64).sqrt() + 1.0;
+            assert!((released - sum).abs() as f64 <= most, "{row:?}: {exact:?}");
+        }
+    }
+    // Some pay far more than the threshold, and nothing of it is cut off.
+    assert!(made.iter().any(|one| one.pay > 100 * 500));
+    let counties = rows(&ask(&folder, "query", "counties.sql"));
+    assert!((5..=40).contains(&counties.len()), "{counties:?}");
 }

@@ -1,0 +1,4 @@
+SELECT county, SUM(pay) AS pay
+FROM establishments
+GROUP BY county
+ORDER BY pay DESC

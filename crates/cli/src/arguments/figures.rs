@@ -39,4 +39,6 @@ pub(crate) enum Experiment {
     /// Counts that are published without noise, to attackers who know a part; the seed makes no
     /// difference
     PartialKnowledge,
+    /// Payrolls of businesses by county and industry: top-coding, splitting, and what agencies do
+    Establishments,
 }

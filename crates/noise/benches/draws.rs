@@ -11,8 +11,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hushtable_noise::{
-    Bernoulli, DiscreteGaussian, DiscreteLaplace, Dyadic, Generator, Ratio, RoundedGaussian,
-    TruncatedDiscreteLaplace, bernoulli_f64_all,
+    Bernoulli, DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Generator,
+    Ratio, RoundedGaussian, TruncatedDiscreteLaplace, bernoulli_f64_all,
 };
 
 const RUNS: usize = 15;
@@ -123,6 +123,23 @@ fn noise(g: &mut Generator, print: impl Fn(&str, f64)) -> Result<(), Box<dyn Err
         let all = time(|| law.fill(g, black_box(&mut draws)))?;
         print(&format!("discrete Gaussian {name}, fill"), all);
         print(&format!("discrete Gaussian {name}, one"), one(|| law.sample(g))?);
+    }
+    for (name, d, s) in
+        [("1, 1", 1.0, 1.0), ("1, 2^40", 1.0, 2f64.powi(40)), ("1/4, 1000", 0.25, 1e3)]
+    {
+        let make = || {
+            let (d, s) = (Dyadic::at_least(d)?, Dyadic::at_least(s)?);
+            ExponentialPolylogarithmic::new(d, Dyadic::new(3, 0)?, s)
+        };
+        let start = Instant::now();
+        for _ in 0..20 {
+            black_box(make()?);
+        }
+        let new = start.elapsed().as_nanos() as f64 / 20.0;
+        print(&format!("exponential polylogarithmic {name}, new"), new);
+        let law = make()?;
+        let all = time(|| law.fill(g, black_box(&mut draws)))?;
+        print(&format!("exponential polylogarithmic {name}, fill"), all);
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ fn cells() {
         let Curve { numerator, denominator, .. } = law.stairs.curve;
         let rate = (width as f64).powi(2) / (2.0 * sigma_squared);
         assert!((numerator as f64 / denominator as f64 / rate - 1.0).abs() < 1e-15);
-        assert!(denominator < 1 << 102 && law.stairs.edges.len() <= 1 << 11);
+        assert!(denominator < 1 << 102 && law.stairs.shares.edges.len() <= 1 << 11);
     }
 }
 

@@ -32,6 +32,12 @@ pub enum ParameterError {
     /// A bound or denominator is not in 1 ..= 2^126.
     #[error("a bound must be between 1 and 2^126")]
     BoundOutOfRange,
+    /// The parameters of an exponential-polylogarithmic law are outside their ranges.
+    #[error(
+        "an exponential-polylogarithmic law needs a shape from 1/4 to 64, an offset from e to 64 and a \
+         scale from 2^-20 to 2^80"
+    )]
+    PolylogarithmicOutOfRange,
     /// There are not as many parameters as draws.
     #[error("a batch needs as many parameters as draws")]
     LengthsDiffer,

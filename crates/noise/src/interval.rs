@@ -63,6 +63,47 @@ impl Interval {
         result.rescaled(bits)
     }
 
+    /// e^-x for every x that this may be. The bounds are a few units wider than those of x.
+    pub fn exp_of_minus(&self) -> Self {
+        let one = BigUint::one() << self.bits;
+        let low = Self::exp_minus(&self.high, &one, self.bits).low;
+        Self { low, high: Self::exp_minus(&self.low, &one, self.bits).high, bits: self.bits }
+    }
+
+    /// ln x for x = `numerator / denominator` >= 1. The bounds are a few units apart.
+    pub fn ln(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
+        // x = 2^doublings z for a z in [1, 2), and ln z = 2 artanh((z - 1) / (z + 1)); ln 2 = 2 artanh(1/3).
+        let doublings = (numerator / denominator).bits().saturating_sub(1);
+        let whole = denominator << doublings;
+        let inner = bits + 32;
+        let rest = Self::artanh(&(numerator - &whole), &(numerator + &whole), inner);
+        let two = Self::artanh(&BigUint::one(), &BigUint::from(3u32), inner);
+        let sum = two.scaled(&BigUint::from(doublings)).plus(&rest);
+        sum.scaled(&BigUint::from(2u32)).rounded(bits)
+    }
+
+    /// artanh w = w + w^3/3 + w^5/5 + .. for w = `numerator / denominator` in 0 ..= 1/3.
+    fn artanh(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
+        let w = Self::ratio(numerator, denominator, bits);
+        let square = w.times(&w);
+        let (mut sum, mut power) = (w.clone(), w);
+        for k in 1u32.. {
+            power = power.times(&square);
+            sum = sum.plus(&power.over(2 * k + 1));
+            if power.high <= BigUint::one() {
+                break;
+            }
+        }
+        // What is left out is below power (w^2 + w^4 + ..) <= power / 8.
+        sum.high += power.high;
+        sum
+    }
+
+    /// The product with a whole number.
+    pub fn scaled(&self, factor: &BigUint) -> Self {
+        Self { low: &self.low * factor, high: &self.high * factor, bits: self.bits }
+    }
+
     /// The sum.
     pub fn plus(&self, other: &Self) -> Self {
         Self { low: &self.low + &other.low, high: &self.high + &other.high, bits: self.bits }
@@ -112,6 +153,13 @@ impl Interval {
 
     /// The interval in units of 2^-bits, rounded outwards, and no higher than one.
     pub fn rescaled(&self, bits: u32) -> Self {
+        let Self { low, high, bits } = self.rounded(bits);
+        let one = BigUint::one() << bits;
+        Self { low: low.min(one.clone()), high: high.min(one), bits }
+    }
+
+    /// The interval in units of 2^-bits, rounded outwards.
+    fn rounded(&self, bits: u32) -> Self {
         let (low, high) = if bits >= self.bits {
             let shift = bits - self.bits;
             (&self.low << shift, &self.high << shift)
@@ -119,8 +167,7 @@ impl Interval {
             let shift = self.bits - bits;
             (&self.low >> shift, ceil_div(&self.high, &(BigUint::one() << shift)))
         };
-        let one = BigUint::one() << bits;
-        Self { low: low.min(one.clone()), high: high.min(one), bits }
+        Self { low, high, bits }
     }
 }
 
@@ -155,5 +202,35 @@ mod tests {
         }
         let zero = exp_minus(0, 1, 64);
         assert!(zero.low <= BigUint::one() << 64u32 && zero.high >= BigUint::one() << 64u32);
+    }
+
+    /// ln 3, ln 2^100 and ln(1 + 2^-40) to 50 digits, and e^-x of an enclosed x.
+    #[test]
+    fn logarithms_are_enclosed_tightly() {
+        let scale = BigUint::from(10u32).pow(50);
+        let one = BigUint::from(1u32);
+        for (numerator, denominator, digits) in [
+            (
+                BigUint::from(3u32),
+                one.clone(),
+                "109861228866810969139524523692252570464749055782274",
+            ),
+            (&one << 100u32, one.clone(), "6931471805599453094172321214581765680755001343602552"),
+            ((&one << 40u32) + 1u32, &one << 40u32, "90949470177251464760876279943469247090"),
+            (one.clone(), one.clone(), "0"),
+        ] {
+            let digits: BigUint = digits.parse().unwrap();
+            for bits in [1u32, 64, 120] {
+                let ln = Interval::ln(&numerator, &denominator, bits);
+                assert!(ln.low <= ((&digits + 1u32) << bits) / &scale, "{digits} {bits}");
+                assert!(ln.high >= (&digits << bits) / &scale, "{digits} {bits}");
+                assert!(&ln.high - &ln.low <= BigUint::from(3u32), "{digits} {bits}");
+                // e^-(ln x) = 1/x.
+                let inverse = ln.exp_of_minus();
+                let exact = Interval::ratio(&denominator, &numerator, bits);
+                assert!(inverse.low <= exact.high && exact.low <= inverse.high);
+                assert!(&inverse.high - &inverse.low <= BigUint::from(7u32));
+            }
+        }
     }
 }

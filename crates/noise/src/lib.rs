@@ -14,6 +14,7 @@
 //! | the same, cut off at +-k | [`TruncatedDiscreteLaplace`] | rejection | the same |
 //! | normal, rounded | [`RoundedGaussian`] | a normal deviate by stairs, rounded by enclosure | sigma a [`Dyadic`]: 2^-20 to 2^100 |
 //! | discrete Gaussian | [`DiscreteGaussian`] | stairs on the integers | sigma^2 a [`Dyadic`]: sigma from 2^-10 to 2^50 |
+//! | e^(-d ln^2(abs(k)/s + a)) | [`ExponentialPolylogarithmic`] | stairs of growing cells | d, a, s a [`Dyadic`]: s from 2^-20 to 2^80 |
 //!
 //! *Stairs.* A table of stairs above the density is looked up with the first word of U. Its entries have
 //! a proven error; a word that is too near to an entry to be sure is followed by further words and
@@ -44,9 +45,12 @@ mod generator;
 mod interval;
 mod laplace;
 mod parameters;
+mod polylogarithmic;
+mod polylogarithmic_cells;
 mod rehearsal;
 #[cfg(test)]
 mod script;
+mod shares;
 mod stairs;
 mod stairs_edges;
 mod truncated;
@@ -64,6 +68,7 @@ pub use generator::TestSeed;
 pub use interval::Interval;
 pub use laplace::DiscreteLaplace;
 pub use parameters::{Dyadic, Ratio};
+pub use polylogarithmic::ExponentialPolylogarithmic;
 pub use rehearsal::Rehearsal;
 pub use truncated::TruncatedDiscreteLaplace;
 pub use uniform::Uniform;

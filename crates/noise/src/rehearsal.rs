@@ -50,8 +50,8 @@ impl Words for Rehearsal {
 mod tests {
     use super::*;
     use crate::{
-        DiscreteGaussian, DiscreteLaplace, Dyadic, Ratio, RoundedGaussian, TestSeed,
-        TruncatedDiscreteLaplace,
+        DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Ratio,
+        RoundedGaussian, TestSeed, TruncatedDiscreteLaplace,
     };
 
     /// Same law, same code: a rehearsal gives what a generator of the same seed gives, law by law and
@@ -81,6 +81,12 @@ mod tests {
 
         DiscreteGaussian::new(sigma).rehearse(&mut rehearsal, &mut rehearsed).unwrap();
         DiscreteGaussian::new(sigma).fill(&mut generator, &mut drawn).unwrap();
+        assert_eq!(rehearsed, drawn);
+
+        let [one, three] = [1, 3].map(|n| Dyadic::new(n, 0).unwrap());
+        let law = ExponentialPolylogarithmic::new(one, three, sigma).unwrap();
+        law.rehearse(&mut rehearsal, &mut rehearsed).unwrap();
+        law.fill(&mut generator, &mut drawn).unwrap();
         assert_eq!(rehearsed, drawn);
     }
 

@@ -5,6 +5,7 @@ use num_traits::ToPrimitive;
 
 use crate::Interval;
 use crate::curve::{Curve, Shape};
+use crate::shares::Shares;
 use crate::stairs::Stairs;
 
 /// Bits after the point of the numbers that a table is made with.
@@ -77,7 +78,8 @@ impl Stairs {
             slack = slack.max(((high * share_high) >> 62) + 1 - edge);
             edges.push(u64::try_from(edge).unwrap_or(u64::MAX));
         }
-        Self { curve, solid, edges, slack: u64::try_from(slack).unwrap_or(u64::MAX) }
+        let slack = u64::try_from(slack).unwrap_or(u64::MAX);
+        Self { curve, solid, shares: Shares { edges, slack } }
     }
 
     /// The share of all U between `known` and `known + 1` in units of 2^-bits, if it is one.

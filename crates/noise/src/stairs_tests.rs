@@ -1,5 +1,6 @@
 //! Tests of the stairs.
 
+use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
 use super::*;
@@ -45,22 +46,22 @@ fn share_law(stairs: &Stairs, share: u64) -> f64 {
 fn the_true_edges_are_within_the_slack() {
     for stairs in all() {
         let (exact, total) = stairs.exact_edges(256, 192).unwrap();
-        assert!(stairs.edges.len() > 2 && exact.len() >= stairs.edges.len());
-        assert!(stairs.edges.is_sorted() && stairs.edges[0] == 0);
+        assert!(stairs.shares.edges.len() > 2 && exact.len() >= stairs.shares.edges.len());
+        assert!(stairs.shares.edges.is_sorted() && stairs.shares.edges[0] == 0);
         // So that the exact path is rare: slack / 2^64 per edge.
-        assert!(stairs.slack < 1 << 22, "{}", stairs.slack);
-        for (edge, exact) in stairs.edges.iter().zip(&exact) {
+        assert!(stairs.shares.slack < 1 << 22, "{}", stairs.shares.slack);
+        for (edge, exact) in stairs.shares.edges.iter().zip(&exact) {
             let (low, high) =
                 ((&exact.low << 64u32) / &total.high, (&exact.high << 64u32) / &total.low);
             assert!(BigUint::from(*edge) <= low, "{:?}: {edge} {low}", stairs.curve);
             assert!(
-                high < BigUint::from(*edge) + stairs.slack,
+                high < BigUint::from(*edge) + stairs.shares.slack,
                 "{:?}: {edge} {high}",
                 stairs.curve
             );
         }
         // What is beyond the list is seen once in 2^40 draws or less.
-        assert!(*stairs.edges.last().unwrap() > u64::MAX - (1 << 24));
+        assert!(*stairs.shares.edges.last().unwrap() > u64::MAX - (1 << 24));
     }
 }
 
@@ -96,10 +97,10 @@ fn words_of(sign: u64, value: &BigUint) -> Vec<u64> {
 fn at_an_edge_further_words_decide() {
     for stairs in all() {
         let (exact, total) = stairs.exact_edges(320, 256).unwrap();
-        let last = stairs.edges.len() - 1;
+        let last = stairs.shares.edges.len() - 1;
         for share in [1, 2, 3, last / 2, last - 1].into_iter().filter(|share| *share < last) {
-            if stairs.edges[share] == stairs.edges[share - 1]
-                || stairs.edges[share] == stairs.edges[share + 1]
+            if stairs.shares.edges[share] == stairs.shares.edges[share - 1]
+                || stairs.shares.edges[share] == stairs.shares.edges[share + 1]
             {
                 continue;
             }
@@ -120,7 +121,7 @@ fn at_an_edge_further_words_decide() {
                         if expected == share { &edge + step } else { &edge - step }
                     };
                     assert_eq!(run(&words_of(sign, &away(80))), (want, 2));
-                    if stairs.edges[share + 1] - stairs.edges[share - 1] > 1 << 40 {
+                    if stairs.shares.edges[share + 1] - stairs.shares.edges[share - 1] > 1 << 40 {
                         assert_eq!(run(&words_of(sign, &away(128 + 23))), (want, 1));
                     }
                 }
@@ -138,7 +139,7 @@ fn shares_enumerated() {
         (Shape::Gaussian, 1, 8, true),
     ] {
         let stairs = stairs(shape, numerator, denominator, solid);
-        let bare = Stairs { edges: Vec::new(), ..stairs.clone() };
+        let bare = Stairs { shares: Shares { edges: Vec::new(), slack: 1 }, ..stairs.clone() };
         let law = |(_, share): &(bool, u64)| 0.5 * share_law(&stairs, *share);
         enumerate::<1, _>(12, |w| stairs.share(w)).assert_below(0.02, law);
         enumerate::<4, _>(4, |w| stairs.share(w)).assert_below(0.005, law);

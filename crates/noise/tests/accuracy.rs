@@ -7,7 +7,8 @@
 )]
 
 use hushtable_noise::{
-    DiscreteGaussian, DiscreteLaplace, Dyadic, Ratio, RoundedGaussian, TruncatedDiscreteLaplace,
+    DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Ratio, RoundedGaussian,
+    TruncatedDiscreteLaplace,
 };
 
 /// (mantissa, exponent, x, P[X = x], P[X >= x])
@@ -86,6 +87,37 @@ const TRUNCATED: [(u128, u128, u64, i128, f64, f64, f64); 6] = [
     (1000, 1, 10000000, 5000, 3.36897321879497e-6, 3.370657986152131e-3, 1.9999998333333417e6),
 ];
 
+/// (shape, offset, scale, x, P[X = x], P[X >= x], variance)
+const POLYLOGARITHMIC: [(f64, f64, f64, i128, f64, f64, f64); 8] = [
+    (1.0, ABOVE_E, 1.0, 0, 0.32381966768002167, 0.66190983384001084, 6.5447833259926259),
+    (1.0, ABOVE_E, 1.0, -3, 0.042089881105273541, 0.94018491377482723, 6.5447833259926259),
+    (1.0, ABOVE_E, 1.0, 100, 4.2331653509802759e-10, 5.3343002534117586e-9, 6.5447833259926259),
+    (0.25, 3.0, 0.5, 7, 0.018781467147408608, 0.19670950149236957, 965.57993888387645),
+    (
+        0.25,
+        3.0,
+        0.5,
+        1_000_000_000,
+        2.2211895159409345e-51,
+        2.276000905869237e-43,
+        965.57993888387645,
+    ),
+    (64.0, 64.0, 100.0, 5000, 7.6584414717728712e-145, 1.4806497609560349e-143, 290.9838609264803),
+    (
+        2.0,
+        10.0,
+        1208925819614629174706176.0,
+        9671406556917033397649408,
+        7.988131546246044e-28,
+        0.0015922670317483311,
+        4.7703803366867846e+48,
+    ),
+    (2.5, 3.0, 1000.0, -2500, 1.2684809414821805e-5, 0.99139700786883044, 724441.75955797569),
+];
+
+/// The double above e.
+const ABOVE_E: f64 = 2.718_281_828_459_045_5;
+
 /// Allows the error that the documentation states.
 fn close(name: &str, ours: f64, theirs: f64, allowed: f64) {
     let error = (ours / theirs - 1.0).abs();
@@ -138,5 +170,17 @@ fn truncated_discrete_laplace() {
         close(&name, law.pmf(x), pmf, 1e-15 * (6.0 + scales));
         close(&name, law.tail(x), tail, 1e-15 * (6.0 + scales));
         close(&name, law.variance(), variance, 1e-13);
+    }
+}
+
+#[test]
+fn exponential_polylogarithmic() {
+    for (shape, offset, scale, x, pmf, tail, variance) in POLYLOGARITHMIC {
+        let [d, a, s] = [shape, offset, scale].map(|x| Dyadic::at_least(x).unwrap());
+        let law = ExponentialPolylogarithmic::new(d, a, s).unwrap();
+        let name = format!("{law:?} at {x}");
+        close(&name, law.pmf(x), pmf, 1e-12 * (1.0 - pmf.ln()));
+        close(&name, law.tail(x), tail, 1e-12 * (1.0 - tail.ln()));
+        close(&name, law.variance(), variance, 1e-12);
     }
 }

@@ -8,8 +8,8 @@ mod common;
 
 use common::{p_value, upper_gamma};
 use hushtable_noise::{
-    DiscreteGaussian, DiscreteLaplace, Dyadic, Ratio, RoundedGaussian, TestSeed,
-    TruncatedDiscreteLaplace, Uniform,
+    DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Ratio, RoundedGaussian,
+    TestSeed, TruncatedDiscreteLaplace, Uniform,
 };
 
 const DRAWS: usize = 200_000;
@@ -160,6 +160,37 @@ fn discrete_gaussian() {
         }
         if sigma >= 0.5 {
             check_variance(&name, &draws, law.variance(), 4.0);
+        }
+    }
+}
+
+#[test]
+fn exponential_polylogarithmic() {
+    let mut draws = vec![0; DRAWS];
+    // From a law that is nearly always zero to one beyond 2^80, with light tails and with heavy ones.
+    for (seed, shape, offset, scale) in [
+        (61, 1.0, 2.75, 0.25),
+        (62, 1.0, 2.75, 3.0),
+        (63, 0.25, 2.75, 1000.0),
+        (64, 4.0, 10.0, 1e6),
+        (65, 64.0, 3.0, 1e4),
+        (66, 0.25, 64.0, 2f64.powi(80)),
+    ] {
+        let [d, a, s] = [shape, offset, scale].map(|x| Dyadic::at_least(x).unwrap());
+        let law = ExponentialPolylogarithmic::new(d, a, s).unwrap();
+        law.fill(&mut TestSeed(seed).generator(), &mut draws).unwrap();
+        let name = format!("{law:?}");
+        // Edges that grow as the cells of the law do, past its far quantiles.
+        let step = scale * offset / (2.0 * shape * f64::ln(offset)) / 8.0;
+        let mut edges: Vec<i128> =
+            (1..100).map(|i| (step * (1.1f64.powi(i) - 1.0) * 10.0) as i128 + 1).collect();
+        edges.dedup();
+        let mut both: Vec<i128> = edges.iter().rev().map(|edge| 1 - edge).collect();
+        both.extend(&edges);
+        both.dedup();
+        check(&name, &draws, &both, |x| law.tail(x));
+        if scale >= 1000.0 {
+            check_low_bits(&name, &draws);
         }
     }
 }

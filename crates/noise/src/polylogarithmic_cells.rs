@@ -268,11 +268,24 @@ impl Cells {
         cell: u64,
         k: u128,
     ) -> Result<bool, EntropyError> {
-        let squeeze = usize::try_from(cell).ok().and_then(|cell| self.squeezes.get(cell));
-        let (low, high) = squeeze.map_or((0, u64::MAX), |squeeze| squeeze.bounds(k));
+        let (low, high) = self.squeeze(cell, k);
         let spare = 64 - W::BITS;
         let event = Under { curve: &self.curve, cell, k };
         enclosure::enclosed(words, (low >> spare, high >> spare), &event)
+    }
+}
+
+impl Cells {
+    /// Bounds of that probability in units of 2^-64, the upper one less one.
+    pub(crate) fn squeeze(&self, cell: u64, k: u128) -> (u64, u64) {
+        let squeeze = usize::try_from(cell).ok().and_then(|cell| self.squeezes.get(cell));
+        squeeze.map_or((0, u64::MAX), |squeeze| squeeze.bounds(k))
+    }
+
+    /// The probability to 64 bits.
+    #[cfg(test)]
+    pub(crate) fn enclose_under(&self, cell: u64, k: u128) -> (BigUint, BigUint) {
+        Under { curve: &self.curve, cell, k }.enclose(64)
     }
 }
 

@@ -49,7 +49,7 @@ fn enumerated() {
 /// enclosures against the formula.
 #[test]
 fn points_under_the_curve_enumerated() {
-    let mut between = 0;
+    let (mut between, mut tight) = (0, 0);
     for law in all() {
         let curve = |x: f64| law.weight(x);
         for cell in [0u64, 1, 5, 40, 100, 300] {
@@ -66,6 +66,15 @@ fn points_under_the_curve_enumerated() {
                 let p = (curve(k as f64) - low) / (high - low);
                 assert!((-1e-6..=1.0 + 1e-6).contains(&p), "{law:?} {cell} {k} {p}");
                 between += u32::from((0.01..0.99).contains(&p));
+                let (low, high) = law.cells.enclose_under(cell, k);
+                let shown = low.to_f64().unwrap() / 2f64.powi(64);
+                assert!((shown - p).abs() < 1e-6, "{law:?} {cell} {k}: {shown} {p}");
+                assert!(&high - &low <= BigUint::from(2u32));
+                let (sure, open) = law.cells.squeeze(cell, k);
+                assert!(BigUint::from(sure) <= high, "{law:?} {cell} {k}");
+                assert!(BigUint::from(open) + 1u32 >= low, "{law:?} {cell} {k}");
+                // What is left open of those next to the curve is a tenth or less.
+                tight += u32::from(open - sure < u64::MAX / 10);
                 for (length, words) in [(1, 8.0), (2, 64.0)] {
                     let outcomes = enumerate::<3, _>(length, |w| law.cells.under(w, cell, k));
                     let yes = outcomes.mass.get(&true).copied().unwrap_or(0.0);
@@ -77,7 +86,7 @@ fn points_under_the_curve_enumerated() {
             }
         }
     }
-    assert!(between > 30);
+    assert!(between > 30 && tight > 60, "{between} {tight}");
 }
 
 /// The proof of the table's error bound, checked against edges of more bits.

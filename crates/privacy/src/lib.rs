@@ -13,6 +13,7 @@ mod discrete_gaussian;
 mod event;
 mod filter;
 mod gaussian;
+mod growth;
 mod homogeneous;
 mod loss;
 mod mu_squared;
@@ -32,6 +33,7 @@ pub use gaussian::{
     analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, normal_cdf, normal_quantile,
     normal_tail,
 };
+pub use growth::{Growth, GrowthError, pure_in_rho};
 pub use homogeneous::{homogeneous_delta, homogeneous_shares};
 pub use loss::{Loss, LossError};
 pub use mu_squared::MuSquared;

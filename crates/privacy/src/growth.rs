@@ -1,0 +1,352 @@
+//! How the loss of a record grows with its value, where sums are not clamped.
+//!
+//! Finley et al., "Slowly Scaling Per-Record Differential Privacy" (2024, arXiv 2409.18118), name three
+//! ways to release a sum S whose loss grows more slowly than the (q/T)^2 of Gaussian noise: Gaussian noise
+//! on ln(1 + S/a), Gaussian noise on sqrt(1 + S/a), and additive exponential-polylogarithmic noise. Each is
+//! calibrated so that a record at the threshold T loses the rho of its sum.
+//!
+//! *Transformations.* For f concave and increasing on S >= 0 with f(0) = 0, and sums that are below zero
+//! released as zero, one record of value v moves f(max(S, 0)) by at most f(|v|): the larger of the two
+//! sums, x, and the smaller one, y, are at most |v| apart, both at least zero, and f(x) - f(y) <= f(x - y) as f
+//! is concave; it is so at y = 0. Adding and removing a record are the same pair of sums, and Gaussian
+//! noise loses the same in both directions. f is rounded to a lattice of step g before the noise, so that
+//! it moves by at most f(|v|) + 2g, and not at all for v = 0.
+//!
+//! *Additive noise* of density e^-phi(|x|), for phi concave and increasing on x >= 0: the two magnitudes
+//! differ by at most q, so that the logarithm of the ratio is at most phi(q) - phi(0) = epsilon(q). For
+//! phi = d ln^2(x/s + a) this is so for a >= e only, as the slope of ln^2 y rises up to y = e: below, the
+//! largest ratio is not at zero, and the formula is no bound.
+
+use serde::Serialize;
+
+use crate::Rho;
+use crate::search::last;
+
+/// Relative error that the functions of this module stay under.
+const MARGIN: f64 = 1e-13;
+
+/// The step of the lattice to which a transformed sum is rounded: 2^-52, in units of log2 or of the root.
+const STEP: f64 = f64::EPSILON;
+
+/// The loss of a record as a function of its value, by how its sum is released. All numbers are in the unit
+/// of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "mechanism", rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Growth {
+    /// Gaussian noise: (q/deviation)^2 / 2.
+    Gaussian {
+        /// The noise's standard deviation.
+        deviation: f64,
+    },
+    /// Gaussian noise on ln(1 + S/offset): ((ln(1 + q/offset) + 2^-51 ln 2) / deviation)^2 / 2.
+    Log {
+        /// The offset a.
+        offset: f64,
+        /// The noise's standard deviation, of the logarithm.
+        deviation: f64,
+    },
+    /// Gaussian noise on sqrt(1 + S/offset): ((sqrt(1 + q/offset) - 1 + 2^-51) / deviation)^2 / 2.
+    Sqrt {
+        /// The offset a.
+        offset: f64,
+        /// The noise's standard deviation, of the root.
+        deviation: f64,
+    },
+    /// Noise of probability e^(-shape ln^2(|x|/scale + offset)): epsilon tanh(epsilon/2) for
+    /// epsilon = shape (ln^2(q/scale + offset) - ln^2 offset).
+    ExponentialPolylogarithmic {
+        /// d.
+        shape: f64,
+        /// a, at least e.
+        offset: f64,
+        /// s, in the unit of the value.
+        scale: f64,
+    },
+}
+
+/// A parameter that gives no policy.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{name} = {value} is not valid: it must be {range}")]
+pub struct GrowthError {
+    /// Which.
+    pub name: &'static str,
+    /// What was given.
+    pub value: f64,
+    /// What is allowed.
+    pub range: &'static str,
+}
+
+impl Growth {
+    /// Gaussian noise under which a record at `threshold` loses `rho`.
+    ///
+    /// # Errors
+    /// Unless both are finite and above zero.
+    pub fn gaussian(rho: Rho, threshold: f64) -> Result<Self, GrowthError> {
+        positive("a splitting threshold", threshold)?;
+        Ok(Self::Gaussian { deviation: deviation(threshold, rho)? })
+    }
+
+    /// Gaussian noise on the logarithm, under which a record at `threshold` loses `rho`.
+    ///
+    /// # Errors
+    /// Unless all are finite and above zero.
+    pub fn log(rho: Rho, threshold: f64, offset: f64) -> Result<Self, GrowthError> {
+        positive("a splitting threshold", threshold)?;
+        positive("offset", offset)?;
+        Ok(Self::Log { offset, deviation: deviation(log(threshold, offset), rho)? })
+    }
+
+    /// Gaussian noise on the root, under which a record at `threshold` loses `rho`.
+    ///
+    /// # Errors
+    /// Unless all are finite and above zero.
+    pub fn sqrt(rho: Rho, threshold: f64, offset: f64) -> Result<Self, GrowthError> {
+        positive("a splitting threshold", threshold)?;
+        positive("offset", offset)?;
+        Ok(Self::Sqrt { offset, deviation: deviation(root(threshold, offset), rho)? })
+    }
+
+    /// Exponential-polylogarithmic noise under which a record at `threshold` loses `rho`. The `offset` is a
+    /// number, in units of the scale.
+    ///
+    /// # Errors
+    /// Unless rho, threshold and shape are finite and above zero, and the offset is at least e.
+    pub fn exponential_polylogarithmic(
+        rho: Rho,
+        threshold: f64,
+        shape: f64,
+        offset: f64,
+    ) -> Result<Self, GrowthError> {
+        positive("a splitting threshold", threshold)?;
+        positive("shape", shape)?;
+        positive("rho", rho.to_f64())?;
+        // The double nearest to e is below it.
+        if !(offset.is_finite() && offset > std::f64::consts::E) {
+            return Err(GrowthError { name: "offset", value: offset, range: "at least e" });
+        }
+        // d (g^2 + 2 g ln a) = epsilon, for g = ln(T/(s a) + 1).
+        let (ln_a, part) = (offset.ln(), pure_of(rho.to_f64()) / shape);
+        let grown = part / ((part + ln_a * ln_a).sqrt() + ln_a);
+        let scale = threshold / (offset * grown.exp_m1()) * (1.0 + 10.0 * MARGIN);
+        positive("the scale of the noise", scale)?;
+        Ok(Self::ExponentialPolylogarithmic { shape, offset, scale })
+    }
+
+    /// The loss in rho of a record of this value, rounded up. Its sign does not count; NaN counts as zero,
+    /// as NULL does.
+    pub fn loss(&self, value: f64) -> f64 {
+        let q = value.abs();
+        if q.is_nan() || q == 0.0 {
+            return 0.0;
+        }
+        let half_square = |ratio: f64| 0.5 * ratio * ratio * (1.0 + MARGIN);
+        match *self {
+            Self::Gaussian { deviation } => half_square(q / deviation),
+            Self::Log { offset, deviation } => half_square(log(q, offset) / deviation),
+            Self::Sqrt { offset, deviation } => half_square(root(q, offset) / deviation),
+            Self::ExponentialPolylogarithmic { .. } => {
+                self.epsilon(q).map_or(f64::INFINITY, pure_in_rho)
+            }
+        }
+    }
+
+    /// The pure epsilon of a record of this value, rounded up, where there is one: under
+    /// exponential-polylogarithmic noise.
+    pub fn epsilon(&self, value: f64) -> Option<f64> {
+        let Self::ExponentialPolylogarithmic { shape, offset, scale } = *self else { return None };
+        let q = if value.is_nan() { 0.0 } else { value.abs() };
+        let grown = (q / (scale * offset)).ln_1p();
+        Some(shape * grown * (grown + 2.0 * offset.ln()) * (1.0 + MARGIN))
+    }
+
+    /// The same function for values in another unit, of which one of the present ones has `step`.
+    pub fn in_units_of(self, step: f64) -> Self {
+        match self {
+            Self::Gaussian { deviation } => Self::Gaussian { deviation: deviation * step },
+            Self::Log { offset, deviation } => Self::Log { offset: offset * step, deviation },
+            Self::Sqrt { offset, deviation } => Self::Sqrt { offset: offset * step, deviation },
+            Self::ExponentialPolylogarithmic { shape, offset, scale } => {
+                Self::ExponentialPolylogarithmic { shape, offset, scale: scale * step }
+            }
+        }
+    }
+}
+
+/// The loss in rho of what is `epsilon`-differentially private, rounded up: epsilon tanh(epsilon/2), which
+/// for small epsilon is epsilon^2/2 and never more.
+///
+/// *Proof.* Of all such pairs of laws a randomised response of that epsilon is the easiest to tell apart
+/// (Kairouz, Oh & Viswanath 2015, Theorem 2.3, Corollary 2.4), and its Rényi divergence of order a is
+/// `(ln cosh(x epsilon) - ln cosh(epsilon/2)) / (a - 1)` for x = a - 1/2. As x^2 - 1/4 = a (a - 1), the
+/// divergence over a is the slope of psi(z) = ln cosh(epsilon sqrt z) between z = 1/4 and z = x^2. psi is
+/// concave, since psi'(z) = epsilon tanh(epsilon sqrt z) / (2 sqrt z) falls; so the slope is at most
+/// psi'(1/4) = epsilon tanh(epsilon/2). It is reached as a goes to 1.
+pub fn pure_in_rho(epsilon: f64) -> f64 {
+    epsilon * (0.5 * epsilon).tanh() * (1.0 + MARGIN)
+}
+
+/// The largest epsilon that loses no more than `rho` by [`pure_in_rho`], rounded down.
+fn pure_of(rho: f64) -> f64 {
+    // tanh x >= x / (1 + x), so epsilon tanh(epsilon/2) >= rho at epsilon = rho + sqrt(2 rho) + 1.
+    last(0.0, rho + (2.0 * rho).sqrt() + 1.0, |epsilon| pure_in_rho(epsilon) <= rho)
+}
+
+/// ln(1 + q/a), by how much it may move on the lattice.
+fn log(q: f64, offset: f64) -> f64 {
+    (q / offset).ln_1p() + 2.0 * STEP * std::f64::consts::LN_2
+}
+
+/// sqrt(1 + q/a) - 1, by how much it may move on the lattice.
+fn root(q: f64, offset: f64) -> f64 {
+    let ratio = q / offset;
+    ratio / ((1.0 + ratio).sqrt() + 1.0) + 2.0 * STEP
+}
+
+/// The standard deviation at which a shift by `distance` loses `rho`, rounded up.
+fn deviation(distance: f64, rho: Rho) -> Result<f64, GrowthError> {
+    positive("rho", rho.to_f64())?;
+    let deviation = distance / (2.0 * rho.to_f64()).sqrt() * (1.0 + MARGIN);
+    positive("the standard deviation of the noise", deviation)?;
+    Ok(deviation)
+}
+
+fn positive(name: &'static str, value: f64) -> Result<(), GrowthError> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(GrowthError { name, value, range: "finite and above 0" })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ABOVE_E: f64 = 2.718_281_828_459_045_5;
+
+    fn rho(text: &str) -> Rho {
+        text.parse().unwrap()
+    }
+
+    fn all(rho: Rho, threshold: f64) -> [Growth; 4] {
+        [
+            Growth::gaussian(rho, threshold).unwrap(),
+            Growth::log(rho, threshold, threshold).unwrap(),
+            Growth::sqrt(rho, threshold, threshold).unwrap(),
+            Growth::exponential_polylogarithmic(rho, threshold, 1.0, ABOVE_E).unwrap(),
+        ]
+    }
+
+    /// At the threshold each loses the rho, no more; and what is printed of the others.
+    #[test]
+    fn a_record_at_the_threshold_loses_the_rho() {
+        for text in ["0.000001", "0.05", "0.5", "7", "1000"] {
+            for threshold in [1e-6, 1.0, 3.7e11] {
+                for growth in all(rho(text), threshold) {
+                    let loss = growth.loss(threshold) / rho(text).to_f64();
+                    assert!((1.0 - 1e-11..=1.0 + 1e-12).contains(&loss), "{growth:?}: {loss}");
+                    assert_eq!(growth.loss(0.0), 0.0);
+                    assert_eq!(growth.loss(f64::NAN), 0.0);
+                    assert_eq!(growth.loss(-threshold), growth.loss(threshold));
+                }
+            }
+        }
+        // At a thousand thresholds: squares, logarithms, roots, logarithms squared.
+        let [gaussian, log, sqrt, polylog] = all(rho("0.5"), 10.0);
+        let near = |x: f64, y: f64| assert!((x / y - 1.0).abs() < 1e-9, "{x} {y}");
+        near(gaussian.loss(1e4), 0.5e6);
+        near(log.loss(1e4), 0.5 * (1001f64.ln() / 2f64.ln()).powi(2));
+        let roots = (1001f64.sqrt() - 1.0) / (2f64.sqrt() - 1.0);
+        near(sqrt.loss(1e4), 0.5 * roots * roots);
+        // epsilon(T) tanh(epsilon(T)/2) = 1/2 at 1.0436268955916.
+        near(polylog.epsilon(10.0).unwrap(), 1.043_626_895_591_6);
+        let scale = 10.0 / ((1.043_626_895_591_6f64 + 1.0).sqrt().exp() - ABOVE_E);
+        near(polylog.epsilon(1e4).unwrap(), (1e4 / scale + ABOVE_E).ln().powi(2) - 1.0);
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        let half = rho("0.5");
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Growth::gaussian(half, bad).is_err());
+            assert!(Growth::log(half, bad, 1.0).is_err() && Growth::log(half, 1.0, bad).is_err());
+            assert!(Growth::sqrt(half, bad, 1.0).is_err() && Growth::sqrt(half, 1.0, bad).is_err());
+            assert!(Growth::exponential_polylogarithmic(half, 1.0, bad, 3.0).is_err());
+            assert!(Growth::exponential_polylogarithmic(half, 1.0, 1.0, bad).is_err());
+        }
+        let below = Growth::exponential_polylogarithmic(half, 1.0, 1.0, std::f64::consts::E);
+        let text = below.unwrap_err().to_string();
+        assert_eq!(text, "offset = 2.718281828459045 is not valid: it must be at least e");
+        assert!(Growth::gaussian(Rho::ZERO, 1.0).is_err());
+        assert!(Growth::exponential_polylogarithmic(Rho::ZERO, 1.0, 1.0, 3.0).is_err());
+        // A scale of e^-1000.
+        assert!(Growth::exponential_polylogarithmic(rho("1000000"), 1.0, 1.0, 3.0).is_err());
+    }
+
+    /// Below e the printed formula is no bound: some x has a larger ratio than x = 0. From e on none has.
+    #[test]
+    fn below_e_the_formula_is_no_bound() {
+        let excess = |a: f64, q: f64| {
+            let phi = |x: f64| (x + a).ln().powi(2);
+            let ratio = |i: u32| {
+                let x = f64::from(i) / 1000.0;
+                phi(x + q) - phi(x)
+            };
+            let largest = (0..20_000).map(ratio).fold(0.0, f64::max);
+            largest / (phi(q) - phi(0.0))
+        };
+        // At a = 1 a record of 0.1 scales loses 0.0736, eight times what the formula says.
+        assert!((excess(1.0, 0.1) - 8.099).abs() < 0.001, "{}", excess(1.0, 0.1));
+        assert!(excess(2.0, 0.1) > 1.04 && excess(2.5, 0.01) > 1.003);
+        for a in [ABOVE_E, 2.8, 5.0, 64.0] {
+            for q in [0.01, 0.1, 1.0, 10.0, 1000.0] {
+                assert!(excess(a, q) <= 1.0 + 1e-12, "{a} {q}");
+            }
+        }
+    }
+
+    /// Against the Rényi divergences of a randomised response, the worst of all pairs.
+    #[test]
+    fn pure_losses_in_rho_are_above_every_order_and_reached() {
+        for epsilon in [0.01f64, 0.3, 1.0, 3.0, 10.0] {
+            let rho = pure_in_rho(epsilon);
+            assert!(rho <= 0.5 * epsilon * epsilon * (1.0 + 1e-12));
+            let p = 1.0 / (1.0 + (-epsilon).exp());
+            let q = 1.0 - p;
+            let mut most = 0.0f64;
+            for order in [1.001, 1.1, 1.5, 2.0, 5.0, 20.0, 60.0] {
+                let (a, b) = (order, 1.0 - order);
+                let sum = p.powf(a) * q.powf(b) + q.powf(a) * p.powf(b);
+                most = most.max(sum.ln() / (order - 1.0) / order);
+            }
+            assert!(most <= rho * (1.0 + 1e-9), "{epsilon}: {most} {rho}");
+            assert!(most >= rho * 0.99, "{epsilon}: {most} {rho}");
+            let back = pure_of(rho);
+            assert!(pure_in_rho(back) <= rho && (back / epsilon - 1.0).abs() < 1e-9);
+        }
+    }
+
+    proptest! {
+        /// In another unit the same loss; larger values lose more, and m thresholds at most m^2 the rho.
+        #[test]
+        fn losses_grow_and_are_never_more_than_by_pieces(
+            thousandths in 1u32..100_000,
+            threshold in 1e-3f64..1e9,
+            multiple in 1e-3f64..1e6,
+        ) {
+            let rho = rho(&format!("{}.{:03}", thousandths / 1000, thousandths % 1000));
+            for growth in all(rho, threshold) {
+                let loss = growth.loss(threshold * multiple);
+                let pieces = multiple.ceil();
+                prop_assert!(loss <= rho.to_f64() * pieces * pieces * (1.0 + 1e-11));
+                prop_assert!(loss <= growth.loss(threshold * multiple * 1.01));
+                let other = growth.in_units_of(0.01).loss(threshold * 0.01 * multiple);
+                prop_assert!((other / loss - 1.0).abs() < 1e-11);
+                if let Some(epsilon) = growth.epsilon(threshold * multiple) {
+                    prop_assert!(loss <= 0.5 * epsilon * epsilon * (1.0 + 1e-11));
+                }
+            }
+        }
+    }
+}

@@ -21,6 +21,15 @@ pub enum MechanismError {
     /// A least number of units, where it has no meaning.
     #[error("POLICY_GAUSSIAN has no least number of units of a group")]
     NoLeast,
+    /// There is no mechanism at which a record at the threshold loses its rho.
+    #[error("no noise gives this loss at the threshold: {0} would be out of range")]
+    NoGrowth(&'static str),
+    /// Noise on the logarithm under which estimates are nearly always zero, and rarely enormous.
+    #[error(
+        "the noise on its logarithm would be so large that estimates are useless: a standard error of \
+         millions of times the sum"
+    )]
+    TooSkewed,
     /// The noise would be too large for 128-bit sums.
     #[error("its sensitivity or its noise is too large to be kept in 128-bit integers")]
     TooLarge,

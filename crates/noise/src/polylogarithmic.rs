@@ -1,6 +1,7 @@
 //! The discrete exponential-polylogarithmic law.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use num_bigint::BigUint;
 
@@ -27,13 +28,13 @@ use crate::{Dyadic, EntropyError, Generator, ParameterError, Rehearsal, uniform}
 /// worst (d = 1/4, a = 64, s = 2^80) what is there has probability below 2^-300: for y = 2^45.9 it is at
 /// most s y e^(-d ln^2 y) / (2d ln y - 1) / Z, and Z is above s e^(-d ln^2 a).
 ///
-/// The table is made with the law, in a millisecond or so and up to 60 KiB.
+/// The table is made with the first draw, in a millisecond or so and up to 200 KiB.
 #[derive(Clone)]
 pub struct ExponentialPolylogarithmic {
     shape: Dyadic,
     offset: Dyadic,
     scale: Dyadic,
-    cells: Cells,
+    cells: OnceLock<Cells>,
     /// The sum of all f.
     normaliser: f64,
 }
@@ -75,8 +76,7 @@ impl ExponentialPolylogarithmic {
         if !inside {
             return Err(ParameterError::PolylogarithmicOutOfRange);
         }
-        let cells = Cells::new(Curve::new(shape, offset, scale));
-        let mut law = Self { shape, offset, scale, cells, normaliser: 1.0 };
+        let mut law = Self { shape, offset, scale, cells: OnceLock::new(), normaliser: 1.0 };
         law.normaliser += 2.0 * law.sum(1.0, 0);
         Ok(law)
     }
@@ -94,6 +94,10 @@ impl ExponentialPolylogarithmic {
     /// The scale s.
     pub fn scale(&self) -> Dyadic {
         self.scale
+    }
+
+    fn cells(&self) -> &Cells {
+        self.cells.get_or_init(|| Cells::new(Curve::new(self.shape, self.offset, self.scale)))
     }
 
     /// One draw.
@@ -134,7 +138,7 @@ impl ExponentialPolylogarithmic {
     }
 
     fn draw<W: Words>(&self, words: &mut W) -> Result<i128, EntropyError> {
-        let cells = &self.cells;
+        let cells = self.cells();
         loop {
             let locate = |known: &BigUint, bits| cells.curve.locate(known, bits);
             let (negative, share) = cells.shares.draw(words, locate)?;

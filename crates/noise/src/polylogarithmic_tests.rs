@@ -53,7 +53,7 @@ fn points_under_the_curve_enumerated() {
     for law in all() {
         let curve = |x: f64| law.weight(x);
         for cell in [0u64, 1, 5, 40, 100, 300] {
-            let Some((start, count)) = law.cells.span(cell) else { continue };
+            let Some((start, count)) = law.cells().span(cell) else { continue };
             if count == 0 {
                 continue;
             }
@@ -66,17 +66,17 @@ fn points_under_the_curve_enumerated() {
                 let p = (curve(k as f64) - low) / (high - low);
                 assert!((-1e-6..=1.0 + 1e-6).contains(&p), "{law:?} {cell} {k} {p}");
                 between += u32::from((0.01..0.99).contains(&p));
-                let (low, high) = law.cells.enclose_under(cell, k);
+                let (low, high) = law.cells().enclose_under(cell, k);
                 let shown = low.to_f64().unwrap() / 2f64.powi(64);
                 assert!((shown - p).abs() < 1e-6, "{law:?} {cell} {k}: {shown} {p}");
                 assert!(&high - &low <= BigUint::from(2u32));
-                let (sure, open) = law.cells.squeeze(cell, k);
+                let (sure, open) = law.cells().squeeze(cell, k);
                 assert!(BigUint::from(sure) <= high, "{law:?} {cell} {k}");
                 assert!(BigUint::from(open) + 1u32 >= low, "{law:?} {cell} {k}");
                 // What is left open of those next to the curve is a tenth or less.
                 tight += u32::from(open - sure < u64::MAX / 10);
                 for (length, words) in [(1, 8.0), (2, 64.0)] {
-                    let outcomes = enumerate::<3, _>(length, |w| law.cells.under(w, cell, k));
+                    let outcomes = enumerate::<3, _>(length, |w| law.cells().under(w, cell, k));
                     let yes = outcomes.mass.get(&true).copied().unwrap_or(0.0);
                     let no = outcomes.mass.get(&false).copied().unwrap_or(0.0);
                     // The formula's differences have an error of their own.
@@ -93,8 +93,8 @@ fn points_under_the_curve_enumerated() {
 #[test]
 fn the_true_edges_are_within_the_slack() {
     for law in all() {
-        let exact = law.cells.curve.list(160);
-        let shares = &law.cells.shares;
+        let exact = law.cells().curve.list(160);
+        let shares = &law.cells().shares;
         assert!(shares.edges.is_sorted() && shares.edges[0] == 0);
         assert!(shares.slack <= 2 && shares.edges.len() < 4000, "{}", shares.edges.len());
         assert!(*shares.edges.last().unwrap() >= u64::MAX - 1);
@@ -111,7 +111,7 @@ fn the_true_edges_are_within_the_slack() {
 #[test]
 fn cells_hold_the_mass_of_the_curve() {
     for law in all() {
-        let list = law.cells.curve.list(80);
+        let list = law.cells().curve.list(80);
         let total = list.total.low.to_f64().unwrap();
         // The share of draws that are not drawn anew, over the sum of all f to both sides of zero.
         let under = 1.0 + law.sum(1.0, 0);
@@ -119,7 +119,7 @@ fn cells_hold_the_mass_of_the_curve() {
         let accepted = under / (total / one);
         assert!(accepted > 0.9 && accepted <= 1.0 + 1e-12, "{law:?}: {accepted}");
         for cell in [0u64, 1, 7, 50] {
-            let (start, count) = law.cells.span(cell).unwrap();
+            let (start, count) = law.cells().span(cell).unwrap();
             let index = cell as usize * 2;
             let share = (&list.edges[index + 2].low - &list.edges[index].low).to_f64().unwrap();
             let sure = (&list.edges[index + 1].low - &list.edges[index].low).to_f64().unwrap();
@@ -138,7 +138,7 @@ fn cells_hold_the_mass_of_the_curve() {
 #[test]
 fn at_an_edge_further_words_decide() {
     for law in [law(1.0, ABOVE_E, 1e6), law(64.0, ABOVE_E, 4e6)] {
-        let exact = law.cells.curve.list(256);
+        let exact = law.cells().curve.list(256);
         for share in [1usize, 2, 101, 300] {
             let edge = (&exact.edges[share].low << 192u32) / &exact.total.low;
             for (value, expected) in [(&edge - 8u32, share - 1), (&edge + 8u32, share)] {
@@ -147,8 +147,8 @@ fn at_an_edge_further_words_decide() {
                 words.reverse();
                 let run = |words: &[u64]| {
                     let mut script = Script::<64>::new(words);
-                    let locate = |known: &BigUint, bits| law.cells.curve.locate(known, bits);
-                    (law.cells.shares.draw(&mut script, locate).ok(), script.used())
+                    let locate = |known: &BigUint, bits| law.cells().curve.locate(known, bits);
+                    (law.cells().shares.draw(&mut script, locate).ok(), script.used())
                 };
                 assert_eq!(run(&words), (Some((false, expected as u64)), 3), "{law:?} {share}");
                 assert_eq!(run(&words[..2]), (None, 2));
@@ -161,7 +161,7 @@ fn at_an_edge_further_words_decide() {
 #[test]
 fn the_far_tail_is_drawn() {
     let law = law(0.25, ABOVE_E, 2f64.powi(80));
-    let listed = law.cells.shares.edges.len() / 2;
+    let listed = law.cells().shares.edges.len() / 2;
     // All ones: U is above every edge until words differ.
     let run = |ones: usize, last: u64| {
         let mut words = vec![u64::MAX >> 1];
@@ -173,7 +173,7 @@ fn the_far_tail_is_drawn() {
     };
     let far = run(1, 0);
     assert!(far > 1 << 100 && far < 1 << 126, "{far}");
-    let (start, _) = law.cells.span(listed as u64).unwrap();
+    let (start, _) = law.cells().span(listed as u64).unwrap();
     assert!(far as u128 >= start);
     assert_eq!(run(12, 0), i128::MAX);
 }

@@ -1,0 +1,259 @@
+//! Sums that are not clamped, and how the loss of a record grows with its value.
+
+use std::fmt;
+
+use hushtable_noise::{
+    Dyadic, EntropyError, ExponentialPolylogarithmic, Generator, RoundedGaussian,
+};
+use hushtable_privacy::{Growth, Loss, Rho, normal_quantile};
+use serde::{Deserialize, Serialize};
+
+use crate::additive::half_width;
+use crate::error::MechanismError;
+use crate::transform::{Transform, Transformed};
+
+/// How a sum that is not clamped is released. All are calibrated so that a record at the threshold loses
+/// the sum's rho; they differ in what smaller and larger records lose, and in the noise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RecordMechanism {
+    /// Gaussian noise on the sum: the loss grows as the square of the value.
+    #[default]
+    Gaussian,
+    /// Gaussian noise on the logarithm of the sum: the loss grows as the square of the value's logarithm,
+    /// the noise in proportion to the sum.
+    Log,
+    /// Gaussian noise on the root of the sum: the loss grows in proportion to the value, the noise as the
+    /// root of the sum.
+    Sqrt,
+    /// Noise with heavy tails on the sum: the loss grows as the square of the value's logarithm, the noise is
+    /// the same for all sums.
+    ExponentialPolylogarithmic,
+}
+
+impl RecordMechanism {
+    /// All of them, the default first.
+    pub const ALL: [Self; 4] =
+        [Self::Gaussian, Self::Log, Self::Sqrt, Self::ExponentialPolylogarithmic];
+
+    /// What a user may write, in words.
+    pub const NAMES: &'static str = "one of GAUSSIAN, LOG, SQRT, EXPONENTIAL_POLYLOGARITHMIC";
+
+    /// The shape d of exponential-polylogarithmic noise. Its standard deviation is then about a third above
+    /// that of Laplace noise of the same loss at the threshold. Larger shapes come nearer to Laplace noise,
+    /// under which the loss grows in proportion to the value; smaller ones have far more noise.
+    pub const SHAPE: f64 = 1.0;
+
+    /// The offset a of exponential-polylogarithmic noise, in units of its scale: the double above e, the
+    /// least that is allowed.
+    pub const POLYLOGARITHMIC_OFFSET: f64 = 2.718_281_828_459_045_5;
+
+    /// The mechanism of that name, in any letter case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|m| m.to_string().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the sum is transformed: then it has an offset, and sums below zero are released as zero.
+    pub fn transforms(self) -> bool {
+        matches!(self, Self::Log | Self::Sqrt)
+    }
+
+    /// The loss function at which a record at `threshold` loses `rho`; `offset` as for
+    /// [`PerRecord::new`], in the threshold's unit.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn growth(self, threshold: f64, offset: f64, rho: Rho) -> Result<Growth, MechanismError> {
+        match self {
+            Self::Gaussian => Growth::gaussian(rho, threshold),
+            Self::Log => Growth::log(rho, threshold, offset),
+            Self::Sqrt => Growth::sqrt(rho, threshold, offset),
+            Self::ExponentialPolylogarithmic => Growth::exponential_polylogarithmic(
+                rho,
+                threshold,
+                Self::SHAPE,
+                Self::POLYLOGARITHMIC_OFFSET,
+            ),
+        }
+        .map_err(|e| MechanismError::NoGrowth(e.name))
+    }
+
+    /// The loss function at which a released sum of `sum` has the standard error `error`, for comparisons.
+    /// All in one unit.
+    pub fn growth_at_error(self, offset: f64, sum: f64, error: f64) -> Growth {
+        let (whole, part) = (1.0 + sum / offset, error / offset);
+        match self {
+            Self::Gaussian => Growth::Gaussian { deviation: error },
+            Self::Log => {
+                let deviation = (part / whole).powi(2).ln_1p().sqrt();
+                Growth::Log { offset, deviation }
+            }
+            Self::Sqrt => {
+                // 4 (1 + S/a) s^2 + 2 s^4 = (error/a)^2.
+                let root = (4.0 * whole * whole + 2.0 * part * part).sqrt() + 2.0 * whole;
+                Growth::Sqrt { offset, deviation: (part * part / root).sqrt() }
+            }
+            Self::ExponentialPolylogarithmic => Growth::ExponentialPolylogarithmic {
+                shape: Self::SHAPE,
+                offset: Self::POLYLOGARITHMIC_OFFSET,
+                scale: error / UNIT_DEVIATION,
+            },
+        }
+    }
+}
+
+/// The standard deviation of the continuous exponential-polylogarithmic law of scale 1, at the shape and
+/// the offset in use.
+const UNIT_DEVIATION: f64 = 2.611_000_236_970_473;
+
+impl fmt::Display for RecordMechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gaussian => "GAUSSIAN",
+            Self::Log => "LOG",
+            Self::Sqrt => "SQRT",
+            Self::ExponentialPolylogarithmic => "EXPONENTIAL_POLYLOGARITHMIC",
+        })
+    }
+}
+
+/// A mechanism for sums of values that are not clamped, calibrated to a threshold and a loss.
+///
+/// One record enters one sum, with a whole number of lattice steps. What it loses by its value is a public
+/// function, [`growth`](Self::growth) (Finley et al. 2024).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PerRecord {
+    mechanism: RecordMechanism,
+    growth: Growth,
+    rho: Rho,
+    noise: Noise,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Noise {
+    Gaussian(RoundedGaussian),
+    Transformed(Transformed),
+    Polylogarithmic(Box<ExponentialPolylogarithmic>),
+}
+
+impl PerRecord {
+    /// The mechanism under which a record of `threshold` steps loses `rho`. A transformation is of
+    /// 1 + sum/offset, for an `offset` in steps.
+    ///
+    /// # Errors
+    /// Zero rho, threshold or offset; noise that is too large or small to be drawn exactly; a logarithm
+    /// whose estimates would have a standard error of millions of times the sum.
+    pub fn new(
+        mechanism: RecordMechanism,
+        threshold: u64,
+        offset: u64,
+        rho: Rho,
+    ) -> Result<Self, MechanismError> {
+        if rho.is_zero() {
+            return Err(MechanismError::NoBudget("rho"));
+        }
+        // Doubles of whole numbers above 2^53 are off by one part in 2^53, which the losses' margins cover.
+        let growth = mechanism.growth(threshold as f64, offset as f64, rho)?;
+        let noise = match growth {
+            Growth::Gaussian { deviation } => {
+                Noise::Gaussian(RoundedGaussian::new(Dyadic::at_least(deviation)?))
+            }
+            Growth::Log { deviation, .. } => {
+                Noise::Transformed(Transformed::new(Transform::Log, offset, deviation)?)
+            }
+            Growth::Sqrt { deviation, .. } => {
+                Noise::Transformed(Transformed::new(Transform::Sqrt, offset, deviation)?)
+            }
+            Growth::ExponentialPolylogarithmic { shape, offset, scale } => {
+                let [d, a, s] = [shape, offset, scale].map(Dyadic::at_least);
+                Noise::Polylogarithmic(Box::new(ExponentialPolylogarithmic::new(d?, a?, s?)?))
+            }
+        };
+        Ok(Self { mechanism, growth, rho, noise })
+    }
+
+    /// Which mechanism.
+    pub fn mechanism(&self) -> RecordMechanism {
+        self.mechanism
+    }
+
+    /// What a record loses by its value, in lattice steps.
+    pub fn growth(&self) -> Growth {
+        self.growth
+    }
+
+    /// What a record at the threshold loses by the sums.
+    pub fn loss(&self) -> Loss {
+        Loss::concentrated(self.rho)
+    }
+
+    /// Turns exact sums into estimates of them, each with fresh noise. With a transformation a sum below
+    /// zero counts as zero; the estimates are unbiased (see `Transformed`) before they are rounded to whole
+    /// steps. Saturates at the ends of `i128`.
+    ///
+    /// # Errors
+    /// When the operating system's generator fails; the values must then not be used.
+    pub fn release(
+        &self,
+        generator: &mut Generator,
+        sums: &mut [i128],
+    ) -> Result<(), EntropyError> {
+        let mut draws = vec![0i128; sums.len()];
+        match &self.noise {
+            Noise::Gaussian(law) => law.fill(generator, &mut draws)?,
+            Noise::Transformed(transformed) => transformed.noise().fill(generator, &mut draws)?,
+            Noise::Polylogarithmic(law) => law.fill(generator, &mut draws)?,
+        }
+        for (sum, draw) in sums.iter_mut().zip(draws) {
+            *sum = match &self.noise {
+                Noise::Transformed(transformed) => {
+                    transformed.estimate(transformed.steps(*sum).saturating_add(draw))
+                }
+                _ => sum.saturating_add(draw),
+            };
+        }
+        Ok(())
+    }
+
+    /// The standard error of the estimate of a sum, in steps: the root of its variance.
+    pub fn standard_error(&self, sum: f64) -> f64 {
+        match &self.noise {
+            Noise::Gaussian(law) => law.variance().sqrt(),
+            Noise::Transformed(transformed) => transformed.standard_error(sum),
+            Noise::Polylogarithmic(law) => law.variance().sqrt(),
+        }
+    }
+
+    /// An interval around the sum that covers it with a probability of `level` or more, in steps, from its
+    /// estimate; `level` in (0, 1). With a transformation it is for the sum that is at least zero.
+    pub fn interval(&self, estimate: i128, level: f64) -> (f64, f64) {
+        match &self.noise {
+            Noise::Transformed(transformed) => {
+                // Estimates are rounded to whole steps.
+                let deviations = normal_quantile(0.5 * (1.0 - level));
+                let (low, _) = transformed.interval(estimate as f64 - 0.5, deviations);
+                let (_, high) = transformed.interval(estimate as f64 + 0.5, deviations);
+                (low, high)
+            }
+            _ => {
+                let width = self.half_width(level).unwrap_or(f64::INFINITY);
+                (estimate as f64 - width, estimate as f64 + width)
+            }
+        }
+    }
+
+    /// The half-width of that interval where it is the same for all sums; `None` with a transformation.
+    pub fn half_width(&self, level: f64) -> Option<f64> {
+        match &self.noise {
+            Noise::Gaussian(law) => {
+                Some(half_width(law.sigma().to_f64() * 40.0, level, |x| law.tail(x)) as f64)
+            }
+            Noise::Transformed(_) => None,
+            Noise::Polylogarithmic(law) => Some(half_width(1e36, level, |x| law.tail(x)) as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

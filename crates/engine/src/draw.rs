@@ -120,23 +120,23 @@ impl Counted {
             let exact = |c: &Chosen| sums.get(c.group).copied().unwrap_or(0);
             noisy.push(match noise {
                 Noise::OfSelection => chosen.iter().map(|c| c.noisy_count.unwrap_or(0)).collect(),
-                Noise::Own(additive) => {
+                Noise::Own(own) => {
                     let mut sums: Vec<i128> = chosen.iter().map(exact).collect();
-                    additive.add(generator, &mut sums)?;
+                    own.release(generator, &mut sums)?;
                     sums
                 }
                 Noise::ByClass(noise) => {
                     let mut sums: Vec<i128> = chosen.iter().map(exact).collect();
                     let of = self.classes.get(m).ok_or(EngineError::Inconsistent)?;
                     let class = |c: &Chosen| of.get(c.group).copied();
-                    let classes = noise.classes.iter().map(|(_, additive)| additive);
-                    for (own, additive) in classes.chain([&noise.others]).enumerate() {
+                    let classes = noise.classes.iter().map(|(_, measuring)| measuring);
+                    for (own, measuring) in classes.chain([&noise.others]).enumerate() {
                         let places =
                             chosen.iter().enumerate().filter(|(_, c)| class(c) == Some(own));
                         let places: Vec<usize> = places.map(|(place, _)| place).collect();
                         let mut some: Vec<i128> =
                             places.iter().filter_map(|&p| sums.get(p).copied()).collect();
-                        additive.add(generator, &mut some)?;
+                        measuring.release(generator, &mut some)?;
                         for (place, noisy) in places.into_iter().zip(some) {
                             if let Some(sum) = sums.get_mut(place) {
                                 *sum = noisy;

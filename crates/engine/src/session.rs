@@ -8,7 +8,7 @@ use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::{Account, Ledger, Outcome, Request, StoredRelease};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
-use hushtable_query::{Contract, Explanation, Quote, Table, bind};
+use hushtable_query::{Contract, Explanation, MechanismsExplained, Quote, Table, bind};
 
 use crate::bound::SamplingKey;
 use crate::error::EngineError;
@@ -28,6 +28,8 @@ pub struct Session {
 pub struct Quoted {
     /// Everything that the query promises.
     pub explanation: Explanation,
+    /// The mechanisms that there are for sums that are not clamped, side by side.
+    pub mechanisms: Vec<MechanismsExplained>,
     /// Who would pay.
     pub analyst: String,
     /// The analyst's budget on the table, as it stands.
@@ -153,7 +155,8 @@ impl Session {
             true => limit.nothing(),
             false => quote.total().in_currency_of(limit).unwrap_or_else(|_| quote.total()),
         };
-        Ok(Quoted { explanation, analyst, account, charge, on_record })
+        let mechanisms = MechanismsExplained::of(&quote);
+        Ok(Quoted { explanation, mechanisms, analyst, account, charge, on_record })
     }
 
     /// Answers a query: charges it, reads the data, adds noise, puts the release on record.

@@ -102,6 +102,20 @@ impl RecordMechanism {
     }
 }
 
+/// The standard error of a released sum under a loss function of [`RecordMechanism::growth`], all in one
+/// unit: the root of the estimate's variance, but for rounding to the lattice.
+pub fn standard_error(growth: Growth, sum: f64) -> f64 {
+    let whole = |offset: f64| 1.0 + sum.max(0.0) / offset;
+    match growth {
+        Growth::Gaussian { deviation } => deviation,
+        Growth::Log { offset, deviation: s } => offset * whole(offset) * (s * s).exp_m1().sqrt(),
+        Growth::Sqrt { offset, deviation: s } => {
+            offset * (4.0 * whole(offset) * s * s + 2.0 * s.powi(4)).sqrt()
+        }
+        Growth::ExponentialPolylogarithmic { scale, .. } => scale * UNIT_DEVIATION,
+    }
+}
+
 /// The standard deviation of the continuous exponential-polylogarithmic law of scale 1, at the shape and
 /// the offset in use.
 const UNIT_DEVIATION: f64 = 2.611_000_236_970_473;
@@ -215,11 +229,35 @@ impl PerRecord {
         Ok(())
     }
 
+    /// Whether the noise is Gaussian, on the sum or on what is made of it.
+    pub fn is_gaussian(&self) -> bool {
+        !matches!(self.noise, Noise::Polylogarithmic(_))
+    }
+
+    /// ln of the ratio of the densities with which an estimate comes from the first sum and from the
+    /// second; to tell two tables apart by, not to prove anything with.
+    pub fn log_ratio(&self, estimate: i128, [first, second]: [i128; 2]) -> f64 {
+        let normal = |near: f64, far: f64, s: f64| 0.5 * (far - near) * (far + near) / (s * s);
+        let away = |sum: i128| estimate.saturating_sub(sum) as f64;
+        match (&self.noise, self.growth) {
+            (Noise::Gaussian(law), _) => normal(away(first), away(second), law.sigma().to_f64()),
+            (Noise::Transformed(transformed), _) => {
+                let middle = transformed.middle(estimate as f64);
+                let away = |sum: i128| middle - transformed.real(sum);
+                normal(away(first), away(second), transformed.deviation())
+            }
+            (_, growth) => {
+                growth.epsilon(away(second)).unwrap_or(0.0)
+                    - growth.epsilon(away(first)).unwrap_or(0.0)
+            }
+        }
+    }
+
     /// The standard error of the estimate of a sum, in steps: the root of its variance.
     pub fn standard_error(&self, sum: f64) -> f64 {
         match &self.noise {
             Noise::Gaussian(law) => law.variance().sqrt(),
-            Noise::Transformed(transformed) => transformed.standard_error(sum),
+            Noise::Transformed(_) => standard_error(self.growth, sum),
             Noise::Polylogarithmic(law) => law.variance().sqrt(),
         }
     }

@@ -101,13 +101,27 @@ impl Transformed {
         estimate.round() as i128
     }
 
-    /// The root of the estimate's variance.
-    pub(crate) fn standard_error(&self, sum: f64) -> f64 {
-        let (a, s) = (self.offset as f64, self.deviation);
-        let whole = 1.0 + sum.max(0.0) / a;
+    /// The noise's standard deviation, of the natural logarithm or of the root.
+    pub(crate) fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
+    /// The transformed sum as a real number, of natural logarithms.
+    pub(crate) fn real(&self, sum: i128) -> f64 {
+        let ratio = sum.max(0) as f64 / self.offset as f64;
         match self.transform {
-            Transform::Log => a * whole * (s * s).exp_m1().sqrt(),
-            Transform::Sqrt => a * (4.0 * whole * s * s + 2.0 * s.powi(4)).sqrt(),
+            Transform::Log => ratio.ln_1p(),
+            Transform::Sqrt => (1.0 + ratio).sqrt(),
+        }
+    }
+
+    /// The released number that an estimate came from, the root without its sign.
+    pub(crate) fn middle(&self, estimate: f64) -> f64 {
+        let (a, s) = (self.offset as f64, self.deviation);
+        match self.transform {
+            // Below the least double there is nothing to tell.
+            Transform::Log => (estimate / a).max(-1.0 + f64::EPSILON).ln_1p() + 0.5 * s * s,
+            Transform::Sqrt => (estimate / a + 1.0 + s * s).max(0.0).sqrt(),
         }
     }
 
@@ -125,7 +139,7 @@ impl Transformed {
                 (whole * (middle - away).exp() - 1.0, whole * (middle + away).exp() - 1.0)
             }
             Transform::Sqrt => {
-                let root = (estimate / a + 1.0 + s * s).max(0.0).sqrt();
+                let root = self.middle(estimate);
                 let away = deviations * s;
                 let back = |root: f64| root.max(1.0).powi(2) - 1.0;
                 (back(root - away), back(root + away))

@@ -4,19 +4,21 @@
 //! (PRzCDP, Definition 3.2) bounds the loss of each record by a *policy function* of its values. The
 //! function is public; what it says of a record is as secret as the record.
 
-use crate::Rho;
+use crate::{Growth, Rho};
 
 /// Relative error that sums of a few products stay under.
 const MARGIN: f64 = 1e-14;
 
-/// A sum to which each record adds its value, however large, with Gaussian noise of standard
-/// deviation threshold / sqrt(2 rho).
+/// A sum to which each record adds its value, however large: with Gaussian noise of standard deviation
+/// threshold / sqrt(2 rho), or released in another way that loses rho for a record at the threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyTerm {
     rho: Rho,
     threshold: f64,
     /// The threshold at which the record is split, where it is not that of the noise.
     split_at: f64,
+    /// What a record loses by its value, where that is not rho (value/threshold)^2.
+    growth: Option<Growth>,
 }
 
 /// The policy function of what was released about a record.
@@ -42,7 +44,7 @@ impl PolicyTerm {
     /// Unless the threshold is finite and above zero.
     pub fn new(rho: Rho, threshold: f64) -> Result<Self, PolicyError> {
         if threshold.is_finite() && threshold > 0.0 {
-            return Ok(Self { rho, threshold, split_at: threshold });
+            return Ok(Self { rho, threshold, split_at: threshold, growth: None });
         }
         Err(PolicyError(threshold))
     }
@@ -53,7 +55,23 @@ impl PolicyTerm {
     /// # Errors
     /// Unless the threshold is finite and above zero.
     pub fn split_at(self, threshold: f64) -> Result<Self, PolicyError> {
-        Ok(Self { threshold: self.threshold, ..Self::new(self.rho, threshold)? })
+        let Self { threshold: noise, growth, .. } = self;
+        Ok(Self { threshold: noise, growth, ..Self::new(self.rho, threshold)? })
+    }
+
+    /// The same for a sum that is released in another way than by Gaussian noise: what a record loses by
+    /// its value, calibrated to the rho at the threshold.
+    pub fn growing(self, growth: Growth) -> Self {
+        Self { growth: Some(growth), ..self }
+    }
+
+    /// What a record of this value loses by the sum.
+    fn loss(&self, value: f64) -> f64 {
+        if let Some(growth) = &self.growth {
+            return growth.loss(value);
+        }
+        let ratio = if value.is_nan() { 0.0 } else { value.abs() / self.threshold };
+        self.rho.to_f64() * ratio * ratio
     }
 
     /// How many pieces a value would be split into: the least m with m T >= |value|, at least 1 (PR
@@ -86,8 +104,8 @@ impl RecordPolicy {
         self.by_pieces
     }
 
-    /// The loss of a record with these values, one for each term: constant + sum of rho (v/T)^2, rounded
-    /// up. It is what the noise protects (theory section 6): a record moves a sum by |v|, and the
+    /// The loss of a record with these values, one for each term: constant + sum of rho (v/T)^2, or of what
+    /// other mechanisms make of v, rounded up. It is what the noise protects (theory section 6): a record moves a sum by |v|, and the
     /// noise has a standard deviation of T / sqrt(2 rho). NaN counts as zero, as NULL does.
     pub fn exact(&self, values: &[f64]) -> f64 {
         self.exact_in_pieces(values, self.pieces(values))
@@ -95,11 +113,7 @@ impl RecordPolicy {
 
     /// The same for a record that is known to be split into so many pieces.
     pub fn exact_in_pieces(&self, values: &[f64], pieces: f64) -> f64 {
-        let term = |(term, value): (&PolicyTerm, &f64)| {
-            let ratio = if value.is_nan() { 0.0 } else { value.abs() / term.threshold };
-            term.rho.to_f64() * ratio * ratio
-        };
-        let sums: f64 = self.terms.iter().zip(values).map(term).sum();
+        let sums: f64 = self.terms.iter().zip(values).map(|(term, &value)| term.loss(value)).sum();
         // Where nothing counts pieces, infinitely many cost nothing.
         let counted = match self.by_pieces.is_zero() {
             true => 0.0,
@@ -119,7 +133,8 @@ impl RecordPolicy {
 
     /// The same by the paper's splitting (PR Algorithm 1, Lemma 5.3): constant + rho m^2 for the rho of
     /// all that runs after the split, where m is the number of [`pieces`](Self::pieces). Never less than
-    /// [`exact`](Self::exact), as long as no record is split at more than the threshold of the noise.
+    /// [`exact`](Self::exact), as long as no record is split at more than the threshold of the noise: by
+    /// every mechanism m pieces of at most T lose at most m^2 rho together.
     pub fn split(&self, values: &[f64]) -> f64 {
         let most = self.pieces(values);
         let sums: f64 = self.terms.iter().map(|term| term.rho.to_f64()).sum();
@@ -263,6 +278,30 @@ mod tests {
             let values: Vec<f64> = terms.iter().map(|(.., v)| *v).collect();
             prop_assert!(policy.exact(&values) <= policy.split(&values));
             prop_assert!(policy.exact(&values) >= f64::from(constant) / 1000.0);
+        }
+
+        /// A sum in another way is one term among others, and never loses more than by pieces.
+        #[test]
+        fn other_mechanisms_lose_no_more_than_by_pieces(
+            thousandths in 1u32..100_000, threshold in 1e-3f64..1e6, value in -1e12f64..1e12,
+        ) {
+            let share = rho(&format!("{}.{:03}", thousandths / 1000, thousandths % 1000));
+            let plain = PolicyTerm::new(share, threshold).unwrap();
+            for growth in [
+                Growth::log(share, threshold, threshold).unwrap(),
+                Growth::sqrt(share, threshold, 3.0 * threshold).unwrap(),
+                Growth::exponential_polylogarithmic(share, threshold, 1.0, 3.0).unwrap(),
+            ] {
+                let terms = vec![plain, plain.growing(growth)];
+                let policy = RecordPolicy::new(rho("0.5"), terms);
+                let exact = policy.exact(&[0.0, value]);
+                prop_assert!((exact / (0.5 + growth.loss(value)) - 1.0).abs() < 1e-12);
+                prop_assert!(policy.exact(&[value, value]) <= policy.split(&[value, value]));
+                // By classes: the record is split at its own threshold, the noise is the sum's.
+                let term = plain.growing(growth).split_at(threshold / 3.0).unwrap();
+                let own = RecordPolicy::new(rho("0.5"), vec![term]);
+                prop_assert!(own.exact(&[value]) <= own.split(&[value]));
+            }
         }
 
         #[test]

@@ -1,9 +1,12 @@
 //! The quote in words and numbers, for people and for programs.
 
+mod mechanisms;
 mod policy;
 
-use hushtable_mechanisms::{Additive, Law, Selection};
-use hushtable_privacy::{Loss, Neighbouring, gaussian_epsilon_at, zcdp_epsilon_at};
+use hushtable_mechanisms::{Additive, Law, Measuring, Selection};
+use hushtable_privacy::{
+    Growth, Loss, Neighbouring, gaussian_epsilon_at, normal_quantile, zcdp_epsilon_at,
+};
 use serde::Serialize;
 
 use crate::bind::{Groups, Measure, Measurement, PrivateQuery, Thresholds, known_groups};
@@ -11,6 +14,7 @@ use crate::contract::{Table, Unit};
 use crate::expr::{Expr, ExprKind};
 use crate::quote::{Noise, NoiseByClass, Quote, Strategy};
 use crate::types::{ColumnType, Value};
+pub use mechanisms::{MechanismCompared, MechanismsExplained};
 pub use policy::{
     ClassThreshold, ClassesExplained, Met, PolicyExample, PolicyExplained, PolicyTermExplained,
     policy_of, policy_of_noise, rho_at,
@@ -194,10 +198,16 @@ pub struct MeasurementExplained {
     pub bounds: (f64, f64),
     /// Multiples that contributions are rounded to, in the column's units.
     pub granularity: f64,
-    /// Scale b of a Laplace or sigma of a Gaussian, in the column's units.
+    /// Scale b of a Laplace or sigma of a Gaussian, in the column's units; for other mechanisms the standard
+    /// error of the estimate of a sum of zero.
     pub noise_scale: f64,
-    /// Half-width of the 95 % interval around the released value, in the column's units.
-    pub half_width_95: f64,
+    /// Half-width of the 95 % interval around the released value, in the column's units; absent where it
+    /// depends on that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half_width_95: Option<f64>,
+    /// The 95 % interval as a function of the released value, where that is what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_95: Option<IntervalExplained>,
     /// What it costs; absent where the selection has paid for it. With a threshold, what it costs a record
     /// of that size.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,6 +222,31 @@ pub struct MeasurementExplained {
     pub by_class: Vec<ClassExplained>,
 }
 
+/// A 95 % interval around a transformed sum, as a function of the released value x. It is for the sum, or for
+/// zero where the sum is below zero; an end below zero is zero.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "of", rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum IntervalExplained {
+    /// (x + offset) low_factor - offset to (x + offset) high_factor - offset.
+    Log {
+        /// In the column's units.
+        offset: f64,
+        /// e^(s^2/2 - 1.96 s) for the noise's standard deviation s.
+        low_factor: f64,
+        /// e^(s^2/2 + 1.96 s).
+        high_factor: f64,
+    },
+    /// offset (max(1, r - reach)^2 - 1) to offset ((r + reach)^2 - 1), for r = sqrt(x/offset + 1 + variance).
+    Sqrt {
+        /// In the column's units.
+        offset: f64,
+        /// s^2 for the noise's standard deviation s.
+        variance: f64,
+        /// 1.96 s.
+        reach: f64,
+    },
+}
+
 /// The noise in the groups of one class.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassExplained {
@@ -221,7 +256,11 @@ pub struct ClassExplained {
     /// Scale of the noise, in the column's units.
     pub noise_scale: f64,
     /// Half-width of the 95 % interval, in the column's units.
-    pub half_width_95: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half_width_95: Option<f64>,
+    /// As that of the measurement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_95: Option<IntervalExplained>,
 }
 
 /// One column that is shown.
@@ -290,9 +329,7 @@ impl Explanation {
 /// Whether all noise is Gaussian: then the losses compose exactly, as Gaussian differential privacy
 /// with mu^2 = 2 rho (theory section 5), and epsilon is smaller than zCDP alone says.
 fn all_gaussian(quote: &Quote) -> bool {
-    let own = |noise: &Noise| {
-        noise.largest().is_none_or(|additive| matches!(additive.law(), Law::RoundedGaussian(_)))
-    };
+    let own = |noise: &Noise| noise.largest().is_none_or(Measuring::is_gaussian);
     let selected = quote.selection().map(Selection::strategy);
     quote.noise().iter().all(own)
         && selected.is_none_or(|s| s == Strategy::GaussianThreshold || s.by_membership())
@@ -332,19 +369,16 @@ fn explain_measurement(
 ) -> MeasurementExplained {
     let step = measurement.step.to_f64();
     let (mechanism, scale, half_width, loss) = match (noise.largest(), selection) {
-        (Some(additive), _) => (
-            law_name(additive).to_owned(),
-            additive.scale(),
-            additive.half_width(INTERVAL_LEVEL) as f64,
-            Some(additive.loss()),
-        ),
+        (Some(own), _) => {
+            (mechanism_name(own), own.scale(), own.half_width(INTERVAL_LEVEL), Some(own.loss()))
+        }
         (None, Some(selection)) => (
             format!("noisy count of {}", selection.strategy()),
             selection.noise_scale().unwrap_or(f64::NAN),
-            selection.noise_half_width(INTERVAL_LEVEL).map_or(f64::NAN, |w| w as f64),
+            selection.noise_half_width(INTERVAL_LEVEL).map(|w| w as f64),
             None,
         ),
-        (None, None) => (String::new(), f64::NAN, f64::NAN, None),
+        (None, None) => (String::new(), f64::NAN, None, None),
     };
     let bounds = match measurement.measure {
         Measure::Units => (0.0, 1.0),
@@ -356,7 +390,8 @@ fn explain_measurement(
         bounds,
         granularity: step,
         noise_scale: scale * step,
-        half_width_95: half_width * step,
+        half_width_95: half_width.map(|width| width * step),
+        interval_95: noise.largest().and_then(|own| interval_of(own, step)),
         loss,
         split_threshold: measurement.split.is_some().then_some(measurement.high as f64 * step),
         by_class: by_class(measurement, noise),
@@ -367,20 +402,41 @@ fn explain_measurement(
 fn by_class(measurement: &Measurement, noise: &Noise) -> Vec<ClassExplained> {
     let Noise::ByClass(NoiseByClass { classes, others, .. }) = noise else { return Vec::new() };
     let step = measurement.step.to_f64();
-    let listed = classes.iter().map(|(value, additive)| (Some(value.to_string()), additive));
-    let explained = |(class, additive): (Option<String>, &Additive)| ClassExplained {
+    let listed = classes.iter().map(|(value, own)| (Some(value.to_string()), own));
+    let explained = |(class, own): (Option<String>, &Measuring)| ClassExplained {
         class,
-        noise_scale: additive.scale() * step,
-        half_width_95: additive.half_width(INTERVAL_LEVEL) as f64 * step,
+        noise_scale: own.scale() * step,
+        half_width_95: own.half_width(INTERVAL_LEVEL).map(|width| width * step),
+        interval_95: interval_of(own, step),
     };
     listed.chain([(None, others)]).map(explained).collect()
 }
 
-fn law_name(additive: &Additive) -> &'static str {
-    match additive.law() {
-        Law::DiscreteLaplace(_) => "discrete_laplace",
-        Law::RoundedGaussian(_) => "rounded_gaussian",
+fn mechanism_name(own: &Measuring) -> String {
+    match (own.additive().map(Additive::law), own.per_record()) {
+        (Some(Law::DiscreteLaplace(_)), _) => "discrete_laplace".to_owned(),
+        (Some(Law::RoundedGaussian(_)), _) => "rounded_gaussian".to_owned(),
+        (None, Some(record)) => record.mechanism().to_string().to_lowercase(),
+        (None, None) => String::new(),
     }
+}
+
+/// The interval around a transformed sum, in units of which a lattice step has `step`.
+fn interval_of(own: &Measuring, step: f64) -> Option<IntervalExplained> {
+    let deviations = normal_quantile(0.5 * (1.0 - INTERVAL_LEVEL));
+    Some(match own.per_record()?.growth().in_units_of(step) {
+        Growth::Log { offset, deviation } => {
+            let (middle, away) = (0.5 * deviation * deviation, deviations * deviation);
+            let low_factor = (middle - away).exp();
+            IntervalExplained::Log { offset, low_factor, high_factor: (middle + away).exp() }
+        }
+        Growth::Sqrt { offset, deviation } => IntervalExplained::Sqrt {
+            offset,
+            variance: deviation * deviation,
+            reach: deviations * deviation,
+        },
+        Growth::Gaussian { .. } | Growth::ExponentialPolylogarithmic { .. } => return None,
+    })
 }
 
 fn explain_output(
@@ -399,7 +455,7 @@ fn explain_output(
     });
     let alone = matches!(expr.kind, ExprKind::Column(_));
     let half_width_95 = match used.as_slice() {
-        [only] if alone => measurements.get(*only).map(|m| m.half_width_95),
+        [only] if alone => measurements.get(*only).and_then(|m| m.half_width_95),
         _ => None,
     };
     let column_type: ColumnType = expr.column_type;

@@ -22,9 +22,9 @@ pub use contract::{
 pub use error::Refusal;
 pub use explain::{
     ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, Explanation,
-    GroupsExplained, INTERVAL_LEVEL, KeepProbability, MeasurementExplained, Met, OutputExplained,
-    PolicyExample, PolicyExplained, PolicyTermExplained, PrivateGroups, RoundExplained, policy_of,
-    policy_of_noise, rho_at,
+    GroupsExplained, INTERVAL_LEVEL, IntervalExplained, KeepProbability, MeasurementExplained,
+    MechanismCompared, MechanismsExplained, Met, OutputExplained, PolicyExample, PolicyExplained,
+    PolicyTermExplained, PrivateGroups, RoundExplained, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};

@@ -1,6 +1,8 @@
 //! The quote: every mechanism that a query will run, calibrated, with its exact privacy loss.
 
-use hushtable_mechanisms::{Additive, Law, MechanismError, Reach, Selection};
+use hushtable_mechanisms::{
+    Additive, Law, Measuring, MechanismError, PerRecord, Reach, RecordMechanism, Selection,
+};
 use hushtable_privacy::{Epsilon, Event, Loss, LossError};
 
 use crate::bind::{Groups, Measure, Measurement, PrivateQuery};
@@ -23,7 +25,7 @@ pub struct Quote {
 #[derive(Clone, Debug)]
 pub enum Noise {
     /// Its own mechanism.
-    Own(Additive),
+    Own(Measuring),
     /// A mechanism for each class of groups, all at the same loss: a record is in a group of one class.
     ByClass(NoiseByClass),
     /// The selection's noisy count, which is paid for already.
@@ -36,20 +38,20 @@ pub struct NoiseByClass {
     /// Position of the key.
     pub key: usize,
     /// The classes that have a threshold of their own.
-    pub classes: Vec<(Value, Additive)>,
+    pub classes: Vec<(Value, Measuring)>,
     /// The noise of all others.
-    pub others: Additive,
+    pub others: Measuring,
 }
 
 impl Noise {
     /// The mechanism whose noise is the largest, and whose loss is that of all; `None` where the
     /// selection has paid.
-    pub fn largest(&self) -> Option<&Additive> {
+    pub fn largest(&self) -> Option<&Measuring> {
         match self {
-            Self::Own(additive) => Some(additive),
+            Self::Own(own) => Some(own),
             Self::ByClass(NoiseByClass { classes, others, .. }) => classes
                 .iter()
-                .map(|(_, additive)| additive)
+                .map(|(_, own)| own)
                 .chain([others])
                 .max_by(|a, b| a.scale().total_cmp(&b.scale())),
             Self::OfSelection => None,
@@ -152,7 +154,7 @@ impl Quote {
             }
             noise.push(noise_of(&query, measurement, share)?);
         }
-        let own = noise.iter().filter_map(Noise::largest).map(Additive::loss);
+        let own = noise.iter().filter_map(Noise::largest).map(Measuring::loss);
         let mut losses = selection.iter().map(Selection::loss).chain(own);
         let first = losses.next().unwrap_or(query.loss);
         let total = losses.try_fold(first, Loss::plus).map_err(|e: LossError| {
@@ -198,17 +200,16 @@ impl Quote {
             }
         }
         for noise in &self.noise {
-            if let Some(additive) = noise.largest() {
-                events.push(match (additive.law(), additive.loss()) {
-                    (Law::RoundedGaussian(_), Loss::Concentrated { rho, .. }) => {
-                        Event::Gaussian { mu_squared: rho.into() }
-                    }
-                    (Law::DiscreteLaplace(_), Loss::Approximate { epsilon, .. }) => {
-                        Event::DiscreteLaplace { epsilon }
-                    }
-                    (_, loss) => loss.into(),
-                });
-            }
+            let Some(own) = noise.largest() else { continue };
+            events.push(match (own.additive().map(Additive::law), own.loss()) {
+                (_, Loss::Concentrated { rho, .. }) if own.is_gaussian() => {
+                    Event::Gaussian { mu_squared: rho.into() }
+                }
+                (Some(Law::DiscreteLaplace(_)), Loss::Approximate { epsilon, .. }) => {
+                    Event::DiscreteLaplace { epsilon }
+                }
+                (_, loss) => loss.into(),
+            });
         }
         events
     }
@@ -226,6 +227,16 @@ fn noise_of(
     share: Loss,
 ) -> Result<Noise, Refusal> {
     let within = |low: i64, high: i64| {
+        if measurement.mechanism != RecordMechanism::Gaussian {
+            // A row is in one group, whatever the limit on groups is, and is measured in rho.
+            let Loss::Concentrated { rho, .. } = share else {
+                return Err(refuse(&measurement.name, MechanismError::NoBudget("rho")));
+            };
+            let offset = measurement.offset.unwrap_or(high).unsigned_abs();
+            let made = PerRecord::new(measurement.mechanism, high.unsigned_abs(), offset, rho);
+            let made = made.map_err(|e| refuse_mechanism(&measurement.name, e))?;
+            return Ok(Measuring::PerRecord(Box::new(made)));
+        }
         let contribution = query.contribution_within(low, high);
         let made = match share {
             Loss::Approximate { epsilon, .. } => {
@@ -235,7 +246,7 @@ fn noise_of(
                 Additive::gaussian(contribution, query.neighbouring, rho)
             }
         };
-        made.map_err(|e| refuse(&measurement.name, e))
+        made.map(Measuring::Additive).map_err(|e| refuse(&measurement.name, e))
     };
     let Some((key, classes, thresholds)) =
         measurement.split.as_ref().and_then(|t| t.by_key().map(|(key, c)| (key, c, t)))
@@ -261,6 +272,20 @@ fn split(loss: Loss, weights: &[u32]) -> Vec<Loss> {
             rho.split(weights).into_iter().map(Loss::concentrated).collect()
         }
     }
+}
+
+/// As [`refuse`], for a mechanism that the query names.
+fn refuse_mechanism(what: &str, error: MechanismError) -> Refusal {
+    let hint = match error {
+        MechanismError::TooSkewed | MechanismError::NoBudget(_) => {
+            "a larger rho, a larger offset, or another mechanism"
+        }
+        _ => {
+            "another mechanism, a rho that is neither tiny nor enormous (for EXPONENTIAL_POLYLOGARITHMIC \
+             below about 100), or a finer granularity of the column in the contract"
+        }
+    };
+    Refusal::new(format!("no noise can be drawn for the {what}: {error}"), hint)
 }
 
 fn refuse(what: &str, error: MechanismError) -> Refusal {

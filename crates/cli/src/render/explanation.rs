@@ -9,6 +9,7 @@ use hushtable_query::{
 };
 
 use super::grid::{Grid, Side, visible};
+use super::mechanisms::{compared, interval};
 use super::number::{at_least, number, probability};
 use super::policy::{MOST_CLASSES, policy};
 use super::quoted::left_after;
@@ -21,6 +22,7 @@ pub(crate) fn text(quoted: &Quoted) -> String {
         groups(&explanation.groups),
         measurements(&explanation.measurements),
         policy(explanation.policy.as_ref()),
+        compared(&quoted.mechanisms),
         outputs(explanation),
         cost(quoted),
     ];
@@ -171,19 +173,29 @@ fn measurements(measurements: &[MeasurementExplained]) -> String {
             },
             number(m.granularity),
             number(m.noise_scale),
-            format!("± {}", number(m.half_width_95)),
+            within(m.half_width_95),
             m.loss.map_or_else(|| "paid by the selection".to_owned(), |loss| loss.to_string()),
         ]);
         for class in m.by_class.iter().take(MOST_CLASSES) {
             let name = class.class.as_deref().map_or_else(|| "others".to_owned(), visible);
-            let (scale, half) = (number(class.noise_scale), number(class.half_width_95));
+            let (scale, half) = (number(class.noise_scale), within(class.half_width_95));
             let mut row = vec![String::new(), format!("  in {name}")];
             row.extend([String::new(), String::new(), String::new()]);
-            row.extend([scale, format!("± {half}"), String::new()]);
+            row.extend([scale, half, String::new()]);
             grid.push(row);
         }
     }
-    format!("What is measured in each group\n{}", grid.text(2))
+    let notes: String = measurements
+        .iter()
+        .enumerate()
+        .filter_map(|(i, m)| Some(format!("  #{}: {}\n", i + 1, interval(m.interval_95?))))
+        .collect();
+    format!("What is measured in each group\n{}{notes}", grid.text(2))
+}
+
+/// How far a released value may be from the exact one.
+fn within(half_width: Option<f64>) -> String {
+    half_width.map_or_else(|| "by its size".to_owned(), |half| format!("± {}", number(half)))
 }
 
 fn mechanism(measurement: &MeasurementExplained) -> String {
@@ -191,6 +203,9 @@ fn mechanism(measurement: &MeasurementExplained) -> String {
         (_, None) => "of the selection".to_owned(),
         ("discrete_laplace", _) => "discrete Laplace".to_owned(),
         ("rounded_gaussian", _) => "rounded Gaussian".to_owned(),
+        ("log", _) => "Gaussian on its logarithm".to_owned(),
+        ("sqrt", _) => "Gaussian on its root".to_owned(),
+        ("exponential_polylogarithmic", _) => "exponential polylogarithmic".to_owned(),
         (other, _) => visible(other),
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod grid;
 pub(crate) mod json;
 pub(crate) mod local;
 pub(crate) mod losses;
+mod mechanisms;
 pub(crate) mod number;
 pub(crate) mod parquet;
 mod policy;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use hushtable_mechanisms::RecordMechanism;
+use hushtable_privacy::Growth;
 use hushtable_query::{PolicyExplained, PolicyTermExplained};
 
 use super::grid::{Grid, Side, visible};
@@ -23,13 +25,19 @@ pub(super) fn policy(policy: Option<&PolicyExplained>) -> String {
             Some(classes) if classes.noise_by_class => format!("T({})", visible(&classes.by)),
             _ => number(term.threshold),
         };
-        let _ = write!(formula, " + {} ({} / {threshold})^2", term.rho, summed(term));
+        let _ = match term.growth {
+            None => write!(formula, " + {} ({} / {threshold})^2", term.rho, summed(term)),
+            Some(growth) => write!(formula, " + {}", lost(growth, &summed(term))),
+        };
     }
     let mut notes = String::new();
     if policy.rho_pieces.is_some() {
         notes.push_str(
             "  pieces: the largest of 1 and every value over its threshold, rounded up\n",
         );
+    }
+    if let Some(note) = policy.terms.iter().find_map(|term| polylogarithm(term.growth?)) {
+        notes.push_str(&note);
     }
     for term in &policy.terms {
         notes.push_str(&classes(term));
@@ -43,7 +51,35 @@ pub(super) fn policy(policy: Option<&PolicyExplained>) -> String {
 
 fn summed(term: &PolicyTermExplained) -> String {
     let name = visible(&term.measurement);
-    name.strip_prefix("sum of ").map_or_else(|| name.clone(), str::to_owned)
+    let name = name.strip_prefix("sum of ").map_or_else(|| name.clone(), str::to_owned);
+    // The mechanism is told by the formula.
+    let bare = RecordMechanism::ALL.iter().find_map(|m| name.strip_suffix(&format!(" by {m}")));
+    bare.map_or_else(|| name.clone(), str::to_owned)
+}
+
+/// What a record loses by a sum that is not released by Gaussian noise.
+fn lost(growth: Growth, name: &str) -> String {
+    match growth {
+        Growth::Gaussian { deviation } => format!("0.5 ({name} / {})^2", number(deviation)),
+        Growth::Log { offset, deviation } => {
+            format!("0.5 (ln(1 + {name} / {}) / {})^2", number(offset), number(deviation))
+        }
+        Growth::Sqrt { offset, deviation } => {
+            format!("0.5 ((sqrt(1 + {name} / {}) - 1) / {})^2", number(offset), number(deviation))
+        }
+        Growth::ExponentialPolylogarithmic { scale, .. } => {
+            format!("L({name} / {})", number(scale))
+        }
+    }
+}
+
+/// What L stands for in it.
+fn polylogarithm(growth: Growth) -> Option<String> {
+    let Growth::ExponentialPolylogarithmic { shape, offset, .. } = growth else { return None };
+    let (shape, offset) = (number(shape), number(offset));
+    Some(format!(
+        "  L(x): epsilon tanh(epsilon / 2) for the pure epsilon = {shape} (ln^2(x + {offset}) - ln^2 {offset})\n"
+    ))
 }
 
 fn examples(policy: &PolicyExplained) -> Grid {

@@ -2,7 +2,7 @@
 
 use hushtable_engine::Quoted;
 use hushtable_privacy::Loss;
-use hushtable_query::Explanation;
+use hushtable_query::{Explanation, MechanismsExplained};
 use serde::Serialize;
 
 use super::number::less;
@@ -15,6 +15,8 @@ use crate::failure::Failure;
 struct Report<'a> {
     #[serde(flatten)]
     explanation: &'a Explanation,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    mechanisms: &'a [MechanismsExplained],
     budget: BudgetReport<'a>,
 }
 
@@ -45,6 +47,7 @@ pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
     let left_after = left_after(quoted);
     pretty_json(&Report {
         explanation: &quoted.explanation,
+        mechanisms: &quoted.mechanisms,
         budget: BudgetReport {
             analyst: &quoted.analyst,
             on_record: quoted.on_record,

@@ -89,7 +89,8 @@ fn measurement(
         bounds,
         granularity: step,
         noise_scale,
-        half_width_95: noise_scale * 2.995_7,
+        half_width_95: Some(noise_scale * 2.995_7),
+        interval_95: None,
         loss,
         split_threshold: None,
         by_class: Vec::new(),
@@ -126,6 +127,7 @@ pub(super) fn single() -> Quoted {
             policy: None,
             total_as_epsilon: Vec::new(),
         },
+        mechanisms: Vec::new(),
         analyst: "ana".to_owned(),
         account: Account {
             total: epsilon("3", "1e-5"),
@@ -165,6 +167,7 @@ pub(super) fn public() -> Quoted {
                 EpsilonAt { delta: 1e-9, epsilon: 6.437_1 },
             ],
         },
+        mechanisms: Vec::new(),
         analyst: "bo".to_owned(),
         account: Account {
             total: rho("1", "1e-5"),
@@ -229,6 +232,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
                 Vec::new()
             },
         },
+        mechanisms: Vec::new(),
         analyst: "ana".to_owned(),
         account: Account {
             total: make("3", "1e-5"),

@@ -14,6 +14,7 @@ mod kills;
 mod ledgers;
 mod local;
 mod losses;
+mod mechanisms;
 mod outputs;
 mod plots;
 mod queries;

@@ -1,6 +1,6 @@
 //! What an attacker who knows both tables makes of an output.
 
-use hushtable_mechanisms::{Additive, Law, Strategy};
+use hushtable_mechanisms::{Law, Measuring, PerRecord, Strategy};
 use hushtable_query::{Noise, NoiseByClass, Quote};
 
 use super::pair::Differing;
@@ -27,17 +27,19 @@ pub(crate) enum Statistic {
 }
 
 /// The noise that a measurement is meant to have.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Meant {
     /// Laplace of scale b.
     Laplace(f64),
     /// Gaussian of standard deviation sigma.
     Gaussian(f64),
+    /// That of another mechanism for sums that are not clamped.
+    PerRecord(Box<PerRecord>),
 }
 
 impl Meant {
     /// ln of the densities' ratio at `y`, around the first value against around the second.
-    fn log_ratio(self, y: i128, [first, second]: [i128; 2]) -> f64 {
+    fn log_ratio(&self, y: i128, [first, second]: [i128; 2]) -> f64 {
         let far = |s: i128| y.saturating_sub(s) as f64;
         match self {
             Self::Laplace(scale) => (far(second).abs() - far(first).abs()) / scale,
@@ -45,6 +47,7 @@ impl Meant {
                 let (far, near) = (far(second) / sigma, far(first) / sigma);
                 0.5 * (far - near) * (far + near)
             }
+            Self::PerRecord(record) => record.log_ratio(y, [first, second]),
         }
     }
 }
@@ -73,18 +76,21 @@ impl Statistics {
                 _ => Meant::Laplace(scale),
             }
         };
-        let own = |additive: &Additive| match additive.law() {
-            Law::DiscreteLaplace(_) => Meant::Laplace(additive.scale()),
-            Law::RoundedGaussian(_) => Meant::Gaussian(additive.scale()),
+        let own = |own: &Measuring| match own {
+            Measuring::Additive(additive) => match additive.law() {
+                Law::DiscreteLaplace(_) => Meant::Laplace(additive.scale()),
+                Law::RoundedGaussian(_) => Meant::Gaussian(additive.scale()),
+            },
+            Measuring::PerRecord(record) => Meant::PerRecord(record.clone()),
         };
         let meant: Vec<(Vec<Meant>, bool)> = quote
             .noise()
             .iter()
             .map(|noise| match noise {
                 Noise::OfSelection => (vec![of_selection()], true),
-                Noise::Own(additive) => (vec![own(additive)], false),
+                Noise::Own(measuring) => (vec![own(measuring)], false),
                 Noise::ByClass(NoiseByClass { classes, others, .. }) => {
-                    let all = classes.iter().map(|(_, additive)| additive).chain([others]);
+                    let all = classes.iter().map(|(_, measuring)| measuring).chain([others]);
                     (all.map(own).collect(), false)
                 }
             })

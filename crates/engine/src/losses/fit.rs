@@ -3,8 +3,9 @@
 
 use std::ops::RangeInclusive;
 
+use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{Rho, normal_quantile};
-use hushtable_query::{Measure, Measurement, Noise, Refusal, rho_at};
+use hushtable_query::{Measure, Measurement, Noise, Quote, Refusal, rho_at};
 use serde::Serialize;
 
 use super::records::tally;
@@ -88,6 +89,7 @@ impl Session {
         let checked = self.check(sql)?;
         let rho_asked = rho(&checked)?;
         let quote = &checked.quote;
+        only_gaussian(quote)?;
         let counted = counted(&checked, progress)?;
         let records = counted.records.iter().enumerate();
         let counts = records.filter(|(_, n)| **n >= options.least_records.into());
@@ -196,6 +198,23 @@ fn allowed(
     allowed.sort_by(f64::total_cmp);
     let failing = ((1.0 - options.at) * allowed.len() as f64 + 1e-9).floor() as usize;
     allowed.get(failing).copied()
+}
+
+/// How much noise is allowed says which rho is needed where noise is in inverse proportion to its root, for
+/// all groups.
+fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
+    let other = |m: &&Measurement| m.mechanism != RecordMechanism::Gaussian;
+    match quote.query().measurements.iter().find(other) {
+        None => Ok(()),
+        Some(measurement) => Err(EngineError::Refused(Refusal {
+            what: format!(
+                "the smallest policy is found for Gaussian noise only, and the {} is released in another way",
+                measurement.name
+            ),
+            hint: "the query without `mechanism`; `hushtable explain` compares the mechanisms"
+                .to_owned(),
+        })),
+    }
 }
 
 fn impossible(measurement: &Measurement, groups: usize, options: &FitOptions) -> EngineError {

@@ -3,6 +3,7 @@
 mod bounding;
 mod budgets;
 mod errors;
+mod mechanisms;
 mod releases;
 mod selection;
 mod split;

@@ -1,5 +1,6 @@
 //! COUNT, SUM and AVG: what they measure, and how it is bounded.
 
+use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::Loss;
 use sqlparser::ast;
 
@@ -28,6 +29,8 @@ struct Arguments {
     /// `None` for `*`.
     operand: Option<ast::Expr>,
     bounds: Option<(Number, Number)>,
+    mechanism: Option<RecordMechanism>,
+    offset: Option<Number>,
     weight: u32,
 }
 
@@ -81,6 +84,8 @@ impl Aggregates<'_> {
             distinct: list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct),
             operand: None,
             bounds: None,
+            mechanism: None,
+            offset: None,
             weight: 1,
         };
         let mut operands = 0;
@@ -100,6 +105,12 @@ impl Aggregates<'_> {
                 }
                 _ => return Err(odd()),
             }
+        }
+        if let ("COUNT", Some(mechanism)) = (name, arguments.mechanism) {
+            return Err(Refusal::new(
+                format!("`{function}`: mechanism => '{mechanism}' is for SUM and AVG"),
+                "a record counts as one, whatever its size: COUNT without a mechanism",
+            ));
         }
         if operands == 1 { Ok(arguments) } else { Err(odd()) }
     }
@@ -148,10 +159,20 @@ impl Aggregates<'_> {
                     }
                 }
             }
+            "mechanism" => arguments.mechanism = Some(mechanism(value)?),
+            "offset" => {
+                let form = "offset => 1000, in the unit of the column";
+                let offset = self.constant(value, form)?;
+                if offset <= Number::whole(0) {
+                    return Err(Refusal::new(format!("offset => {offset} is not above 0"), form));
+                }
+                arguments.offset = Some(offset);
+            }
             other => {
                 return Err(Refusal::new(
                     format!("there is no argument `{other}` of an aggregate"),
-                    "the arguments are contribution_bounds_per_group and weight",
+                    "the arguments are contribution_bounds_per_group and weight; and mechanism and offset for \
+                     sums of columns with `split`",
                 ));
             }
         }
@@ -287,10 +308,10 @@ impl Aggregates<'_> {
         &mut self,
         function: &ast::Function,
         operand: Expr,
-        bounds: Option<(Number, Number)>,
-        weight: u32,
+        arguments: &Arguments,
         keys: usize,
     ) -> Result<Expr, Refusal> {
+        let &Arguments { bounds, weight, .. } = arguments;
         if !operand.column_type.is_numeric() {
             return Err(Refusal::new(
                 format!("`{function}` adds up values of type {}", operand.column_type),
@@ -307,6 +328,7 @@ impl Aggregates<'_> {
                  contribution_bounds_per_group => (0, 100) to clamp",
             ));
         }
+        let mechanism = released_by(function, arguments, split.is_some())?;
         let within = |threshold: Number| (threshold.negative(), threshold);
         let bounds = bounds
             .or(split.as_ref().map(|s| within(s.largest())))
@@ -357,6 +379,19 @@ impl Aggregates<'_> {
             ));
         }
         let split = split.map(|s| s.in_steps(step)).transpose()?;
+        let offset = arguments.offset.map(|offset| {
+            step.floor(offset).filter(|&steps| (1..=MAX_LATTICE).contains(&steps)).ok_or_else(|| {
+                Refusal::new(
+                    format!(
+                        "offset => {offset} is less than the granularity {} of the sum, or more than \
+                         {MAX_LATTICE} times as much",
+                        step.to_f64()
+                    ),
+                    "an offset about as large as the splitting threshold, which is the default",
+                )
+            })
+        });
+        let offset = offset.transpose()?;
         let released = match step {
             Step::Whole(_) => ColumnType::Int,
             Step::Decimal(scale) => ColumnType::Decimal { scale },
@@ -368,6 +403,8 @@ impl Aggregates<'_> {
             low: low_steps,
             high: high_steps,
             split,
+            mechanism,
+            offset,
             step,
             weight,
             column_type: released,
@@ -408,7 +445,7 @@ impl Aggregates<'_> {
         keys: usize,
     ) -> Result<Expr, Refusal> {
         let operand = self.operand(&arguments, function)?;
-        self.sum_of(function, operand, arguments.bounds, arguments.weight, keys)
+        self.sum_of(function, operand, &arguments, keys)
     }
 
     /// Released sum over released count of values, which costs both.
@@ -420,7 +457,7 @@ impl Aggregates<'_> {
     ) -> Result<Expr, Refusal> {
         let operand = self.operand(&arguments, function)?;
         let weight = arguments.weight;
-        let sum = self.sum_of(function, operand.clone(), arguments.bounds, weight, keys)?;
+        let sum = self.sum_of(function, operand.clone(), &arguments, keys)?;
         let (low, high) = self.count_bounds(None)?;
         let count = counting(Measure::Values(operand), low, high, weight);
         let count = self.measured(count, keys)?;
@@ -437,6 +474,43 @@ impl Aggregates<'_> {
     }
 }
 
+/// The mechanism that a query names.
+fn mechanism(value: &ast::Expr) -> Result<RecordMechanism, Refusal> {
+    let text = match value {
+        ast::Expr::Value(value) => value.value.clone().into_string(),
+        ast::Expr::Identifier(name) => Some(name.value.clone()),
+        _ => None,
+    };
+    text.and_then(|text| RecordMechanism::from_name(&text)).ok_or_else(|| {
+        Refusal::new(
+            format!("mechanism => {value} is not known"),
+            format!("{}, as mechanism => 'SQRT'", RecordMechanism::NAMES),
+        )
+    })
+}
+
+/// The mechanism of a sum: what is named is for sums that are not clamped.
+fn released_by(
+    function: &ast::Function,
+    arguments: &Arguments,
+    split: bool,
+) -> Result<RecordMechanism, Refusal> {
+    let mechanism = arguments.mechanism.unwrap_or_default();
+    if arguments.mechanism.is_some() && !split {
+        return Err(Refusal::new(
+            format!("`{function}`: mechanism => '{mechanism}' is for sums that are not clamped"),
+            "SUM(x) of a column with `split` in the contract, without contribution_bounds_per_group",
+        ));
+    }
+    if arguments.offset.is_some() && !mechanism.transforms() {
+        return Err(Refusal::new(
+            format!("`{function}`: {mechanism} has no offset"),
+            "offset is for mechanism => 'LOG' and 'SQRT'",
+        ));
+    }
+    Ok(mechanism)
+}
+
 fn counting(measure: Measure, low: i64, high: i64, weight: u32) -> Measurement {
     Measurement {
         name: String::new(),
@@ -444,6 +518,8 @@ fn counting(measure: Measure, low: i64, high: i64, weight: u32) -> Measurement {
         low,
         high,
         split: None,
+        mechanism: RecordMechanism::default(),
+        offset: None,
         step: Step::Whole(1),
         weight,
         column_type: ColumnType::Int,
@@ -456,7 +532,12 @@ fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
         Measure::Units => "count of privacy units".to_owned(),
         Measure::Rows => "count of rows".to_owned(),
         Measure::Values(expr) => format!("count of {}", short(expr, stored)),
-        Measure::Sum(expr) => format!("sum of {}", short(expr, stored)),
+        Measure::Sum(expr) if measurement.mechanism == RecordMechanism::default() => {
+            format!("sum of {}", short(expr, stored))
+        }
+        Measure::Sum(expr) => {
+            format!("sum of {} by {}", short(expr, stored), measurement.mechanism)
+        }
     }
 }
 

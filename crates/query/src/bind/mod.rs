@@ -6,6 +6,7 @@ mod output;
 mod statement;
 mod thresholds;
 
+use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{Contribution, Loss, Neighbouring};
 use serde::Serialize;
 
@@ -102,12 +103,22 @@ pub struct Measurement {
     /// Where contributions are not clamped: the thresholds up to which a record loses no more than the
     /// measurement's rho. `high` is then the largest of them, in steps.
     pub split: Option<Thresholds>,
+    /// How a sum that is not clamped is released.
+    #[serde(skip_serializing_if = "is_default")]
+    pub mechanism: RecordMechanism,
+    /// The offset of a sum that is transformed, in steps, where it is not the threshold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<i64>,
     /// Size of a lattice step.
     pub step: Step,
     /// Share of the budget, relative to the others.
     pub weight: u32,
     /// Type of the released value.
     pub column_type: ColumnType,
+}
+
+fn is_default(mechanism: &RecordMechanism) -> bool {
+    *mechanism == RecordMechanism::default()
 }
 
 /// The splitting thresholds of a sum, in steps.

@@ -1,7 +1,8 @@
 //! What a record of a given size may lose, where sums are not clamped.
 
+use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{
-    Loss, PolicyTerm, RecordPolicy, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
+    Growth, Loss, PolicyTerm, RecordPolicy, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
 };
 use serde::Serialize;
 
@@ -13,9 +14,10 @@ use crate::quote::{Noise, Quote};
 const TAIL_MARGIN: f64 = 1e-9;
 
 /// What a record of a given size may lose (per-record zCDP), as a function that a program can evaluate:
-/// P(r) = rho_constant + rho_pieces m(r)^2 + sum over the terms of rho (value / threshold)^2, where a value is
-/// that of the record, rounded to the granularity, and m(r) is the largest of 1 and ceil(value / split_at) over
-/// the terms. A record enters each sum at most once.
+/// P(r) = rho_constant + rho_pieces m(r)^2 + sum over the terms of rho (value / threshold)^2, or of what the
+/// term's `growth` says of value, where a value is that of the record, rounded to the granularity and without
+/// its sign, and m(r) is the largest of 1 and ceil(value / split_at) over the terms. A record enters each sum at
+/// most once.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyExplained {
     /// What every record loses: counts, clamped sums, and the choice of groups by records.
@@ -38,6 +40,10 @@ pub struct PolicyTermExplained {
     pub rho: Rho,
     /// The threshold of the noise, in the column's units; the largest, where there are several.
     pub threshold: f64,
+    /// What a record loses by its value, where the sum is not released by Gaussian noise; for records of
+    /// the class with the largest threshold, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
     /// Thresholds by the class of the record, where another column tells them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<ClassesExplained>,
@@ -53,6 +59,9 @@ pub struct ClassesExplained {
     pub noise_by_class: bool,
     /// The threshold of the classes that are not listed.
     pub default: f64,
+    /// The growth of the loss in them, where `noise_by_class` and the sum is not released by Gaussian noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_growth: Option<Growth>,
     /// The other thresholds.
     pub listed: Vec<ClassThreshold>,
 }
@@ -64,6 +73,9 @@ pub struct ClassThreshold {
     pub value: String,
     /// Its threshold, in the summed column's units.
     pub threshold: f64,
+    /// As `default_growth`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
 }
 
 /// What a record loses whose values are this multiple of its thresholds (of the largest, where the noise is
@@ -118,14 +130,30 @@ pub fn policy_of_noise(
         match &measurement.split {
             Some(thresholds) => {
                 let step = measurement.step.to_f64();
-                let [noise, split_at] =
-                    met(place, measurement, thresholds).map(|t| t as f64 * step);
-                terms.push(PolicyTerm::new(rho, noise).ok()?.split_at(split_at).ok()?);
+                let [noise, split_at] = met(place, measurement, thresholds);
+                let value = |steps: i64| steps as f64 * step;
+                let term =
+                    PolicyTerm::new(rho, value(noise)).ok()?.split_at(value(split_at)).ok()?;
+                terms.push(match growth_of(measurement, noise, rho)? {
+                    Some(growth) => term.growing(growth),
+                    None => term,
+                });
             }
             None => constant = constant.checked_add(rho)?,
         }
     }
     (!terms.is_empty()).then(|| RecordPolicy::new(constant, terms).with_pieces(pieces))
+}
+
+/// What a record loses by its value in the column's unit, for the noise of this threshold in steps: the
+/// function of the very mechanism that is drawn from. `Some(None)` under Gaussian noise.
+fn growth_of(measurement: &Measurement, threshold: i64, rho: Rho) -> Option<Option<Growth>> {
+    if measurement.mechanism == RecordMechanism::Gaussian {
+        return Some(None);
+    }
+    let offset = measurement.offset.unwrap_or(threshold);
+    let growth = measurement.mechanism.growth(threshold as f64, offset as f64, rho).ok()?;
+    Some(Some(growth.in_units_of(measurement.step.to_f64())))
 }
 
 /// The delta of choosing groups for a record of so many pieces: the chance that its group appears where it
@@ -163,20 +191,29 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
     let term = |(measurement, noise): (&Measurement, &Noise)| {
         let thresholds = measurement.split.as_ref()?;
         let value = |steps: i64| steps as f64 * measurement.step.to_f64();
+        let rho = rho_of(noise.largest()?.loss())?;
+        let growth = |steps: i64| growth_of(measurement, steps, rho).flatten();
+        let by_class = |steps: i64| thresholds.by_key().is_some().then(|| growth(steps)).flatten();
         let classes = thresholds.classes.as_ref().map(|classes| ClassesExplained {
             by: classes.column.clone(),
             noise_by_class: classes.key.is_some(),
             default: value(thresholds.default),
+            default_growth: by_class(thresholds.default),
             listed: classes
                 .values
                 .iter()
-                .map(|(class, t)| ClassThreshold { value: class.to_string(), threshold: value(*t) })
+                .map(|(class, t)| ClassThreshold {
+                    value: class.to_string(),
+                    threshold: value(*t),
+                    growth: by_class(*t),
+                })
                 .collect(),
         });
         Some(PolicyTermExplained {
             measurement: measurement.name.clone(),
-            rho: rho_of(noise.largest()?.loss())?,
+            rho,
             threshold: value(measurement.high),
+            growth: growth(measurement.high),
             classes,
         })
     };
@@ -188,7 +225,7 @@ pub fn rho_at(rho: Rho, times: f64) -> Option<Rho> {
     if times == 1.0 { Some(rho) } else { Rho::from_f64_up(rho.to_f64() / (times * times)).ok() }
 }
 
-fn rho_of(loss: Loss) -> Option<Rho> {
+pub(super) fn rho_of(loss: Loss) -> Option<Rho> {
     match loss {
         Loss::Concentrated { rho, .. } => Some(rho),
         Loss::Approximate { .. } => None,

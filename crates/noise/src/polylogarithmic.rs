@@ -28,7 +28,7 @@ use crate::{Dyadic, EntropyError, Generator, ParameterError, Rehearsal, uniform}
 /// worst (d = 1/4, a = 64, s = 2^80) what is there has probability below 2^-300: for y = 2^45.9 it is at
 /// most s y e^(-d ln^2 y) / (2d ln y - 1) / Z, and Z is above s e^(-d ln^2 a).
 ///
-/// The table is made with the first draw, in a millisecond or so and up to 200 KiB.
+/// The table is made with the first draw, in some milliseconds and up to 400 KiB.
 #[derive(Clone)]
 pub struct ExponentialPolylogarithmic {
     shape: Dyadic,

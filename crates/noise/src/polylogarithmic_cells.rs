@@ -70,9 +70,10 @@ pub(crate) struct List {
 impl Curve {
     /// The curve with these d, a and s.
     pub(crate) fn new(shape: Dyadic, offset: Dyadic, scale: Dyadic) -> Self {
-        // f falls by about e^(-2 d ln a Delta) within the first cells, by 1 part in 32 for a = e.
+        // f falls by about e^(-2 d ln a Delta) within the first cells, by 1 part in 64 for a = e: so about
+        // one in some thousand draws is compared with an enclosure.
         let steep = shape.to_f64().log2().ceil().max(0.0) as u32;
-        Self { shape: shape.into(), offset: offset.into(), scale: scale.into(), growth: 6 + steep }
+        Self { shape: shape.into(), offset: offset.into(), scale: scale.into(), growth: 7 + steep }
     }
 
     /// ln a, Delta, and d times a number.

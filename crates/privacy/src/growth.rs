@@ -8,7 +8,7 @@
 //! *Transformations.* For f concave and increasing on S >= 0 with f(0) = 0, and sums that are below zero
 //! released as zero, one record of value v moves f(max(S, 0)) by at most f(|v|): the larger of the two
 //! sums, x, and the smaller one, y, are at most |v| apart, both at least zero, and f(x) - f(y) <= f(x - y) as f
-//! is concave; it is so at y = 0. Adding and removing a record are the same pair of sums, and Gaussian
+//! is concave and f(0) = 0, with equality at y = 0. Adding and removing a record are the same pair of sums, and Gaussian
 //! noise loses the same in both directions. f is rounded to a lattice of step g before the noise, so that
 //! it moves by at most f(|v|) + 2g, and not at all for v = 0.
 //!
@@ -175,8 +175,9 @@ impl Growth {
 /// The loss in rho of what is `epsilon`-differentially private, rounded up: epsilon tanh(epsilon/2), which
 /// for small epsilon is epsilon^2/2 and never more.
 ///
-/// *Proof.* Of all such pairs of laws a randomised response of that epsilon is the easiest to tell apart
-/// (Kairouz, Oh & Viswanath 2015, Theorem 2.3, Corollary 2.4), and its Rényi divergence of order a is
+/// *Proof.* The ratio r of two such laws is between e^-epsilon and e^epsilon, and has mean 1 under the
+/// second. As r^a is convex, its mean is largest where r has its ends only: for a randomised response
+/// (Kairouz, Oh & Viswanath 2015). Its Rényi divergence of order a is
 /// `(ln cosh(x epsilon) - ln cosh(epsilon/2)) / (a - 1)` for x = a - 1/2. As x^2 - 1/4 = a (a - 1), the
 /// divergence over a is the slope of psi(z) = ln cosh(epsilon sqrt z) between z = 1/4 and z = x^2. psi is
 /// concave, since psi'(z) = epsilon tanh(epsilon sqrt z) / (2 sqrt z) falls; so the slope is at most

@@ -159,6 +159,19 @@ impl Growth {
         Some(shape * grown * (grown + 2.0 * offset.ln()) * (1.0 + MARGIN))
     }
 
+    /// What [`loss`](Self::loss) computes, as a formula of the value q without its sign and of the fields, for
+    /// q above zero; zero loses nothing.
+    pub fn formula(&self) -> &'static str {
+        match self {
+            Self::Gaussian { .. } => "(q / deviation)^2 / 2",
+            Self::Log { .. } => "((ln(1 + q / offset) + 2^-51 ln 2) / deviation)^2 / 2",
+            Self::Sqrt { .. } => "((sqrt(1 + q / offset) - 1 + 2^-51) / deviation)^2 / 2",
+            Self::ExponentialPolylogarithmic { .. } => {
+                "epsilon tanh(epsilon / 2), epsilon = shape (ln^2(q / scale + offset) - ln^2 offset)"
+            }
+        }
+    }
+
     /// The same function for values in another unit, of which one of the present ones has `step`.
     pub fn in_units_of(self, step: f64) -> Self {
         match self {

@@ -44,6 +44,9 @@ pub struct PolicyTermExplained {
     /// the class with the largest threshold, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<Growth>,
+    /// The same as a formula of the value q without its sign and of the numbers of `growth`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula: Option<&'static str>,
     /// Thresholds by the class of the record, where another column tells them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<ClassesExplained>,
@@ -214,6 +217,7 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
             rho,
             threshold: value(measurement.high),
             growth: growth(measurement.high),
+            formula: growth(measurement.high).as_ref().map(Growth::formula),
             classes,
         })
     };

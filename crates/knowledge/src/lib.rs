@@ -12,6 +12,7 @@
 //! - [`Threshold`], [`ThresholdWithin`]: a count that is released above a threshold.
 //! - [`KAnonymity`]: counts that are released from k on.
 //! - [`Dependence`]: several releases together.
+//! - [`model`]: every definition of the paper, exactly, in small finite models.
 //!
 //! Everything is computed with positive terms and rounded up by bounds of its errors, so that no
 //! delta is below the true one. Nothing here samples, and nothing here knows of tables.
@@ -24,6 +25,7 @@ mod error;
 mod histogram;
 mod k_anonymity;
 mod law;
+pub mod model;
 mod noise;
 mod probability;
 mod threshold;

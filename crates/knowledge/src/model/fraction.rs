@@ -1,0 +1,178 @@
+//! Probabilities as they are written, without rounding.
+
+use std::fmt;
+use std::str::FromStr;
+
+use num_bigint::BigUint;
+use num_integer::Integer;
+use num_traits::{One, Zero};
+
+use super::error::ModelError;
+
+/// Longest text of a fraction.
+const MOST_TEXT: usize = 400;
+/// Most decimal places.
+const MOST_PLACES: i64 = 300;
+
+/// A probability as a fraction of whole numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fraction {
+    pub(super) numerator: BigUint,
+    pub(super) denominator: BigUint,
+}
+
+impl Fraction {
+    /// Zero.
+    pub fn zero() -> Self {
+        Self { numerator: BigUint::zero(), denominator: BigUint::one() }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if text.len() > MOST_TEXT {
+            return None;
+        }
+        let (numerator, denominator) = match text.split_once('/') {
+            Some((above, below)) => (whole(above.trim())?, whole(below.trim())?),
+            None => decimal(text)?,
+        };
+        if denominator.is_zero() || numerator > denominator {
+            return None;
+        }
+        let common = numerator.gcd(&denominator);
+        Some(Self { numerator: numerator / &common, denominator: denominator / common })
+    }
+}
+
+impl FromStr for Fraction {
+    type Err = ModelError;
+
+    /// `0.25`, `1e-7` or `1/3`.
+    fn from_str(text: &str) -> Result<Self, ModelError> {
+        Self::parse(text).ok_or_else(|| ModelError::Fraction(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Fraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.denominator.is_one() {
+            return self.numerator.fmt(f);
+        }
+        write!(f, "{}/{}", self.numerator, self.denominator)
+    }
+}
+
+fn whole(text: &str) -> Option<BigUint> {
+    let digits = text.replace('_', "");
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| BigUint::from_str(&digits).ok()).flatten()
+}
+
+/// A decimal, perhaps with an exponent, over a power of ten.
+fn decimal(text: &str) -> Option<(BigUint, BigUint)> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+        None => (text, 0),
+    };
+    let mantissa = mantissa.strip_prefix('+').unwrap_or(mantissa);
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = whole(&format!("{before}{after}"))?;
+    let places = i64::try_from(after.replace('_', "").len()).ok()?.checked_sub(exponent)?;
+    if !(-MOST_PLACES..=MOST_PLACES).contains(&places) {
+        return None;
+    }
+    let power = BigUint::from(10u8).pow(u32::try_from(places.unsigned_abs()).ok()?);
+    Some(if places < 0 { (digits * power, BigUint::one()) } else { (digits, power) })
+}
+
+/// The law of something finite: a weight for each value, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Law {
+    pub(super) weights: Vec<BigUint>,
+    pub(super) total: BigUint,
+}
+
+impl Law {
+    /// Values with these probabilities.
+    ///
+    /// # Errors
+    /// If there are none, or if they do not add up to one exactly.
+    pub fn new(probabilities: &[Fraction]) -> Result<Self, ModelError> {
+        if probabilities.is_empty() {
+            return Err(ModelError::Empty);
+        }
+        let total = probabilities.iter().fold(BigUint::one(), |all, p| all.lcm(&p.denominator));
+        let weights: Vec<BigUint> =
+            probabilities.iter().map(|p| &p.numerator * (&total / &p.denominator)).collect();
+        let sum: BigUint = weights.iter().sum();
+        if sum != total {
+            let common = sum.gcd(&total);
+            let sum = Fraction { numerator: sum / &common, denominator: total / common };
+            return Err(ModelError::Sum(sum.to_string()));
+        }
+        Ok(Self { weights, total })
+    }
+
+    /// So many values that are equally likely.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn uniform(values: usize) -> Result<Self, ModelError> {
+        if values == 0 {
+            return Err(ModelError::Empty);
+        }
+        Ok(Self { weights: vec![BigUint::one(); values], total: BigUint::from(values) })
+    }
+
+    /// How many values there are, those with probability zero among them.
+    pub fn values(&self) -> usize {
+        self.weights.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_are_read_exactly() {
+        for (text, shown) in [
+            ("0.1", "1/10"),
+            ("1e-7", "1/10000000"),
+            ("2.50e-1", "1/4"),
+            ("1/3", "1/3"),
+            (" 2 / 6 ", "1/3"),
+            ("1", "1"),
+            ("1.0", "1"),
+            ("0", "0"),
+            (".5", "1/2"),
+            ("0.000_1", "1/10000"),
+            ("1_000e-4", "1/10"),
+        ] {
+            assert_eq!(text.parse::<Fraction>().unwrap().to_string(), shown, "{text}");
+        }
+        for wrong in [
+            "", "-0.1", "1.1", "4/3", "1/0", "0/0", "nan", "inf", "1e-301", "1e301", "1/-3", "a/b",
+            "1/3/3", "1 2", "0x1", ".", "+", "e5", "1e", "--1",
+        ] {
+            let refused = wrong.parse::<Fraction>();
+            assert_eq!(refused, Err(ModelError::Fraction(wrong.to_owned())), "{wrong}");
+        }
+        assert!("1".repeat(500).parse::<Fraction>().is_err());
+    }
+
+    #[test]
+    fn laws_add_up_exactly() {
+        let fractions = |texts: &[&str]| -> Vec<Fraction> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        let law = Law::new(&fractions(&["1/3", "0.5", "1/6", "0"])).unwrap();
+        assert_eq!(law.weights, [2u8, 3, 1, 0].map(BigUint::from));
+        assert_eq!(law.total, BigUint::from(6u8));
+        assert!(Law::new(&fractions(&["0.1"; 10])).is_ok());
+        let short = Law::new(&fractions(&["0.33", "0.33", "0.33"]));
+        assert_eq!(short, Err(ModelError::Sum("99/100".to_owned())));
+        assert_eq!(Law::new(&[]), Err(ModelError::Empty));
+        assert_eq!(Law::uniform(0), Err(ModelError::Empty));
+    }
+}

@@ -1,0 +1,396 @@
+//! Simulators of a mechanism that do not see the target (PK Definition 4).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigUint;
+use num_integer::Integer;
+use num_traits::{One, Zero};
+
+use super::compare::side_by_side;
+use super::curve::{Curves, Witness, Worst};
+use super::error::ModelError;
+use super::fraction::Fraction;
+use super::mechanism::{Mechanism, Outputs};
+use super::programme::{Programme, Proposal, Seen};
+use super::ratio::Ratio;
+use super::worlds::{Model, Target};
+
+/// Most variables times rows of a linear programme.
+const MOST_SIZE: usize = 400_000;
+/// Most bits of a candidate's denominator.
+const MOST_BITS: u64 = 4096;
+/// The largest epsilon at which an approximate simulator is searched for: linear programmes with
+/// larger coefficients are not solved well.
+const MOST_EPSILON: f64 = 14.0;
+/// Steps of a search, and how near in epsilon is near enough.
+const STEPS: usize = 40;
+const NEAR: f64 = 1e-9;
+
+/// The simulators for every target.
+#[derive(Debug)]
+pub(super) struct Simulators(Vec<Simulated>);
+
+/// What a simulator for one target must be close to, and the simulators that were found.
+#[derive(Debug)]
+struct Simulated {
+    cases: Vec<Simulating>,
+    total: BigUint,
+    outputs: Vec<u32>,
+    programme: Programme,
+    /// Each by its comparisons.
+    found: Vec<Curves>,
+}
+
+/// One knowledge and value of the target.
+#[derive(Debug)]
+struct Simulating {
+    witness: Witness,
+    weight: BigUint,
+    classes: Vec<(usize, BigUint)>,
+    law: Outputs,
+}
+
+/// For each class of what the simulator sees the law of its output.
+struct Simulator {
+    laws: Vec<Outputs>,
+    /// What the weights of each law add up to.
+    total: BigUint,
+}
+
+impl Simulators {
+    pub(super) fn new(model: &Model, mechanism: &Mechanism) -> Result<Self, ModelError> {
+        let all = model.targets.iter().map(|target| Simulated::new(model, mechanism, target));
+        all.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The largest over the targets of the least over the simulators.
+    pub(super) fn delta(&self, x: &Ratio) -> Worst<Ratio> {
+        let none = Worst {
+            amount: Ratio { above: BigUint::zero(), below: BigUint::one() },
+            witness: None,
+        };
+        self.0.iter().map(|target| target.delta(x)).fold(none, |worst, found| {
+            if found.amount.is_above(&worst.amount) { found } else { worst }
+        })
+    }
+
+    /// As [`Self::delta`].
+    pub(super) fn least(&self, delta: &Fraction) -> Worst<Option<Ratio>> {
+        let none = Worst { amount: Some(Ratio::one()), witness: None };
+        self.0.iter().map(|target| target.least(delta)).fold(none, |worst, found| {
+            if lower(&worst.amount, &found.amount) { found } else { worst }
+        })
+    }
+}
+
+/// The epsilon, where none is infinity.
+fn ln_up(x: &Option<Ratio>) -> f64 {
+    x.as_ref().map_or(f64::INFINITY, Ratio::ln_up)
+}
+
+/// Whether the first is the lower e^epsilon, where none is the highest.
+fn lower(one: &Option<Ratio>, other: &Option<Ratio>) -> bool {
+    match (one, other) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(one), Some(other)) => other.is_above(one),
+    }
+}
+
+impl Simulated {
+    fn new(model: &Model, mechanism: &Mechanism, target: &Target) -> Result<Self, ModelError> {
+        // A simulator sees all records but the target. Where two such sights have the same odds in
+        // every case, it may as well do the same on both: they are one class.
+        let mut sights: BTreeMap<Vec<u32>, BTreeMap<usize, BigUint>> = BTreeMap::new();
+        for (number, case) in target.cases.values().enumerate() {
+            for (database, weight) in &case.databases {
+                let sight = sights.entry(model.without(*database, target.record)).or_default();
+                *sight.entry(number).or_default() += weight;
+            }
+        }
+        let mut classes: BTreeMap<Vec<(usize, BigUint)>, usize> = BTreeMap::new();
+        // For each sight its class, and how often the class's odds it has.
+        let mut class_of: BTreeMap<Vec<u32>, (usize, BigUint)> = BTreeMap::new();
+        for (sight, weights) in sights {
+            let common = weights.values().fold(BigUint::zero(), |all, weight| all.gcd(weight));
+            let odds = weights.iter().map(|(case, weight)| (*case, weight / &common)).collect();
+            let next = classes.len();
+            let class = *classes.entry(odds).or_insert(next);
+            class_of.insert(sight, (class, common));
+        }
+        let mut cases = Vec::new();
+        for ((knowledge, value), case) in &target.cases {
+            let mut own: BTreeMap<usize, BigUint> = BTreeMap::new();
+            for (database, weight) in &case.databases {
+                let (class, _) = &class_of[&model.without(*database, target.record)];
+                *own.entry(*class).or_default() += weight;
+            }
+            cases.push(Simulating {
+                witness: Witness {
+                    target: target.record,
+                    value: Some(*value),
+                    other: None,
+                    knowledge: Some(*knowledge),
+                    output: None,
+                },
+                weight: case.weight.clone(),
+                classes: own.into_iter().collect(),
+                law: mechanism.published(case)?,
+            });
+        }
+        let outputs: BTreeSet<u32> =
+            cases.iter().flat_map(|case| case.law.keys().copied()).collect();
+        let outputs: Vec<u32> = outputs.into_iter().collect();
+        let programme = programme(&cases, &outputs, classes.len(), &mechanism.total);
+        if programme.size() > MOST_SIZE {
+            return Err(ModelError::Large {
+                what: "variables times rows of the linear programme for simulators",
+                size: programme.size().to_string(),
+                most: MOST_SIZE,
+            });
+        }
+        let total = mechanism.total.clone();
+        let mut simulated = Self { cases, total, outputs, programme, found: Vec::new() };
+        for candidate in candidates(model, mechanism, target, &class_of, classes.len())? {
+            simulated.keep(&candidate)?;
+        }
+        simulated.search_pure()?;
+        Ok(simulated)
+    }
+
+    /// How far what a simulator makes is from what is published, exactly.
+    fn compare(&self, simulator: &Simulator) -> Result<Curves, ModelError> {
+        let mut curves = Curves::default();
+        for case in &self.cases {
+            let mut simulated = Outputs::new();
+            for (class, weight) in &case.classes {
+                for (output, part) in &simulator.laws[*class] {
+                    *simulated.entry(*output).or_default() += weight * part;
+                }
+            }
+            let terms = side_by_side(&case.law, &simulator.total, &simulated, &self.total);
+            let scale = &case.weight * &simulator.total * &self.total;
+            curves.push_both(case.witness, &terms, &scale)?;
+        }
+        Ok(curves)
+    }
+
+    fn keep(&mut self, simulator: &Simulator) -> Result<Worst<Option<Ratio>>, ModelError> {
+        let curves = self.compare(simulator)?;
+        let least = curves.least(&Fraction::zero());
+        self.found.push(curves);
+        Ok(least)
+    }
+
+    /// Simulators for a delta of zero, for ever smaller epsilons.
+    ///
+    /// At a given x = e^epsilon, a linear programme has the least z such that simulated probabilities are
+    /// between 1/x and z times those published. The least epsilon of all is between ln x and ln z.
+    fn search_pure(&mut self) -> Result<(), ModelError> {
+        if !self.is_pure_possible() {
+            return Ok(());
+        }
+        let even = self.programme.allowed.iter().map(|outputs| {
+            outputs.iter().map(|output| (*output, 1.0 / outputs.len() as f64)).collect()
+        });
+        let even: Proposal = even.collect();
+        let even = self.rounded(&even);
+        self.keep(&even)?;
+        let mut high = self.pure();
+        let mut low = 0.0f64;
+        for step in 0..STEPS {
+            if high - low <= NEAR * high.max(1e-3) {
+                break;
+            }
+            // First where nothing at all is lost, which is where many are.
+            let middle = if step == 0 { NEAR } else { 0.5 * (low + high) };
+            let Some((proposal, z)) = self.programme.pure(middle.exp()) else {
+                low = middle;
+                continue;
+            };
+            let proposal = self.rounded(&proposal);
+            self.keep(&proposal)?;
+            high = high.min(self.pure());
+            low = low.max(middle.min(z.max(1.0).ln()).min(high));
+        }
+        Ok(())
+    }
+
+    /// The least epsilon at a delta of zero of what was found; infinity if there is none.
+    fn pure(&self) -> f64 {
+        let least = self.found.iter().map(|curves| curves.least(&Fraction::zero()).amount);
+        least.flatten().map(|x| x.ln_up()).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Whether any simulator has an epsilon at a delta of zero: what is simulated must be possible in every
+    /// case that looks the same, and all that is possible must be simulated.
+    fn is_pure_possible(&self) -> bool {
+        let allowed = &self.programme.allowed;
+        allowed.iter().all(|outputs| !outputs.is_empty())
+            && self.programme.cases.iter().all(|case| {
+                case.law.iter().all(|(output, _)| {
+                    case.classes.iter().any(|(class, _)| allowed[*class].contains(output))
+                })
+            })
+    }
+
+    fn delta(&self, x: &Ratio) -> Worst<Ratio> {
+        let mut best: Option<Worst<Ratio>> = None;
+        let mut offer = |found: Worst<Ratio>| {
+            if best.as_ref().is_none_or(|best| best.amount.is_above(&found.amount)) {
+                best = Some(found);
+            }
+        };
+        self.found.iter().for_each(|curves| offer(curves.delta(x)));
+        if x.ln_up() <= MOST_EPSILON
+            && let Some(curves) = self.approximate(x.up())
+        {
+            offer(curves.delta(x));
+        }
+        best.unwrap_or(Worst { amount: Ratio::one(), witness: None })
+    }
+
+    fn least(&self, delta: &Fraction) -> Worst<Option<Ratio>> {
+        let mut best: Option<Worst<Option<Ratio>>> = None;
+        let mut offer = |found: Worst<Option<Ratio>>| {
+            if best.as_ref().is_none_or(|best| lower(&found.amount, &best.amount)) {
+                best = Some(found);
+            }
+        };
+        self.found.iter().for_each(|curves| offer(curves.least(delta)));
+        let mut high = MOST_EPSILON;
+        if let Some(best) = &best {
+            high = high.min(ln_up(&best.amount));
+        }
+        let mut low = 0.0;
+        for step in 0..STEPS {
+            // At a delta of zero the search was made before.
+            if delta == &Fraction::zero() || high - low <= NEAR * high.max(1e-3) {
+                break;
+            }
+            let middle = if step == 0 { 0.0 } else { 0.5 * (low + high) };
+            let found = self.approximate(middle.exp()).map(|curves| curves.least(delta));
+            let reached = found.as_ref().map_or(f64::INFINITY, |found| ln_up(&found.amount));
+            if reached > middle * (1.0 + NEAR) + NEAR {
+                low = middle;
+            }
+            high = high.min(reached.max(low));
+            if let Some(found) = found
+                && best.as_ref().is_none_or(|best| lower(&found.amount, &best.amount))
+            {
+                best = Some(found);
+            }
+        }
+        best.unwrap_or(Worst { amount: None, witness: None })
+    }
+
+    fn approximate(&self, x: f64) -> Option<Curves> {
+        let proposal = self.programme.approximate(x)?;
+        self.compare(&self.rounded(&proposal)).ok()
+    }
+
+    /// A proposal as whole numbers that add up to 2^50 in each class.
+    fn rounded(&self, proposal: &Proposal) -> Simulator {
+        const TOTAL: u64 = 1 << 50;
+        let law = |own: &Vec<(usize, f64)>| {
+            let sum: f64 = own.iter().map(|(_, p)| p.max(0.0)).sum();
+            let weight = |p: f64| (p.max(0.0) / sum * TOTAL as f64).floor() as u64;
+            let mut weights: Vec<(u32, u64)> =
+                own.iter().map(|(output, p)| (self.outputs[*output], weight(*p))).collect();
+            let missing = TOTAL.saturating_sub(weights.iter().map(|(_, weight)| weight).sum());
+            if let Some((_, largest)) = weights.iter_mut().max_by_key(|(_, weight)| *weight) {
+                *largest += missing;
+            }
+            let kept = weights.into_iter().filter(|(_, weight)| *weight > 0);
+            kept.map(|(output, weight)| (output, BigUint::from(weight))).collect()
+        };
+        Simulator { laws: proposal.iter().map(law).collect(), total: BigUint::from(TOTAL) }
+    }
+}
+
+/// Simulators that need no programme: those that put a value of their own in the target's place (as in
+/// PK section 2.2, after Definition 5), and the one that publishes what is likely, given the others.
+fn candidates(
+    model: &Model,
+    mechanism: &Mechanism,
+    target: &Target,
+    class_of: &BTreeMap<Vec<u32>, (usize, BigUint)>,
+    classes: usize,
+) -> Result<Vec<Simulator>, ModelError> {
+    let mut real: BTreeMap<usize, BigUint> = BTreeMap::new();
+    for case in target.cases.values() {
+        for (database, weight) in &case.databases {
+            *real.entry(*database).or_default() += weight;
+        }
+    }
+    let seen = |database: usize| &class_of[&model.without(database, target.record)];
+    let mut found = Vec::new();
+    for value in &target.values {
+        let mut laws = vec![Outputs::new(); classes];
+        // Each sight once, as often as it has the odds of its class.
+        let mut done = BTreeSet::new();
+        for database in real.keys() {
+            let changed = model.changed(*database, target.record, *value);
+            let changed = changed.ok_or(ModelError::Inconsistent)?;
+            if done.insert(changed) {
+                let (class, times) = seen(*database);
+                for (output, weight) in mechanism.of(changed)? {
+                    *laws[*class].entry(*output).or_default() += weight * times;
+                }
+            }
+        }
+        found.extend(evened(laws));
+    }
+    let mut laws = vec![Outputs::new(); classes];
+    for (database, weight) in &real {
+        let (class, _) = seen(*database);
+        for (output, part) in mechanism.of(*database)? {
+            *laws[*class].entry(*output).or_default() += weight * part;
+        }
+    }
+    found.extend(evened(laws));
+    Ok(found)
+}
+
+/// Laws by weights of any sum, as ones with the same sum; `None` if that is too large.
+fn evened(laws: Vec<Outputs>) -> Option<Simulator> {
+    let sums: Vec<BigUint> = laws.iter().map(|law| law.values().sum()).collect();
+    let total = sums.iter().fold(BigUint::one(), |all, sum| all.lcm(sum));
+    if total.is_zero() || total.bits() > MOST_BITS {
+        return None;
+    }
+    let scaled = |(law, sum): (Outputs, &BigUint)| {
+        let factor = &total / sum;
+        law.into_iter().map(|(output, weight)| (output, weight * &factor)).collect()
+    };
+    let laws = laws.into_iter().zip(&sums).map(scaled).collect();
+    Some(Simulator { laws, total })
+}
+
+fn programme(cases: &[Simulating], outputs: &[u32], classes: usize, total: &BigUint) -> Programme {
+    let quotient =
+        |above: &BigUint, below: BigUint| Ratio { above: above.clone(), below }.up().min(1.0);
+    let place = |output: &u32| outputs.binary_search(output).unwrap_or_default();
+    let seen: Vec<Seen> = cases
+        .iter()
+        .map(|case| Seen {
+            classes: case
+                .classes
+                .iter()
+                .map(|(class, weight)| (*class, quotient(weight, case.weight.clone())))
+                .collect(),
+            law: case
+                .law
+                .iter()
+                .map(|(output, weight)| (place(output), quotient(weight, &case.weight * total)))
+                .collect(),
+        })
+        .collect();
+    let mut allowed: Vec<Vec<usize>> = vec![(0..outputs.len()).collect(); classes];
+    for case in &seen {
+        for (class, _) in &case.classes {
+            allowed[*class].retain(|output| case.law.iter().any(|(own, _)| own == output));
+        }
+    }
+    Programme { classes, outputs: outputs.len(), cases: seen, allowed }
+}

@@ -1,0 +1,229 @@
+//! Finite models against brute force, and against what the paper proves of the definitions.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
+mod finite;
+
+use finite::{Small, epsilon, fraction, small};
+use hushtable_knowledge::model::{Definition, Definitions, Fraction, Parameters};
+use proptest::prelude::*;
+
+fn delta(definitions: &Definitions, definition: Definition, at: f64) -> f64 {
+    definitions.delta(definition, epsilon(at)).unwrap().amount
+}
+
+/// The least epsilon; infinity if there is none.
+fn least(definitions: &Definitions, definition: Definition, delta: &Fraction) -> f64 {
+    let found = definitions.epsilon(definition, delta).unwrap().amount;
+    found.map_or(f64::INFINITY, |epsilon| epsilon.to_f64())
+}
+
+fn near(exact: f64, brute: f64) -> Result<(), TestCaseError> {
+    prop_assert!(exact >= brute - 1e-12 && exact <= brute + 1e-9, "{exact:e} is not {brute:e}");
+    Ok(())
+}
+
+/// In the last of 12 decimal places, or where neither is finite.
+fn same(one: f64, other: f64) -> bool {
+    one == other || (one - other).abs() <= 2e-12 * one.max(1.0)
+}
+
+const PURE: &str = "0";
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
+    #[test]
+    fn definitions_are_as_by_brute_force(model in small(), at in 0.0..3.0f64) {
+        let exact = model.definitions();
+        let at = epsilon(at).to_f64();
+        near(delta(&exact, Definition::Noiseless, at), model.noiseless(at))?;
+        near(delta(&exact, Definition::Active, at), model.noiseless(at))?;
+        near(delta(&exact, Definition::Causal, at), model.causal(at))?;
+        near(delta(&exact, Definition::Passive, at), model.passive(at))?;
+        near(delta(&exact, Definition::InferenceBased, at), model.inference(at))?;
+    }
+
+    #[test]
+    fn epsilons_are_the_least(model in small(), target in prop::sample::select(vec!["0", "0.01", "1/7", "0.4"])) {
+        let exact = model.definitions();
+        let (target, allowed) = (fraction(target), target);
+        let allowed: f64 = match allowed { "1/7" => 1.0 / 7.0, other => other.parse().unwrap() };
+        for definition in Definition::ALL {
+            let found = least(&exact, definition, &target);
+            if found.is_finite() {
+                let there = delta(&exact, definition, found);
+                // Another simulator may be found there.
+                let slack = if definition == Definition::Distributional { 1e-6 } else { 0.0 };
+                let slack = if allowed > 0.0 { slack } else { 0.0 };
+                prop_assert!(there <= allowed * (1.0 + 1e-15) + slack, "{definition:?} {there:e}");
+            }
+            // The linear programmes are left out where it is about the last digits.
+            if definition != Definition::Distributional && found > 1e-6 {
+                let below = found.min(100.0) * (1.0 - 1e-9);
+                prop_assert!(delta(&exact, definition, below) > allowed, "{definition:?} {found}");
+            }
+        }
+    }
+
+    /// PK Theorem 1.
+    #[test]
+    fn active_attackers_learn_more(model in small(), at in 0.0..3.0f64) {
+        let exact = model.definitions();
+        let (active, passive) =
+            (delta(&exact, Definition::Active, at), delta(&exact, Definition::Passive, at));
+        prop_assert!(passive <= active, "{passive} {active}");
+        let (active, passive) = (
+            least(&exact, Definition::Active, &fraction(PURE)),
+            least(&exact, Definition::Passive, &fraction(PURE)),
+        );
+        prop_assert!(same(active, passive), "{active} {passive}");
+    }
+
+    /// PK Proposition 2, as it holds: of the others being independent of the target's record.
+    #[test]
+    fn without_dependence_noiseless_is_causal(model in small(), at in 0.0..3.0f64) {
+        let exact = model.definitions();
+        prop_assume!(exact.normalisations()[0].others_independent);
+        let (noiseless, causal) =
+            (delta(&exact, Definition::Noiseless, at), delta(&exact, Definition::Causal, at));
+        prop_assert!((noiseless - causal).abs() <= 1e-14, "{noiseless} {causal}");
+        let (noiseless, causal) = (
+            least(&exact, Definition::Noiseless, &fraction(PURE)),
+            least(&exact, Definition::Causal, &fraction(PURE)),
+        );
+        prop_assert!(same(noiseless, causal), "{noiseless} {causal}");
+    }
+
+    /// PK Proposition 1, as it holds.
+    #[test]
+    fn inference_is_within_a_factor_of_causal(model in small()) {
+        let exact = model.definitions();
+        let causal = least(&exact, Definition::Causal, &fraction(PURE));
+        let inference = least(&exact, Definition::InferenceBased, &fraction(PURE));
+        let compatible = exact.normalisations()[0].compatible;
+        if compatible {
+            prop_assert!(inference <= 2.0 * causal + 1e-11, "{inference} {causal}");
+        }
+        if compatible && model.same_outputs() {
+            prop_assert!(causal <= 2.0 * inference + 1e-11, "{inference} {causal}");
+        }
+    }
+
+    /// PK section 2.2: a simulator may put any value in the target's place.
+    #[test]
+    fn causal_privacy_is_distributional(model in small(), at in 0.0..3.0f64) {
+        let exact = model.definitions();
+        prop_assume!(exact.normalisations()[0].compatible);
+        let (simulated, causal) = (
+            delta(&exact, Definition::Distributional, at),
+            delta(&exact, Definition::Causal, at),
+        );
+        prop_assert!(simulated <= causal, "{simulated} {causal}");
+    }
+
+    /// If an attacker knows nothing, what is published given any one value is a simulator, which is
+    /// found by the linear programme only.
+    #[test]
+    fn noiseless_privacy_without_knowledge_is_distributional(model in small(), at in 0.0..2.0f64) {
+        let model = Small { knowledge: vec![0; model.knowledge.len()], ..model };
+        let exact = model.definitions();
+        let pure = fraction(PURE);
+        let (simulated, noiseless) = (
+            least(&exact, Definition::Distributional, &pure),
+            least(&exact, Definition::Noiseless, &pure),
+        );
+        prop_assert!(simulated <= noiseless + 1e-6, "{simulated} {noiseless}");
+        let (simulated, noiseless) = (
+            delta(&exact, Definition::Distributional, at),
+            delta(&exact, Definition::Noiseless, at),
+        );
+        prop_assert!(simulated <= noiseless + 1e-6, "{simulated} {noiseless}");
+        // Two laws that are each near a third are near each other.
+        let there = least(&exact, Definition::Distributional, &pure);
+        if exact.normalisations()[0].others_independent {
+            let noiseless = least(&exact, Definition::Noiseless, &pure);
+            prop_assert!(noiseless <= 2.0 * there + 1e-11, "{noiseless} {there}");
+        }
+    }
+
+    /// PK Definition 8.
+    #[test]
+    fn acceptable_parameters_are_acceptable(model in small()) {
+        let exact = model.definitions();
+        let found = &exact.normalisations()[0];
+        if let Parameters::Acceptable { phi_0, known } = &found.parameters {
+            prop_assert!(found.acceptable);
+            prop_assert!(phi_0.iter().all(|p| !known.contains(p)));
+        }
+        if found.acceptable {
+            prop_assert!(found.knowledge_independent);
+        }
+        if found.knowledge_independent {
+            prop_assert!(found.compatible);
+        }
+    }
+
+    /// PK Proposition 3: whoever knows more parameters learns more. The target is the first parameter.
+    #[test]
+    fn more_knowledge_is_more_power(
+        model in small().prop_filter("a parameter beside the target", |m| m.weights.len() > 1),
+        at in 0.0..3.0f64,
+        half in any::<bool>(),
+    ) {
+        let worlds = model.worlds();
+        let choice = |world: usize, parameter: usize| worlds.choice(world, parameter) as u32;
+        let mut records = vec![(0..worlds.count()).map(|w| choice(w, 0)).collect::<Vec<u32>>()];
+        records.extend(model.records.iter().skip(1).cloned());
+        let knows = |most: usize| -> Vec<u32> {
+            let all = |world| (1..most).fold(0, |all, p| all * 3 + choice(world, p));
+            (0..worlds.count()).map(all).collect()
+        };
+        let with = |knowledge| Small { records: records.clone(), knowledge, ..model.clone() };
+        let more = with(knows(worlds.parameters())).definitions();
+        let less = with(knows(if half { worlds.parameters() - 1 } else { 1 })).definitions();
+        prop_assert!(more.normalisations()[0].knowledge_independent);
+        prop_assert!(less.normalisations()[0].knowledge_independent);
+        for definition in [Definition::Active, Definition::Passive] {
+            let (much, little) = (delta(&more, definition, at), delta(&less, definition, at));
+            prop_assert!(little <= much + 1e-14, "{definition:?} {little} {much}");
+        }
+    }
+
+    /// One class, two outputs: the best simulator is a probability, searched for on a grid.
+    #[test]
+    fn the_best_simulator_is_found(
+        odds in prop::collection::vec(1..20u32, 2..=3),
+        at in 0.0..1.0f64,
+    ) {
+        let values = odds.len();
+        let model = Small {
+            weights: vec![vec![1; values]],
+            records: vec![(0..values as u32).collect()],
+            knowledge: vec![0; values],
+            laws: odds.iter().map(|w| vec![*w, 20 - w, 0, 0]).collect(),
+            target: 0,
+        };
+        let exact = model.definitions();
+        let ps: Vec<f64> = odds.iter().map(|w| f64::from(*w) / 20.0).collect();
+        let loss = |p: f64, q: f64| (p / q).ln().abs().max(((1.0 - p) / (1.0 - q)).ln().abs());
+        let x = epsilon(at).to_f64().exp();
+        let miss = |p: f64, q: f64| {
+            let (one, other) = (p - x * q, q - x * p);
+            let (two, three) = (1.0 - p - x * (1.0 - q), 1.0 - q - x * (1.0 - p));
+            one.max(0.0).max(other.max(0.0)).max(two.max(0.0)).max(three.max(0.0))
+        };
+        let grid = |score: &dyn Fn(f64, f64) -> f64| {
+            (1..20_000)
+                .map(|q| f64::from(q) / 20_000.0)
+                .map(|q| ps.iter().map(|p| score(*p, q)).fold(0.0, f64::max))
+                .fold(f64::INFINITY, f64::min)
+        };
+        let pure = least(&exact, Definition::Distributional, &fraction(PURE));
+        let best = grid(&loss);
+        prop_assert!(pure <= best + 1e-7 && pure >= best - 2e-3, "{pure} {best}");
+        let found = delta(&exact, Definition::Distributional, at);
+        let best = grid(&miss);
+        prop_assert!(found <= best + 1e-7 && found >= best - 2e-4, "{found} {best}");
+    }
+}

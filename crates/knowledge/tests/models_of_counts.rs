@@ -1,0 +1,197 @@
+//! The crate's guarantees for counts, thresholds and tables against finite models of the same records.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
+use std::collections::BTreeMap;
+
+use hushtable_knowledge::model::{
+    Definition, Definitions, Fraction, Law, Mechanism, Model, Worlds,
+};
+use hushtable_knowledge::{
+    Count, CountWithin, Histogram, Interval, KAnonymity, Probability, Profile, Side, Threshold,
+    ThresholdWithin,
+};
+use hushtable_privacy::Epsilon;
+use proptest::prelude::*;
+
+/// A law of some values in twentieths, so that each probability is a double's nearest.
+type Shares = Vec<u32>;
+
+const WHOLE: u32 = 20;
+
+fn p(share: u32) -> Probability {
+    Probability::new(f64::from(share) / f64::from(WHOLE)).unwrap()
+}
+
+fn interval(shares: impl Iterator<Item = u32> + Clone) -> Interval {
+    let (low, high) = (shares.clone().min().unwrap(), shares.max().unwrap());
+    Interval::new(p(low), p(high)).unwrap()
+}
+
+/// A target whose values are equally likely, others with the given laws, of which the last `known` are
+/// known; what is published of how often each value is there.
+fn definitions(
+    others: &[Shares],
+    known: usize,
+    published: impl Fn(&[u64]) -> Vec<u64>,
+) -> Definitions {
+    let values = others[0].len();
+    let exact = |shares: &Shares| {
+        let parse = |share: &u32| format!("{share}/{WHOLE}").parse::<Fraction>().unwrap();
+        Law::new(&shares.iter().map(parse).collect::<Vec<_>>()).unwrap()
+    };
+    let mut laws = vec![Law::uniform(values).unwrap()];
+    laws.extend(others.iter().map(exact));
+    let worlds = Worlds::new(laws).unwrap();
+    let column = |parameter: usize| -> Vec<u32> {
+        (0..worlds.count()).map(|world| worlds.choice(world, parameter) as u32).collect()
+    };
+    let records: Vec<Vec<u32>> = (0..=others.len()).map(column).collect();
+    let knowledge = (0..worlds.count())
+        .map(|world| {
+            let told = &records[others.len() + 1 - known..];
+            told.iter().fold(0, |all, record| all * values as u32 + record[world])
+        })
+        .collect();
+    let model = Model::new(worlds, &records, knowledge, &[0]).unwrap();
+    let mut outputs: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
+    let mut numbers = Vec::new();
+    for database in model.databases() {
+        let mut counts = vec![0; values];
+        database.iter().for_each(|value| counts[*value as usize] += 1);
+        let next = outputs.len() as u32;
+        numbers.push(*outputs.entry(published(&counts)).or_insert(next));
+    }
+    let mechanism = Mechanism::with_noise(&model, &Worlds::new(Vec::new()).unwrap(), &numbers);
+    Definitions::new(&model, &mechanism.unwrap(), None).unwrap()
+}
+
+fn delta(definitions: &Definitions, definition: Definition, epsilon: Epsilon) -> f64 {
+    definitions.delta(definition, epsilon).unwrap().amount
+}
+
+/// Never below, but for what the probabilities were rounded by.
+fn above(bound: f64, exact: f64) -> Result<(), TestCaseError> {
+    prop_assert!(bound >= exact * (1.0 - 1e-12) - 1e-15, "{bound:e} is below {exact:e}");
+    Ok(())
+}
+
+fn equal(bound: f64, exact: f64) -> Result<(), TestCaseError> {
+    above(bound, exact)?;
+    prop_assert!(bound <= exact * (1.0 + 1e-9) + 1e-15, "{bound:e} is above {exact:e}");
+    Ok(())
+}
+
+fn ones(others: &[Shares]) -> Option<Profile> {
+    Profile::new(others.iter().map(|shares| (1, p(shares[1])))).ok()
+}
+
+fn votes(most: usize) -> impl Strategy<Value = Vec<Shares>> {
+    prop::collection::vec((0..=WHOLE).prop_map(|yes| vec![WHOLE - yes, yes]), 2..=most)
+}
+
+/// Three values, the last of which may be absence.
+fn choices() -> impl Strategy<Value = Vec<Shares>> {
+    let one = (0..=WHOLE, 0..=WHOLE).prop_map(|(a, b)| {
+        let (low, high) = (a.min(b), a.max(b));
+        vec![low, high - low, WHOLE - high]
+    });
+    prop::collection::vec(one, 1..=5)
+}
+
+fn epsilons() -> impl Strategy<Value = Epsilon> {
+    (0..3_000_000u64).prop_map(|micros| Epsilon::from_units(micros * 1_000_000).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+
+    /// And known records make no difference (PK Proposition 6, Theorem 2).
+    #[test]
+    fn counts_are_as_in_models(others in votes(7), known in 0..3usize, epsilon in epsilons()) {
+        let known = known.min(others.len() - 1);
+        let exact = definitions(&others, known, |counts| vec![counts[1]]);
+        let unknown = &others[..others.len() - known];
+        let count = Count::new(&ones(unknown).unwrap(), None).unwrap();
+        let active = delta(&exact, Definition::Active, epsilon);
+        equal(count.delta(epsilon.to_f64()), active)?;
+        let passive = delta(&exact, Definition::Passive, epsilon);
+        prop_assert!((passive - active).abs() <= 1e-14, "{passive} {active}");
+        let bounds = interval(unknown.iter().map(|shares| shares[1]));
+        let within = CountWithin::new(unknown.len() as u64, bounds, None).unwrap();
+        above(within.worst(epsilon.to_f64()).delta, active)?;
+    }
+
+    #[test]
+    fn thresholds_are_as_in_models(
+        others in votes(7),
+        known in 0..4usize,
+        threshold in 0..7u64,
+        epsilon in epsilons(),
+    ) {
+        let known = known.min(others.len() - 1);
+        let threshold = threshold.min(others.len() as u64);
+        let published = |counts: &[u64]| if counts[1] > threshold { vec![counts[1]] } else { vec![] };
+        let exact = definitions(&others, known, published);
+        let (unknown, told) = others.split_at(others.len() - known);
+        let profile = ones(told).unwrap_or_else(Profile::none);
+        let found = Threshold::new(threshold, &ones(unknown).unwrap(), &profile).unwrap();
+        let found = found.delta(epsilon.to_f64());
+        equal(found.passive, delta(&exact, Definition::Passive, epsilon))?;
+        // An active attacker plants what is impossible, too; a model has only what is possible.
+        let active = delta(&exact, Definition::Active, epsilon);
+        above(found.active, active)?;
+        if told.iter().all(|shares| (1..WHOLE).contains(&shares[1])) {
+            equal(found.active, active)?;
+        }
+        let bounds = interval(others.iter().map(|shares| shares[1]));
+        let within =
+            ThresholdWithin::new(threshold, unknown.len() as u64, known as u64, bounds).unwrap();
+        let within = within.delta(epsilon.to_f64());
+        above(within.active, active)?;
+        above(within.passive, delta(&exact, Definition::Passive, epsilon))?;
+    }
+
+    #[test]
+    fn histograms_are_above_models(others in choices(), epsilon in epsilons()) {
+        let exact = definitions(&others, 0, |counts| counts.to_vec());
+        let least = |value: usize| p(others.iter().map(|shares| shares[value]).min().unwrap());
+        let bounds: Vec<Probability> = (0..3).map(least).collect();
+        let bound = Histogram::of_values(others.len() as u64, &bounds).unwrap();
+        above(bound.delta(epsilon.to_f64()), delta(&exact, Definition::Active, epsilon))?;
+    }
+
+    #[test]
+    fn k_anonymous_tables_are_above_models(
+        others in choices(),
+        k in 1..5u64,
+        hidden in any::<bool>(),
+        epsilon in epsilons(),
+    ) {
+        let k = k.min(others.len() as u64 + 1);
+        let shown = if hidden { 2 } else { 3 };
+        let published = |counts: &[u64]| {
+            counts[..shown].iter().map(|n| if *n >= k { *n } else { 0 }).collect()
+        };
+        let exact = definitions(&others, 0, published);
+        let bounds: Vec<Interval> =
+            (0..3).map(|value| interval(others.iter().map(move |shares| shares[value]))).collect();
+        let absent = hidden.then(|| bounds[2]);
+        let Ok(table) = KAnonymity::new(k, others.len() as u64, &bounds[..shown], absent) else {
+            return Ok(());
+        };
+        let active = delta(&exact, Definition::Active, epsilon);
+        above(table.delta(epsilon.to_f64()), active)?;
+        // The worst pair of values is one of the table's.
+        let place = |side| match side { Side::Value(place) => place as u32, Side::Absent => 2 };
+        let found = exact.delta(Definition::Active, epsilon).unwrap();
+        if let Some(witness) = found.witness {
+            let pair = [witness.value.unwrap(), witness.other.unwrap()];
+            let own = table.pairs(epsilon.to_f64()).into_iter().find(|own| {
+                let sides = [place(own.one), place(own.other)];
+                sides == pair || sides == [pair[1], pair[0]]
+            });
+            above(own.unwrap().delta, active)?;
+        }
+    }
+}

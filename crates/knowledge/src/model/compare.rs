@@ -196,8 +196,9 @@ fn by_output<'a>(
 /// PK Definitions 17 and 18: how much more the last part of what is published tells to whoever has seen
 /// the parts before it. `parts` has for each output the numbers of the parts before and of the last.
 ///
-/// Where the parts before rule a or b out alone, there is nothing left to tell: such outputs are left out,
-/// and in PK Theorem 6 they are in the delta of the parts before.
+/// Outputs of which the parts before alone, or the last alone, rule b out are left out: there is nothing
+/// left to tell. In PK Theorem 6 they are in the delta of these parts. (By the letter of Definition 17,
+/// the latter are infinitely dependent.)
 pub(super) fn dependence(
     model: &Model,
     mechanism: &Mechanism,
@@ -231,13 +232,13 @@ pub(super) fn dependence(
                         let [first, second] =
                             *parts.get(*output as usize).ok_or(ModelError::Inconsistent)?;
                         let Some(seen) = other_before.get(&first) else { continue };
-                        let (above, below) = match (other_law.get(output), other_last.get(&second))
-                        {
-                            (Some(joint), Some(alone)) => (
+                        let Some(alone) = other_last.get(&second) else { continue };
+                        let (above, below) = match other_law.get(output) {
+                            Some(joint) => (
                                 &before[&first] * joint * &last[&second] * &other_case.weight,
                                 seen * alone * &case.weight,
                             ),
-                            _ => (BigUint::zero(), BigUint::one()),
+                            None => (BigUint::zero(), BigUint::one()),
                         };
                         let divisor = above.gcd(&below);
                         found.push((weight, above / &divisor, below / divisor));

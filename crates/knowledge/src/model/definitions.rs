@@ -10,10 +10,7 @@ use super::mechanism::Mechanism;
 use super::normalisation::{Normalisation, check};
 use super::ratio::Ratio;
 use super::simulator::Simulators;
-use super::worlds::Model;
-
-/// Most databases, by values and outputs, that are gone through.
-pub const MOST_STEPS: usize = 20_000_000;
+use super::worlds::{Model, check_steps};
 
 /// A definition of privacy (PK sections 2 and 3), as [`Definitions`] computes it.
 ///
@@ -99,13 +96,7 @@ impl Definitions {
                 real.saturating_mul(target.values.len()).saturating_mul(largest)
             })
             .sum();
-        if steps > MOST_STEPS {
-            return Err(ModelError::Large {
-                what: "databases times values of the target times outputs",
-                size: steps.to_string(),
-                most: MOST_STEPS,
-            });
-        }
+        check_steps("databases times values of the target times outputs", steps)?;
         Ok(Self {
             noiseless: compare::noiseless(model, mechanism)?,
             causal: compare::causal(model, mechanism)?,

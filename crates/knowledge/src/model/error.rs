@@ -4,7 +4,9 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// Neither a decimal nor a fraction, or not from 0 to 1.
-    #[error("{0} is not a probability: it must be from 0 to 1, a decimal or a fraction as \"1/3\"")]
+    #[error(
+        "`{0}` is not a probability: it must be from 0 to 1, a decimal or a fraction as \"1/3\""
+    )]
     Fraction(String),
     /// Probabilities of other than one in all.
     #[error("the probabilities add up to {0}, and must add up to 1 exactly")]

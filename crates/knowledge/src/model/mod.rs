@@ -16,6 +16,7 @@
 //! upwards. Values, knowledge and outputs are numbers here; expressions and their values are left to the
 //! caller.
 
+mod candidates;
 mod compare;
 mod curve;
 mod definitions;
@@ -29,9 +30,9 @@ mod simulator;
 mod worlds;
 
 pub use curve::Witness;
-pub use definitions::{Definition, Definitions, Found, MOST_STEPS};
+pub use definitions::{Definition, Definitions, Found};
 pub use error::ModelError;
 pub use fraction::{Fraction, Law};
 pub use mechanism::Mechanism;
 pub use normalisation::{Normalisation, Parameters};
-pub use worlds::{MOST_DATABASES, MOST_WORLDS, Model, Worlds};
+pub use worlds::{MOST_DATABASES, MOST_STEPS, MOST_WORLDS, Model, Worlds};

@@ -6,6 +6,7 @@ use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{One, Zero};
 
+use super::candidates::{ClassOf, Simulator, candidates, rounded};
 use super::compare::side_by_side;
 use super::curve::{Curves, Witness, Worst};
 use super::error::ModelError;
@@ -17,8 +18,6 @@ use super::worlds::{Model, Target};
 
 /// Most variables times rows of a linear programme.
 const MOST_SIZE: usize = 400_000;
-/// Most bits of a candidate's denominator.
-const MOST_BITS: u64 = 4096;
 /// The largest epsilon at which an approximate simulator is searched for: linear programmes with
 /// larger coefficients are not solved well.
 const MOST_EPSILON: f64 = 14.0;
@@ -48,13 +47,6 @@ struct Simulating {
     weight: BigUint,
     classes: Vec<(usize, BigUint)>,
     law: Outputs,
-}
-
-/// For each class of what the simulator sees the law of its output.
-struct Simulator {
-    laws: Vec<Outputs>,
-    /// What the weights of each law add up to.
-    total: BigUint,
 }
 
 impl Simulators {
@@ -110,7 +102,7 @@ impl Simulated {
         }
         let mut classes: BTreeMap<Vec<(usize, BigUint)>, usize> = BTreeMap::new();
         // For each sight its class, and how often the class's odds it has.
-        let mut class_of: BTreeMap<Vec<u32>, (usize, BigUint)> = BTreeMap::new();
+        let mut class_of = ClassOf::new();
         for (sight, weights) in sights {
             let common = weights.values().fold(BigUint::zero(), |all, weight| all.gcd(weight));
             let odds = weights.iter().map(|(case, weight)| (*case, weight / &common)).collect();
@@ -194,7 +186,7 @@ impl Simulated {
             outputs.iter().map(|output| (*output, 1.0 / outputs.len() as f64)).collect()
         });
         let even: Proposal = even.collect();
-        let even = self.rounded(&even);
+        let even = rounded(&even, &self.outputs);
         self.keep(&even)?;
         let mut high = self.pure();
         let mut low = 0.0f64;
@@ -208,7 +200,7 @@ impl Simulated {
                 low = middle;
                 continue;
             };
-            let proposal = self.rounded(&proposal);
+            let proposal = rounded(&proposal, &self.outputs);
             self.keep(&proposal)?;
             high = high.min(self.pure());
             low = low.max(middle.min(z.max(1.0).ln()).min(high));
@@ -286,85 +278,8 @@ impl Simulated {
 
     fn approximate(&self, x: f64) -> Option<Curves> {
         let proposal = self.programme.approximate(x)?;
-        self.compare(&self.rounded(&proposal)).ok()
+        self.compare(&rounded(&proposal, &self.outputs)).ok()
     }
-
-    /// A proposal as whole numbers that add up to 2^50 in each class.
-    fn rounded(&self, proposal: &Proposal) -> Simulator {
-        const TOTAL: u64 = 1 << 50;
-        let law = |own: &Vec<(usize, f64)>| {
-            let sum: f64 = own.iter().map(|(_, p)| p.max(0.0)).sum();
-            let weight = |p: f64| (p.max(0.0) / sum * TOTAL as f64).floor() as u64;
-            let mut weights: Vec<(u32, u64)> =
-                own.iter().map(|(output, p)| (self.outputs[*output], weight(*p))).collect();
-            let missing = TOTAL.saturating_sub(weights.iter().map(|(_, weight)| weight).sum());
-            if let Some((_, largest)) = weights.iter_mut().max_by_key(|(_, weight)| *weight) {
-                *largest += missing;
-            }
-            let kept = weights.into_iter().filter(|(_, weight)| *weight > 0);
-            kept.map(|(output, weight)| (output, BigUint::from(weight))).collect()
-        };
-        Simulator { laws: proposal.iter().map(law).collect(), total: BigUint::from(TOTAL) }
-    }
-}
-
-/// Simulators that need no programme: those that put a value of their own in the target's place (as in
-/// PK section 2.2, after Definition 5), and the one that publishes what is likely, given the others.
-fn candidates(
-    model: &Model,
-    mechanism: &Mechanism,
-    target: &Target,
-    class_of: &BTreeMap<Vec<u32>, (usize, BigUint)>,
-    classes: usize,
-) -> Result<Vec<Simulator>, ModelError> {
-    let mut real: BTreeMap<usize, BigUint> = BTreeMap::new();
-    for case in target.cases.values() {
-        for (database, weight) in &case.databases {
-            *real.entry(*database).or_default() += weight;
-        }
-    }
-    let seen = |database: usize| &class_of[&model.without(database, target.record)];
-    let mut found = Vec::new();
-    for value in &target.values {
-        let mut laws = vec![Outputs::new(); classes];
-        // Each sight once, as often as it has the odds of its class.
-        let mut done = BTreeSet::new();
-        for database in real.keys() {
-            let changed = model.changed(*database, target.record, *value);
-            let changed = changed.ok_or(ModelError::Inconsistent)?;
-            if done.insert(changed) {
-                let (class, times) = seen(*database);
-                for (output, weight) in mechanism.of(changed)? {
-                    *laws[*class].entry(*output).or_default() += weight * times;
-                }
-            }
-        }
-        found.extend(evened(laws));
-    }
-    let mut laws = vec![Outputs::new(); classes];
-    for (database, weight) in &real {
-        let (class, _) = seen(*database);
-        for (output, part) in mechanism.of(*database)? {
-            *laws[*class].entry(*output).or_default() += weight * part;
-        }
-    }
-    found.extend(evened(laws));
-    Ok(found)
-}
-
-/// Laws by weights of any sum, as ones with the same sum; `None` if that is too large.
-fn evened(laws: Vec<Outputs>) -> Option<Simulator> {
-    let sums: Vec<BigUint> = laws.iter().map(|law| law.values().sum()).collect();
-    let total = sums.iter().fold(BigUint::one(), |all, sum| all.lcm(sum));
-    if total.is_zero() || total.bits() > MOST_BITS {
-        return None;
-    }
-    let scaled = |(law, sum): (Outputs, &BigUint)| {
-        let factor = &total / sum;
-        law.into_iter().map(|(output, weight)| (output, weight * &factor)).collect()
-    };
-    let laws = laws.into_iter().zip(&sums).map(scaled).collect();
-    Some(Simulator { laws, total })
 }
 
 fn programme(cases: &[Simulating], outputs: &[u32], classes: usize, total: &BigUint) -> Programme {

@@ -14,6 +14,17 @@ pub const MOST_WORLDS: usize = 100_000;
 /// Most databases that a mechanism answers for.
 pub const MOST_DATABASES: usize = 500_000;
 
+/// Most databases, by values and outputs, that are gone through.
+pub const MOST_STEPS: usize = 5_000_000;
+
+/// Refuses more than [`MOST_STEPS`].
+pub(super) fn check_steps(what: &'static str, steps: usize) -> Result<(), ModelError> {
+    if steps <= MOST_STEPS {
+        return Ok(());
+    }
+    Err(ModelError::Large { what, size: steps.to_string(), most: MOST_STEPS })
+}
+
 /// Independent parameters and all combinations of their values, the last parameter's value changing
 /// fastest.
 #[derive(Clone, Debug)]
@@ -187,6 +198,8 @@ impl Model {
         // Databases that only a change makes.
         let real: BTreeSet<usize> =
             cases.values().flat_map(|case| case.databases.keys().copied()).collect();
+        let steps = real.len().saturating_mul(values.len());
+        check_steps("databases times values of the target", steps)?;
         for database in real {
             for value in &values {
                 let mut changed = self.databases[database].clone();

@@ -1,0 +1,130 @@
+//! Simulators that may be good, as whole numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigUint;
+use num_integer::Integer;
+use num_traits::{One, Zero};
+
+use super::error::ModelError;
+use super::mechanism::{Mechanism, Outputs};
+use super::programme::Proposal;
+use super::worlds::{Model, Target};
+
+/// Most bits of a candidate's denominator.
+const MOST_BITS: u64 = 4096;
+
+/// For all records but the target: the class of what a simulator sees, and how often it has its odds.
+pub(super) type ClassOf = BTreeMap<Vec<u32>, (usize, BigUint)>;
+
+/// For each class of what the simulator sees the law of its output.
+pub(super) struct Simulator {
+    pub(super) laws: Vec<Outputs>,
+    /// What the weights of each law add up to.
+    pub(super) total: BigUint,
+}
+
+/// Simulators that need no programme: those that put a value of their own in the target's place (as in
+/// PK section 2.2, after Definition 5), and the one that publishes what is likely, given the others.
+pub(super) fn candidates(
+    model: &Model,
+    mechanism: &Mechanism,
+    target: &Target,
+    class_of: &ClassOf,
+    classes: usize,
+) -> Result<Vec<Simulator>, ModelError> {
+    let mut real: BTreeMap<usize, BigUint> = BTreeMap::new();
+    for case in target.cases.values() {
+        for (database, weight) in &case.databases {
+            *real.entry(*database).or_default() += weight;
+        }
+    }
+    let seen = |database: usize| &class_of[&model.without(database, target.record)];
+    let mut found = Vec::new();
+    for value in &target.values {
+        let mut laws = vec![Outputs::new(); classes];
+        // Each sight once, as often as it has the odds of its class.
+        let mut done = BTreeSet::new();
+        for database in real.keys() {
+            let changed = model.changed(*database, target.record, *value);
+            let changed = changed.ok_or(ModelError::Inconsistent)?;
+            if done.insert(changed) {
+                let (class, times) = seen(*database);
+                for (output, weight) in mechanism.of(changed)? {
+                    *laws[*class].entry(*output).or_default() += weight * times;
+                }
+            }
+        }
+        found.extend(evened(laws));
+    }
+    let mut laws = vec![Outputs::new(); classes];
+    for (database, weight) in &real {
+        let (class, _) = seen(*database);
+        for (output, part) in mechanism.of(*database)? {
+            *laws[*class].entry(*output).or_default() += weight * part;
+        }
+    }
+    found.extend(evened(laws));
+    Ok(found)
+}
+
+/// Laws by weights of any sum, as ones with the same sum; `None` if that is too large.
+fn evened(laws: Vec<Outputs>) -> Option<Simulator> {
+    let sums: Vec<BigUint> = laws.iter().map(|law| law.values().sum()).collect();
+    let total = sums.iter().fold(BigUint::one(), |all, sum| all.lcm(sum));
+    if total.is_zero() || total.bits() > MOST_BITS {
+        return None;
+    }
+    let scaled = |(law, sum): (Outputs, &BigUint)| {
+        let factor = &total / sum;
+        law.into_iter().map(|(output, weight)| (output, weight * &factor)).collect()
+    };
+    let laws = laws.into_iter().zip(&sums).map(scaled).collect();
+    Some(Simulator { laws, total })
+}
+
+/// A proposal as whole numbers that add up to 2^50 in each class.
+pub(super) fn rounded(proposal: &Proposal, outputs: &[u32]) -> Simulator {
+    const TOTAL: u64 = 1 << 50;
+    let law = |own: &Vec<(usize, f64)>| {
+        let sum: f64 = own.iter().map(|(_, p)| p.max(0.0)).sum();
+        let weight = |p: f64| (p.max(0.0) / sum * TOTAL as f64).floor() as u64;
+        let mut weights: Vec<(u32, u64)> =
+            own.iter().map(|(output, p)| (outputs[*output], weight(*p))).collect();
+        // The largest takes what rounding has left, or gives what it took too much.
+        let all: u64 = weights.iter().map(|(_, weight)| weight).sum();
+        if let Some((_, largest)) = weights.iter_mut().max_by_key(|(_, weight)| *weight) {
+            *largest = (*largest + TOTAL).saturating_sub(all);
+        }
+        let kept = weights.into_iter().filter(|(_, weight)| *weight > 0);
+        kept.map(|(output, weight)| (output, BigUint::from(weight))).collect()
+    };
+    Simulator { laws: proposal.iter().map(law).collect(), total: BigUint::from(TOTAL) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proposals_become_laws() {
+        let thirds = vec![(0, 1.0 / 3.0), (1, 1.0 / 3.0), (2, 1.0 / 3.0)];
+        let proposal =
+            vec![thirds, vec![(1, 0.999_999_9), (2, -1e-9)], vec![(0, 0.3), (2, 0.700_000_1)]];
+        let simulator = rounded(&proposal, &[5, 6, 7]);
+        for law in &simulator.laws {
+            assert_eq!(law.values().sum::<BigUint>(), simulator.total, "{law:?}");
+        }
+        assert_eq!(simulator.laws[1].keys().copied().collect::<Vec<_>>(), [6]);
+        let mut seed = 1u64;
+        for _ in 0..1000 {
+            let mut next = || {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (seed >> 11) as f64
+            };
+            let proposal = vec![(0..7).map(|output| (output, next())).collect()];
+            let simulator = rounded(&proposal, &[0, 1, 2, 3, 4, 5, 6]);
+            assert_eq!(simulator.laws[0].values().sum::<BigUint>(), simulator.total);
+        }
+    }
+}

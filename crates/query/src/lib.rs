@@ -8,6 +8,7 @@ mod error;
 mod explain;
 mod expr;
 mod lattice;
+mod model;
 mod quote;
 mod sql;
 mod types;
@@ -28,5 +29,6 @@ pub use explain::{
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};
+pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy};
 pub use types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, MAX_STRING_BYTES, Value};

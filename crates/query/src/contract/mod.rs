@@ -1,7 +1,7 @@
 //! The contract: what the owner of the data declares, in `hushtable.toml`.
 
 mod columns;
-mod read;
+pub(crate) mod read;
 mod split;
 mod tables;
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A contract that cannot be used, and where.
+/// A contract, or a model, that cannot be used, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {what}\n  hint: {hint}")]
 pub struct ContractError {
-    /// The contract's file.
+    /// The file.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
@@ -24,32 +24,36 @@ const TODO: &str = "TODO";
 
 /// The text being read.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     text: &'a str,
     file: &'a str,
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(text: &'a str, file: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str, file: &'a str) -> Self {
         Self { text, file }
     }
 
-    pub(super) fn error(
+    pub(crate) fn error(
         &self,
         span: &Range<usize>,
         what: impl Into<String>,
         hint: impl Into<String>,
     ) -> ContractError {
-        let before = self.text.as_bytes().iter().take(span.start);
         ContractError {
             file: self.file.to_owned(),
-            line: 1 + before.filter(|&&b| b == b'\n').count(),
+            line: self.line(span),
             what: what.into(),
             hint: hint.into(),
         }
     }
 
-    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'a>>, ContractError> {
+    fn line(&self, span: &Range<usize>) -> usize {
+        let before = self.text.as_bytes().iter().take(span.start);
+        1 + before.filter(|&&b| b == b'\n').count()
+    }
+
+    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>, ContractError> {
         DeTable::parse(self.text).map_err(|e| {
             let span = e.span().unwrap_or(0..0);
             self.error(
@@ -62,7 +66,7 @@ impl<'a> Source<'a> {
 }
 
 /// One table of the file, with the path of its keys.
-pub(super) struct Section<'a, 'i> {
+pub(crate) struct Section<'a, 'i> {
     source: Source<'a>,
     table: &'a DeTable<'i>,
     span: Range<usize>,
@@ -71,20 +75,26 @@ pub(super) struct Section<'a, 'i> {
 
 /// One value of the file.
 #[derive(Clone)]
-pub(super) struct Item<'a, 'i> {
-    pub(super) source: Source<'a>,
-    pub(super) key: String,
-    pub(super) span: Range<usize>,
-    pub(super) value: &'a DeValue<'i>,
+pub(crate) struct Item<'a, 'i> {
+    pub(crate) source: Source<'a>,
+    pub(crate) key: String,
+    pub(crate) span: Range<usize>,
+    pub(crate) value: &'a DeValue<'i>,
 }
 
 impl<'a, 'i> Section<'a, 'i> {
-    pub(super) fn root(source: Source<'a>, table: &'a DeTable<'i>, span: Range<usize>) -> Self {
-        Self { source, table, span, name: "the contract".to_owned() }
+    /// The whole file, which errors call `name`.
+    pub(crate) fn root(
+        source: Source<'a>,
+        table: &'a DeTable<'i>,
+        span: Range<usize>,
+        name: &str,
+    ) -> Self {
+        Self { source, table, span, name: name.to_owned() }
     }
 
     /// Every key with its item.
-    pub(super) fn items(&self) -> impl Iterator<Item = (&'a str, Item<'a, 'i>)> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = (&'a str, Item<'a, 'i>)> {
         let source = self.source;
         self.table.iter().map(move |(key, value)| {
             let name: &'a str = key.get_ref();
@@ -94,18 +104,18 @@ impl<'a, 'i> Section<'a, 'i> {
         })
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<Item<'a, 'i>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Item<'a, 'i>> {
         self.items().find(|(name, _)| *name == key).map(|(_, item)| item)
     }
 
-    pub(super) fn required(&self, key: &str, hint: &str) -> Result<Item<'a, 'i>, ContractError> {
+    pub(crate) fn required(&self, key: &str, hint: &str) -> Result<Item<'a, 'i>, ContractError> {
         self.get(key).ok_or_else(|| {
             self.source.error(&self.span, format!("{} has no `{key}`", self.name), hint)
         })
     }
 
     /// Refuses keys that mean nothing, which are mostly misspelt ones.
-    pub(super) fn only(&self, known: &[&str]) -> Result<(), ContractError> {
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), ContractError> {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
             if !known.contains(&name) {
@@ -121,12 +131,17 @@ impl<'a, 'i> Section<'a, 'i> {
 }
 
 impl<'a, 'i> Item<'a, 'i> {
-    pub(super) fn error(&self, what: impl Into<String>, hint: impl Into<String>) -> ContractError {
+    pub(crate) fn error(&self, what: impl Into<String>, hint: impl Into<String>) -> ContractError {
         self.source.error(&self.span, what, hint)
     }
 
+    /// The line on which the value begins, from 1.
+    pub(crate) fn line(&self) -> usize {
+        self.source.line(&self.span)
+    }
+
     /// How the value reads, for errors.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match self.value {
             DeValue::String(s) => format!("\"{s}\""),
             DeValue::Integer(i) => i.to_string(),
@@ -148,11 +163,11 @@ impl<'a, 'i> Item<'a, 'i> {
         }
     }
 
-    pub(super) fn wrong(&self, expected: &str, hint: &str) -> ContractError {
+    pub(crate) fn wrong(&self, expected: &str, hint: &str) -> ContractError {
         self.error(format!("`{}` = {} is not {expected}", self.key, self.shown()), hint)
     }
 
-    pub(super) fn text(&self, expected: &str, hint: &str) -> Result<&'a str, ContractError> {
+    pub(crate) fn text(&self, expected: &str, hint: &str) -> Result<&'a str, ContractError> {
         self.refuse_todo(hint)?;
         match self.value {
             DeValue::String(s) if !s.is_empty() => Ok(s),
@@ -161,7 +176,7 @@ impl<'a, 'i> Item<'a, 'i> {
     }
 
     /// A number as it is written, so that decimals are exact.
-    pub(super) fn number_text(&self, expected: &str, hint: &str) -> Result<String, ContractError> {
+    pub(crate) fn number_text(&self, expected: &str, hint: &str) -> Result<String, ContractError> {
         self.refuse_todo(hint)?;
         match self.value {
             DeValue::Integer(i) if i.radix() == 10 => Ok(i.as_str().to_owned()),
@@ -171,7 +186,7 @@ impl<'a, 'i> Item<'a, 'i> {
         }
     }
 
-    pub(super) fn count(&self, least: u32, most: u32, hint: &str) -> Result<u32, ContractError> {
+    pub(crate) fn count(&self, least: u32, most: u32, hint: &str) -> Result<u32, ContractError> {
         let expected = format!("a whole number from {least} to {most}");
         let text = self.number_text(&expected, hint)?;
         match text.parse::<u32>() {
@@ -180,7 +195,7 @@ impl<'a, 'i> Item<'a, 'i> {
         }
     }
 
-    pub(super) fn list(&self, hint: &str) -> Result<Vec<Item<'a, 'i>>, ContractError> {
+    pub(crate) fn list(&self, hint: &str) -> Result<Vec<Item<'a, 'i>>, ContractError> {
         self.refuse_todo(hint)?;
         match self.value {
             DeValue::Array(items) => Ok(items
@@ -197,7 +212,7 @@ impl<'a, 'i> Item<'a, 'i> {
     }
 
     /// The item as a table; `name` is what errors call it.
-    pub(super) fn section(&self, name: &str, hint: &str) -> Result<Section<'a, 'i>, ContractError> {
+    pub(crate) fn section(&self, name: &str, hint: &str) -> Result<Section<'a, 'i>, ContractError> {
         self.refuse_todo(hint)?;
         match self.value {
             DeValue::Table(table) => Ok(Section {

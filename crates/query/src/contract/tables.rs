@@ -20,7 +20,7 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     let source = Source::new(text, file);
     let parsed = source.parse()?;
     let span = parsed.span();
-    let root = Section::root(source, parsed.get_ref(), span);
+    let root = Section::root(source, parsed.get_ref(), span, "the contract");
     root.only(&["ledger", "tables"])?;
     let ledger = match root.get("ledger") {
         Some(item) => item.text("a file name", "ledger = \"hushtable.ledger\"")?.to_owned(),

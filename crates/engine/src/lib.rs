@@ -23,6 +23,7 @@ mod rows;
 mod session;
 mod source;
 mod survey;
+mod tabulate;
 
 #[cfg(test)]
 mod tests;
@@ -40,3 +41,4 @@ pub use source::{
     Compression, DataFile, FileColumn, Format, ReadProgress, SourceError, file_schema, list_files,
     scan,
 };
+pub use tabulate::{Numbered, Tabulated};

@@ -265,6 +265,11 @@ impl Program {
     }
 }
 
+/// The values as text, as a cast writes them.
+pub(crate) fn as_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
+    cast::cast(array, from, ColumnType::String)
+}
+
 /// NULL is not true.
 pub(crate) fn known(condition: &BooleanArray) -> BooleanArray {
     match condition.nulls() {

@@ -13,8 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use assess::{
     AssessArguments, AssessCommand, AssessComposeArguments, AssessCountArguments,
-    AssessHistogramArguments, AssessKAnonymityArguments, AssessThresholdArguments, CurveArguments,
-    OthersArguments,
+    AssessHistogramArguments, AssessKAnonymityArguments, AssessModelArguments,
+    AssessThresholdArguments, CurveArguments, OthersArguments,
 };
 pub(crate) use audit::AuditArguments;
 pub(crate) use calc::{
@@ -258,7 +258,7 @@ mod tests {
             insta::assert_snapshot!(format!("help_calc_{name}"), help);
         }
         let assess = command.find_subcommand_mut("assess").unwrap();
-        for name in ["count", "histogram", "threshold", "k-anonymity", "compose"] {
+        for name in ["count", "histogram", "threshold", "k-anonymity", "compose", "model"] {
             let sub = assess.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_assess_{name}"), help);

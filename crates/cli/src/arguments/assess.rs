@@ -16,6 +16,7 @@ Examples:
       --absent 0.2..0.5 --epsilon 1
   hushtable assess compose --release 0.1,1e-9 --release 0.2,1e-9 --independent
   hushtable assess count --unknown 99@0.5 --epsilon 0.5 --plot curve.svg
+  hushtable assess model examples/partial-knowledge/example-7.toml --epsilon 0.1
 
 Costs nothing, needs no contract and reads no data. What it tells is no differential privacy: it
 rests on what an attacker does not know, and is never charged to a budget or added to one.";
@@ -35,6 +36,7 @@ pub(crate) enum AssessCommand {
     Threshold(AssessThresholdArguments),
     KAnonymity(AssessKAnonymityArguments),
     Compose(AssessComposeArguments),
+    Model(AssessModelArguments),
 }
 
 /// Where on the curve.
@@ -242,4 +244,42 @@ pub(crate) struct AssessComposeArguments {
 
     #[command(flatten)]
     pub(crate) shown: ShownArguments,
+}
+
+const MODEL_EXAMPLES: &str = "\
+Examples:
+  hushtable assess model examples/partial-knowledge/example-1.toml
+  hushtable assess model referendum.toml --epsilon 0.1,1 --delta 1e-6
+
+A model:
+  [parameters]
+  first = { values = [0, 1] }
+  second = { values = [0, 1], probabilities = [\"2/3\", \"1/3\"] }
+  [attacker]
+  target = \"first\"
+  knows = []
+  [mechanism]
+  publishes = \"first + second\"";
+
+/// Every definition of privacy with partial knowledge, exactly, in a small finite model
+#[derive(Debug, Args)]
+#[command(after_long_help = MODEL_EXAMPLES)]
+pub(crate) struct AssessModelArguments {
+    /// The model, in TOML: independent parameters, records and knowledge as SQL expressions over them,
+    /// what is published
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Epsilons at which delta is wanted, with commas between them; epsilon at a delta of zero is
+    /// always shown
+    #[arg(long, value_name = "E,…", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) epsilon: Vec<String>,
+
+    /// Deltas at which epsilon is wanted, with commas between them
+    #[arg(long, value_name = "D,…", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) delta: Vec<String>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
 }

@@ -4,13 +4,15 @@ mod compose;
 mod count;
 mod histogram;
 mod k_anonymity;
+mod model;
+mod model_file;
 mod parse;
 mod plot;
 mod threshold;
 
 use self::plot::Curve;
 use super::chart::ChartFile;
-use crate::arguments::{AssessArguments, AssessCommand, ReportFormat};
+use crate::arguments::{AssessArguments, AssessCommand, ReportFormat, ShownArguments};
 use crate::failure::Failure;
 use crate::render::assess::Report;
 use crate::stdio;
@@ -24,25 +26,40 @@ struct Assessed {
 }
 
 pub(crate) fn run(asked: &AssessArguments) -> Result<(), Failure> {
-    let shown = match &asked.command {
-        AssessCommand::Count(asked) => &asked.curve.shown,
-        AssessCommand::Histogram(asked) => &asked.curve.shown,
-        AssessCommand::Threshold(asked) => &asked.curve.shown,
-        AssessCommand::KAnonymity(asked) => &asked.curve.shown,
-        AssessCommand::Compose(asked) => &asked.shown,
-    };
+    match &asked.command {
+        AssessCommand::Count(asked) => curves(&asked.curve.shown, || count::assess(asked)),
+        AssessCommand::Histogram(asked) => curves(&asked.curve.shown, || histogram::assess(asked)),
+        AssessCommand::Threshold(asked) => curves(&asked.curve.shown, || threshold::assess(asked)),
+        AssessCommand::KAnonymity(asked) => {
+            curves(&asked.curve.shown, || k_anonymity::assess(asked))
+        }
+        AssessCommand::Compose(asked) => curves(&asked.shown, || compose::assess(asked)),
+        AssessCommand::Model(asked) => {
+            let report = model::report(asked)?;
+            printed(asked.format, || Ok(report.text()), || Ok(report.json()))
+        }
+    }
+}
+
+/// Guarantees as a table, and as curves where they are asked for.
+fn curves(
+    shown: &ShownArguments,
+    assess: impl FnOnce() -> Result<Assessed, Failure>,
+) -> Result<(), Failure> {
     let plot = shown.plot.as_deref().map(ChartFile::to).transpose()?;
-    let assessed = match &asked.command {
-        AssessCommand::Count(asked) => count::assess(asked)?,
-        AssessCommand::Histogram(asked) => histogram::assess(asked)?,
-        AssessCommand::Threshold(asked) => threshold::assess(asked)?,
-        AssessCommand::KAnonymity(asked) => k_anonymity::assess(asked)?,
-        AssessCommand::Compose(asked) => compose::assess(asked)?,
-    };
-    let text = match shown.format {
-        ReportFormat::Text => assessed.report.text(),
-        ReportFormat::Json => assessed.report.json(),
-    };
-    stdio::print(text.as_bytes())?;
+    let assessed = assess()?;
+    printed(shown.format, || Ok(assessed.report.text()), || Ok(assessed.report.json()))?;
     plot.map_or(Ok(()), |file| file.write(&plot::chart(&assessed)))
+}
+
+fn printed(
+    format: ReportFormat,
+    text: impl FnOnce() -> Result<String, Failure>,
+    json: impl FnOnce() -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    let printed = match format {
+        ReportFormat::Text => text()?,
+        ReportFormat::Json => json()?,
+    };
+    stdio::print(printed.as_bytes())
 }

@@ -32,14 +32,14 @@ impl Amount {
         Self::Epsilon(Some(epsilon))
     }
 
-    fn json(self) -> String {
+    pub(crate) fn json(self) -> String {
         match self {
             Self::Epsilon(epsilon) => epsilon.map_or("null".to_owned(), |e| e.to_string()),
             Self::Delta(delta) => digits17(delta),
         }
     }
 
-    fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Self::Epsilon(epsilon) => epsilon.map_or("none".to_owned(), |e| e.to_string()),
             Self::Delta(delta) => at_least(delta),
@@ -144,7 +144,7 @@ impl Report {
 }
 
 /// Lines of at most [`WIDTH`] columns, broken between words.
-fn wrapped(text: &str) -> String {
+pub(crate) fn wrapped(text: &str) -> String {
     let mut out = String::new();
     let mut column = 0;
     for word in text.split_whitespace() {

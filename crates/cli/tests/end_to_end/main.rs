@@ -15,6 +15,7 @@ mod ledgers;
 mod local;
 mod losses;
 mod mechanisms;
+mod models;
 mod outputs;
 mod plots;
 mod queries;

@@ -17,7 +17,7 @@ use super::ratio::Ratio;
 use super::worlds::{Model, Target};
 
 /// Most variables times rows of a linear programme.
-const MOST_SIZE: usize = 400_000;
+const MOST_SIZE: usize = 4_000_000;
 /// The largest epsilon at which an approximate simulator is searched for: linear programmes with
 /// larger coefficients are not solved well.
 const MOST_EPSILON: f64 = 14.0;

@@ -1,0 +1,109 @@
+//! `hushtable assess model`.
+
+use hushtable_knowledge::model::{Definition, Definitions, Fraction, ModelError, Witness};
+use hushtable_privacy::Epsilon;
+
+use super::model_file::{Described, refused};
+use crate::arguments::AssessModelArguments;
+use crate::commands::parse::{amount, refuse};
+use crate::failure::Failure;
+use crate::render::assess::Amount;
+use crate::render::model::{Asked, DefinitionRow, ModelReport, Value};
+
+pub(super) fn report(given: &AssessModelArguments) -> Result<ModelReport, Failure> {
+    let mut columns = vec![Column::EpsilonAt(Fraction::zero(), 0.0)];
+    for text in &given.delta {
+        let (exact, near) = delta(text)?;
+        columns.push(Column::EpsilonAt(exact, near));
+    }
+    for text in &given.epsilon {
+        columns.push(Column::DeltaAt(amount("epsilon", text, "0.1,0.5,1")?));
+    }
+    let described = Described::read(&given.file)?;
+    let definitions = &described.definitions;
+    let rows = Definition::ALL
+        .into_iter()
+        .map(|definition| {
+            let values = columns.iter().map(|column| value(&described, column, definition));
+            let values = values.collect::<Result<_, _>>();
+            let values = values.map_err(|e| refused(&given.file.display().to_string(), &e))?;
+            Ok(DefinitionRow { definition, values })
+        })
+        .collect::<Result<_, Failure>>()?;
+    let too_large = definitions.epsilon(Definition::Distributional, &Fraction::zero()).err();
+    let dependence = columns
+        .iter()
+        .filter_map(|column| match column {
+            Column::EpsilonAt(nu, near) => definitions.dependence(nu).map(|mu| (*near, mu.amount)),
+            Column::DeltaAt(_) => None,
+        })
+        .collect();
+    let targets = definitions
+        .normalisations()
+        .iter()
+        .map(|found| (described.records[found.target].0.clone(), found.clone()))
+        .collect();
+    Ok(ModelReport {
+        asked: columns.iter().map(Column::asked).collect(),
+        rows,
+        dependence,
+        targets,
+        parameters: described.parameters,
+        too_large: too_large.map(|error| error.to_string()),
+    })
+}
+
+/// What is wanted of every definition.
+enum Column {
+    /// At a delta, and the float next to it.
+    EpsilonAt(Fraction, f64),
+    DeltaAt(Epsilon),
+}
+
+impl Column {
+    fn asked(&self) -> Asked {
+        match self {
+            Self::EpsilonAt(_, near) => Asked::EpsilonAt(*near),
+            Self::DeltaAt(epsilon) => Asked::DeltaAt(*epsilon),
+        }
+    }
+}
+
+fn value(
+    described: &Described,
+    column: &Column,
+    definition: Definition,
+) -> Result<Option<Value>, ModelError> {
+    match found(&described.definitions, column, definition) {
+        Ok((amount, witness)) => {
+            let worst = witness.map(|witness| described.worst(&witness));
+            Ok(Some(Value { amount, worst }))
+        }
+        Err(ModelError::Large { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn found(
+    definitions: &Definitions,
+    column: &Column,
+    definition: Definition,
+) -> Result<(Amount, Option<Witness>), ModelError> {
+    Ok(match column {
+        Column::EpsilonAt(delta, _) => {
+            let found = definitions.epsilon(definition, delta)?;
+            (Amount::Epsilon(found.amount), found.witness)
+        }
+        Column::DeltaAt(epsilon) => {
+            let found = definitions.delta(definition, *epsilon)?;
+            (Amount::Delta(found.amount), found.witness)
+        }
+    })
+}
+
+/// As it is written, and as a float.
+fn delta(text: &str) -> Result<(Fraction, f64), Failure> {
+    let refuse = || refuse("delta", text, "a number from 1e-300 to below 1", "1e-9,1e-6");
+    let near = text.trim().parse::<f64>().ok().filter(|d| (1e-300..1.0).contains(d));
+    Ok((text.trim().parse().map_err(|_| refuse())?, near.ok_or_else(refuse)?))
+}

@@ -1,0 +1,356 @@
+//! From the file of a model to its definitions, with what its numbers stand for.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use hushtable_engine::{EngineError, Numbered, Tabulated};
+use hushtable_knowledge::model::{
+    Definitions, Fraction, Law, Mechanism, Model, ModelError, Witness, Worlds,
+};
+use hushtable_query::{ModelFile, Publication, RandomVariable, TableRow, Written};
+
+use crate::failure::Failure;
+
+/// Largest file that is read, in bytes.
+const MOST_BYTES: u64 = 1_000_000;
+/// Most evaluations of what is published.
+const MOST_ROWS: usize = 2_000_000;
+
+/// What was computed, and what it is about.
+pub(super) struct Described {
+    pub(super) definitions: Definitions,
+    /// Names of the parameters.
+    pub(super) parameters: Vec<String>,
+    /// Names of the records, and how their values read.
+    pub(super) records: Vec<(String, Vec<String>)>,
+    knowledge: Vec<String>,
+    outputs: Vec<String>,
+}
+
+/// A fault of the program, or too large a model.
+pub(super) fn refused(file: &str, error: &ModelError) -> Failure {
+    match error {
+        ModelError::Large { .. } => Failure::new(
+            format!("the model {file} is too large: {error}"),
+            "leave out parameters, or take many together: how many others voted yes says as much as \
+             their votes",
+        ),
+        _ => Failure::new(
+            format!("the model {file} cannot be assessed: {error}"),
+            "this is a fault in Hushtable, please report the model",
+        ),
+    }
+}
+
+impl Described {
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let file = path.display().to_string();
+        let cannot = |reason: &dyn std::fmt::Display| {
+            Failure::new(
+                format!("the model {file} cannot be read: {reason}"),
+                "docs/model.md says how a model is written, and examples/partial-knowledge has nine",
+            )
+        };
+        let size = std::fs::metadata(path).map_err(|e| cannot(&e))?.len();
+        if size > MOST_BYTES {
+            return Err(cannot(&format!("it has {size} bytes, and at most {MOST_BYTES} are read")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
+        let parsed = ModelFile::parse(&text, &file)
+            .map_err(|e| Failure::new(format!("{}:{}: {}", e.file, e.line, e.what), e.hint))?;
+        Reader { file }.described(&parsed)
+    }
+
+    /// Where it is worst, in words.
+    pub(super) fn worst(&self, witness: &Witness) -> String {
+        let (name, values) = &self.records[witness.target];
+        let text = |value: u32| values.get(value as usize).map_or("", String::as_str);
+        let mut words = match (witness.value, witness.other) {
+            (Some(value), Some(other)) => format!("{name} = {} or {}", text(value), text(other)),
+            (Some(value), None) => format!("{name} = {}", text(value)),
+            (None, Some(other)) => format!("{name} as it is or made {}", text(other)),
+            (None, None) => name.clone(),
+        };
+        if let Some(output) = witness.output {
+            let output = self.outputs.get(output as usize).map_or("", String::as_str);
+            words.push_str(&format!(", after {output}"));
+        }
+        let known = witness.knowledge.and_then(|known| self.knowledge.get(known as usize));
+        if let Some(known) = known.filter(|known| !known.is_empty()) {
+            words.push_str(&format!(", knowing {known}"));
+        }
+        words
+    }
+}
+
+/// Reads one file.
+struct Reader {
+    file: String,
+}
+
+/// Tuples by numbers, in the order in which they come first.
+#[derive(Default)]
+struct Tuples {
+    numbers: HashMap<Vec<u32>, u32>,
+}
+
+impl Tuples {
+    fn number(&mut self, tuple: Vec<u32>) -> u32 {
+        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        *self.numbers.entry(tuple).or_insert(next)
+    }
+
+    /// How the tuples read.
+    fn texts(&self, text: impl Fn(&[u32]) -> String) -> Vec<String> {
+        let mut texts = vec![String::new(); self.numbers.len()];
+        for (tuple, number) in &self.numbers {
+            if let Some(place) = texts.get_mut(*number as usize) {
+                *place = text(tuple);
+            }
+        }
+        texts
+    }
+}
+
+impl Reader {
+    fn refused(&self, error: &ModelError) -> Failure {
+        refused(&self.file, error)
+    }
+
+    fn wrong(&self, line: usize, what: &str, hint: &str) -> Failure {
+        Failure::new(format!("{}:{line}: {what}", self.file), hint)
+    }
+
+    /// An expression's values.
+    fn evaluate(
+        &self,
+        name: &str,
+        written: &Written,
+        columns: &[Tabulated],
+        rows: usize,
+    ) -> Result<Tabulated, Failure> {
+        Tabulated::evaluate(name, &written.text, columns, rows).map_err(|error| match error {
+            EngineError::Refused(refusal) => self.wrong(written.line, &refusal.what, &refusal.hint),
+            other => other.into(),
+        })
+    }
+
+    fn fraction(&self, written: &Written) -> Result<Fraction, Failure> {
+        written.text.parse().map_err(|error: ModelError| {
+            self.wrong(written.line, &error.to_string(), "for example 0.25, 1e-7 or \"1/3\"")
+        })
+    }
+
+    fn law(&self, line: usize, name: &str, probabilities: &[Written]) -> Result<Law, Failure> {
+        let exact = probabilities.iter().map(|written| self.fraction(written));
+        let exact: Vec<Fraction> = exact.collect::<Result<_, _>>()?;
+        Law::new(&exact).map_err(|error| {
+            let what = format!("{name}: {error}");
+            self.wrong(line, &what, "write thirds as \"1/3\", which decimals cannot add up to 1")
+        })
+    }
+
+    fn worlds(&self, variables: &[RandomVariable]) -> Result<Worlds, Failure> {
+        let law = |variable: &RandomVariable| match &variable.probabilities {
+            Some(all) => self.law(variable.line, &format!("`{}`", variable.name), all),
+            None => Law::uniform(variable.values.len()).map_err(|e| self.refused(&e)),
+        };
+        let laws = variables.iter().map(law).collect::<Result<_, _>>()?;
+        Worlds::new(laws).map_err(|e| self.refused(&e))
+    }
+
+    fn described(&self, parsed: &ModelFile) -> Result<Described, Failure> {
+        let worlds = self.worlds(&parsed.parameters)?;
+        let rows = worlds.count();
+        let parameters = columns(&parsed.parameters, |parameter| {
+            (0..rows).map(|world| worlds.choice(world, parameter)).collect()
+        })?;
+        let mut records = match &parsed.records {
+            None => parameters.clone(),
+            Some(written) => written
+                .iter()
+                .map(|(name, written)| self.evaluate(name, written, &parameters, rows))
+                .collect::<Result<_, _>>()?,
+        };
+        let numbered: Vec<Numbered> =
+            records.iter().map(Tabulated::numbered).collect::<Result<_, _>>()?;
+        let mut targets: Vec<usize> = Vec::new();
+        for target in &parsed.targets {
+            let place = records.iter().position(|record| record.name == target.text);
+            targets.extend(place.filter(|place| !targets.contains(place)));
+        }
+        if parsed.records.is_some() {
+            records.extend(parameters);
+        }
+        let (knowledge, known) = self.knowledge(&parsed.knowledge, &records, rows)?;
+        let values: Vec<Vec<u32>> = numbered.iter().map(|record| record.numbers.clone()).collect();
+        let model =
+            Model::new(worlds, &values, knowledge, &targets).map_err(|e| self.refused(&e))?;
+        let (definitions, outputs) = match &parsed.publication {
+            Publication::Expressions { parts, noise } => {
+                self.expressions(&model, &numbered, parts, noise)?
+            }
+            Publication::Table(table) => self.table(&model, &numbered, table)?,
+        };
+        Ok(Described {
+            definitions,
+            parameters: parsed.parameters.iter().map(|p| p.name.clone()).collect(),
+            records: numbered.into_iter().map(|r| (r.distinct.name, r.texts)).collect(),
+            knowledge: known,
+            outputs,
+        })
+    }
+
+    /// What is known in each world, and how it reads.
+    fn knowledge(
+        &self,
+        written: &[Written],
+        columns: &[Tabulated],
+        rows: usize,
+    ) -> Result<(Vec<u32>, Vec<String>), Failure> {
+        let mut known = Vec::new();
+        for written in written {
+            known.push(self.evaluate("known", written, columns, rows)?.numbered()?);
+        }
+        let mut tuples = Tuples::default();
+        let tuple = |row: usize| known.iter().map(|column| column.numbers[row]).collect();
+        let numbers = (0..rows).map(|row| tuples.number(tuple(row))).collect();
+        let texts = tuples.texts(|tuple| {
+            let each = written.iter().zip(&known).zip(tuple);
+            let each = each.map(|((written, column), value)| {
+                format!("{} = {}", written.text, column.texts[*value as usize])
+            });
+            each.collect::<Vec<_>>().join(", ")
+        });
+        Ok((numbers, texts))
+    }
+
+    fn expressions(
+        &self,
+        model: &Model,
+        records: &[Numbered],
+        parts: &[Written],
+        noise: &[RandomVariable],
+    ) -> Result<(Definitions, Vec<String>), Failure> {
+        let chances = self.worlds(noise)?;
+        let each = chances.count();
+        let rows = model.databases().len().saturating_mul(each);
+        if rows > MOST_ROWS {
+            return Err(self.refused(&ModelError::Large {
+                what: "databases times values of the noise",
+                size: rows.to_string(),
+                most: MOST_ROWS,
+            }));
+        }
+        let mut scope = databases(model, records, each)?;
+        scope.extend(columns(noise, |variable| {
+            (0..rows).map(|row| chances.choice(row % each, variable)).collect()
+        })?);
+        let mut published = Vec::new();
+        for part in parts {
+            published.push(self.evaluate("published", part, &scope, rows)?.numbered()?);
+        }
+        let (mut before, mut all) = (Tuples::default(), Tuples::default());
+        let (mut numbers, mut split) = (Vec::with_capacity(rows), Vec::new());
+        for row in 0..rows {
+            let tuple: Vec<u32> = published.iter().map(|part| part.numbers[row]).collect();
+            let last = tuple.last().copied().unwrap_or_default();
+            let first = before.number(tuple[..tuple.len() - 1].to_vec());
+            let number = all.number(tuple);
+            if number as usize == split.len() {
+                split.push([first, last]);
+            }
+            numbers.push(number);
+        }
+        let texts = all.texts(|tuple| {
+            let texts =
+                tuple.iter().zip(&published).map(|(n, part)| part.texts[*n as usize].as_str());
+            let texts: Vec<&str> = texts.collect();
+            if texts.len() == 1 { texts.concat() } else { format!("({})", texts.join(", ")) }
+        });
+        let mechanism =
+            Mechanism::with_noise(model, &chances, &numbers).map_err(|e| self.refused(&e))?;
+        let split = (parts.len() > 1).then_some(split.as_slice());
+        let definitions =
+            Definitions::new(model, &mechanism, split).map_err(|e| self.refused(&e))?;
+        Ok((definitions, texts))
+    }
+
+    fn table(
+        &self,
+        model: &Model,
+        records: &[Numbered],
+        table: &[TableRow],
+    ) -> Result<(Definitions, Vec<String>), Failure> {
+        let count = model.databases().len();
+        let scope = databases(model, records, 1)?;
+        let mut outputs: Vec<String> = Vec::new();
+        // For each row where it holds, and its law.
+        let mut rows = Vec::new();
+        for row in table {
+            let holds = match &row.when {
+                None => vec![true; count],
+                Some(when) => {
+                    let holds = self.evaluate("when", when, &scope, count)?.holds();
+                    holds.ok_or_else(|| {
+                        let what = format!("`when` = \"{}\" is not a condition", when.text);
+                        self.wrong(when.line, &what, "compare with something, as in vote = 1")
+                    })?
+                }
+            };
+            let written: Vec<Written> = row.publishes.iter().map(|(_, p)| p.clone()).collect();
+            self.law(row.line, "a row of the table", &written)?;
+            let mut law = Vec::new();
+            for (output, written) in &row.publishes {
+                let place = outputs.iter().position(|own| own == output).unwrap_or_else(|| {
+                    outputs.push(output.clone());
+                    outputs.len() - 1
+                });
+                law.push((u32::try_from(place).unwrap_or(u32::MAX), self.fraction(written)?));
+            }
+            rows.push((holds, law));
+        }
+        let mut laws = Vec::with_capacity(count);
+        for (place, database) in model.databases().iter().enumerate() {
+            let Some((_, law)) = rows.iter().find(|(holds, _)| holds[place]) else {
+                let line = table.last().map_or(1, |row| row.line);
+                let values = records.iter().zip(database).map(|(record, value)| {
+                    format!("{} = {}", record.distinct.name, record.texts[*value as usize])
+                });
+                let values: Vec<String> = values.collect();
+                let what = format!("no row of the table holds where {}", values.join(", "));
+                let hint = "a last row without `when` is for all that is left; databases that only a \
+                            change of the target makes need a row, too";
+                return Err(self.wrong(line, &what, hint));
+            };
+            laws.push(law.clone());
+        }
+        let mechanism = Mechanism::table(model, &laws).map_err(|e| self.refused(&e))?;
+        let definitions =
+            Definitions::new(model, &mechanism, None).map_err(|e| self.refused(&e))?;
+        Ok((definitions, outputs))
+    }
+}
+
+/// A column for each variable, with the values at the places that `choices` has for it.
+fn columns(
+    variables: &[RandomVariable],
+    choices: impl Fn(usize) -> Vec<usize>,
+) -> Result<Vec<Tabulated>, Failure> {
+    let column = |(place, variable): (usize, &RandomVariable)| {
+        let values = Tabulated::new(&variable.name, variable.column_type, &variable.values)?;
+        let choices = choices(place).into_iter().map(|c| u32::try_from(c).unwrap_or(u32::MAX));
+        Ok(values.take(&choices.collect::<Vec<_>>())?)
+    };
+    variables.iter().enumerate().map(column).collect()
+}
+
+/// The records of all databases, each database `times` times.
+fn databases(model: &Model, records: &[Numbered], times: usize) -> Result<Vec<Tabulated>, Failure> {
+    let column = |(place, record): (usize, &Numbered)| {
+        let values = model.databases().iter().map(|database| database[place]);
+        let values: Vec<u32> = values.flat_map(|v| std::iter::repeat_n(v, times)).collect();
+        Ok(record.distinct.take(&values)?)
+    };
+    records.iter().enumerate().map(column).collect()
+}

@@ -1,0 +1,222 @@
+//! Results of `assess model`.
+
+use hushtable_knowledge::model::{Definition, Normalisation, Parameters};
+use hushtable_privacy::Epsilon;
+
+use super::assess::{Amount, wrapped};
+use super::grid::{Grid, Side, visible};
+use super::model_words as words;
+use super::number::{at_least, digits17};
+
+/// What every definition comes to.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelReport {
+    pub(crate) asked: Vec<Asked>,
+    pub(crate) rows: Vec<DefinitionRow>,
+    /// Nu, and the least mu of the last part's dependence on those before it.
+    pub(crate) dependence: Vec<(f64, Option<Epsilon>)>,
+    /// For each target its name.
+    pub(crate) targets: Vec<(String, Normalisation)>,
+    pub(crate) parameters: Vec<String>,
+    /// Why simulators were not searched for.
+    pub(crate) too_large: Option<String>,
+}
+
+/// What is asked of every definition.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked {
+    EpsilonAt(f64),
+    DeltaAt(Epsilon),
+}
+
+/// One definition's answers, in the order of what is asked; `None` where it was too large.
+#[derive(Clone, Debug)]
+pub(crate) struct DefinitionRow {
+    pub(crate) definition: Definition,
+    pub(crate) values: Vec<Option<Value>>,
+}
+
+/// An epsilon or delta, and where it is reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    pub(crate) amount: Amount,
+    pub(crate) worst: Option<String>,
+}
+
+impl ModelReport {
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        let asked = self.asked.iter().map(|asked| match asked {
+            Asked::EpsilonAt(delta) => format!("epsilon at delta {}", at_least(*delta)),
+            Asked::DeltaAt(epsilon) => format!("delta at epsilon {epsilon}"),
+        });
+        let headings = ["definition".to_owned()].into_iter().chain(asked);
+        let headings = headings.chain(["worst, at delta 0".to_owned()]);
+        let mut grid = Grid::new(headings.map(|name| (name, Side::Left))).underlined();
+        for row in &self.rows {
+            let (name, number) = words::name(row.definition);
+            let mut cells = vec![format!("{name} ({number})")];
+            cells.extend(row.values.iter().map(|value| match value {
+                Some(value) => value.amount.text(),
+                None => "too large".to_owned(),
+            }));
+            let worst = row.values.first().and_then(|value| value.as_ref()?.worst.clone());
+            cells.push(visible(&worst.unwrap_or_default()));
+            grid.push(cells);
+        }
+        let mut out = grid.text(0);
+        out.push('\n');
+        let mut meanings = Grid::pairs();
+        for row in &self.rows {
+            meanings.push([words::name(row.definition).0, words::meaning(row.definition)]);
+        }
+        out.push_str(&meanings.text(0));
+        for paragraph in self.paragraphs() {
+            out.push('\n');
+            out.push_str(&wrapped(&visible(&paragraph)));
+        }
+        out
+    }
+
+    fn paragraphs(&self) -> Vec<String> {
+        let targets = self.targets.iter();
+        let mut all: Vec<String> = targets
+            .map(|(name, found)| words::normalisation(name, found, &self.parameters))
+            .collect();
+        all.push(self.relations().join(" "));
+        all.extend(self.dependence.iter().map(|(nu, mu)| {
+            let mu = Amount::Epsilon(*mu).text();
+            let nu = at_least(*nu);
+            format!(
+                "The last part is (mu, {nu})-bounded dependent on those before it with mu = {mu} \
+                     (Definition 18)."
+            )
+        }));
+        all.extend(
+            self.too_large.iter().map(|why| format!("No simulators were searched for: {why}.")),
+        );
+        all.push(words::EXACT.to_owned());
+        all
+    }
+
+    /// The epsilon at a delta of zero; infinity if there is none, and `None` if it was not computed.
+    fn pure(&self, definition: Definition) -> Option<f64> {
+        let row = self.rows.iter().find(|row| row.definition == definition)?;
+        match row.values.first()?.as_ref()?.amount {
+            Amount::Epsilon(epsilon) => Some(epsilon.map_or(f64::INFINITY, Epsilon::to_f64)),
+            Amount::Delta(_) => None,
+        }
+    }
+
+    /// What of the paper's implications can be seen.
+    fn relations(&self) -> Vec<&'static str> {
+        use Definition as D;
+        let mut all = Vec::new();
+        let found = || self.targets.iter().map(|(_, found)| found);
+        if found().all(|found| found.others_independent) {
+            all.push(words::SAME);
+        } else if self.is_less(D::Noiseless, D::Causal) || self.is_less(D::Causal, D::Noiseless) {
+            all.push(words::APART);
+            if found().all(|found| found.acceptable) {
+                all.push(words::PROPOSITION_4);
+            }
+        }
+        if !found().all(|found| found.compatible) {
+            all.push(words::INCOMPATIBLE);
+        } else if self.is_less(D::Distributional, D::Causal) {
+            all.push(words::SIMULATED);
+        } else if self.too_large.is_none() {
+            all.push(words::AS_SIMULATED);
+        }
+        if let (Some(causal), Some(inference)) =
+            (self.pure(D::Causal), self.pure(D::InferenceBased))
+        {
+            // To the last of twelve decimal places.
+            let twice = |one: f64, other: f64| one <= 2.0 * other + 1e-11;
+            let within = twice(causal, inference) && twice(inference, causal);
+            all.push(if within { words::WITHIN_TWO } else { words::NOT_WITHIN_TWO });
+        }
+        let less = self.is_less(D::Passive, D::Active);
+        all.push(if less { words::PASSIVE } else { words::AS_PASSIVE });
+        all
+    }
+
+    /// Whether anything that is asked of one definition is less than that of the other, by more than what
+    /// a linear programme may leave.
+    fn is_less(&self, one: Definition, other: Definition) -> bool {
+        let row = |definition| self.rows.iter().find(move |row| row.definition == definition);
+        let (Some(one), Some(other)) = (row(one), row(other)) else { return false };
+        let size = |amount| match amount {
+            Amount::Epsilon(epsilon) => epsilon.map_or(f64::INFINITY, Epsilon::to_f64),
+            Amount::Delta(delta) => delta,
+        };
+        one.values.iter().zip(&other.values).any(|pair| match pair {
+            (Some(one), Some(other)) => size(one.amount) < size(other.amount) * (1.0 - 1e-5),
+            _ => false,
+        })
+    }
+
+    /// On one line.
+    pub(crate) fn json(&self) -> String {
+        let rows: Vec<String> = self.rows.iter().map(|row| self.row_json(row)).collect();
+        let targets: Vec<String> = self
+            .targets
+            .iter()
+            .map(|(name, found)| normalisation_json(name, found, &self.parameters))
+            .collect();
+        let mut fields = vec![
+            format!("\"definitions\":[{}]", rows.join(",")),
+            format!("\"normalisations\":[{}]", targets.join(",")),
+        ];
+        if !self.dependence.is_empty() {
+            let all = self.dependence.iter().map(|(nu, mu)| {
+                format!("{{\"mu\":{},\"nu\":{}}}", Amount::Epsilon(*mu).json(), digits17(*nu))
+            });
+            fields.push(format!("\"dependence\":[{}]", all.collect::<Vec<_>>().join(",")));
+        }
+        if let Some(why) = &self.too_large {
+            fields.push(format!("\"too_large\":{}", serde_json::json!(why)));
+        }
+        let mut words = self.relations();
+        words.push(words::EXACT);
+        fields.push(format!("\"remarks\":{}", serde_json::json!(words)));
+        format!("{{{}}}\n", fields.join(","))
+    }
+
+    fn row_json(&self, row: &DefinitionRow) -> String {
+        let (name, number) = words::name(row.definition);
+        let values = self.asked.iter().zip(&row.values).filter_map(|(asked, value)| {
+            let value = value.as_ref()?;
+            let (epsilon, delta) = match asked {
+                Asked::EpsilonAt(delta) => (value.amount.json(), digits17(*delta)),
+                Asked::DeltaAt(epsilon) => (epsilon.to_string(), value.amount.json()),
+            };
+            let worst = serde_json::json!(value.worst);
+            Some(format!("{{\"epsilon\":{epsilon},\"delta\":{delta},\"worst\":{worst}}}"))
+        });
+        let values = values.collect::<Vec<_>>().join(",");
+        format!("{{\"definition\":\"{name}\",\"number\":{number},\"guarantees\":[{values}]}}")
+    }
+}
+
+fn normalisation_json(target: &str, found: &Normalisation, names: &[String]) -> String {
+    let list = |places: &[usize]| -> Vec<&str> {
+        places.iter().filter_map(|place| names.get(*place)).map(String::as_str).collect()
+    };
+    let parameters = match &found.parameters {
+        Parameters::Acceptable { phi_0, known } => {
+            serde_json::json!({ "phi_0": list(phi_0), "known": list(known) })
+        }
+        Parameters::Shared(shared) => serde_json::json!({ "shared": list(shared) }),
+        Parameters::Vague(known) => serde_json::json!({ "not_told_apart": list(known) }),
+        Parameters::Merged => serde_json::json!({ "not_one_to_one": true }),
+    };
+    serde_json::json!({
+        "target": target,
+        "acceptable": found.acceptable,
+        "knowledge_independent": found.knowledge_independent,
+        "others_independent": found.others_independent,
+        "parameters": parameters,
+    })
+    .to_string()
+}

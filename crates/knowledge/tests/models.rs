@@ -68,6 +68,17 @@ proptest! {
         }
     }
 
+    /// And the best simulator of a large epsilon is no worse than that of a smaller.
+    #[test]
+    fn deltas_fall(model in small(), at in 0.0..3.0f64, more in prop::sample::select(vec![0.5, 5.0, 20.0, 1e5])) {
+        let exact = model.definitions();
+        for definition in Definition::ALL {
+            let slack = if definition == Definition::Distributional { 1e-6 } else { 0.0 };
+            let (near, far) = (delta(&exact, definition, at), delta(&exact, definition, at + more));
+            prop_assert!(far <= near + slack, "{definition:?} {near} {far}");
+        }
+    }
+
     /// PK Theorem 1.
     #[test]
     fn active_attackers_learn_more(model in small(), at in 0.0..3.0f64) {

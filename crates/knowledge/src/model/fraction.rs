@@ -8,9 +8,12 @@ use num_integer::Integer;
 use num_traits::{One, Zero};
 
 use super::error::ModelError;
+use super::ratio::Ratio;
 
 /// Longest text of a fraction.
 const MOST_TEXT: usize = 400;
+/// Most characters that an error repeats.
+const MOST_SHOWN: usize = 60;
 /// Most decimal places.
 const MOST_PLACES: i64 = 300;
 
@@ -49,7 +52,11 @@ impl FromStr for Fraction {
 
     /// `0.25`, `1e-7` or `1/3`.
     fn from_str(text: &str) -> Result<Self, ModelError> {
-        Self::parse(text).ok_or_else(|| ModelError::Fraction(text.to_owned()))
+        Self::parse(text).ok_or_else(|| {
+            let shown: String = text.chars().take(MOST_SHOWN).collect();
+            let more = if shown.len() < text.len() { "…" } else { "" };
+            ModelError::Fraction(shown + more)
+        })
     }
 }
 
@@ -107,8 +114,11 @@ impl Law {
         let sum: BigUint = weights.iter().sum();
         if sum != total {
             let common = sum.gcd(&total);
+            let near = Ratio { above: sum.clone(), below: total.clone() }.up();
             let sum = Fraction { numerator: sum / &common, denominator: total / common };
-            return Err(ModelError::Sum(sum.to_string()));
+            let text = sum.to_string();
+            let long = text.len() > MOST_SHOWN;
+            return Err(ModelError::Sum(if long { format!("about {near}") } else { text }));
         }
         Ok(Self { weights, total })
     }
@@ -158,7 +168,8 @@ mod tests {
             let refused = wrong.parse::<Fraction>();
             assert_eq!(refused, Err(ModelError::Fraction(wrong.to_owned())), "{wrong}");
         }
-        assert!("1".repeat(500).parse::<Fraction>().is_err());
+        let long = "1".repeat(500).parse::<Fraction>();
+        assert_eq!(long, Err(ModelError::Fraction("1".repeat(60) + "…")));
     }
 
     #[test]
@@ -172,6 +183,8 @@ mod tests {
         assert!(Law::new(&fractions(&["0.1"; 10])).is_ok());
         let short = Law::new(&fractions(&["0.33", "0.33", "0.33"]));
         assert_eq!(short, Err(ModelError::Sum("99/100".to_owned())));
+        let near = Law::new(&fractions(&["0.999", "1e-280"]));
+        assert_eq!(near, Err(ModelError::Sum("about 0.9990000000000001".to_owned())));
         assert_eq!(Law::new(&[]), Err(ModelError::Empty));
         assert_eq!(Law::uniform(0), Err(ModelError::Empty));
     }

@@ -18,8 +18,8 @@ use super::worlds::{Model, Target};
 
 /// Most variables times rows of a linear programme.
 const MOST_SIZE: usize = 4_000_000;
-/// The largest epsilon at which an approximate simulator is searched for: linear programmes with
-/// larger coefficients are not solved well.
+/// The largest epsilon for which an approximate simulator is searched for: linear programmes with
+/// larger coefficients are not solved well. At larger epsilons that simulator is taken.
 const MOST_EPSILON: f64 = 14.0;
 /// Steps of a search, and how near in epsilon is near enough.
 const STEPS: usize = 40;
@@ -234,9 +234,7 @@ impl Simulated {
             }
         };
         self.found.iter().for_each(|curves| offer(curves.delta(x)));
-        if x.ln_up() <= MOST_EPSILON
-            && let Some(curves) = self.approximate(x.up())
-        {
+        if let Some(curves) = self.approximate(x.up().min(MOST_EPSILON.exp())) {
             offer(curves.delta(x));
         }
         best.unwrap_or(Worst { amount: Ratio::one(), witness: None })

@@ -6,15 +6,15 @@ use hushtable_privacy::Epsilon;
 use super::assess::{Amount, wrapped};
 use super::grid::{Grid, Side, visible};
 use super::model_words as words;
-use super::number::{at_least, digits17};
+use super::number::digits17;
 
 /// What every definition comes to.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelReport {
     pub(crate) asked: Vec<Asked>,
     pub(crate) rows: Vec<DefinitionRow>,
-    /// Nu, and the least mu of the last part's dependence on those before it.
-    pub(crate) dependence: Vec<(f64, Option<Epsilon>)>,
+    /// Nu, as it was given and as a float, and the least mu of the last part's dependence on those before it.
+    pub(crate) dependence: Vec<(String, f64, Option<Epsilon>)>,
     /// For each target its name.
     pub(crate) targets: Vec<(String, Normalisation)>,
     pub(crate) parameters: Vec<String>,
@@ -23,9 +23,10 @@ pub(crate) struct ModelReport {
 }
 
 /// What is asked of every definition.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Asked {
-    EpsilonAt(f64),
+    /// At a delta, as it was given, and as a float.
+    EpsilonAt(String, f64),
     DeltaAt(Epsilon),
 }
 
@@ -47,7 +48,7 @@ impl ModelReport {
     /// For people.
     pub(crate) fn text(&self) -> String {
         let asked = self.asked.iter().map(|asked| match asked {
-            Asked::EpsilonAt(delta) => format!("epsilon at delta {}", at_least(*delta)),
+            Asked::EpsilonAt(delta, _) => format!("epsilon at delta {delta}"),
             Asked::DeltaAt(epsilon) => format!("delta at epsilon {epsilon}"),
         });
         let headings = ["definition".to_owned()].into_iter().chain(asked);
@@ -84,9 +85,8 @@ impl ModelReport {
             .map(|(name, found)| words::normalisation(name, found, &self.parameters))
             .collect();
         all.push(self.relations().join(" "));
-        all.extend(self.dependence.iter().map(|(nu, mu)| {
+        all.extend(self.dependence.iter().map(|(nu, _, mu)| {
             let mu = Amount::Epsilon(*mu).text();
-            let nu = at_least(*nu);
             format!(
                 "The last part is (mu, {nu})-bounded dependent on those before it with mu = {mu} \
                      (Definition 18)."
@@ -169,7 +169,7 @@ impl ModelReport {
             format!("\"normalisations\":[{}]", targets.join(",")),
         ];
         if !self.dependence.is_empty() {
-            let all = self.dependence.iter().map(|(nu, mu)| {
+            let all = self.dependence.iter().map(|(_, nu, mu)| {
                 format!("{{\"mu\":{},\"nu\":{}}}", Amount::Epsilon(*mu).json(), digits17(*nu))
             });
             fields.push(format!("\"dependence\":[{}]", all.collect::<Vec<_>>().join(",")));
@@ -188,7 +188,7 @@ impl ModelReport {
         let values = self.asked.iter().zip(&row.values).filter_map(|(asked, value)| {
             let value = value.as_ref()?;
             let (epsilon, delta) = match asked {
-                Asked::EpsilonAt(delta) => (value.amount.json(), digits17(*delta)),
+                Asked::EpsilonAt(_, delta) => (value.amount.json(), digits17(*delta)),
                 Asked::DeltaAt(epsilon) => (epsilon.to_string(), value.amount.json()),
             };
             let worst = serde_json::json!(value.worst);

@@ -54,6 +54,11 @@ pub(crate) fn normalisation(target: &str, found: &Normalisation, names: &[String
         }
     };
     match (&found.parameters, found.acceptable, found.knowledge_independent) {
+        (Parameters::Acceptable { phi_0, .. }, ..) if phi_0.is_empty() => {
+            format!(
+                "Definition 8 holds for {target}, which is not random: there is nothing to protect."
+            )
+        }
         (Parameters::Acceptable { phi_0, known }, ..) if known.is_empty() => {
             format!(
                 "Definition 8 holds for {target}: it is a function of {}, and nothing is known.",

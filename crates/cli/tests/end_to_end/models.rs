@@ -291,6 +291,26 @@ fn model_refusals() {
     insta::assert_snapshot!(shown.join("\n"));
 }
 
+/// Names and values that steer a terminal, a target that is not random, what is NULL, and amounts at the
+/// ends of their ranges.
+#[test]
+fn odd_models_are_shown_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"[parameters]
+a = { values = [1] }
+b = { values = [0.5, 1.5, 2], probabilities = [0, 0.25, 0.75] }
+"weird \u001b[2J name" = { values = ["x\ny", "`"] }
+[attacker]
+target = ["a", "b", "weird \u001b[2J name"]
+knows = ["1", "b / 0"]
+[mechanism]
+publishes = ["b / 3", "NULL"]
+"#;
+    fs::write(folder.path().join("m.toml"), text).unwrap();
+    let line = "m.toml --epsilon 1000000,0 --delta 0.999999999,1e-300";
+    insta::assert_snapshot!(run(folder.path(), line).success());
+}
+
 /// With many outputs the linear programme is left out, and all else is there.
 #[test]
 fn too_large_a_programme_is_told() {

@@ -11,10 +11,10 @@ use crate::render::assess::Amount;
 use crate::render::model::{Asked, DefinitionRow, ModelReport, Value};
 
 pub(super) fn report(given: &AssessModelArguments) -> Result<ModelReport, Failure> {
-    let mut columns = vec![Column::EpsilonAt(Fraction::zero(), 0.0)];
+    let mut columns = vec![Column::EpsilonAt(Fraction::zero(), "0".to_owned(), 0.0)];
     for text in &given.delta {
         let (exact, near) = delta(text)?;
-        columns.push(Column::EpsilonAt(exact, near));
+        columns.push(Column::EpsilonAt(exact, text.trim().to_owned(), near));
     }
     for text in &given.epsilon {
         columns.push(Column::DeltaAt(amount("epsilon", text, "0.1,0.5,1")?));
@@ -34,7 +34,9 @@ pub(super) fn report(given: &AssessModelArguments) -> Result<ModelReport, Failur
     let dependence = columns
         .iter()
         .filter_map(|column| match column {
-            Column::EpsilonAt(nu, near) => definitions.dependence(nu).map(|mu| (*near, mu.amount)),
+            Column::EpsilonAt(nu, text, near) => {
+                definitions.dependence(nu).map(|mu| (text.clone(), *near, mu.amount))
+            }
             Column::DeltaAt(_) => None,
         })
         .collect();
@@ -55,15 +57,15 @@ pub(super) fn report(given: &AssessModelArguments) -> Result<ModelReport, Failur
 
 /// What is wanted of every definition.
 enum Column {
-    /// At a delta, and the float next to it.
-    EpsilonAt(Fraction, f64),
+    /// At a delta, with how it was given and the float next to it.
+    EpsilonAt(Fraction, String, f64),
     DeltaAt(Epsilon),
 }
 
 impl Column {
     fn asked(&self) -> Asked {
         match self {
-            Self::EpsilonAt(_, near) => Asked::EpsilonAt(*near),
+            Self::EpsilonAt(_, text, near) => Asked::EpsilonAt(text.clone(), *near),
             Self::DeltaAt(epsilon) => Asked::DeltaAt(*epsilon),
         }
     }
@@ -90,7 +92,7 @@ fn found(
     definition: Definition,
 ) -> Result<(Amount, Option<Witness>), ModelError> {
     Ok(match column {
-        Column::EpsilonAt(delta, _) => {
+        Column::EpsilonAt(delta, ..) => {
             let found = definitions.epsilon(definition, delta)?;
             (Amount::Epsilon(found.amount), found.witness)
         }

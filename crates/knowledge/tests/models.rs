@@ -108,6 +108,19 @@ proptest! {
         prop_assert!(same(noiseless, causal), "{noiseless} {causal}");
     }
 
+    /// After PK Definition 12: where all records but the target are known, active partial knowledge is
+    /// differential privacy, and so is causal privacy.
+    #[test]
+    fn full_knowledge_is_differential_privacy(model in small(), at in 0.0..3.0f64) {
+        let model = model.fully_known();
+        let exact = model.definitions();
+        let at = epsilon(at).to_f64();
+        let differential = model.differential(at);
+        near(delta(&exact, Definition::Active, at), differential)?;
+        near(delta(&exact, Definition::Causal, at), differential)?;
+        prop_assert!(delta(&exact, Definition::Passive, at) <= differential + 1e-9);
+    }
+
     /// PK Proposition 1, as it holds.
     #[test]
     fn inference_is_within_a_factor_of_causal(model in small()) {

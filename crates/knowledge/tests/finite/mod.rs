@@ -191,6 +191,35 @@ impl Small {
         })
     }
 
+    /// The same for an attacker who knows all records but the target.
+    pub(crate) fn fully_known(self) -> Self {
+        let others = |world: usize| {
+            let rest = (0..self.records.len()).filter(|record| *record != self.target);
+            rest.fold(0, |all, record| all * 3 + self.records[record][world])
+        };
+        let knowledge = (0..self.knowledge.len()).map(others).collect();
+        Self { knowledge, ..self }
+    }
+
+    /// Differential privacy (PK Definition 2) of databases that are possible.
+    pub(crate) fn differential(&self, epsilon: f64) -> f64 {
+        let all = self.all();
+        let output = |database: &[u32]| -> Output {
+            let law = self.law(database);
+            let total: u32 = law.iter().sum();
+            (0..).zip(law.iter().map(|w| f64::from(*w) / f64::from(total))).collect()
+        };
+        let mut worst = 0.0f64;
+        for (_, one, known) in &all {
+            for (_, other, also_known) in &all {
+                if known == also_known {
+                    worst = worst.max(hockey_stick(&output(one), &output(other), epsilon));
+                }
+            }
+        }
+        worst
+    }
+
     /// Calls `visit` with two values of the target, in either order, and knowledge that is compatible
     /// with both.
     fn each_pair(&self, mut visit: impl FnMut(u32, u32, u32)) {

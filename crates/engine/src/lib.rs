@@ -2,12 +2,14 @@
 //!
 //! One way: a [`Session`] binds a query, quotes it, charges it, and only then reads the data;
 //! contributions are bounded and added up to exact integer groups, which nothing but selection and
-//! noise lets out; the release goes on record before it is shown.
+//! noise lets out; the release goes on record before it is shown. [`group_sizes`] is apart from that way: it
+//! is for the owner of the data, who assesses a table of exact counts.
 
 mod audit;
 mod bound;
 mod budgets;
 mod classes;
+mod counts;
 mod draw;
 mod error;
 mod eval;
@@ -30,6 +32,7 @@ mod tests;
 
 pub use audit::{AuditOptions, AuditReport, Compared, EventFound};
 pub use budgets::{BudgetLine, Together};
+pub use counts::{GroupSizes, group_sizes};
 pub use error::EngineError;
 pub use local::{Secret, randomise};
 pub use losses::{

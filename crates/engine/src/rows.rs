@@ -129,7 +129,7 @@ impl RowProgram {
 }
 
 /// Text that is too long for a key is NULL.
-fn short(key: ArrayRef) -> ArrayRef {
+pub(crate) fn short(key: ArrayRef) -> ArrayRef {
     let Some(texts) = key.as_string_view_opt() else { return key };
     if texts.iter().flatten().all(|t| t.len() <= MAX_KEY_BYTES) {
         return key;

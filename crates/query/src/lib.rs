@@ -14,8 +14,8 @@ mod sql;
 mod types;
 
 pub use bind::{
-    Classes, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery, Thresholds, bind,
-    bind_expression, known_groups, public_groups,
+    Classes, CountRelease, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery,
+    Thresholds, bind, bind_count_release, bind_expression, known_groups, public_groups,
 };
 pub use contract::{
     Column, Contract, ContractError, Defaults, MAX_PUBLIC_KEYS, Split, SplitBy, Table, Unit,

@@ -27,6 +27,8 @@ pub(crate) struct QueryOption {
 /// A query before it is checked.
 #[derive(Debug)]
 pub(crate) struct Parsed {
+    /// Whether it says WITH DIFFERENTIAL_PRIVACY.
+    pub(crate) private: bool,
     pub(crate) options: Vec<QueryOption>,
     pub(crate) query: ast::Query,
 }
@@ -42,13 +44,14 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, Refusal> {
     let tokens = Tokenizer::new(&dialect, text)
         .tokenize_with_location()
         .map_err(|e| Refusal::new(format!("not valid SQL: {e}"), FORM))?;
-    let (options, tokens) = lift_options(tokens)?;
+    let (lifted, tokens) = lift_options(tokens)?;
+    let (private, options) = (lifted.is_some(), lifted.unwrap_or_default());
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(MAX_NESTING).with_tokens_with_locations(tokens);
     let mut statements = parser.parse_statements().map_err(not_sql)?;
     let statement = statements.pop().filter(|_| statements.is_empty());
     match statement {
-        Some(ast::Statement::Query(query)) => Ok(Parsed { options, query: *query }),
+        Some(ast::Statement::Query(query)) => Ok(Parsed { private, options, query: *query }),
         Some(other) => {
             let text = other.to_string();
             let verb = text.split_whitespace().next().unwrap_or("that").to_uppercase();
@@ -86,10 +89,10 @@ fn not_sql(error: ParserError) -> Refusal {
     }
 }
 
-/// Takes `WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]` out of the tokens.
+/// Takes `WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]` out of the tokens, if it is there.
 fn lift_options(
     tokens: Vec<TokenWithSpan>,
-) -> Result<(Vec<QueryOption>, Vec<TokenWithSpan>), Refusal> {
+) -> Result<(Option<Vec<QueryOption>>, Vec<TokenWithSpan>), Refusal> {
     let tokens: Vec<_> =
         tokens.into_iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).collect();
     let is_clause = |at: usize| {
@@ -98,7 +101,7 @@ fn lift_options(
     let places: Vec<usize> = (0..tokens.len()).filter(|&at| is_clause(at)).collect();
     let &[start] = places.as_slice() else {
         return if places.is_empty() {
-            Ok((Vec::new(), tokens))
+            Ok((None, tokens))
         } else {
             Err(Refusal::new(
                 "WITH DIFFERENTIAL_PRIVACY stands more than once",
@@ -118,7 +121,7 @@ fn lift_options(
     };
     let end = reader.at;
     let rest = tokens[..start].iter().chain(&tokens[end..]).cloned().collect();
-    Ok((options, rest))
+    Ok((Some(options), rest))
 }
 
 fn is_word(token: Option<&TokenWithSpan>, word: &str) -> bool {

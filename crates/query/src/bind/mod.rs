@@ -1,6 +1,7 @@
 //! From a parsed query to a checked one.
 
 mod aggregate;
+mod counts;
 mod options;
 mod output;
 mod statement;
@@ -250,6 +251,7 @@ pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<E
     bind_row_expression(&sql::parse_expression(text)?, &scope)
 }
 
+pub use counts::{CountRelease, bind_count_release};
 pub use statement::{known_groups, public_groups};
 
 /// Position of the unit's column among the stored ones.

@@ -192,7 +192,7 @@ pub(super) fn bind(
     })
 }
 
-fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
+pub(super) fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
     if expr.column_type == ColumnType::Bool {
         return Ok(expr);
     }
@@ -202,12 +202,11 @@ fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
     ))
 }
 
-/// Everything that GROUP BY names: columns, expressions, names and positions in SELECT.
-fn group_keys(
-    select: &ast::Select,
-    table: &Table,
+/// Everything that GROUP BY names: columns, expressions, names and positions in SELECT. Each once.
+pub(super) fn bound_keys<'a>(
+    select: &'a ast::Select,
     rows: &RowScope<'_>,
-) -> Result<Vec<Key>, Refusal> {
+) -> Result<Vec<(&'a ast::Expr, Expr)>, Refusal> {
     let nodes = match &select.group_by {
         ast::GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => nodes,
         _ => {
@@ -223,7 +222,7 @@ fn group_keys(
             "fewer keys; groups would be very small",
         ));
     }
-    let mut keys: Vec<Key> = Vec::new();
+    let mut keys: Vec<(&ast::Expr, Expr)> = Vec::new();
     for node in nodes {
         let node = select_item(node, select)?;
         if matches!(node, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_)) {
@@ -241,9 +240,21 @@ fn group_keys(
                 "leave GROUP BY out to have one row",
             ));
         }
-        if keys.iter().any(|k| k.expr == expr) {
-            continue;
+        if !keys.iter().any(|(_, key)| *key == expr) {
+            keys.push((node, expr));
         }
+    }
+    Ok(keys)
+}
+
+/// The keys with what the contract says of them.
+fn group_keys(
+    select: &ast::Select,
+    table: &Table,
+    rows: &RowScope<'_>,
+) -> Result<Vec<Key>, Refusal> {
+    let mut keys: Vec<Key> = Vec::new();
+    for (_, expr) in bound_keys(select, rows)? {
         let declared = table.column_of(&expr);
         if let (Unit::Column(unit), Some(column)) = (&table.unit, declared)
             && *unit == column.name
@@ -383,7 +394,7 @@ fn outputs(
     Ok(outputs)
 }
 
-fn default_name(node: &ast::Expr, position: usize) -> String {
+pub(super) fn default_name(node: &ast::Expr, position: usize) -> String {
     match node {
         ast::Expr::Identifier(name) => name.value.clone(),
         ast::Expr::CompoundIdentifier(path) => {

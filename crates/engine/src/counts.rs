@@ -1,0 +1,199 @@
+//! Exact sizes of groups, for the owner of the data alone: what `assess table` looks at.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::compute::filter;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::physical_plan::ExecutionPlanProperties;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
+use hushtable_query::{ColumnType, CountRelease, bind_count_release};
+
+use crate::error::EngineError;
+use crate::eval::{Program, known};
+use crate::intern::Interner;
+use crate::rows::{short, spread};
+use crate::session::{Progress, runtime};
+use crate::source::{file_schema, list_files, scan};
+
+/// How many records count in each group: exact, and so confidential.
+#[derive(Clone, Debug)]
+pub struct GroupSizes {
+    /// The checked release.
+    pub release: CountRelease,
+    /// The groups' keys, a column for each; no columns without GROUP BY.
+    pub keys: RecordBatch,
+    /// By group: how many records count in it, 1 or more; without GROUP BY perhaps 0.
+    pub sizes: Vec<u64>,
+}
+
+impl GroupSizes {
+    /// All records that count in any group.
+    pub fn records(&self) -> u64 {
+        self.sizes.iter().sum()
+    }
+}
+
+/// Reads some files, and counts the records of each group of a release `SELECT keys, COUNT(*) FROM t …`.
+///
+/// No contract, no charge and no noise: what comes back is what the release is to hide.
+///
+/// # Errors
+/// When a file cannot be read, or the query is no release of counts over its columns.
+pub fn group_sizes(
+    location: &str,
+    release: &str,
+    progress: &Progress,
+) -> Result<GroupSizes, EngineError> {
+    let files = list_files(location, Path::new(""))?;
+    let columns: Vec<(String, ColumnType)> = file_schema(&files)?
+        .into_iter()
+        .filter_map(|column| Some((column.name, column.column_type?)))
+        .collect();
+    let release = bind_count_release(release, &columns)?;
+    let read = columns_read(&release);
+    let stored: Vec<(String, ColumnType)> =
+        read.iter().filter_map(|&place| columns.get(place)).cloned().collect();
+    let condition = release.filter.as_ref().map(Program::new).transpose()?;
+    let keys: Vec<Program> =
+        release.keys.iter().map(|(_, key)| Program::new(key)).collect::<Result<_, _>>()?;
+    let mut counter = Counter { groups: None, sizes: Vec::new() };
+    runtime()?.block_on(async {
+        let config = SessionConfig::new().with_target_partitions(1);
+        let context = SessionContext::new_with_config(config);
+        let table = scan(&context, &files, &stored, &progress.0).await?;
+        let tasks = Arc::new(table.task_ctx());
+        let plan = table.create_physical_plan().await?;
+        for partition in 0..plan.output_partitioning().partition_count() {
+            let mut stream = plan.execute(partition, Arc::clone(&tasks))?;
+            while let Some(batch) = stream.next().await {
+                let batch = batch?;
+                let batch_columns = spread(&batch, &read, columns.len());
+                let rows = batch.num_rows();
+                let keep = condition.as_ref().map(|p| p.condition(&batch_columns, rows));
+                let keep = keep.transpose()?.map(|c| known(&c));
+                let count = keep.as_ref().map_or(rows, |keep| keep.true_count());
+                let mut values: Vec<ArrayRef> = Vec::with_capacity(keys.len());
+                for key in &keys {
+                    let all = short(key.evaluate(&batch_columns, rows)?);
+                    values.push(match &keep {
+                        Some(keep) if count < rows => filter(&all, keep)?,
+                        _ => all,
+                    });
+                }
+                counter.add(&values, count)?;
+            }
+        }
+        Ok::<(), EngineError>(())
+    })?;
+    let (keys, sizes) = counter.finish(&release)?;
+    Ok(GroupSizes { release, keys, sizes })
+}
+
+/// The columns of the file that a release reads, by their position.
+fn columns_read(release: &CountRelease) -> Vec<usize> {
+    let mut used = Vec::new();
+    let expressions = release.filter.iter().chain(release.keys.iter().map(|(_, key)| key));
+    expressions.for_each(|e| e.visit_columns(&mut |place| used.push(place)));
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+/// Sizes of groups, by the numbers that an interner gives them.
+struct Counter {
+    groups: Option<Interner>,
+    sizes: Vec<u64>,
+}
+
+impl Counter {
+    fn add(&mut self, keys: &[ArrayRef], rows: usize) -> Result<(), EngineError> {
+        if keys.is_empty() {
+            self.sizes.resize(1, 0);
+            self.sizes[0] += rows as u64;
+            return Ok(());
+        }
+        let groups = match &mut self.groups {
+            Some(groups) => groups,
+            none => none.insert(Interner::new(keys)?),
+        };
+        let ids = groups.intern(keys)?;
+        let most = ids.iter().max().map_or(0, |most| most + 1);
+        if self.sizes.len() < most {
+            self.sizes.resize(most, 0);
+        }
+        for &id in ids {
+            self.sizes[id] += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, release: &CountRelease) -> Result<(RecordBatch, Vec<u64>), EngineError> {
+        if release.keys.is_empty() {
+            self.sizes.resize(1, 0);
+        }
+        let columns = match self.groups {
+            Some(groups) => groups.finish()?,
+            None => Vec::new(),
+        };
+        let types = columns.iter().map(|c| c.data_type().clone());
+        let types: Vec<DataType> =
+            types.chain(std::iter::repeat(DataType::Null)).take(release.keys.len()).collect();
+        let fields: Vec<Field> = release
+            .keys
+            .iter()
+            .zip(types)
+            .map(|((name, _), data_type)| Field::new(name, data_type, true))
+            .collect();
+        let schema = Arc::new(Schema::new(fields));
+        if columns.len() < release.keys.len() {
+            return Ok((RecordBatch::new_empty(schema), self.sizes));
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(self.sizes.len()));
+        Ok((RecordBatch::try_new_with_options(schema, columns, &options)?, self.sizes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_a_plain_group_by() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("people.csv");
+        let mut text = "region,age,note\n".to_owned();
+        // More than one batch.
+        for row in 0..20_000u32 {
+            text +=
+                &format!("{},{},x\n", ["north", "south", "", "east"][row as usize % 4], row % 90);
+        }
+        std::fs::write(&path, text).unwrap();
+        let sizes =
+            |sql: &str| group_sizes(path.to_str().unwrap(), sql, &Progress::default()).unwrap();
+        let found = sizes(
+            "SELECT region, COUNT(*) AS n FROM anything WHERE CAST(age AS INT64) < 45 GROUP BY region \
+             HAVING n >= 10",
+        );
+        assert_eq!(found.release.above, Some(9));
+        assert_eq!((found.records(), found.sizes.len()), (10_010, 4));
+        let names = found.keys.column(0);
+        let rows = datafusion::arrow::util::display::array_value_to_string;
+        let mut groups: Vec<(String, u64)> =
+            (0..4).map(|i| (rows(names, i).unwrap(), found.sizes[i])).collect();
+        groups.sort();
+        let brute = |remainder: u32| {
+            (0..20_000u32).filter(|row| row % 4 == remainder && row % 90 < 45).count() as u64
+        };
+        // An empty field is NULL.
+        let want = [(2, ""), (3, "east"), (0, "north"), (1, "south")];
+        assert_eq!(groups, want.map(|(i, name)| (name.to_owned(), brute(i))));
+
+        assert_eq!(sizes("SELECT COUNT(*) FROM t").sizes, [20_000]);
+        assert_eq!(sizes("SELECT COUNT(*) FROM t WHERE age = 'x'").sizes, [0]);
+        let none = sizes("SELECT region, COUNT(*) FROM t WHERE age = 'x' GROUP BY region");
+        assert!(none.sizes.is_empty() && none.keys.num_rows() == 0);
+    }
+}

@@ -90,6 +90,21 @@ pub enum KnowledgeError {
         /// What is possible.
         range: &'static str,
     },
+    /// A cell that is none, or overlaps another one of its level.
+    #[error(
+        "cell {place} is not valid: it needs parts that are there, in rising order, and that no other \
+         cell of its level has, and a least count of at most its largest"
+    )]
+    Cell {
+        /// Its place, from 0.
+        place: usize,
+    },
+    /// Published counts that no table has.
+    #[error("the published counts contradict each other: no table has all of them")]
+    Contradiction {
+        /// Cells that do, by their places, where it is known.
+        cells: Vec<usize>,
+    },
     /// Releases whose dependence is not bounded.
     #[error(
         "releases without noise do not add up by themselves: the count of all and the count of all \

@@ -8,20 +8,25 @@
 //!
 //! - [`Count`]: a count, with unknown records of given probabilities ([`Profile`]).
 //! - [`CountWithin`]: the worst case where probabilities are known within bounds only ([`Interval`]).
+//! - [`GroupCounts`]: tables of counts by group, as a known number of records came to them.
 //! - [`Histogram`]: counts of several values.
 //! - [`Threshold`], [`ThresholdWithin`]: a count that is released above a threshold.
 //! - [`KAnonymity`]: counts that are released from k on.
 //! - [`Dependence`]: several releases together.
 //! - [`model`]: every definition of the paper, exactly, in small finite models.
 //!
+//! Apart from attackers and probabilities, [`Published`] finds what several exact tables tell together.
+//!
 //! Everything is computed with positive terms and rounded up by bounds of its errors, so that no
 //! delta is below the true one. Nothing here samples, and nothing here knows of tables.
 
 mod composition;
 mod count;
+mod differencing;
 mod divergence;
 mod double;
 mod error;
+mod groups;
 mod histogram;
 mod k_anonymity;
 mod law;
@@ -34,7 +39,9 @@ mod vertices;
 
 pub use composition::{Dependence, Release};
 pub use count::{Count, CountWithin, WorstCase};
+pub use differencing::{Bounded, Cell, Combination, Counted, Differences, Published, Recovered};
 pub use error::KnowledgeError;
+pub use groups::{GroupCounts, GroupRisk, Knows};
 pub use histogram::Histogram;
 pub use k_anonymity::{KAnonymity, Pair, Reason, Side};
 pub use noise::Noise;

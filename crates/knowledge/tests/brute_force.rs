@@ -6,7 +6,7 @@ mod enumeration;
 
 use enumeration::{DUST, Law, Model, above, delta, hockey_stick, law, p, whole};
 use hushtable_knowledge::{
-    Count, CountWithin, Interval, Noise, Profile, Threshold, ThresholdWithin,
+    Count, CountWithin, GroupCounts, Interval, Knows, Noise, Profile, Threshold, ThresholdWithin,
 };
 use proptest::prelude::*;
 
@@ -179,5 +179,39 @@ proptest! {
         }
         near(found.passive, most.0)?;
         near(found.active, most.1)?;
+    }
+
+    /// Whatever the records are that the realised size tells nothing of: more uncertain ones, and known
+    /// ones that count.
+    #[test]
+    fn groups_are_bounded(
+        counted in 0..=5u64,
+        known in 0..=3u64,
+        more in 0..=3usize,
+        shares in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64], 7),
+        ends in (0.0..=1.0f64, 0.0..=1.0f64),
+        threshold in 0..=6u64,
+        epsilon in 0.0..3.0f64,
+    ) {
+        let (low, high) = ordered(ends.0, ends.1);
+        let between = Interval::new(p(low), p(high)).unwrap();
+        let mut groups = GroupCounts::new(Knows::AtMost(known), between, epsilon, 1.0).unwrap();
+        let known = known.min(counted);
+        let own = usize::try_from(counted - known).unwrap().saturating_sub(1);
+        let inside = shares[..own + more].iter().map(|s| low + s * (high - low));
+        // One more who surely does not count.
+        let inside: Vec<f64> = inside.chain([0.0]).collect();
+        let bound = groups.group(counted, Some(threshold)).delta;
+        for planted in 0..=i64::try_from(known).unwrap() {
+            let left = i64::try_from(threshold).unwrap() - planted;
+            above(bound, delta(&binary(&inside), [0, 1], epsilon, |c| released_above(left, c)))?;
+        }
+        if own > 0 {
+            let reached = corners(own, low, high)
+                .iter()
+                .map(|corner| delta(&binary(corner), [0, 1], epsilon, whole))
+                .fold(0.0, f64::max);
+            near(groups.group(counted, None).delta, reached)?;
+        }
     }
 }

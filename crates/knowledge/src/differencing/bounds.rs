@@ -1,0 +1,106 @@
+//! Bounds of all parts' counts, passed on between cells and parts.
+
+use super::combinations::Known;
+use super::{Counted, Published};
+use crate::error::KnowledgeError;
+
+/// Stands for no upper bound; sums stay far from overflow.
+pub(super) const NONE: u64 = 1 << 52;
+
+/// Times that bounds are passed on through all sums.
+const PASSES: usize = 100;
+
+/// A sum of parts with bounds.
+#[derive(Clone, Debug)]
+pub(super) struct Sum {
+    pub(super) parts: Vec<u32>,
+    pub(super) count: Counted,
+}
+
+/// Bounds that hold in every table that agrees with what is published.
+pub(super) struct Bounds {
+    pub(super) parts: Vec<Counted>,
+    /// First the suppressed cells, in their order.
+    pub(super) sums: Vec<Sum>,
+}
+
+impl Bounds {
+    pub(super) fn new(published: &Published, known: &[Known]) -> Self {
+        let suppressed = published.cells.iter().filter(|cell| !cell.count.is_exact());
+        let suppressed = suppressed.map(|c| Sum { parts: c.parts.clone(), count: c.count });
+        // Exact cells are among the known sets.
+        let exact = known
+            .iter()
+            .map(|set| Sum { parts: set.parts.clone(), count: Counted::exact(set.count) });
+        let parts = vec![Counted { low: 0, high: NONE }; published.parts];
+        Self { parts, sums: suppressed.chain(exact).collect() }
+    }
+
+    pub(super) fn part(&self, part: u32) -> Counted {
+        self.parts.get(part as usize).copied().unwrap_or(Counted { low: 0, high: NONE })
+    }
+
+    fn total(&self, parts: &[u32]) -> (u64, u64) {
+        let (mut low, mut high) = (0, 0u64);
+        for part in parts {
+            let count = self.part(*part);
+            low += count.low;
+            high = high.saturating_add(count.high).min(NONE);
+        }
+        (low, high)
+    }
+
+    /// Until nothing moves, or long enough.
+    ///
+    /// # Errors
+    /// If no table agrees with what is published.
+    pub(super) fn pass_on(&mut self) -> Result<(), KnowledgeError> {
+        for _ in 0..PASSES {
+            let mut moved = false;
+            for place in 0..self.sums.len() {
+                moved |= self.pass(place)?;
+            }
+            if !moved {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, place: usize) -> Result<bool, KnowledgeError> {
+        let none = || KnowledgeError::Contradiction { cells: Vec::new() };
+        let Sum { parts, count } = self.sums[place].clone();
+        let (low, high) = self.total(&parts);
+        let own = Counted { low: count.low.max(low), high: count.high.min(high) };
+        if own.low > own.high {
+            return Err(none());
+        }
+        let mut moved = own != count;
+        self.sums[place].count = own;
+        let bounded = parts.iter().map(|part| self.part(*part).high).filter(|high| *high < NONE);
+        let (bounded, finite) = bounded.fold((0, 0), |(n, sum), high| (n + 1, sum + high));
+        let unbounded = parts.len() - bounded;
+        for part in &parts {
+            let now = self.part(*part);
+            // The others take their least, or their most; sums are those before this pass, which hold.
+            let most = own.high - (low - now.low);
+            let others = match (unbounded, now.high >= NONE) {
+                (0, _) => finite - now.high,
+                (1, true) => finite,
+                _ => NONE,
+            };
+            let next = Counted {
+                low: now.low.max(own.low.saturating_sub(others)),
+                high: now.high.min(most),
+            };
+            if next.low > next.high {
+                return Err(none());
+            }
+            if next != now {
+                moved = true;
+                self.parts[*part as usize] = next;
+            }
+        }
+        Ok(moved)
+    }
+}

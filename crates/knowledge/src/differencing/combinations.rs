@@ -1,0 +1,282 @@
+//! Sets of parts whose counts are sums and differences of exact cells.
+
+use std::collections::HashMap;
+
+use super::{Combination, Published};
+use crate::error::KnowledgeError;
+
+/// Parts and terms that are looked at, at most.
+const WORK: usize = 30_000_000;
+
+/// A set of parts whose count is known.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) parts: Vec<u32>,
+    pub(super) count: u64,
+    terms: Vec<(usize, i64)>,
+}
+
+/// Disjoint known sets.
+struct Level {
+    sets: Vec<usize>,
+    /// The place in `sets`, by part.
+    of_part: HashMap<u32, usize>,
+}
+
+/// All sets that were found.
+pub(super) struct Search {
+    sets: Vec<Known>,
+    by_parts: HashMap<Vec<u32>, usize>,
+    levels: Vec<Level>,
+    work: usize,
+}
+
+impl Search {
+    /// With the exact cells.
+    ///
+    /// # Errors
+    /// If two cells of the same parts have different counts.
+    pub(super) fn new(published: &Published) -> Result<Self, KnowledgeError> {
+        let mut search =
+            Self { sets: Vec::new(), by_parts: HashMap::new(), levels: Vec::new(), work: 0 };
+        let mut by_level = vec![Vec::new(); published.levels];
+        for (place, cell) in published.cells.iter().enumerate() {
+            if cell.count.is_exact() {
+                let known = Known {
+                    parts: cell.parts.clone(),
+                    count: cell.count.high,
+                    terms: vec![(place, 1)],
+                };
+                let set = search.add(known)?.0;
+                by_level[cell.level].push(set);
+            }
+        }
+        for sets in by_level.into_iter().filter(|sets| !sets.is_empty()) {
+            search.push(sets);
+        }
+        Ok(search)
+    }
+
+    /// Combines levels until nothing is new. Whether it came to that.
+    ///
+    /// # Errors
+    /// If no table agrees with the cells.
+    pub(super) fn run(&mut self) -> Result<bool, KnowledgeError> {
+        let mut old = 0;
+        loop {
+            let all = self.levels.len();
+            for a in 0..all {
+                for b in 0..all {
+                    if a == b || (a < old && b < old) {
+                        continue;
+                    }
+                    let mut found = self.beyond(a, b)?;
+                    found.extend(self.covers(a, b)?);
+                    self.push_disjoint(found);
+                    if self.work > WORK {
+                        return Ok(false);
+                    }
+                }
+            }
+            if self.levels.len() == all {
+                return Ok(true);
+            }
+            old = all;
+        }
+    }
+
+    pub(super) fn sets(&self) -> &[Known] {
+        &self.sets
+    }
+
+    pub(super) fn knows(&self, parts: &[u32]) -> bool {
+        self.by_parts.contains_key(parts)
+    }
+
+    /// Sets of fewer than `k` records, without those that are another one and some where nobody is.
+    pub(super) fn below(&self, k: u64) -> Vec<Combination> {
+        let mut small: Vec<&Known> = self.sets.iter().filter(|set| set.count < k).collect();
+        small.sort_by_key(|set| (set.count == 0, set.count, set.parts.len(), set.terms.len()));
+        let mut kept: Vec<&Known> = Vec::new();
+        // By one of the parts, the sets that have it.
+        let mut with: HashMap<u32, Vec<usize>> = HashMap::new();
+        for set in small {
+            // Of the set that is within this one, some part comes first, and this one has it.
+            let within =
+                set.parts.iter().filter_map(|part| with.get(part)).flatten().any(|&other| {
+                    kept.get(other).is_some_and(|other: &&Known| {
+                        other.count == set.count && is_within(&other.parts, &set.parts)
+                    })
+                });
+            if set.count > 0 && within {
+                continue;
+            }
+            if let Some(first) = set.parts.first() {
+                with.entry(*first).or_default().push(kept.len());
+            }
+            kept.push(set);
+        }
+        kept.into_iter()
+            .map(|set| Combination {
+                terms: set.terms.clone(),
+                parts: set.parts.clone(),
+                count: set.count,
+            })
+            .collect()
+    }
+
+    /// What each set of level `a` has beyond the sets of level `b` that it contains. To subtract fewer of
+    /// these leaves those as well, whose counts are known anyway.
+    fn beyond(&mut self, a: usize, b: usize) -> Result<Vec<usize>, KnowledgeError> {
+        let mut found = Vec::new();
+        for place in 0..self.levels[a].sets.len() {
+            let whole = self.levels[a].sets[place];
+            let rest = self.less_contained(b, &[whole]);
+            found.extend(self.keep(rest)?);
+        }
+        Ok(found)
+    }
+
+    /// What the sets of level `a` that meet a set of level `b` have together beyond the sets of `b` that
+    /// they cover, where one alone does not cover it.
+    fn covers(&mut self, a: usize, b: usize) -> Result<Vec<usize>, KnowledgeError> {
+        let mut found = Vec::new();
+        for place in 0..self.levels[b].sets.len() {
+            let covered = self.levels[b].sets[place];
+            let parts = &self.sets[covered].parts;
+            self.work += parts.len();
+            let level = &self.levels[a];
+            let over: Option<Vec<usize>> =
+                parts.iter().map(|part| level.of_part.get(part).copied()).collect();
+            let Some(mut over) = over else { continue };
+            over.sort_unstable();
+            over.dedup();
+            if over.len() > 1 {
+                let over: Vec<usize> = over.iter().map(|&place| level.sets[place]).collect();
+                let rest = self.less_contained(b, &over);
+                found.extend(self.keep(rest)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Disjoint sets together, without the sets of a level that they contain: parts, the sum's terms and
+    /// the count; `None` if they contain none.
+    fn less_contained(&mut self, level: usize, wholes: &[usize]) -> Option<(Known, i128)> {
+        let mut hits: HashMap<usize, usize> = HashMap::new();
+        let of_part = &self.levels[level].of_part;
+        for &whole in wholes {
+            let parts = &self.sets[whole].parts;
+            self.work += parts.len();
+            for place in parts.iter().filter_map(|part| of_part.get(part)) {
+                *hits.entry(*place).or_default() += 1;
+            }
+        }
+        let sets = &self.levels[level].sets;
+        let contained = |place: &usize| {
+            let set = &self.sets[sets[*place]];
+            hits.get(place) == Some(&set.parts.len()) && !wholes.contains(&sets[*place])
+        };
+        let mut inner: Vec<usize> = hits.keys().copied().filter(contained).collect();
+        if inner.is_empty() {
+            return None;
+        }
+        inner.sort_unstable();
+        let mut parts = Vec::new();
+        let mut count = 0;
+        let mut terms: HashMap<usize, i64> = HashMap::new();
+        for &whole in wholes {
+            let set = &self.sets[whole];
+            count += i128::from(set.count);
+            let left = set.parts.iter().filter(|part| {
+                of_part.get(part).is_none_or(|place| inner.binary_search(place).is_err())
+            });
+            parts.extend(left.copied());
+            set.terms.iter().for_each(|(cell, factor)| *terms.entry(*cell).or_default() += factor);
+        }
+        for place in inner {
+            let set = &self.sets[sets[place]];
+            self.work += set.terms.len();
+            count -= i128::from(set.count);
+            set.terms.iter().for_each(|(cell, factor)| *terms.entry(*cell).or_default() -= factor);
+        }
+        parts.sort_unstable();
+        let mut terms: Vec<(usize, i64)> = terms.into_iter().filter(|(_, f)| *f != 0).collect();
+        // What is added comes before what is subtracted.
+        terms.sort_unstable_by_key(|(cell, factor)| (*factor < 0, *cell));
+        Some((Known { parts, count: 0, terms }, count))
+    }
+
+    /// Keeps a new set.
+    fn keep(&mut self, rest: Option<(Known, i128)>) -> Result<Option<usize>, KnowledgeError> {
+        let Some((mut known, count)) = rest else { return Ok(None) };
+        let disagree = || KnowledgeError::Contradiction { cells: cells_of(&known.terms) };
+        let count = u64::try_from(count).map_err(|_| disagree())?;
+        if known.parts.is_empty() {
+            // All of it is in the cells that are subtracted.
+            return if count == 0 { Ok(None) } else { Err(disagree()) };
+        }
+        known.count = count;
+        let (set, new) = self.add(known)?;
+        Ok(new.then_some(set))
+    }
+
+    /// The set, and whether it is new.
+    fn add(&mut self, known: Known) -> Result<(usize, bool), KnowledgeError> {
+        if let Some(&before) = self.by_parts.get(&known.parts) {
+            let other = &self.sets[before];
+            if other.count == known.count {
+                return Ok((before, false));
+            }
+            let mut cells = cells_of(&other.terms);
+            cells.extend(cells_of(&known.terms));
+            cells.sort_unstable();
+            cells.dedup();
+            return Err(KnowledgeError::Contradiction { cells });
+        }
+        self.by_parts.insert(known.parts.clone(), self.sets.len());
+        self.sets.push(known);
+        Ok((self.sets.len() - 1, true))
+    }
+
+    /// New sets as levels of disjoint ones.
+    fn push_disjoint(&mut self, mut sets: Vec<usize>) {
+        while !sets.is_empty() {
+            let mut taken = std::collections::HashSet::new();
+            let (mut level, mut rest) = (Vec::new(), Vec::new());
+            for set in sets {
+                let parts = &self.sets[set].parts;
+                self.work += parts.len();
+                if parts.iter().any(|part| taken.contains(part)) {
+                    rest.push(set);
+                } else {
+                    taken.extend(parts.iter().copied());
+                    level.push(set);
+                }
+            }
+            self.push(level);
+            sets = rest;
+            if self.work > WORK {
+                return;
+            }
+        }
+    }
+
+    fn push(&mut self, sets: Vec<usize>) {
+        let of_part = sets
+            .iter()
+            .enumerate()
+            .flat_map(|(place, &set)| self.sets[set].parts.iter().map(move |part| (*part, place)));
+        let of_part = of_part.collect();
+        self.levels.push(Level { sets, of_part });
+    }
+}
+
+fn cells_of(terms: &[(usize, i64)]) -> Vec<usize> {
+    terms.iter().map(|(cell, _)| *cell).collect()
+}
+
+/// Of sorted parts.
+fn is_within(inner: &[u32], outer: &[u32]) -> bool {
+    inner.iter().all(|part| outer.binary_search(part).is_ok())
+}

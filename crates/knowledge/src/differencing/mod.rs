@@ -1,0 +1,164 @@
+//! What several published tables of counts give away together.
+//!
+//! The people that the tables are about fall into *parts*, which no published cell tells apart: a cell is
+//! a set of parts, and its count the sum of theirs, which are unknown whole numbers from 0. Two searches
+//! (see [`Published::differences`]):
+//!
+//! - *Combinations*, a search for sets of parts that a sum and difference of exact cells leaves: what a
+//!   cell has beyond those of another level that it contains, and what cells of a level have together
+//!   beyond those that they cover; again with the sets that were found, until there is nothing new.
+//! - *Bounds*, for suppressed cells and single parts: the least and largest count in any table that agrees
+//!   with all that is published, first by passing bounds on between cells and parts (the shuttle algorithm
+//!   of Buzzigoli & Giusti 1999), then by linear programming where few parts hang together.
+//!
+//! Whatever is found holds in every table that agrees with what is published. That nothing is found means
+//! something only where the search was complete, and about these tables only.
+
+mod bounds;
+mod combinations;
+mod programme;
+
+use crate::error::KnowledgeError;
+use bounds::Bounds;
+use combinations::Search;
+
+/// A count that is published, or what is published of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// At least.
+    pub low: u64,
+    /// At most.
+    pub high: u64,
+}
+
+impl Counted {
+    /// A count that is published as it is.
+    pub fn exact(count: u64) -> Self {
+        Self { low: count, high: count }
+    }
+
+    fn is_exact(self) -> bool {
+        self.low == self.high
+    }
+
+    fn width(self) -> u64 {
+        self.high - self.low
+    }
+}
+
+/// A cell of a published table.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The parts whose records it counts, each once, in rising order.
+    pub parts: Vec<u32>,
+    /// Its count; suppressed unless it is exact.
+    pub count: Counted,
+    /// Cells of one level are disjoint, as those of one table are without its margins.
+    pub level: usize,
+}
+
+/// Published tables.
+#[derive(Clone, Debug)]
+pub struct Published {
+    parts: usize,
+    cells: Vec<Cell>,
+    levels: usize,
+}
+
+/// A sum and difference of published cells that is the count of some parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Combination {
+    /// The cells, by their places, each with its factor.
+    pub terms: Vec<(usize, i64)>,
+    /// Whose records it counts.
+    pub parts: Vec<u32>,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// What is bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bounded {
+    /// A suppressed cell, by its place.
+    Cell(usize),
+    /// A part that no cell shows alone.
+    Part(u32),
+}
+
+/// Bounds of a count that nobody published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// Whose count.
+    pub what: Bounded,
+    /// The bounds: of a part equal to each other, of a suppressed cell closer than as it was published.
+    pub count: Counted,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// Sets of fewer than k records, the smallest first; those of nobody come last.
+    pub combinations: Vec<Combination>,
+    /// Bounds that the combinations do not tell, the closest first.
+    pub recovered: Vec<Recovered>,
+    /// Whether both searches came to their end.
+    pub complete: bool,
+}
+
+impl Published {
+    /// Cells over so many parts.
+    ///
+    /// # Errors
+    /// If a cell has no part, or has parts that there are not, not in rising order or that another cell of
+    /// its level has; or if its least count is above its largest.
+    pub fn new(parts: usize, cells: Vec<Cell>) -> Result<Self, KnowledgeError> {
+        let levels = cells.iter().map(|cell| cell.level + 1).max().unwrap_or(0);
+        let mut taken = std::collections::HashSet::new();
+        for (place, cell) in cells.iter().enumerate() {
+            let rising = cell.parts.windows(2).all(|pair| pair[0] < pair[1]);
+            let there = cell.parts.last().is_some_and(|last| (*last as usize) < parts);
+            let disjoint = cell.parts.iter().all(|part| taken.insert((cell.level, *part)));
+            let ordered = cell.count.low <= cell.count.high;
+            if !(rising && there && disjoint && ordered) {
+                return Err(KnowledgeError::Cell { place });
+            }
+        }
+        Ok(Self { parts, cells, levels })
+    }
+
+    /// All that is found about fewer than `k` records.
+    ///
+    /// # Errors
+    /// If no table agrees with what is published.
+    pub fn differences(&self, k: u64) -> Result<Differences, KnowledgeError> {
+        let mut search = Search::new(self)?;
+        let searched = search.run()?;
+        let mut bounds = Bounds::new(self, search.sets());
+        bounds.pass_on()?;
+        let programmed = programme::tighten(self, &mut bounds)?;
+        let combinations = search.below(k);
+        let told = |parts: &[u32]| search.knows(parts);
+        let mut recovered = Vec::new();
+        let suppressed = self.cells.iter().enumerate().filter(|(_, cell)| !cell.count.is_exact());
+        for ((place, cell), sum) in suppressed.zip(&bounds.sums) {
+            let count = sum.count;
+            if count.width() < cell.count.width() && !told(&cell.parts) {
+                recovered.push(Recovered { what: Bounded::Cell(place), count });
+            }
+        }
+        let shown: std::collections::HashSet<u32> = self
+            .cells
+            .iter()
+            .filter(|cell| cell.parts.len() == 1)
+            .map(|cell| cell.parts[0])
+            .collect();
+        for part in 0..u32::try_from(self.parts).unwrap_or(u32::MAX) {
+            let count = bounds.part(part);
+            if count.is_exact() && count.high < k && !shown.contains(&part) && !told(&[part]) {
+                recovered.push(Recovered { what: Bounded::Part(part), count });
+            }
+        }
+        recovered.sort_by_key(|r| (r.count.width(), r.count.high == 0, r.count.high));
+        Ok(Differences { combinations, recovered, complete: searched && programmed })
+    }
+}

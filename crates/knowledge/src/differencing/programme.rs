@@ -1,0 +1,251 @@
+//! The closest bounds, by linear programming.
+
+use std::collections::BTreeMap;
+
+use microlp::{
+    ComparisonOp, Error, OptimizationDirection, Problem, SolutionStatus, SolveOptions, Variable,
+};
+
+use super::Published;
+use super::bounds::{Bounds, NONE};
+use crate::error::KnowledgeError;
+
+/// Parts that hang together, at most.
+const MOST_PARTS: usize = 2_000;
+
+/// Up to so many, counts are taken to be whole numbers; with more, any numbers, which gives bounds that
+/// hold and may be wider.
+const WHOLE_PARTS: usize = 60;
+
+/// Parts of all programmes together.
+const WORK: usize = 400_000;
+
+/// Larger counts are no integer variables.
+const LARGEST: u64 = 1_000_000;
+
+/// Programmes that take more steps are given up.
+const NODES: u64 = 2_000;
+
+/// What a solution may be beside a whole number.
+const TOLERANCE: f64 = 1e-5;
+
+/// Parts that are not told apart from each other by what is fixed: no cell ties them to others.
+struct Component {
+    parts: Vec<u32>,
+    /// Sums of its parts, with what they come to beside the fixed ones.
+    sums: Vec<(Vec<u32>, i64, i64)>,
+    targets: Vec<Target>,
+}
+
+/// What is bounded: a suppressed cell, by its place among the sums, or a part.
+struct Target {
+    cell: Option<usize>,
+    parts: Vec<u32>,
+    fixed: i64,
+}
+
+/// Takes the bounds of suppressed cells and of parts to what they can be. Whether all could be.
+///
+/// # Errors
+/// If no table agrees with what is published.
+pub(super) fn tighten(published: &Published, bounds: &mut Bounds) -> Result<bool, KnowledgeError> {
+    let mut left = WORK;
+    let mut complete = true;
+    for component in components(published, bounds) {
+        if component.parts.len() > MOST_PARTS {
+            complete = false;
+            continue;
+        }
+        // What a table that agrees has been seen to have needs no programme.
+        let mut seen = vec![(i64::MAX, i64::MIN); component.targets.len()];
+        for place in 0..component.targets.len() {
+            for direction in [OptimizationDirection::Minimize, OptimizationDirection::Maximize] {
+                let (low, high) = now(&component.targets[place], bounds);
+                let (least, most) = seen[place];
+                let minimise = direction == OptimizationDirection::Minimize;
+                if low == high || (minimise && least <= low) || (!minimise && most >= high) {
+                    continue;
+                }
+                if left < component.parts.len() {
+                    complete = false;
+                    continue;
+                }
+                left -= component.parts.len();
+                match optimum(&component, place, bounds, direction)? {
+                    Some(Optimum { count, table }) => {
+                        narrow(&component.targets[place], bounds, minimise, count);
+                        if let Some(table) = table.filter(|table| component.agrees(table)) {
+                            for (target, seen) in component.targets.iter().zip(&mut seen) {
+                                let count = target.count(&table);
+                                *seen = (seen.0.min(count), seen.1.max(count));
+                            }
+                        }
+                    }
+                    None => complete = false,
+                }
+            }
+        }
+    }
+    Ok(complete)
+}
+
+/// The least or largest count of a target.
+struct Optimum {
+    count: i64,
+    /// A table that has it, if the solution is in whole numbers.
+    table: Option<BTreeMap<u32, i64>>,
+}
+
+impl Component {
+    fn agrees(&self, table: &BTreeMap<u32, i64>) -> bool {
+        self.sums.iter().all(|(parts, low, high)| {
+            let sum: i64 = parts.iter().filter_map(|part| table.get(part)).sum();
+            (*low..=*high).contains(&sum)
+        })
+    }
+}
+
+impl Target {
+    fn count(&self, table: &BTreeMap<u32, i64>) -> i64 {
+        self.fixed + self.parts.iter().filter_map(|part| table.get(part)).sum::<i64>()
+    }
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn now(target: &Target, bounds: &Bounds) -> (i64, i64) {
+    let count = match (target.cell, target.parts.as_slice()) {
+        (Some(cell), _) => bounds.sums[cell].count,
+        (None, parts) => bounds.part(parts.first().copied().unwrap_or(u32::MAX)),
+    };
+    (signed(count.low), signed(count.high))
+}
+
+fn narrow(target: &Target, bounds: &mut Bounds, minimise: bool, found: i64) {
+    let found = u64::try_from(found).unwrap_or(0);
+    let count = match (target.cell, target.parts.as_slice()) {
+        (Some(cell), _) => &mut bounds.sums[cell].count,
+        (None, [part]) => &mut bounds.parts[*part as usize],
+        (None, _) => return,
+    };
+    if minimise {
+        count.low = count.low.max(found);
+    } else {
+        count.high = count.high.min(found);
+    }
+}
+
+/// The parts whose counts are not settled, by what ties them together.
+fn components(published: &Published, bounds: &Bounds) -> Vec<Component> {
+    let open = |part: &u32| {
+        let count = bounds.part(*part);
+        count.low < count.high
+    };
+    let mut root: Vec<u32> = (0..u32::try_from(published.parts).unwrap_or(u32::MAX)).collect();
+    let find = |root: &mut Vec<u32>, mut part: u32| {
+        while root[part as usize] != part {
+            root[part as usize] = root[root[part as usize] as usize];
+            part = root[part as usize];
+        }
+        part
+    };
+    for cell in &published.cells {
+        let mut parts = cell.parts.iter().filter(|part| open(part));
+        if let Some(&first) = parts.next() {
+            for &part in parts {
+                let (a, b) = (find(&mut root, first), find(&mut root, part));
+                root[a as usize] = b;
+            }
+        }
+    }
+    let mut components: BTreeMap<u32, Component> = BTreeMap::new();
+    for part in (0..root.len() as u32).filter(|part| open(part)) {
+        let own = components.entry(find(&mut root, part)).or_insert_with(|| Component {
+            parts: Vec::new(),
+            sums: Vec::new(),
+            targets: Vec::new(),
+        });
+        own.parts.push(part);
+        if bounds.part(part).high < NONE {
+            own.targets.push(Target { cell: None, parts: vec![part], fixed: 0 });
+        }
+    }
+    let mut suppressed = 0;
+    for cell in &published.cells {
+        let (settled, parts): (Vec<u32>, Vec<u32>) = cell.parts.iter().partition(|p| !open(p));
+        let fixed = signed(settled.iter().map(|part| bounds.part(*part).low).sum());
+        let place = (!cell.count.is_exact()).then_some(suppressed);
+        suppressed += usize::from(place.is_some());
+        let Some(first) = parts.first() else { continue };
+        let Some(own) = components.get_mut(&find(&mut root, *first)) else { continue };
+        let (low, high) = (signed(cell.count.low) - fixed, signed(cell.count.high) - fixed);
+        own.sums.push((parts.clone(), low, high));
+        if place.is_some() {
+            own.targets.push(Target { cell: place, parts, fixed });
+        }
+    }
+    components.into_values().collect()
+}
+
+/// The least or largest count; `None` if that is not found out.
+fn optimum(
+    component: &Component,
+    target: usize,
+    bounds: &Bounds,
+    direction: OptimizationDirection,
+) -> Result<Option<Optimum>, KnowledgeError> {
+    let target = &component.targets[target];
+    let minimise = direction == OptimizationDirection::Minimize;
+    let mut problem = Problem::new(direction);
+    let mut variables: BTreeMap<u32, Variable> = BTreeMap::new();
+    let whole = component.parts.len() <= WHOLE_PARTS;
+    for &part in &component.parts {
+        let count = bounds.part(part);
+        let factor = if target.parts.contains(&part) { 1.0 } else { 0.0 };
+        let ends = (i32::try_from(count.low), i32::try_from(count.high));
+        let variable = match ends {
+            (Ok(low), Ok(high)) if whole && count.high <= LARGEST => {
+                problem.add_integer_var(factor, (low, high))
+            }
+            _ => {
+                let high = if count.high >= NONE { f64::INFINITY } else { count.high as f64 };
+                problem.add_var(factor, (count.low as f64, high))
+            }
+        };
+        variables.insert(part, variable);
+    }
+    for (parts, low, high) in &component.sums {
+        let sum: Vec<(Variable, f64)> =
+            parts.iter().filter_map(|part| Some((*variables.get(part)?, 1.0))).collect();
+        if low == high {
+            problem.add_constraint(&sum, ComparisonOp::Eq, *low as f64);
+        } else {
+            problem.add_constraint(&sum, ComparisonOp::Ge, *low as f64);
+            problem.add_constraint(&sum, ComparisonOp::Le, *high as f64);
+        }
+    }
+    let mut options = SolveOptions::default();
+    options.node_limit = Some(NODES);
+    let solution = match problem.solve_with(options) {
+        Ok(outcome) => match outcome.into_solution() {
+            Ok(solution) if solution.status() == SolutionStatus::Optimal => solution,
+            _ => return Ok(None),
+        },
+        Err(Error::Infeasible) => return Err(KnowledgeError::Contradiction { cells: Vec::new() }),
+        Err(_) => return Ok(None),
+    };
+    let value = solution.objective();
+    // Outwards: a bound must hold.
+    let found = if minimise { (value - TOLERANCE).ceil() } else { (value + TOLERANCE).floor() };
+    let table: Option<BTreeMap<u32, i64>> = variables
+        .iter()
+        .map(|(part, variable)| {
+            let value = solution.var_value(*variable);
+            let near = (value - value.round()).abs() < TOLERANCE;
+            near.then_some((*part, value.round() as i64))
+        })
+        .collect();
+    Ok(Some(Optimum { count: found as i64 + target.fixed, table }))
+}

@@ -1,0 +1,313 @@
+//! Tables of counts by group, of which the sizes are known to who publishes them, and not to the
+//! attacker.
+//!
+//! What may be taken from the data, and what is assumed? The law of a group's count, as the attacker
+//! sees it, has nothing to do with the size that it came to: to compute with the realised size as if no
+//! other record could have counted would let a group of 3 pass under a threshold of 10 by luck, as
+//! "nothing can ever be published". But a realised size bounds from below how many records are
+//! uncertain, and a threshold does so, too:
+//!
+//! *Assumed* of a group in which n records count: the attacker knows at most K of these n, and every
+//! record whose counting the attacker does not know counts with a probability between lo and hi, each
+//! independent of the others and of the target. How many records that do not count are uncertain, or
+//! known, is left open. Write U for the number of uncertain records beside the target, b for the number
+//! of known ones that count, and delta(m) for the worst case of a count with m unknown records
+//! ([`CountWithin`]).
+//!
+//! 1. delta(m) falls in m, or stays: to tell the attacker of one of m + 1 records leaves a mixture, over
+//!    what it is, of counts with m unknown records, shifted; and telling more helps the attacker.
+//! 2. The n - K or more unknown ones of those that count are uncertain records; one may be the target.
+//!    So U is at least M = n - K - 1, whatever the law, and the count's delta at most delta(M).
+//! 3. With a threshold T the output is a function of the count, so its delta is at most delta(U). And if
+//!    U < T - b, then b + U + 1 <= T: nothing is published, with the target or without, and delta is 0.
+//!    Else U is at least T - b, which is at least T - K. So delta is at most delta(max(M, T - K)).
+//!
+//! This holds for each b up to K, so for attackers who planted the records that they know (PK Definition
+//! 12), and for the mean over b of those who happen to know them (Definition 13). The data enter by n
+//! only, and 2 holds for the data that there are, whatever they are: if the attacker is as assumed, the
+//! guarantee holds; nothing is drawn from what the sizes happen to be. A group that nobody is in has n =
+//! K = 0 and delta(T).
+
+use std::collections::HashMap;
+
+use crate::count::CountWithin;
+use crate::error::KnowledgeError;
+use crate::probability::{Interval, Probability};
+
+/// Most unknown records that a guarantee is computed for; with more, it is no worse. A worst case of so
+/// many takes some seconds.
+const MOST: u64 = 1_000_000;
+
+/// Up to so many unknown records each number has its own delta; above, three digits of it.
+const EACH: u64 = 1000;
+
+/// How many of the records that count in a group an attacker knows, at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Knows {
+    /// All but at least this share of them, rounded down to whole records.
+    AllButShare(Probability),
+    /// All but this many, or none where there are not as many.
+    AllBut(u64),
+    /// This many.
+    AtMost(u64),
+}
+
+impl Knows {
+    /// Of `counted` records.
+    pub fn of(self, counted: u64) -> u64 {
+        match self {
+            Self::AllButShare(share) => {
+                let unknown = (counted as f64 * share.get()).floor() as u64;
+                counted.saturating_sub(unknown)
+            }
+            Self::AllBut(unknown) => counted.saturating_sub(unknown),
+            Self::AtMost(known) => known.min(counted),
+        }
+    }
+}
+
+/// What a published table of counts gives away of each group.
+#[derive(Clone, Debug)]
+pub struct GroupCounts {
+    knows: Knows,
+    between: Interval,
+    epsilon: f64,
+    delta: f64,
+    /// The least number of unknown records that meets the target.
+    enough: Option<(u64, f64)>,
+    seen: HashMap<u64, f64>,
+}
+
+/// What is promised of one group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupRisk {
+    /// At most so many of its records are known to the attacker.
+    pub known: u64,
+    /// At least so many records are unknown where anything of the group can be published.
+    pub unknown: u64,
+    /// delta at the target's epsilon, an upper bound.
+    pub delta: f64,
+    /// Whether that is at most the target's delta.
+    pub passes: bool,
+    /// The least threshold with which the group passes: 0 if its size is enough, and otherwise one that
+    /// suppresses it. `None` if none does.
+    pub threshold: Option<u64>,
+}
+
+impl GroupCounts {
+    /// Groups of which an attacker knows so many records, and of all others within bounds `between` how
+    /// probable it is that they count. The target: at `epsilon`, at most `delta`.
+    ///
+    /// # Errors
+    /// Unless `epsilon` >= 0 is finite, and `delta` is from 0 to 1.
+    pub fn new(
+        knows: Knows,
+        between: Interval,
+        epsilon: f64,
+        delta: f64,
+    ) -> Result<Self, KnowledgeError> {
+        if !epsilon.is_finite() || epsilon < 0.0 {
+            let range = "from 0";
+            return Err(KnowledgeError::Amount { what: "epsilon", given: epsilon, range });
+        }
+        if !(0.0..=1.0).contains(&delta) {
+            let range = "from 0 to 1";
+            return Err(KnowledgeError::Amount { what: "delta", given: delta, range });
+        }
+        let mut groups =
+            Self { knows, between, epsilon, delta, enough: None, seen: HashMap::new() };
+        groups.enough = groups.search();
+        Ok(groups)
+    }
+
+    /// A group in which `counted` records count, published if that is above `above`, or in any case.
+    pub fn group(&mut self, counted: u64, above: Option<u64>) -> GroupRisk {
+        let known = self.knows.of(counted);
+        let own = (counted - known).saturating_sub(1);
+        let unknown = own.max(above.unwrap_or(0).saturating_sub(known));
+        let threshold =
+            self.enough.map(|(enough, _)| if own >= enough { 0 } else { enough + known });
+        let delta = self.at(unknown);
+        GroupRisk { known, unknown, delta, passes: delta <= self.delta, threshold }
+    }
+
+    /// The least number of unknown records with which the target is met; `None` if that takes more than
+    /// 1,000,000. From 1,000 on, three digits of it, rounded up.
+    pub fn enough(&self) -> Option<u64> {
+        self.enough.map(|(enough, _)| enough)
+    }
+
+    /// The least threshold with which all groups pass, of whatever size, in this table or in any other;
+    /// `None` if none does.
+    ///
+    /// A group of n with n - K - 1 below what is enough needs that and K, and K rises with n: the
+    /// largest such n decides.
+    pub fn threshold_for_any(&self) -> Option<u64> {
+        let enough = self.enough()?;
+        let short = |n: u64| (n - self.knows.of(n)).saturating_sub(1) < enough;
+        match self.knows {
+            Knows::AtMost(known) => Some(enough + known),
+            // Of groups that are large enough, so many are known that only the rest is left.
+            Knows::AllBut(unknown) => (unknown > enough).then_some(enough),
+            Knows::AllButShare(_) => {
+                let (mut low, mut high) = (0, 1);
+                while short(high) {
+                    low = high;
+                    high = high.checked_mul(2).filter(|high| *high <= 1 << 52)?;
+                }
+                while high - low > 1 {
+                    let middle = low + (high - low) / 2;
+                    if short(middle) { low = middle } else { high = middle }
+                }
+                Some(enough + self.knows.of(low))
+            }
+        }
+    }
+
+    /// delta with so many unknown records, or with a few less; no more than with fewer.
+    fn at(&mut self, unknown: u64) -> f64 {
+        let told = rounded_down(unknown.min(MOST));
+        let computed = match self.seen.get(&told) {
+            Some(delta) => *delta,
+            None => {
+                let delta = self.worst(told);
+                self.seen.insert(told, delta);
+                delta
+            }
+        };
+        match self.enough {
+            Some((enough, delta)) if unknown >= enough => computed.min(delta),
+            _ => computed,
+        }
+    }
+
+    fn worst(&self, unknown: u64) -> f64 {
+        if unknown == 0 {
+            return 1.0;
+        }
+        // What is too much work is not promised.
+        CountWithin::new(unknown, self.between, None).map_or(1.0, |c| c.worst(self.epsilon).delta)
+    }
+
+    /// By doubling and halving, among the numbers that have a delta of their own.
+    fn search(&mut self) -> Option<(u64, f64)> {
+        if self.delta >= 1.0 {
+            return Some((0, 1.0));
+        }
+        // All may be at a bound where nothing is uncertain.
+        if self.between.low().get() <= 0.0 || self.between.high().get() >= 1.0 {
+            return None;
+        }
+        let (mut low, mut high, mut delta) = (0, 1, self.worst(1));
+        while delta > self.delta {
+            if high >= MOST {
+                return None;
+            }
+            low = high;
+            high = rounded_down((high * 2).min(MOST));
+            delta = self.worst(high);
+        }
+        loop {
+            let middle = rounded_down(low + (high - low) / 2);
+            if middle <= low {
+                break;
+            }
+            let found = self.worst(middle);
+            if found <= self.delta {
+                (high, delta) = (middle, found);
+            } else {
+                low = middle;
+            }
+        }
+        Some((high, delta))
+    }
+}
+
+/// To three digits, from [`EACH`] on, so that tables of many large groups take little work.
+fn rounded_down(unknown: u64) -> u64 {
+    let mut unit = 1;
+    while unknown / unit >= EACH {
+        unit *= 10;
+    }
+    unknown / unit * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(share: f64) -> Knows {
+        Knows::AllButShare(Probability::new(share).unwrap())
+    }
+
+    fn between(low: f64, high: f64) -> Interval {
+        Interval::new(Probability::new(low).unwrap(), Probability::new(high).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_is_known_is_rounded_up() {
+        for (knows, counted, known) in [
+            (share(0.5), 0, 0),
+            (share(0.5), 1, 1),
+            (share(0.5), 3, 2),
+            (share(1.0), 7, 0),
+            (share(0.0), 7, 7),
+            (Knows::AllBut(5), 3, 0),
+            (Knows::AllBut(5), 8, 3),
+            (Knows::AtMost(5), 3, 3),
+            (Knows::AtMost(5), 8, 5),
+        ] {
+            assert_eq!(knows.of(counted), known, "{knows:?} {counted}");
+        }
+        assert_eq!([999, 1000, 1009, 12_345].map(rounded_down), [999, 1000, 1000, 12_300]);
+    }
+
+    #[test]
+    fn no_group_passes_because_it_happens_to_be_small() {
+        let mut groups = GroupCounts::new(share(0.5), between(0.2, 0.8), 0.5, 1e-3).unwrap();
+        let enough = groups.enough().unwrap();
+        assert!(enough > 20, "{enough}");
+        // Under a threshold of 10 a group of 3 has no chance to be shown if no other record could
+        // count: but others could.
+        let small = groups.group(3, Some(10));
+        assert_eq!((small.known, small.unknown, small.passes), (2, 8, false));
+        assert!(groups.group(0, None).delta >= 1.0);
+    }
+
+    #[test]
+    fn the_threshold_is_the_least() {
+        for knows in [share(0.3), share(1.0), Knows::AllBut(200), Knows::AtMost(7)] {
+            let mut groups = GroupCounts::new(knows, between(0.2, 0.8), 1.0, 1e-3).unwrap();
+            let mut most = groups.group(0, None).threshold.unwrap();
+            for counted in 0..400 {
+                let alone = groups.group(counted, None);
+                let least = alone.threshold.unwrap();
+                assert_eq!(alone.passes, least == 0);
+                assert!(groups.group(counted, Some(least)).passes, "{knows:?} {counted}");
+                if least > 0 {
+                    assert!(!groups.group(counted, Some(least - 1)).passes, "{knows:?} {counted}");
+                    assert!(counted <= least, "{counted} would be published");
+                }
+                most = most.max(least);
+            }
+            assert_eq!(groups.threshold_for_any(), Some(most), "{knows:?}");
+        }
+        let few = GroupCounts::new(Knows::AllBut(5), between(0.2, 0.8), 1.0, 1e-3).unwrap();
+        assert_eq!(few.threshold_for_any(), None);
+        for hopeless in [between(0.0, 0.5), between(0.5, 1.0)] {
+            let mut groups = GroupCounts::new(share(1.0), hopeless, 0.5, 1e-3).unwrap();
+            assert_eq!((groups.enough(), groups.group(9, None).threshold), (None, None));
+        }
+    }
+
+    #[test]
+    fn more_unknown_records_are_never_worse() {
+        let mut groups = GroupCounts::new(share(1.0), between(0.3, 0.6), 0.2, 1e-6).unwrap();
+        let mut last = 1.0;
+        for unknown in (0..300).chain((300..30_000).step_by(997)) {
+            let delta = groups.at(unknown);
+            assert!(delta <= last * (1.0 + 1e-12), "{unknown}: {delta} after {last}");
+            last = delta;
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Published tables against all tables that agree with them.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
+use std::collections::BTreeSet;
+
+use hushtable_knowledge::{
+    Bounded, Cell, Combination, Counted, Differences, KnowledgeError, Published,
+};
+use proptest::prelude::*;
+
+fn cell(level: usize, parts: &[u32], count: u64) -> Cell {
+    Cell { parts: parts.to_vec(), count: Counted::exact(count), level }
+}
+
+fn found(parts: usize, cells: &[Cell], k: u64) -> Differences {
+    Published::new(parts, cells.to_vec()).unwrap().differences(k).unwrap()
+}
+
+/// The combinations of somebody that are no published cells.
+fn combined(differences: &Differences) -> Vec<Combination> {
+    let combinations = differences.combinations.iter();
+    combinations.filter(|found| found.terms.len() > 1 && found.count > 0).cloned().collect()
+}
+
+fn combination(parts: &[u32], count: u64, terms: &[(usize, i64)]) -> Combination {
+    Combination { parts: parts.to_vec(), count, terms: terms.to_vec() }
+}
+
+/// PK Example 8: all, and all but one.
+#[test]
+fn the_count_of_all_but_one() {
+    let differences = found(2, &[cell(0, &[0, 1], 100), cell(1, &[0], 99)], 5);
+    assert_eq!(combined(&differences), [combination(&[1], 1, &[(0, 1), (1, -1)])]);
+    assert!(differences.complete);
+}
+
+#[test]
+fn what_is_large_is_not_found() {
+    let cells = [
+        cell(0, &[0, 1, 2, 3], 100),
+        cell(1, &[0, 1], 40),
+        cell(1, &[2, 3], 60),
+        cell(2, &[0, 2], 50),
+        cell(2, &[1, 3], 50),
+    ];
+    let differences = found(4, &cells, 5);
+    assert_eq!(differences, Differences { complete: true, ..Differences::default() });
+}
+
+#[test]
+fn levels_and_chains() {
+    // All, men, women of age, by three tables.
+    let cells = [cell(0, &[0, 1, 2], 100), cell(1, &[0], 60), cell(2, &[1], 38)];
+    let chain = combined(&found(3, &cells, 5));
+    assert_eq!(chain, [combination(&[2], 2, &[(0, 1), (1, -1), (2, -1)])]);
+    // Two bands together are a little more than a third that lies across.
+    let cells = [cell(0, &[0, 1], 20), cell(0, &[2, 3], 30), cell(1, &[1, 2], 47)];
+    let across = combined(&found(4, &cells, 5));
+    assert_eq!(across, [combination(&[0, 3], 3, &[(0, 1), (1, 1), (2, -1)])]);
+}
+
+#[test]
+fn nobody_comes_last_and_small_cells_come_first() {
+    let cells = [cell(0, &[0, 1, 2], 10), cell(1, &[0], 3), cell(1, &[1], 7)];
+    let differences = found(3, &cells, 5);
+    let all: Vec<_> =
+        differences.combinations.iter().map(|found| (found.parts.clone(), found.count)).collect();
+    assert_eq!(all, [(vec![0], 3), (vec![2], 0)]);
+}
+
+#[test]
+fn suppressed_cells_are_recovered_by_two_margins() {
+    let below_5 = Counted { low: 0, high: 4 };
+    let hidden = |parts: &[u32]| Cell { parts: parts.to_vec(), count: below_5, level: 0 };
+    // Two by two, all four suppressed, with both margins: 4 in the first row and the first column, 8 in
+    // all.
+    let mut cells: Vec<Cell> = (0..4).map(|part| hidden(&[part])).collect();
+    cells.extend([cell(1, &[0, 1], 4), cell(1, &[2, 3], 4), cell(2, &[0, 2], 5)]);
+    cells.push(cell(2, &[1, 3], 3));
+    let differences = found(4, &cells, 5);
+    let bounds: BTreeSet<_> = differences
+        .recovered
+        .iter()
+        .map(|r| (format!("{:?}", r.what), r.count.low, r.count.high))
+        .collect();
+    let want = [("Cell(0)", 1, 4), ("Cell(1)", 0, 3), ("Cell(2)", 1, 4), ("Cell(3)", 0, 3)];
+    assert_eq!(bounds, want.map(|(cell, low, high)| (cell.to_owned(), low, high)).into());
+}
+
+#[test]
+fn what_no_table_has_is_refused() {
+    for cells in [
+        vec![cell(0, &[0, 1], 3), cell(1, &[0], 4)],
+        vec![cell(0, &[0], 3), cell(1, &[0], 4)],
+        vec![cell(0, &[0, 1], 3), cell(1, &[0], 1), cell(1, &[1], 1)],
+        // Only together: 0 + 1, 1 + 2 and 0 + 2 have one each.
+        vec![cell(0, &[0, 1], 1), cell(1, &[1, 2], 1), cell(2, &[0, 2], 1)],
+    ] {
+        let error = Published::new(3, cells).unwrap().differences(5).unwrap_err();
+        assert!(matches!(error, KnowledgeError::Contradiction { .. }), "{error}");
+    }
+    for bad in [cell(0, &[], 1), cell(0, &[1, 0], 1), cell(0, &[7], 1)] {
+        assert!(Published::new(3, vec![bad]).is_err());
+    }
+    assert!(Published::new(3, vec![cell(0, &[0, 1], 3), cell(0, &[1], 1)]).is_err());
+}
+
+/// All tables of so many parts that agree with the cells.
+fn agreeing(parts: usize, cells: &[Cell]) -> Vec<Vec<u64>> {
+    fn extend(parts: usize, cells: &[Cell], table: &mut Vec<u64>, all: &mut Vec<Vec<u64>>) {
+        let next = table.len();
+        // What has come in must fit, and what is complete must be right.
+        for cell in cells {
+            let sum: u64 = cell.parts.iter().filter_map(|p| table.get(*p as usize)).sum();
+            let complete = cell.parts.iter().all(|p| (*p as usize) < next);
+            if sum > cell.count.high || (complete && sum < cell.count.low) {
+                return;
+            }
+        }
+        if next == parts {
+            all.push(table.clone());
+            return;
+        }
+        for count in 0..=20 {
+            table.push(count);
+            extend(parts, cells, table, all);
+            table.pop();
+        }
+    }
+    let mut all = Vec::new();
+    extend(parts, cells, &mut Vec::new(), &mut all);
+    all
+}
+
+/// The published margins of a table of two by three by perhaps two.
+fn tables() -> impl Strategy<Value = (Vec<u64>, Vec<Cell>, u64)> {
+    let sizes = prop_oneof![Just([2usize, 3, 1]), Just([2, 2, 2]), Just([3, 2, 1])];
+    sizes.prop_flat_map(|sizes| {
+        let parts = sizes.iter().product::<usize>();
+        (
+            prop::collection::vec(prop_oneof![3 => 0..=2u64, 1 => 3..=5u64], parts),
+            prop::collection::vec((0..8u8, prop::collection::vec(0..4u8, parts)), 1..=3),
+            1..=4u64,
+        )
+            .prop_map(move |(truth, margins, threshold)| {
+                let everyone: Vec<u32> = (0..parts as u32).collect();
+                let mut cells = vec![cell(0, &everyone, truth.iter().sum())];
+                for (level, (kept, dice)) in margins.iter().enumerate() {
+                    let key = |part: u32| {
+                        let mut rest = part as usize;
+                        let mut key = Vec::new();
+                        for (axis, size) in sizes.iter().enumerate() {
+                            key.push(if kept >> axis & 1 == 1 { rest % size } else { 9 });
+                            rest /= size;
+                        }
+                        key
+                    };
+                    let keys: BTreeSet<Vec<usize>> = everyone.iter().map(|p| key(*p)).collect();
+                    for (wanted, dice) in keys.iter().zip(dice) {
+                        let parts: Vec<u32> =
+                            everyone.iter().copied().filter(|p| key(*p) == *wanted).collect();
+                        let count: u64 = parts.iter().map(|p| truth[*p as usize]).sum();
+                        let hidden = Counted { low: 0, high: threshold - 1 };
+                        // A few cells are not told of at all.
+                        let count = match (*dice, count < threshold) {
+                            (0, _) => continue,
+                            (_, true) => hidden,
+                            (_, false) => Counted::exact(count),
+                        };
+                        cells.push(Cell { parts, count, level: level + 1 });
+                    }
+                }
+                (truth, cells, threshold)
+            })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+
+    #[test]
+    fn what_is_found_is_so_in_all_tables((truth, cells, k) in tables()) {
+        // Few enough tables that agree to look at them all.
+        prop_assume!(truth.iter().sum::<u64>() <= 12);
+        let differences = found(truth.len(), &cells, k);
+        let all = agreeing(truth.len(), &cells);
+        prop_assert!(all.contains(&truth));
+        let range = |parts: &[u32]| {
+            let sums = all.iter().map(|table| parts.iter().map(|p| table[*p as usize]).sum::<u64>());
+            let sums: BTreeSet<u64> = sums.collect();
+            (*sums.first().unwrap(), *sums.last().unwrap())
+        };
+        for found in &differences.combinations {
+            prop_assert_eq!(range(&found.parts), (found.count, found.count));
+            prop_assert!(found.count < k);
+            let mut sum = 0i64;
+            let mut covered = vec![0i64; truth.len()];
+            for (place, factor) in &found.terms {
+                let cell = &cells[*place];
+                prop_assert_eq!(cell.count.low, cell.count.high);
+                sum += factor * i64::try_from(cell.count.low).unwrap();
+                cell.parts.iter().for_each(|part| covered[*part as usize] += factor);
+            }
+            prop_assert_eq!(sum, i64::try_from(found.count).unwrap());
+            let indicator = (0..truth.len() as u32).map(|p| i64::from(found.parts.contains(&p)));
+            prop_assert_eq!(covered, indicator.collect::<Vec<_>>());
+        }
+        for found in &differences.recovered {
+            let parts = match found.what {
+                Bounded::Cell(place) => cells[place].parts.clone(),
+                Bounded::Part(part) => vec![part],
+            };
+            prop_assert_eq!(range(&parts), (found.count.low, found.count.high));
+        }
+        // And nothing is left out: suppressed cells that can be told closer, single parts that can be
+        // told exactly.
+        prop_assert!(differences.complete);
+        let told = |parts: &[u32]| {
+            differences.combinations.iter().any(|found| {
+                found.parts == parts || (found.count == 0 && parts.iter().all(|p| found.parts.contains(p)))
+                    || found.parts.iter().all(|p| parts.contains(p)) && range(parts).1 == found.count
+            })
+        };
+        for (place, cell) in cells.iter().enumerate() {
+            let (low, high) = range(&cell.parts);
+            let listed = differences.recovered.iter().any(|r| r.what == Bounded::Cell(place));
+            if cell.count.low < cell.count.high && high - low < cell.count.high - cell.count.low {
+                prop_assert!(listed || told(&cell.parts), "{place}: {low} to {high}");
+            }
+        }
+        for part in 0..truth.len() as u32 {
+            let (low, high) = range(&[part]);
+            let shown = cells.iter().any(|cell| cell.parts == [part]);
+            let listed = differences.recovered.iter().any(|r| r.what == Bounded::Part(part));
+            if low == high && high < k && !shown {
+                prop_assert!(listed || told(&[part]), "part {part}: {low}");
+            }
+        }
+    }
+}

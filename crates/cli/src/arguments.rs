@@ -1,6 +1,7 @@
 //! The command line.
 
 mod assess;
+mod assess_table;
 mod audit;
 mod calc;
 mod figures;
@@ -16,6 +17,7 @@ pub(crate) use assess::{
     AssessHistogramArguments, AssessKAnonymityArguments, AssessModelArguments,
     AssessThresholdArguments, CurveArguments, OthersArguments,
 };
+pub(crate) use assess_table::{AssessDifferencingArguments, AssessTableArguments};
 pub(crate) use audit::AuditArguments;
 pub(crate) use calc::{
     CalcArguments, CalcCommand, ComposeArguments, ConvertArguments, NoiseArguments, NoiseMechanism,
@@ -258,7 +260,16 @@ mod tests {
             insta::assert_snapshot!(format!("help_calc_{name}"), help);
         }
         let assess = command.find_subcommand_mut("assess").unwrap();
-        for name in ["count", "histogram", "threshold", "k-anonymity", "compose", "model"] {
+        for name in [
+            "table",
+            "differencing",
+            "count",
+            "histogram",
+            "threshold",
+            "k-anonymity",
+            "compose",
+            "model",
+        ] {
             let sub = assess.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_assess_{name}"), help);

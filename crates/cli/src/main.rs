@@ -7,6 +7,7 @@ mod failure;
 mod files;
 mod guard;
 mod progress;
+mod published;
 mod render;
 mod stdio;
 

@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ReportFormat;
+use super::{AssessDifferencingArguments, AssessTableArguments, ReportFormat};
 
 const ASSESS_EXAMPLES: &str = "\
 Examples:
+  hushtable assess table people.csv --unknown 0.8 --between 0.05..0.95 --epsilon 0.5 --delta 1e-6
+      --release \"SELECT town, COUNT(*) FROM t GROUP BY town HAVING COUNT(*) > 10\"
+  hushtable assess differencing by_region.csv by_region_and_age.csv --k 5
   hushtable assess count --unknown 500@0.1 --unknown 300@0.5 --epsilon 0.1,0.5
   hushtable assess count --others 10000 --between 0.05..0.95 --delta 1e-9
   hushtable assess histogram --others 10000 --options 4 --at-least 0.05 --delta 1e-9
@@ -18,7 +21,8 @@ Examples:
   hushtable assess count --unknown 99@0.5 --epsilon 0.5 --plot curve.svg
   hushtable assess model examples/partial-knowledge/example-7.toml --epsilon 0.1
 
-Costs nothing, needs no contract and reads no data. What it tells is no differential privacy: it
+Costs nothing and needs no contract. Only `table` reads data, and is for its owner; `differencing`
+reads published tables, the others nothing. What it tells is no differential privacy: it
 rests on what an attacker does not know, and is never charged to a budget or added to one.";
 
 /// Measure what a release without noise gives away to those who know only a part
@@ -31,6 +35,8 @@ pub(crate) struct AssessArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AssessCommand {
+    Table(AssessTableArguments),
+    Differencing(AssessDifferencingArguments),
     Count(AssessCountArguments),
     Histogram(AssessHistogramArguments),
     Threshold(AssessThresholdArguments),

@@ -2,12 +2,14 @@
 
 mod compose;
 mod count;
+mod differencing;
 mod histogram;
 mod k_anonymity;
 mod model;
 mod model_file;
 mod parse;
 mod plot;
+mod table;
 mod threshold;
 
 use self::plot::Curve;
@@ -34,6 +36,14 @@ pub(crate) fn run(asked: &AssessArguments) -> Result<(), Failure> {
             curves(&asked.curve.shown, || k_anonymity::assess(asked))
         }
         AssessCommand::Compose(asked) => curves(&asked.shown, || compose::assess(asked)),
+        AssessCommand::Table(asked) => {
+            let report = table::report(asked)?;
+            printed(asked.format, || report.text(), || report.json())
+        }
+        AssessCommand::Differencing(asked) => {
+            let report = differencing::report(asked)?;
+            printed(asked.format, || Ok(report.text()), || Ok(report.json()))
+        }
         AssessCommand::Model(asked) => {
             let report = model::report(asked)?;
             printed(asked.format, || Ok(report.text()), || Ok(report.json()))

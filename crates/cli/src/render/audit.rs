@@ -9,7 +9,7 @@ use super::pretty_json;
 use crate::failure::Failure;
 
 /// What is above all that is about the exact data.
-pub(super) const CONFIDENTIAL: &str =
+pub(crate) const CONFIDENTIAL: &str =
     "CONFIDENTIAL: this is about the exact data, and for its owner alone. Do not publish it.";
 
 /// What is true of every audit that finds nothing.

@@ -36,7 +36,7 @@ pub(crate) fn json(batch: &RecordBatch) -> Result<String, Failure> {
     Ok(out)
 }
 
-fn value(cell: &Cell<'_>) -> String {
+pub(super) fn value(cell: &Cell<'_>) -> String {
     match cell {
         Cell::Null => "null".to_owned(),
         Cell::Bool(value) => value.to_string(),
@@ -52,6 +52,13 @@ fn value(cell: &Cell<'_>) -> String {
         Cell::Text(value) => text(value),
         Cell::Moment(value) => text(value),
     }
+}
+
+/// An object on one line, of values that are JSON already.
+pub(super) fn object<'a>(fields: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let fields: Vec<String> =
+        fields.into_iter().map(|(name, value)| format!("{}:{value}", text(name))).collect();
+    format!("{{{}}}", fields.join(","))
 }
 
 fn significant(decimal: &str) -> usize {

@@ -1,12 +1,14 @@
 //! How results and reports look. Pure: from values to text or bytes.
 
 pub(crate) mod assess;
+pub(crate) mod assess_table;
 pub(crate) mod assess_words;
 pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod calc;
 pub(crate) mod cell;
 pub(crate) mod csv;
+pub(crate) mod differencing;
 pub(crate) mod explanation;
 pub(crate) mod grid;
 pub(crate) mod json;

@@ -20,7 +20,7 @@ pub(crate) fn table(batch: &RecordBatch) -> Result<String, Failure> {
     Ok(grid.text(0))
 }
 
-fn shown(cell: &Cell<'_>) -> String {
+pub(super) fn shown(cell: &Cell<'_>) -> String {
     match cell {
         Cell::Null => "NULL".to_owned(),
         Cell::Bool(value) => value.to_string(),

@@ -38,7 +38,7 @@ pub(super) fn asked(subcommand: &str, curve: &CurveArguments) -> Result<Asked, F
     }
 }
 
-fn delta(text: &str) -> Result<f64, Failure> {
+pub(super) fn delta(text: &str) -> Result<f64, Failure> {
     match text.trim().parse::<f64>() {
         Ok(delta) if (1e-300..1.0).contains(&delta) => Ok(delta),
         _ => Err(refuse("delta", text, "a number from 1e-300 to below 1", "1e-9,1e-6")),

@@ -1,0 +1,114 @@
+//! The command line of the assessments that read tables.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ReportFormat;
+
+const TABLE_EXAMPLES: &str = "\
+Examples:
+  hushtable assess table people.csv --unknown 0.8 --between 0.05..0.95 --epsilon 0.5 --delta 1e-6
+      --release \"SELECT region, age_band, COUNT(*) FROM t GROUP BY region, age_band
+      HAVING COUNT(*) > 10\"
+  hushtable assess table people.csv --known 5 --between 0.2..0.8 --epsilon 1 --delta 1e-3 --all
+      --release \"SELECT town, COUNT(*) FROM t WHERE ill = 'yes' GROUP BY town\"
+
+For the owner of the data: what is shown is about the exact counts, and confidential. Columns of CSV
+files are text: CAST(age AS INT64) >= 18. The name of the table in the SQL may be any.";
+
+/// For the owner: a table of exact counts, group by group, before it is published
+#[derive(Debug, Args)]
+#[command(after_long_help = TABLE_EXAMPLES)]
+pub(crate) struct AssessTableArguments {
+    /// Parquet or CSV (.csv, .csv.gz, .csv.zst): a file, a folder or a quoted pattern
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+
+    /// What would be published: SELECT keys, COUNT(*) FROM t [WHERE …] [GROUP BY keys]
+    /// [HAVING COUNT(*) > T]; `-` reads it from standard input
+    #[arg(long, value_name = "SQL")]
+    pub(crate) release: String,
+
+    /// Of the records that count in a group, how many the attacker does not know, at least: a share
+    /// with a decimal point (0.8), or a number (50), or all where there are not as many
+    #[arg(
+        long,
+        value_name = "SHARE|COUNT",
+        required_unless_present = "known",
+        conflicts_with = "known",
+        allow_negative_numbers = true
+    )]
+    pub(crate) unknown: Option<String>,
+
+    /// In place of --unknown: of the records that count in a group, how many the attacker knows, at
+    /// most
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    pub(crate) known: Option<String>,
+
+    /// Bounds of the probability with which each record that the attacker does not know counts in the
+    /// group
+    #[arg(long, value_name = "LO..HI", allow_hyphen_values = true)]
+    pub(crate) between: String,
+
+    /// The target: at this epsilon, delta is at most --delta
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(crate) epsilon: String,
+
+    /// The target: at most this delta, at --epsilon
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(crate) delta: String,
+
+    /// Show all groups, and not only the first 20 (JSON has all in any case)
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}
+
+const DIFFERENCING_EXAMPLES: &str = "\
+Examples:
+  hushtable assess differencing by_region.csv by_region_and_age.csv --k 5
+  hushtable assess differencing 2023/*.csv --k 10 --count persons --suppressed-below 10 --complete
+
+Each table is a CSV file with a header: key columns, and a column of counts. A key that is *, or
+empty, or whose column a table does not have, stands for all values; a|b for either of two; !a for
+all but one. A count that is empty, *, -, (D) or <N is suppressed.
+
+Reads published tables only, and nothing but them: what it finds, everybody can.";
+
+/// What several published tables of counts give away together, by sums and differences
+#[derive(Debug, Args)]
+#[command(after_long_help = DIFFERENCING_EXAMPLES)]
+pub(crate) struct AssessDifferencingArguments {
+    /// Published tables, as CSV
+    #[arg(value_name = "TABLE", required = true)]
+    pub(crate) tables: Vec<PathBuf>,
+
+    /// Fewer records than this are too few to be told apart from all others
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub(crate) k: String,
+
+    /// The column of counts [default: count, or n]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) count: Option<String>,
+
+    /// Cells of counts below this were suppressed: those whose count is not given, and those that are
+    /// missing from a table
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub(crate) suppressed_below: Option<String>,
+
+    /// There are no values but those that some table has
+    #[arg(long)]
+    pub(crate) complete: bool,
+
+    /// Show all findings, and not only the first 20 (JSON has all in any case)
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}

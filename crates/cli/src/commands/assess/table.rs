@@ -1,0 +1,92 @@
+//! `hushtable assess table`.
+
+use hushtable_engine::{GroupSizes, Progress, group_sizes};
+use hushtable_knowledge::{GroupCounts, Interval, Knows, Probability};
+use hushtable_privacy::Epsilon;
+
+use super::parse::{MOST, delta, interval, refused};
+use crate::arguments::AssessTableArguments;
+use crate::commands::parse::{amount, refuse, whole};
+use crate::failure::Failure;
+use crate::progress::watched;
+use crate::render::assess_table::{Assessed, TableReport};
+use crate::stdio;
+
+const EXAMPLE: &str = "--unknown 0.8 --between 0.05..0.95 --epsilon 0.5 --delta 1e-6";
+
+pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failure> {
+    let knows = knows(given)?;
+    let between: Interval = interval("between", &given.between, "0.05..0.95")?;
+    let epsilon: Epsilon = amount("epsilon", &given.epsilon, "0.5")?;
+    let delta = delta(&given.delta)
+        .map_err(|_| refuse("delta", &given.delta, "a number from 1e-300 to below 1", "1e-6"))?;
+    let release = stdio::sql(&given.release)?;
+    let progress = Progress::default();
+    let found = watched(&progress, || group_sizes(&given.file, &release, &progress))?;
+    possible(&found)?;
+    let mut groups = GroupCounts::new(knows, between, epsilon.to_f64(), delta)
+        .map_err(|error| refused(&error, EXAMPLE))?;
+    let above = found.release.above;
+    let nobody = groups.group(0, above);
+    let mut assessed: Vec<Assessed> = found
+        .sizes
+        .iter()
+        .enumerate()
+        .map(|(place, &size)| Assessed { place, size, risk: groups.group(size, above) })
+        .collect();
+    // Failing ones first, of these those that would be published, the smallest at the top.
+    let published = |size: u64| above.is_none_or(|above| size > above);
+    assessed.sort_by_key(|g| (g.risk.passes, !published(g.size), g.size, g.place));
+    let all = assessed.iter().map(|group| group.risk.threshold).chain([nobody.threshold]);
+    let least: Option<Vec<u64>> = all.collect();
+    Ok(TableReport {
+        file: given.file.clone(),
+        keys: found.keys,
+        above,
+        groups: assessed,
+        nobody,
+        epsilon,
+        delta,
+        enough: groups.enough(),
+        least: least.and_then(|all| all.into_iter().max()),
+        least_for_any: groups.threshold_for_any(),
+        knows,
+        between,
+        all: given.all,
+    })
+}
+
+fn knows(given: &AssessTableArguments) -> Result<Knows, Failure> {
+    if let Some(known) = &given.known {
+        return whole("known", known, 0..=MOST, "5").map(Knows::AtMost);
+    }
+    let text = given.unknown.as_deref().unwrap_or_default();
+    let range = "a share from 0.0 to 1.0, with a decimal point, or a whole number of records from 1 to \
+                 1000000000";
+    let refuse = || refuse("unknown", text, range, "0.8");
+    if text.contains('.') {
+        let share = text.trim().parse().map_err(|_| refuse())?;
+        return Probability::new(share).map(Knows::AllButShare).map_err(|_| refuse());
+    }
+    whole("unknown", text, 1..=MOST, "50").map(Knows::AllBut).map_err(|_| refuse())
+}
+
+/// Whether there is anything to assess.
+fn possible(found: &GroupSizes) -> Result<(), Failure> {
+    if found.sizes.iter().all(|size| *size == 0) {
+        return Err(Failure::new(
+            "no record counts: the table is empty, or none meets the condition in WHERE",
+            "columns of CSV files are text, as in WHERE CAST(age AS INT64) >= 18",
+        ));
+    }
+    match found.release.above {
+        Some(above) if above >= found.records() => Err(Failure::new(
+            format!(
+                "HAVING COUNT(*) > {above} publishes nothing: the table does not have as many records \
+                 that count"
+            ),
+            "a lower threshold, as in HAVING COUNT(*) > 10",
+        )),
+        _ => Ok(()),
+    }
+}

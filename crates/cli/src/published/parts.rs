@@ -1,0 +1,202 @@
+//! The parts of a population that published cells do not tell apart.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use hushtable_knowledge::{Cell, Published};
+
+use super::read::single;
+use super::{Key, Tables};
+use crate::failure::Failure;
+
+/// Combinations of values that are gone through.
+const MOST: usize = 4_000_000;
+
+/// Cells over parts.
+#[derive(Debug)]
+pub(crate) struct Divided {
+    pub(crate) published: Published,
+    /// By part, the combinations of values that are in it, by their numbers.
+    combinations: Vec<Vec<usize>>,
+    /// Values of each column, with one more for all others unless there are none.
+    sizes: Vec<usize>,
+}
+
+/// Goes through all combinations of values. With `complete`, there are none but those that some table has.
+pub(crate) fn divide(tables: &Tables, complete: bool) -> Result<Divided, Failure> {
+    let own = |values: usize| if complete { values.max(1) } else { values + 1 };
+    let sizes: Vec<usize> = tables.columns.iter().map(|column| own(column.values.len())).collect();
+    let all = sizes.iter().copied().fold(1usize, usize::saturating_mul);
+    if all > MOST {
+        return Err(Failure::new(
+            format!("the keys have {all} combinations of values; at most {MOST} are gone through"),
+            "fewer tables at a time, or tables of fewer columns",
+        ));
+    }
+    let index = Index::new(tables);
+    let mut parts: HashMap<Vec<u32>, usize> = HashMap::new();
+    let mut combinations: Vec<Vec<usize>> = Vec::new();
+    let mut values = vec![0; sizes.len()];
+    for number in 0..all {
+        let mut rest = number;
+        for (value, size) in values.iter_mut().zip(&sizes) {
+            *value = rest % size;
+            rest /= size;
+        }
+        let cells = index.cells(tables, &values);
+        // What no table counts, no table tells of.
+        if !cells.is_empty() {
+            let part = *parts.entry(cells).or_insert(combinations.len());
+            if part == combinations.len() {
+                combinations.push(Vec::new());
+            }
+            combinations[part].push(number);
+        }
+    }
+    let mut of_cell: Vec<Vec<u32>> = vec![Vec::new(); tables.cells.len()];
+    for (cells, part) in &parts {
+        for cell in cells {
+            of_cell[*cell as usize].push(u32::try_from(*part).unwrap_or(u32::MAX));
+        }
+    }
+    of_cell.iter_mut().for_each(|parts| parts.sort_unstable());
+    let levels = index.levels(&of_cell);
+    let mut cells = Vec::with_capacity(of_cell.len());
+    for ((cell, parts), level) in tables.cells.iter().zip(of_cell).zip(levels) {
+        if parts.is_empty() {
+            return Err(Failure::new(
+                format!(
+                    "with --complete there is nobody whom {} [{}] could count",
+                    tables.names.get(cell.table).map_or("a table", String::as_str),
+                    tables.describe(&cell.keys)
+                ),
+                "leave --complete out, or write the values that are left in some table",
+            ));
+        }
+        cells.push(Cell { parts, count: cell.count, level });
+    }
+    let published = Published::new(combinations.len(), cells)
+        .map_err(|error| Failure::new(error.to_string(), "each cell once in a table"))?;
+    Ok(Divided { published, combinations, sizes })
+}
+
+impl Divided {
+    /// The values of some parts, where these are all combinations of some values of each column.
+    pub(crate) fn keys(&self, tables: &Tables, parts: &[u32]) -> Option<Vec<Key>> {
+        let mut values: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.sizes.len()];
+        let mut count = 0;
+        for number in self.numbers(parts) {
+            count += 1;
+            let mut rest = number;
+            for (own, size) in values.iter_mut().zip(&self.sizes) {
+                own.insert(rest % size);
+                rest /= size;
+            }
+        }
+        if values.iter().map(BTreeSet::len).fold(1, usize::saturating_mul) != count {
+            return None;
+        }
+        let key = |((own, size), column): ((&BTreeSet<usize>, &usize), &super::KeyColumn)| {
+            if own.len() == *size {
+                return Key::All;
+            }
+            // The value after all others stands for these.
+            let named = column.values.len();
+            if own.contains(&named) {
+                Key::AllBut((0..named).filter(|value| !own.contains(value)).collect())
+            } else {
+                Key::Any(own.iter().copied().collect())
+            }
+        };
+        Some(values.iter().zip(&self.sizes).zip(&tables.columns).map(key).collect())
+    }
+
+    /// Whether some of the parts have values that tables name, in all columns.
+    pub(crate) fn is_named(&self, tables: &Tables, parts: &[u32]) -> bool {
+        self.numbers(parts).any(|number| {
+            let mut rest = number;
+            self.sizes.iter().zip(&tables.columns).all(|(size, column)| {
+                let value = rest % size;
+                rest /= size;
+                value < column.values.len()
+            })
+        })
+    }
+
+    fn numbers(&self, parts: &[u32]) -> impl Iterator<Item = usize> {
+        let own = parts.iter().filter_map(|part| self.combinations.get(*part as usize));
+        own.flatten().copied()
+    }
+}
+
+/// The cells of a table that give single values of the same columns.
+struct Margin {
+    columns: Vec<usize>,
+    /// By the values of these.
+    cells: HashMap<Vec<usize>, u32>,
+}
+
+/// Cells by their values.
+struct Index {
+    margins: Vec<Margin>,
+    /// By cell: its margin; `None` for one that gives several values of a column.
+    of_cell: Vec<Option<usize>>,
+}
+
+impl Index {
+    fn new(tables: &Tables) -> Self {
+        let mut places: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
+        let mut index = Self { margins: Vec::new(), of_cell: Vec::new() };
+        for (number, cell) in (0u32..).zip(&tables.cells) {
+            let Some(single) = single(&cell.keys) else {
+                index.of_cell.push(None);
+                continue;
+            };
+            let (columns, values): (Vec<usize>, Vec<usize>) = single.into_iter().unzip();
+            let place = *places.entry((cell.table, columns.clone())).or_insert_with(|| {
+                index.margins.push(Margin { columns, cells: HashMap::new() });
+                index.margins.len() - 1
+            });
+            index.margins[place].cells.insert(values, number);
+            index.of_cell.push(Some(place));
+        }
+        index
+    }
+
+    /// The cells that count a combination of values.
+    fn cells(&self, tables: &Tables, values: &[usize]) -> Vec<u32> {
+        let mut found: Vec<u32> = Vec::new();
+        let mut own = Vec::new();
+        for Margin { columns, cells } in &self.margins {
+            own.clear();
+            own.extend(columns.iter().map(|column| values[*column]));
+            found.extend(cells.get(&own));
+        }
+        for (number, (cell, place)) in (0u32..).zip(tables.cells.iter().zip(&self.of_cell)) {
+            if place.is_none() && cell.keys.iter().zip(values).all(|(key, v)| key.holds(*v)) {
+                found.push(number);
+            }
+        }
+        found
+    }
+
+    /// Levels of disjoint cells: the margins of the tables, and for the others as many as it takes.
+    fn levels(&self, parts: &[Vec<u32>]) -> Vec<usize> {
+        let mut others: Vec<HashSet<u32>> = Vec::new();
+        let mut levels = Vec::with_capacity(parts.len());
+        for (place, parts) in self.of_cell.iter().zip(parts) {
+            levels.push(match place {
+                Some(place) => *place,
+                None => {
+                    let free = |taken: &HashSet<u32>| parts.iter().all(|p| !taken.contains(p));
+                    let level = others.iter().position(free).unwrap_or_else(|| {
+                        others.push(HashSet::new());
+                        others.len() - 1
+                    });
+                    others[level].extend(parts);
+                    self.margins.len() + level
+                }
+            });
+        }
+        levels
+    }
+}

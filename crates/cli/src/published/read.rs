@@ -1,0 +1,238 @@
+//! Reads published tables from CSV.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use hushtable_knowledge::Counted;
+
+use super::{Key, KeyColumn, TableCell, Tables};
+use crate::failure::Failure;
+
+/// Cells of all tables, at most.
+const MOST_CELLS: usize = 1_000_000;
+
+/// Largest count; sums stay far from overflow.
+const MOST_COUNT: u64 = 1_000_000_000_000;
+
+/// Reads tables. The column of counts is `count`, or one of that or the name n. What is suppressed is
+/// below `suppressed_below`: counts that are not given, and rows that are missing.
+pub(crate) fn read(
+    paths: &[PathBuf],
+    count: Option<&str>,
+    suppressed_below: Option<u64>,
+) -> Result<Tables, Failure> {
+    let mut tables = Tables { names: Vec::new(), columns: Vec::new(), cells: Vec::new() };
+    for path in paths {
+        read_one(&mut tables, path, count, suppressed_below)?;
+    }
+    // Columns that a table does not have, and that were met after it.
+    let columns = tables.columns.len();
+    tables.cells.iter_mut().for_each(|cell| cell.keys.resize(columns, Key::All));
+    once(&tables)?;
+    if let Some(below) = suppressed_below {
+        add_missing(&mut tables, below)?;
+    }
+    Ok(tables)
+}
+
+fn read_one(
+    tables: &mut Tables,
+    path: &Path,
+    count: Option<&str>,
+    suppressed_below: Option<u64>,
+) -> Result<(), Failure> {
+    let shown = path.display();
+    let unread = |error: csv::Error| {
+        Failure::new(
+            format!("{shown} cannot be read: {error}"),
+            "a CSV file with a header: key columns, and a column of counts",
+        )
+    };
+    let mut reader = csv::Reader::from_path(path).map_err(unread)?;
+    let headings: Vec<String> =
+        reader.headers().map_err(unread)?.iter().map(|name| name.trim().to_owned()).collect();
+    let has = |name: &str| headings.iter().position(|h| h.eq_ignore_ascii_case(name));
+    let counts = count.map_or_else(|| has("count").or_else(|| has("n")), has).ok_or_else(|| {
+        let wanted = count.map_or("`count` or `n`".to_owned(), |name| format!("`{name}`"));
+        Failure::new(
+            format!("{shown} has no column {wanted} with its counts"),
+            format!("--count NAME; the file has {}", headings.join(", ")),
+        )
+    })?;
+    let table = tables.names.len();
+    let name = path.file_name().map_or_else(|| shown.to_string(), |n| n.to_string_lossy().into());
+    tables.names.push(if tables.names.contains(&name) { shown.to_string() } else { name });
+    let mut places: Vec<Option<usize>> = Vec::new();
+    for (place, heading) in headings.iter().enumerate() {
+        places.push((place != counts).then(|| column(tables, heading)));
+    }
+    let mut values: Vec<HashMap<String, usize>> = tables
+        .columns
+        .iter()
+        .map(|c| c.values.iter().enumerate().map(|(i, v)| (v.clone(), i)).collect())
+        .collect();
+    for (row, record) in reader.records().enumerate() {
+        let record = record.map_err(unread)?;
+        if tables.cells.len() >= MOST_CELLS {
+            return Err(too_many());
+        }
+        let wrong = |what: String, hint: &str| {
+            Failure::new(format!("row {} of {shown}: {what}", row + 1), hint)
+        };
+        let text = record.get(counts).unwrap_or_default().trim();
+        let count = counted(text, suppressed_below).map_err(|(what, hint)| wrong(what, hint))?;
+        let mut keys = vec![Key::All; tables.columns.len()];
+        for (place, field) in places.iter().zip(record.iter()) {
+            let Some(place) = *place else { continue };
+            let key = key(field.trim(), &mut tables.columns[place], &mut values[place]);
+            // A heading that stands twice, or two that are alike.
+            if keys[place] != Key::All {
+                let name = &tables.columns[place].name;
+                return Err(wrong(
+                    format!("the column `{name}` stands twice"),
+                    "give each column a name of its own",
+                ));
+            }
+            keys[place] = key;
+        }
+        tables.cells.push(TableCell { table, keys, count });
+    }
+    Ok(())
+}
+
+/// The place of a key column.
+fn column(tables: &mut Tables, name: &str) -> usize {
+    let found = tables.columns.iter().position(|column| column.name == name);
+    found.unwrap_or_else(|| {
+        tables.columns.push(KeyColumn { name: name.to_owned(), values: Vec::new() });
+        tables.columns.len() - 1
+    })
+}
+
+fn key(text: &str, column: &mut KeyColumn, values: &mut HashMap<String, usize>) -> Key {
+    if text.is_empty() || text == "*" {
+        return Key::All;
+    }
+    let (but, list) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+    let mut places: Vec<usize> = list
+        .split('|')
+        .map(|value| {
+            let value = value.trim();
+            *values.entry(value.to_owned()).or_insert_with(|| {
+                column.values.push(value.to_owned());
+                column.values.len() - 1
+            })
+        })
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    if but { Key::AllBut(places) } else { Key::Any(places) }
+}
+
+/// A count, or what is known of one that is suppressed.
+fn counted(text: &str, below: Option<u64>) -> Result<Counted, (String, &'static str)> {
+    if let Ok(count) = text.parse::<u64>() {
+        return if count <= MOST_COUNT {
+            Ok(Counted::exact(count))
+        } else {
+            Err((format!("the count {count} is above {MOST_COUNT}"), "counts of records"))
+        };
+    }
+    let own = text.strip_prefix('<').and_then(|below| below.trim().parse::<u64>().ok());
+    if matches!(text, "" | "*" | "-" | "(D)") || own.is_some() {
+        return match own.or(below) {
+            Some(below @ 1..=MOST_COUNT) => Ok(Counted { low: 0, high: below - 1 }),
+            _ => Err((
+                "the count is suppressed, and nothing tells below what counts are".to_owned(),
+                "--suppressed-below 5",
+            )),
+        };
+    }
+    Err((
+        format!("the count `{text}` is not a whole number"),
+        "12 for a count; nothing, *, -, (D) or <5 for one that is suppressed",
+    ))
+}
+
+fn too_many() -> Failure {
+    Failure::new(
+        format!("there are more than {MOST_CELLS} cells, with those that are suppressed"),
+        "fewer tables at a time, or tables of fewer columns",
+    )
+}
+
+/// Each cell once in a table.
+fn once(tables: &Tables) -> Result<(), Failure> {
+    let mut seen = std::collections::HashSet::new();
+    match tables.cells.iter().find(|cell| !seen.insert((cell.table, &cell.keys))) {
+        None => Ok(()),
+        Some(twice) => Err(Failure::new(
+            format!(
+                "{} has two rows for {}",
+                tables.names.get(twice.table).map_or("a table", String::as_str),
+                tables.describe(&twice.keys)
+            ),
+            "one row for each combination of keys",
+        )),
+    }
+}
+
+/// Cells that could be in a table by the values that it has, and are not. Only of rows that give single
+/// values: what else would be missing nobody can tell.
+fn add_missing(tables: &mut Tables, below: u64) -> Result<(), Failure> {
+    let Some(high) = below.checked_sub(1) else { return Ok(()) };
+    // By table and columns that are given: the cells that are there.
+    let mut margins: HashMap<(usize, Vec<usize>), Vec<Vec<usize>>> = HashMap::new();
+    for cell in &tables.cells {
+        let Some(single) = single(&cell.keys) else { continue };
+        let (columns, values) = single.into_iter().unzip();
+        margins.entry((cell.table, columns)).or_default().push(values);
+    }
+    let mut margins: Vec<_> = margins.into_iter().collect();
+    margins.sort_unstable();
+    for ((table, columns), rows) in margins {
+        let values: Vec<Vec<usize>> = (0..columns.len())
+            .map(|place| {
+                let mut own: Vec<usize> = rows.iter().map(|row| row[place]).collect();
+                own.sort_unstable();
+                own.dedup();
+                own
+            })
+            .collect();
+        let all = values.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
+        if all - rows.len() > MOST_CELLS - tables.cells.len() {
+            return Err(too_many());
+        }
+        let there: std::collections::HashSet<Vec<usize>> = rows.into_iter().collect();
+        for number in 0..all {
+            let mut rest = number;
+            let mut row = Vec::with_capacity(values.len());
+            for own in &values {
+                row.push(own[rest % own.len()]);
+                rest /= own.len();
+            }
+            if !there.contains(&row) {
+                let mut keys = vec![Key::All; tables.columns.len()];
+                for (column, value) in columns.iter().zip(row) {
+                    keys[*column] = Key::Any(vec![value]);
+                }
+                tables.cells.push(TableCell { table, keys, count: Counted { low: 0, high } });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The columns of which a cell gives a single value, with it; `None` if it gives several of one.
+pub(super) fn single(keys: &[Key]) -> Option<Vec<(usize, usize)>> {
+    let given = keys.iter().enumerate().filter(|(_, key)| **key != Key::All);
+    given
+        .map(|(column, key)| match key {
+            Key::Any(values) => match values.as_slice() {
+                [value] => Some((column, *value)),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect()
+}

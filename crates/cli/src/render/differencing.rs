@@ -1,0 +1,253 @@
+//! Results of `assess differencing`.
+
+use hushtable_knowledge::{Bounded, Combination, Counted, Differences, Recovered};
+
+use super::assess::wrapped;
+use super::grid::{Grid, Side, visible};
+use super::json::object;
+use super::number::number;
+use crate::published::{Divided, Key, Tables};
+
+/// Findings that are shown unless all are wanted.
+const FEW: usize = 20;
+
+/// Terms of an equation that are shown in text.
+const FEW_TERMS: usize = 4;
+
+const WORDS: &str = "Only published tables were read: whoever has them can find the same, so this is no \
+    secret. An equation holds exactly, and a bound in every table that agrees with all that is published. \
+    That nothing is found says nothing about further tables, nor about what somebody knows besides.";
+
+const OPEN: &str = " There may be values that no table has, and records of these; with --complete there \
+    are none.";
+
+const COMPLETE: &str = " There are no values but those that some table has.";
+
+const CUT: &str = " The search was cut short, as there are too many combinations: there may be more than \
+    what was found.";
+
+/// What was found in some tables.
+pub(crate) struct DifferencingReport {
+    pub(crate) k: u64,
+    pub(crate) tables: Tables,
+    pub(crate) divided: Divided,
+    pub(crate) found: Differences,
+    /// Whether there are no values but those of the tables.
+    pub(crate) complete: bool,
+    pub(crate) all: bool,
+}
+
+impl DifferencingReport {
+    /// Of somebody, or of nobody where tables have the values; published zeros tell themselves.
+    fn combinations(&self) -> impl Iterator<Item = &Combination> {
+        self.found.combinations.iter().filter(|found| {
+            found.count > 0
+                || (found.terms.len() > 1 && self.divided.is_named(&self.tables, &found.parts))
+        })
+    }
+
+    fn recovered(&self) -> impl Iterator<Item = &Recovered> {
+        self.found.recovered.iter().filter(|found| match found.what {
+            Bounded::Cell(_) => true,
+            Bounded::Part(part) => {
+                found.count.high > 0 || self.divided.is_named(&self.tables, &[part])
+            }
+        })
+    }
+
+    fn who(&self, parts: &[u32]) -> Option<String> {
+        let keys = self.divided.keys(&self.tables, parts)?;
+        Some(self.tables.describe(&keys))
+    }
+
+    fn cell(&self, place: usize) -> String {
+        self.tables.cells.get(place).map_or_else(String::new, |cell| {
+            let table = self.tables.names.get(cell.table).map_or("", String::as_str);
+            format!("{table}[{}]", self.tables.describe(&cell.keys))
+        })
+    }
+
+    fn count(&self, place: usize) -> Counted {
+        self.tables.cells.get(place).map_or(Counted::exact(0), |cell| cell.count)
+    }
+
+    /// On one line.
+    pub(crate) fn json(&self) -> String {
+        let text = |text: &str| serde_json::json!(text).to_string();
+        let who = |parts: &[u32]| self.who(parts).map_or("null".to_owned(), |who| text(&who));
+        let findings = self.combinations().map(|found| {
+            let terms = found.terms.iter().map(|(place, factor)| {
+                let mut term = self.cell_json(*place);
+                term.push(("factor", factor.to_string()));
+                term.push(("count", self.count(*place).low.to_string()));
+                object(term)
+            });
+            object([
+                ("records", found.count.to_string()),
+                ("who", who(&found.parts)),
+                ("terms", format!("[{}]", terms.collect::<Vec<_>>().join(","))),
+            ])
+        });
+        let recovered = self.recovered().map(|found| {
+            let bounds = [
+                ("at_least", found.count.low.to_string()),
+                ("at_most", found.count.high.to_string()),
+            ];
+            let what = match found.what {
+                Bounded::Cell(place) => {
+                    let mut what = self.cell_json(place);
+                    what.push(("suppressed_at_most", self.count(place).high.to_string()));
+                    what
+                }
+                Bounded::Part(part) => vec![("who", who(&[part]))],
+            };
+            object(what.into_iter().chain(bounds))
+        });
+        let fields = object([
+            ("k", self.k.to_string()),
+            ("search_complete", self.found.complete.to_string()),
+            ("combinations", format!("[{}]", findings.collect::<Vec<_>>().join(","))),
+            ("recovered", format!("[{}]", recovered.collect::<Vec<_>>().join(","))),
+            ("assumptions", text(&self.words())),
+        ]);
+        format!("{fields}\n")
+    }
+
+    fn cell_json(&self, place: usize) -> Vec<(&'static str, String)> {
+        let Some(cell) = self.tables.cells.get(place) else { return Vec::new() };
+        let table = self.tables.names.get(cell.table).map_or("", String::as_str);
+        let keys =
+            self.tables.columns.iter().zip(&cell.keys).filter_map(|(column, key): (_, &Key)| {
+                Some((column.name.as_str(), serde_json::json!(column.said(key)?).to_string()))
+            });
+        vec![("table", serde_json::json!(table).to_string()), ("keys", object(keys))]
+    }
+
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        let cells = &self.tables.cells;
+        let suppressed = cells.iter().filter(|cell| cell.count.low < cell.count.high).count();
+        let combinations: Vec<&Combination> = self.combinations().collect();
+        let somebody = combinations.iter().filter(|found| found.count > 0).count();
+        let recovered: Vec<&Recovered> = self.recovered().collect();
+        let exactly = recovered.iter().filter(|found| found.count.low == found.count.high).count();
+        let mut facts = Grid::pairs();
+        facts.push(["tables", &whole(self.tables.names.len())]);
+        facts.push([
+            "cells",
+            &format!(
+                "{} published, {} suppressed",
+                whole(cells.len() - suppressed),
+                whole(suppressed)
+            ),
+        ]);
+        facts.push([
+            "sets of fewer than k records",
+            &format!(
+                "{} of 1 to {}, {} of nobody",
+                whole(somebody),
+                self.k.saturating_sub(1),
+                whole(combinations.len() - somebody)
+            ),
+        ]);
+        facts.push([
+            "other counts recovered",
+            &format!(
+                "{} exactly, {} within bounds",
+                whole(exactly),
+                whole(recovered.len() - exactly)
+            ),
+        ]);
+        let ended = if self.found.complete { "complete" } else { "cut short" };
+        facts.push(["search", ended]);
+        let mut out = format!("Differences of published tables, k = {}\n{}", self.k, facts.text(2));
+        out += &self.combinations_text(&combinations);
+        out += &self.recovered_text(&recovered);
+        out.push('\n');
+        out += &wrapped(&self.words());
+        out
+    }
+
+    fn few(&self, all: usize) -> usize {
+        if self.all { all } else { FEW }
+    }
+
+    fn combinations_text(&self, found: &[&Combination]) -> String {
+        if found.is_empty() {
+            return String::new();
+        }
+        let headings = [("records", Side::Right), ("who", Side::Left), ("told by", Side::Left)];
+        let mut grid = Grid::new(headings).underlined();
+        for found in found.iter().take(self.few(found.len())) {
+            let count =
+                if found.count == 0 { "nobody".to_owned() } else { found.count.to_string() };
+            let who = self.who(&found.parts).unwrap_or_else(|| "what is left".to_owned());
+            grid.push([count, visible(&who), visible(&self.equation(found))]);
+        }
+        format!("\n{}{}", grid.text(0), more(found.len(), self.few(found.len())))
+    }
+
+    fn equation(&self, found: &Combination) -> String {
+        if let [(place, 1)] = found.terms.as_slice() {
+            return format!("{}, as published", self.cell(*place));
+        }
+        let mut out = String::new();
+        for (i, (place, factor)) in found.terms.iter().take(FEW_TERMS).enumerate() {
+            match (i, *factor < 0) {
+                (0, false) => {}
+                (0, true) => out.push('−'),
+                (_, false) => out.push_str(" + "),
+                (_, true) => out.push_str(" − "),
+            }
+            if factor.unsigned_abs() > 1 {
+                out += &format!("{} × ", factor.unsigned_abs());
+            }
+            out += &format!("{} {}", self.count(*place).low, self.cell(*place));
+        }
+        if found.terms.len() > FEW_TERMS {
+            out += &format!(" … and {} more cells", found.terms.len() - FEW_TERMS);
+        }
+        out
+    }
+
+    fn recovered_text(&self, found: &[&Recovered]) -> String {
+        if found.is_empty() {
+            return String::new();
+        }
+        let headings = [("records", Side::Right), ("of", Side::Left), ("", Side::Left)];
+        let mut grid = Grid::new(headings).underlined();
+        for found in found.iter().take(self.few(found.len())) {
+            let count = match found.count {
+                Counted { low: 0, high: 0 } => "nobody".to_owned(),
+                Counted { low, high } if low == high => low.to_string(),
+                Counted { low, high } => format!("{low} to {high}"),
+            };
+            let (what, was) = match found.what {
+                Bounded::Cell(place) => {
+                    (self.cell(place), format!("suppressed as 0 to {}", self.count(place).high))
+                }
+                Bounded::Part(part) => {
+                    (self.who(&[part]).unwrap_or_default(), "in no cell alone".to_owned())
+                }
+            };
+            grid.push([count, visible(&what), was]);
+        }
+        format!("\n{}{}", grid.text(0), more(found.len(), self.few(found.len())))
+    }
+
+    fn words(&self) -> String {
+        let open = if self.complete { COMPLETE } else { OPEN };
+        format!("{WORDS}{open}{}", if self.found.complete { "" } else { CUT })
+    }
+}
+
+fn more(all: usize, shown: usize) -> String {
+    match all.saturating_sub(shown) {
+        0 => String::new(),
+        rest => format!("… and {} more; --all shows them\n", whole(rest)),
+    }
+}
+
+fn whole(count: usize) -> String {
+    number(count as f64)
+}

@@ -32,7 +32,7 @@ fn combination(parts: &[u32], count: u64, terms: &[(usize, i64)]) -> Combination
 fn the_count_of_all_but_one() {
     let differences = found(2, &[cell(0, &[0, 1], 100), cell(1, &[0], 99)], 5);
     assert_eq!(combined(&differences), [combination(&[1], 1, &[(0, 1), (1, -1)])]);
-    assert!(differences.complete);
+    assert!(differences.all_combined && differences.all_bounded);
 }
 
 #[test]
@@ -45,7 +45,8 @@ fn what_is_large_is_not_found() {
         cell(2, &[1, 3], 50),
     ];
     let differences = found(4, &cells, 5);
-    assert_eq!(differences, Differences { complete: true, ..Differences::default() });
+    let nothing = Differences { all_combined: true, all_bounded: true, ..Differences::default() };
+    assert_eq!(differences, nothing);
 }
 
 #[test]
@@ -215,7 +216,7 @@ proptest! {
         }
         // And nothing is left out: suppressed cells that can be told closer, single parts that can be
         // told exactly.
-        prop_assert!(differences.complete);
+        prop_assert!(differences.all_combined && differences.all_bounded);
         let told = |parts: &[u32]| {
             differences.combinations.iter().any(|found| {
                 found.parts == parts || (found.count == 0 && parts.iter().all(|p| found.parts.contains(p)))

@@ -49,8 +49,9 @@ fn read_one(
         )
     };
     let mut reader = csv::Reader::from_path(path).map_err(unread)?;
-    let headings: Vec<String> =
-        reader.headers().map_err(unread)?.iter().map(|name| name.trim().to_owned()).collect();
+    // Some programs write a mark of the byte order before the first heading.
+    let name = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
+    let headings: Vec<String> = reader.headers().map_err(unread)?.iter().map(name).collect();
     let has = |name: &str| headings.iter().position(|h| h.eq_ignore_ascii_case(name));
     let counts = count.map_or_else(|| has("count").or_else(|| has("n")), has).ok_or_else(|| {
         let wanted = count.map_or("`count` or `n`".to_owned(), |name| format!("`{name}`"));

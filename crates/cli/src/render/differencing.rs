@@ -105,7 +105,8 @@ impl DifferencingReport {
         });
         let fields = object([
             ("k", self.k.to_string()),
-            ("search_complete", self.found.complete.to_string()),
+            ("all_combined", self.found.all_combined.to_string()),
+            ("all_bounded", self.found.all_bounded.to_string()),
             ("combinations", format!("[{}]", findings.collect::<Vec<_>>().join(","))),
             ("recovered", format!("[{}]", recovered.collect::<Vec<_>>().join(","))),
             ("assumptions", text(&self.words())),
@@ -158,7 +159,12 @@ impl DifferencingReport {
                 whole(recovered.len() - exactly)
             ),
         ]);
-        let ended = if self.found.complete { "complete" } else { "cut short" };
+        let ended = match (self.found.all_combined, self.found.all_bounded) {
+            (true, true) => "complete",
+            (false, true) => "complete for single cells, cut short for sets of several",
+            (true, false) => "complete for combinations, cut short for bounds of suppressed cells",
+            (false, false) => "cut short",
+        };
         facts.push(["search", ended]);
         let mut out = format!("Differences of published tables, k = {}\n{}", self.k, facts.text(2));
         out += &self.combinations_text(&combinations);
@@ -237,7 +243,8 @@ impl DifferencingReport {
 
     fn words(&self) -> String {
         let open = if self.complete { COMPLETE } else { OPEN };
-        format!("{WORDS}{open}{}", if self.found.complete { "" } else { CUT })
+        let complete = self.found.all_combined && self.found.all_bounded;
+        format!("{WORDS}{open}{}", if complete { "" } else { CUT })
     }
 }
 

@@ -101,8 +101,10 @@ pub struct Differences {
     pub combinations: Vec<Combination>,
     /// Bounds that the combinations do not tell, the closest first.
     pub recovered: Vec<Recovered>,
-    /// Whether both searches came to their end.
-    pub complete: bool,
+    /// Whether the search for combinations came to its end.
+    pub all_combined: bool,
+    /// Whether the search for bounds did.
+    pub all_bounded: bool,
 }
 
 impl Published {
@@ -132,10 +134,10 @@ impl Published {
     /// If no table agrees with what is published.
     pub fn differences(&self, k: u64) -> Result<Differences, KnowledgeError> {
         let mut search = Search::new(self)?;
-        let searched = search.run()?;
+        let all_combined = search.run()?;
         let mut bounds = Bounds::new(self, search.sets());
         bounds.pass_on()?;
-        let programmed = programme::tighten(self, &mut bounds)?;
+        let all_bounded = programme::tighten(self, &mut bounds)?;
         let combinations = search.below(k);
         let told = |parts: &[u32]| search.knows(parts);
         let mut recovered = Vec::new();
@@ -159,6 +161,6 @@ impl Published {
             }
         }
         recovered.sort_by_key(|r| (r.count.width(), r.count.high == 0, r.count.high));
-        Ok(Differences { combinations, recovered, complete: searched && programmed })
+        Ok(Differences { combinations, recovered, all_combined, all_bounded })
     }
 }

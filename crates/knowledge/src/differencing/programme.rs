@@ -1,6 +1,6 @@
 //! The closest bounds, by linear programming.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use microlp::{
     ComparisonOp, Error, OptimizationDirection, Problem, SolutionStatus, SolveOptions, Variable,
@@ -18,7 +18,7 @@ const MOST_PARTS: usize = 2_000;
 const WHOLE_PARTS: usize = 60;
 
 /// Parts of all programmes together.
-const WORK: usize = 400_000;
+const WORK: usize = 2_000_000;
 
 /// Larger counts are no integer variables.
 const LARGEST: u64 = 1_000_000;
@@ -160,6 +160,9 @@ fn components(published: &Published, bounds: &Bounds) -> Vec<Component> {
             }
         }
     }
+    // Parts that are bounded as cells.
+    let alone = published.cells.iter().filter(|cell| cell.parts.len() == 1);
+    let alone: HashSet<u32> = alone.map(|cell| cell.parts[0]).collect();
     let mut components: BTreeMap<u32, Component> = BTreeMap::new();
     for part in (0..root.len() as u32).filter(|part| open(part)) {
         let own = components.entry(find(&mut root, part)).or_insert_with(|| Component {
@@ -168,7 +171,7 @@ fn components(published: &Published, bounds: &Bounds) -> Vec<Component> {
             targets: Vec::new(),
         });
         own.parts.push(part);
-        if bounds.part(part).high < NONE {
+        if bounds.part(part).high < NONE && !alone.contains(&part) {
             own.targets.push(Target { cell: None, parts: vec![part], fixed: 0 });
         }
     }

@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use assess::{
     AssessArguments, AssessCommand, AssessComposeArguments, AssessCountArguments,
     AssessHistogramArguments, AssessKAnonymityArguments, AssessModelArguments,
-    AssessThresholdArguments, CurveArguments, OthersArguments,
+    AssessThresholdArguments, CurveArguments, OthersArguments, ShownArguments,
 };
 pub(crate) use assess_table::{AssessDifferencingArguments, AssessTableArguments};
 pub(crate) use audit::AuditArguments;

@@ -53,7 +53,7 @@ pub struct OpenedCharge {
     pub(crate) receipt: Receipt,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Receipt {
     pub(crate) id: i64,
     pub(crate) charged_at: String,

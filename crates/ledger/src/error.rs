@@ -94,6 +94,23 @@ pub enum LedgerError {
         charge: i64,
     },
 
+    /// The data were read for a charge as often as may be, and there is no release.
+    #[error(
+        "the data were read {attempts} times for charge {charge}, and the program was stopped each \
+         time before there was an answer; they are not read again for it\n  \
+         hint: find out what stops it (too little memory?); the same query by itself, with \
+         `hushtable query` and {loss} in its OPTIONS, is charged anew, and then a workload has its \
+         answer from the record"
+    )]
+    TooManyAttempts {
+        /// The charge.
+        charge: i64,
+        /// How often.
+        attempts: u32,
+        /// What it has paid for.
+        loss: Loss,
+    },
+
     /// A release was not stored, and so must not be shown, though it was paid for.
     #[error("the release of charge {charge} is lost, and its loss stays spent: {reason}")]
     Unrecorded {

@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::LedgerError;
-use crate::schema::{self, Contents};
+use crate::schema::{self, Contents, Format};
 
 /// How long to wait for another process, in seconds.
 pub(crate) const BUSY_SECONDS: u64 = 10;
@@ -18,8 +18,8 @@ pub(crate) struct Opened {
     pub(crate) conn: Connection,
     pub(crate) path: PathBuf,
     pub(crate) created: bool,
-    /// Whether it has the table of events: one of version 1 gets it when it is opened for charging.
-    pub(crate) has_events: bool,
+    /// Its version: an older one becomes the latest when it is opened for charging.
+    pub(crate) format: Format,
 }
 
 /// Opens the ledger at `path` for charging; makes it if there is none.
@@ -44,17 +44,15 @@ pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
     // Again, under the lock: another process may have made the tables meanwhile.
     let contents = schema::inspect(&tx).map_err(sql)?;
     let created = contents == Contents::Nothing;
-    let with_events = contents == Contents::WithoutEvents;
-    accept(contents, &path)?;
-    if created {
-        schema::create(&tx).map_err(sql)?;
-    } else if with_events {
-        schema::add_events(&tx).map_err(sql)?;
+    match accept(contents, &path)? {
+        None => schema::create(&tx).map_err(sql)?,
+        Some(Format::LATEST) => {}
+        Some(older) => schema::upgrade(&tx, older).map_err(sql)?,
     }
     tx.commit().map_err(sql)?;
     // Every time: the process that made the file may have been stopped before it came to this.
     sync_folder(&path)?;
-    Ok(Opened { conn, path, created, has_events: true })
+    Ok(Opened { conn, path, created, format: Format::LATEST })
 }
 
 /// Opens the ledger at `path` for looking; nothing where there is none.
@@ -69,8 +67,8 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Option<Opened>, LedgerError>
     let mut conn = connect(&path, OpenFlags::empty())?;
     let sql = |error| LedgerError::sqlite(&path, error);
     conn.pragma_update(None, "query_only", true).map_err(sql)?;
-    let has_events = look(&mut conn, &path)?;
-    Ok(has_events.map(|has_events| Opened { conn, path, created: false, has_events }))
+    let format = look(&mut conn, &path)?;
+    Ok(format.map(|format| Opened { conn, path, created: false, format }))
 }
 
 /// An absolute path is always a file's name to SQLite, and never `:memory:` or a URI, which
@@ -89,19 +87,18 @@ fn connect(path: &Path, more: OpenFlags) -> Result<Connection, LedgerError> {
     Ok(conn)
 }
 
-fn look(conn: &mut Connection, path: &Path) -> Result<Option<bool>, LedgerError> {
+fn look(conn: &mut Connection, path: &Path) -> Result<Option<Format>, LedgerError> {
     let sql = |error| LedgerError::sqlite(path, error);
     let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred).map_err(sql)?;
     let contents = schema::inspect(&tx).map_err(sql)?;
     accept(contents, path)
 }
 
-/// Some for a ledger, and whether it has events; none for an empty file, an error for anything else.
-fn accept(contents: Contents, path: &Path) -> Result<Option<bool>, LedgerError> {
+/// The version of a ledger; none for an empty file, an error for anything else.
+fn accept(contents: Contents, path: &Path) -> Result<Option<Format>, LedgerError> {
     let path = path.to_owned();
     match contents {
-        Contents::Ledger => Ok(Some(true)),
-        Contents::WithoutEvents => Ok(Some(false)),
+        Contents::Ledger(format) => Ok(Some(format)),
         Contents::Nothing => Ok(None),
         Contents::Newer(found) => Err(LedgerError::Newer { path, found, known: schema::VERSION }),
         Contents::Altered => Err(LedgerError::Altered { path }),

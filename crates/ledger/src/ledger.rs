@@ -9,6 +9,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::charge::Receipt;
 use crate::file::{self, Opened};
 use crate::records::Records;
+use crate::schema::Format;
 use crate::{
     Account, Charge, ChargeRecord, Fingerprint, LedgerError, OpenedCharge, Outcome, Refusal,
     Release, Request, StoredRelease,
@@ -20,7 +21,7 @@ pub struct Ledger {
     conn: Connection,
     path: PathBuf,
     created: bool,
-    has_events: bool,
+    format: Format,
 }
 
 impl Ledger {
@@ -69,7 +70,7 @@ impl Ledger {
     pub fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
         let Request { analyst, table, fingerprint, loss, limit, .. } = request;
         let tx = begin(&mut self.conn, &self.path)?;
-        let records = Records { conn: &tx, path: &self.path, has_events: self.has_events };
+        let records = Records { conn: &tx, path: &self.path, format: self.format };
         if let Some(stored) = records.stored(analyst, table, fingerprint)? {
             return Ok(Outcome::Stored(stored));
         }
@@ -79,6 +80,7 @@ impl Ledger {
             return Err(LedgerError::Exhausted(Box::new(Refusal {
                 analyst: analyst.clone(),
                 table: table.clone(),
+                questions: 1,
                 asked: *loss,
                 charged,
                 account,
@@ -93,12 +95,18 @@ impl Ledger {
     /// shown.
     ///
     /// If the same question was paid for twice at once, both releases are stored, and the one
-    /// that was stored first is the answer from then on.
+    /// that was stored first is the answer from then on. But a charge has one release: where another
+    /// process has taken up the same charge ([`Self::begin`]) and was first, its release is returned, and
+    /// only that may be shown.
     ///
     /// # Errors
     /// When the charge is of another ledger, and when the file cannot be written
     /// ([`LedgerError::Unrecorded`]). The release must not be shown then; the loss stays spent.
-    pub fn record(&mut self, charge: OpenedCharge, release: &Release) -> Result<(), LedgerError> {
+    pub fn record(
+        &mut self,
+        charge: OpenedCharge,
+        release: &Release,
+    ) -> Result<Option<StoredRelease>, LedgerError> {
         self.store(&charge, release).map_err(|error| match error {
             LedgerError::ForeignCharge { .. } => error,
             _ => LedgerError::Unrecorded { charge: charge.id(), reason: Box::new(error) },
@@ -136,21 +144,29 @@ impl Ledger {
         self.records().charges()
     }
 
-    fn store(&mut self, charge: &OpenedCharge, release: &Release) -> Result<(), LedgerError> {
+    fn store(
+        &mut self,
+        charge: &OpenedCharge,
+        release: &Release,
+    ) -> Result<Option<StoredRelease>, LedgerError> {
         let tx = begin(&mut self.conn, &self.path)?;
-        let records = Records { conn: &tx, path: &self.path, has_events: self.has_events };
-        records.add_release(charge, release)?;
-        tx.commit().map_err(|error| LedgerError::sqlite(&self.path, error))
+        let records = Records { conn: &tx, path: &self.path, format: self.format };
+        let earlier = records.release_of(&charge.receipt)?;
+        if earlier.is_none() {
+            records.add_release(charge, release)?;
+        }
+        tx.commit().map_err(|error| LedgerError::sqlite(&self.path, error))?;
+        Ok(earlier)
     }
 
     fn records(&self) -> Records<'_> {
-        Records { conn: &self.conn, path: &self.path, has_events: self.has_events }
+        Records { conn: &self.conn, path: &self.path, format: self.format }
     }
 }
 
 impl From<Opened> for Ledger {
-    fn from(Opened { conn, path, created, has_events }: Opened) -> Self {
-        Self { conn, path, created, has_events }
+    fn from(Opened { conn, path, created, format }: Opened) -> Self {
+        Self { conn, path, created, format }
     }
 }
 
@@ -179,6 +195,8 @@ fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
         LossError::TooLarge => LedgerError::LossTooLarge { loss: *loss },
     })
 }
+
+mod parts;
 
 #[cfg(test)]
 mod faults;

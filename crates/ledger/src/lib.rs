@@ -12,6 +12,10 @@
 //!
 //! A query that fails after step 1 stays paid for: whether it fails could depend on the data.
 //!
+//! A workload pays for all of its questions at once with [`Ledger::charge_all`], and gets the charge of
+//! each from [`Ledger::begin`], before each time that it reads the data. After a crash such a charge is
+//! taken up again: it is not paid twice, and still has one release.
+//!
 //! An account is an analyst and a table, both compared byte for byte. Its limit is not kept here
 //! but given with each request, as it belongs to the contract, which the owner may change; the
 //! currency of the limit (epsilon or rho) is the one in which the account is kept. Sums are exact
@@ -26,6 +30,7 @@ mod error;
 mod file;
 mod fingerprint;
 mod ledger;
+mod payment;
 mod records;
 mod refusal;
 mod release;
@@ -37,5 +42,6 @@ pub use charge::{Charge, ChargeRecord, OpenedCharge, Outcome, Request};
 pub use error::LedgerError;
 pub use fingerprint::Fingerprint;
 pub use ledger::Ledger;
+pub use payment::{MOST_ATTEMPTS, Paid, Payment};
 pub use refusal::Refusal;
 pub use release::{Release, StoredRelease};

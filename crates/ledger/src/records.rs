@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::account::Account;
 use crate::charge::Receipt;
+use crate::schema::Format;
 use crate::{
     ChargeRecord, Fingerprint, LedgerError, OpenedCharge, Release, Request, StoredRelease,
 };
@@ -19,7 +20,7 @@ const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 pub(crate) struct Records<'a> {
     pub(crate) conn: &'a Connection,
     pub(crate) path: &'a Path,
-    pub(crate) has_events: bool,
+    pub(crate) format: Format,
 }
 
 impl Records<'_> {
@@ -39,15 +40,80 @@ impl Records<'_> {
             WHERE c.fingerprint = ?1 AND c.analyst = ?2 AND c.table_name = ?3
             ORDER BY r.id LIMIT 1";
         self.conn
+            .query_row(query, params![fingerprint.as_bytes(), analyst, table], stored_release)
+            .optional()
+            .map_err(|error| self.error(error))
+    }
+
+    /// The release of one charge, where it has one.
+    pub(crate) fn release_of(
+        &self,
+        receipt: &Receipt,
+    ) -> Result<Option<StoredRelease>, LedgerError> {
+        let query = "
+            SELECT r.charge_id, r.recorded_at, r.table_bytes, r.statement
+            FROM charges c JOIN releases r ON r.charge_id = c.id
+            WHERE c.id = ?1 AND c.charged_at = ?2 AND c.fingerprint = ?3";
+        let Receipt { id, charged_at, fingerprint, .. } = receipt;
+        self.conn
+            .query_row(query, params![id, charged_at, fingerprint.as_bytes()], stored_release)
+            .optional()
+            .map_err(|error| self.error(error))
+    }
+
+    /// The first charge for the question that was made as a part of a workload and has no release.
+    pub(crate) fn unreleased(
+        &self,
+        analyst: &str,
+        table: &str,
+        fingerprint: &Fingerprint,
+    ) -> Result<Option<Receipt>, LedgerError> {
+        if !self.format.has_attempts() {
+            return Ok(None);
+        }
+        let query = "
+            SELECT c.id, c.charged_at, asked_currency, asked_amount, charged_currency,
+              charged_amount, delta
+            FROM charges c JOIN attempts a ON a.charge_id = c.id AND a.attempt = 0
+            WHERE c.fingerprint = ?1 AND c.analyst = ?2 AND c.table_name = ?3
+              AND NOT EXISTS (SELECT 1 FROM releases WHERE charge_id = c.id)
+            ORDER BY c.id LIMIT 1";
+        self.conn
             .query_row(query, params![fingerprint.as_bytes(), analyst, table], |row| {
-                Ok(StoredRelease {
-                    charge_id: row.get(0)?,
-                    recorded_at: row.get(1)?,
-                    release: Release { table: row.get(2)?, statement: row.get(3)? },
+                let (loss, charged) = losses(row, 2)?;
+                Ok(Receipt {
+                    id: row.get(0)?,
+                    charged_at: row.get(1)?,
+                    fingerprint: *fingerprint,
+                    loss,
+                    charged,
                 })
             })
             .optional()
             .map_err(|error| self.error(error))
+    }
+
+    /// The number of the charge's last attempt; `None` where it cannot be taken up.
+    pub(crate) fn attempts(&self, receipt: &Receipt) -> Result<Option<u32>, LedgerError> {
+        let query = "SELECT max(attempt) FROM attempts WHERE charge_id = ?1";
+        self.conn
+            .query_row(query, [receipt.id], |row| row.get(0))
+            .map_err(|error| self.error(error))
+    }
+
+    /// Adds an attempt to the transaction.
+    pub(crate) fn add_attempt(&self, receipt: &Receipt, attempt: u32) -> Result<(), LedgerError> {
+        let Receipt { id, charged_at, fingerprint, .. } = receipt;
+        let statement = format!(
+            "INSERT INTO attempts (charge_id, attempt, begun_at)
+             SELECT id, ?4, {NOW} FROM charges
+             WHERE id = ?1 AND charged_at = ?2 AND fingerprint = ?3"
+        );
+        let values = params![id, charged_at, fingerprint.as_bytes(), attempt];
+        match self.conn.execute(&statement, values).map_err(|error| self.error(error))? {
+            1 => Ok(()),
+            _ => Err(LedgerError::ForeignCharge { path: self.path.to_owned(), charge: *id }),
+        }
     }
 
     /// The account in the currency of `limit`, summed up row by row.
@@ -91,7 +157,7 @@ impl Records<'_> {
 
     pub(crate) fn charges(&self) -> Result<Vec<ChargeRecord>, LedgerError> {
         let sql = |error| self.error(error);
-        let (events, joined) = match self.has_events {
+        let (events, joined) = match self.format.has_events() {
             true => ("e.events", "LEFT JOIN events e ON e.charge_id = c.id"),
             false => ("NULL", ""),
         };
@@ -192,6 +258,14 @@ impl Records<'_> {
             _ => Err(LedgerError::ForeignCharge { path: self.path.to_owned(), charge: *id }),
         }
     }
+}
+
+fn stored_release(row: &Row<'_>) -> rusqlite::Result<StoredRelease> {
+    Ok(StoredRelease {
+        charge_id: row.get(0)?,
+        recorded_at: row.get(1)?,
+        release: Release { table: row.get(2)?, statement: row.get(3)? },
+    })
 }
 
 fn main_part(loss: Loss) -> (&'static str, u64) {

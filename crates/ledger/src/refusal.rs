@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hushtable_privacy::{Delta, Epsilon, Loss};
+use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 
 use crate::Account;
 
@@ -13,7 +13,9 @@ pub struct Refusal {
     pub analyst: String,
     /// The table whose budget was to pay.
     pub table: String,
-    /// The loss in the currency in which it was asked.
+    /// How many questions were to be paid at once.
+    pub questions: usize,
+    /// Their loss in the currency in which it was asked.
     pub asked: Loss,
     /// The same in the currency of the budget.
     pub charged: Loss,
@@ -50,8 +52,14 @@ impl Refusal {
     /// What may be asked at most, in the currency of the question.
     fn main_left(&self) -> Part {
         match (self.asked, self.account.left) {
-            (Loss::Approximate { .. }, Loss::Concentrated { rho, .. }) => {
-                Part::main(Loss::pure(largest_epsilon(rho.units())))
+            (Loss::Approximate { epsilon, .. }, Loss::Concentrated { rho, .. }) => {
+                let most = match self.charged {
+                    Loss::Concentrated { rho: cost, .. } if self.questions > 1 => {
+                        largest_total(epsilon, cost, rho, self.questions)
+                    }
+                    _ => largest_epsilon(rho.units()),
+                };
+                Part::main(Loss::pure(most))
             }
             (_, left) => Part::main(left),
         }
@@ -60,7 +68,8 @@ impl Refusal {
     fn write_reason(&self, f: &mut fmt::Formatter<'_>, part: fn(Loss) -> Part) -> fmt::Result {
         let Account { total, spent, .. } = self.account;
         let (cost, asked) = (part(self.charged), part(self.asked));
-        write!(f, "it costs {} = {}", cost.name, cost.text)?;
+        let costs = if self.questions == 1 { "it costs" } else { "they cost" };
+        write!(f, "{costs} {} = {}", cost.name, cost.text)?;
         if asked.name != cost.name {
             write!(f, " (for {} = {})", asked.name, asked.text)?;
         }
@@ -72,10 +81,11 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Account { total, spent, left } = self.account;
         let (analyst, table) = (&self.analyst, &self.table);
-        write!(
-            f,
-            "the budget of analyst {analyst:?} on table {table:?} does not allow this query"
-        )?;
+        let what = match self.questions {
+            1 => "this query".to_owned(),
+            many => format!("these {many} queries together"),
+        };
+        write!(f, "the budget of analyst {analyst:?} on table {table:?} does not allow {what}")?;
 
         let parts = [
             (Part::main as fn(Loss) -> Part, self.main_left()),
@@ -126,9 +136,35 @@ fn largest_epsilon(rho_units: u64) -> Epsilon {
         .unwrap_or(Epsilon::ZERO)
 }
 
+/// An epsilon for several questions together that costs at most `left`, where `epsilon` shared out in
+/// the same way costs `cost`: costs grow with its square, but for a unit of rounding in each.
+fn largest_total(epsilon: Epsilon, cost: Rho, left: Rho, questions: usize) -> Epsilon {
+    let left = left.units().saturating_sub(questions as u64) as f64;
+    let scale = (left / cost.units().max(1) as f64).sqrt() * (1.0 - 1e-9);
+    Epsilon::from_f64_down(epsilon.to_f64() * scale).unwrap_or(Epsilon::ZERO)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_epsilon_for_several_fits() {
+        for (whole, weights, left) in
+            [("1", &[1u32, 1, 1][..], "0.1"), ("3.3", &[5, 1], "2"), ("0.01", &[1; 7], "1e-9")]
+        {
+            let cost = |epsilon: Epsilon| {
+                let rhos = epsilon.split(weights).into_iter().map(|e| Loss::pure(e).in_rho());
+                let sum = rhos.reduce(|a, b| a.unwrap().plus(b.unwrap())).unwrap().unwrap();
+                let Loss::Concentrated { rho, .. } = sum else { panic!() };
+                rho
+            };
+            let (asked, left): (Epsilon, Rho) = (whole.parse().unwrap(), left.parse().unwrap());
+            let most = largest_total(asked, cost(asked), left, weights.len());
+            assert!(cost(most) <= left, "{whole}");
+            assert!(cost(most).to_f64() > 0.98 * left.to_f64(), "{whole}");
+        }
+    }
 
     #[test]
     fn the_epsilon_in_the_hint_is_the_largest_that_fits() {

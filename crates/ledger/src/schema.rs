@@ -5,9 +5,11 @@ use rusqlite::{Connection, Result};
 /// Marks the file as ours: `HUSH` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x4855_5348;
 /// Raised with every change of [`OBJECTS`].
-pub(crate) const VERSION: i64 = 2;
-/// The version before charges came with their events.
-const WITHOUT_EVENTS: i64 = 1;
+pub(crate) const VERSION: i64 = 3;
+/// The version from which charges come with their events.
+const WITH_EVENTS: i64 = 2;
+/// The version from which parts of workloads can be taken up again.
+const WITH_ATTEMPTS: i64 = 3;
 
 /// The bounds are those of the amounts' types. A charge is kept as asked and as charged, which
 /// differ only where an epsilon was charged to a budget in rho.
@@ -47,9 +49,21 @@ CREATE TABLE events (
   events TEXT NOT NULL
 ) STRICT";
 
+/// Charges that may be taken up again after a crash: the parts of workloads. Attempt 0 comes with the
+/// charge; one more comes before each time that the data are read for it, up to
+/// [`MOST_ATTEMPTS`](crate::MOST_ATTEMPTS). Without rows of their own numbers, as an `INSERT OR
+/// REPLACE` could take one of those.
+const ATTEMPTS: &str = "\
+CREATE TABLE attempts (
+  charge_id INTEGER NOT NULL REFERENCES charges (id),
+  attempt INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 20),
+  begun_at TEXT NOT NULL,
+  PRIMARY KEY (charge_id, attempt)
+) STRICT, WITHOUT ROWID";
+
 /// The record is append-only: for every program, not just for this one. An `INSERT OR REPLACE`
-/// deletes without a delete trigger, hence the insert triggers. The first ten are version 1.
-const OBJECTS: [&str; 14] = [
+/// deletes without a delete trigger, hence the insert triggers. Versions only add at the end.
+const OBJECTS: [&str; 18] = [
     CHARGES,
     RELEASES,
     "CREATE INDEX charges_by_account ON charges (analyst, table_name)",
@@ -76,19 +90,53 @@ const OBJECTS: [&str; 14] = [
     "CREATE TRIGGER events_no_replace BEFORE INSERT ON events
   WHEN EXISTS (SELECT 1 FROM events WHERE charge_id = NEW.charge_id)
   BEGIN SELECT RAISE(ABORT, 'events are never replaced'); END",
+    ATTEMPTS,
+    "CREATE TRIGGER attempts_no_update BEFORE UPDATE ON attempts
+  BEGIN SELECT RAISE(ABORT, 'an attempt is never changed'); END",
+    "CREATE TRIGGER attempts_no_delete BEFORE DELETE ON attempts
+  BEGIN SELECT RAISE(ABORT, 'an attempt is never deleted'); END",
+    "CREATE TRIGGER attempts_no_replace BEFORE INSERT ON attempts
+  WHEN EXISTS (SELECT 1 FROM attempts
+    WHERE charge_id = NEW.charge_id AND attempt = NEW.attempt)
+  BEGIN SELECT RAISE(ABORT, 'an attempt is never replaced'); END",
 ];
-/// How many of them version 1 had.
-const FIRST: usize = 10;
+
+/// A version of the file that this program reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Format(i64);
+
+impl Format {
+    /// The one that is written.
+    pub(crate) const LATEST: Self = Self(VERSION);
+
+    /// Whether charges come with their events.
+    pub(crate) fn has_events(self) -> bool {
+        self.0 >= WITH_EVENTS
+    }
+
+    /// Whether parts of workloads can be taken up again.
+    pub(crate) fn has_attempts(self) -> bool {
+        self.0 >= WITH_ATTEMPTS
+    }
+
+    /// What a file of this version has.
+    fn objects(self) -> &'static [&'static str] {
+        let count = match self {
+            Self(..WITH_EVENTS) => 10,
+            Self(..WITH_ATTEMPTS) => 14,
+            _ => OBJECTS.len(),
+        };
+        &OBJECTS[..count]
+    }
+}
 
 /// What a SQLite file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     /// Nothing: a new file.
     Nothing,
-    /// A ledger that this version reads and writes.
-    Ledger,
-    /// A ledger of version 1, which has all but the events.
-    WithoutEvents,
+    /// A ledger: of this version, or of an older one, which is read as it is.
+    Ledger(Format),
     /// A ledger of a later version, the one given.
     Newer(i64),
     /// A ledger whose tables or triggers are not as they were made.
@@ -110,9 +158,8 @@ pub(crate) fn inspect(conn: &Connection) -> Result<Contents> {
         (0, 0) if found.is_empty() => Contents::Nothing,
         (APPLICATION_ID, version) if version > VERSION => Contents::Newer(version),
         // Exactly: a trigger more, for example, could swallow charges.
-        (APPLICATION_ID, VERSION) if found == sorted(&OBJECTS) => Contents::Ledger,
-        (APPLICATION_ID, WITHOUT_EVENTS) if found == sorted(&OBJECTS[..FIRST]) => {
-            Contents::WithoutEvents
+        (APPLICATION_ID, 1..) if found == sorted(Format(version).objects()) => {
+            Contents::Ledger(Format(version))
         }
         (APPLICATION_ID, _) => Contents::Altered,
         _ => Contents::Foreign,
@@ -132,9 +179,8 @@ pub(crate) fn create(conn: &Connection) -> Result<()> {
     OBJECTS.iter().try_for_each(|object| conn.execute_batch(object))
 }
 
-/// Makes what version 1 does not have. Run it in a transaction, in a file with
-/// [`Contents::WithoutEvents`].
-pub(crate) fn add_events(conn: &Connection) -> Result<()> {
+/// Makes what an older version does not have. Run it in a transaction.
+pub(crate) fn upgrade(conn: &Connection, from: Format) -> Result<()> {
     conn.pragma_update(None, "user_version", VERSION)?;
-    OBJECTS[FIRST..].iter().try_for_each(|object| conn.execute_batch(object))
+    OBJECTS.iter().skip(from.objects().len()).try_for_each(|object| conn.execute_batch(object))
 }

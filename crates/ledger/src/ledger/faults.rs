@@ -77,8 +77,12 @@ fn a_read_only_connection_charges_nothing() {
     let (_folder, path, mut ledger) = new_ledger();
     let _charge = pay(&mut ledger, 1, "0.25");
     let conn = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    let mut read_only =
-        Ledger { conn, path: PathBuf::from("ledger.sqlite"), created: false, has_events: true };
+    let mut read_only = Ledger {
+        conn,
+        path: PathBuf::from("ledger.sqlite"),
+        created: false,
+        format: Format::LATEST,
+    };
     let error = read_only.charge(&request(2, "0.25")).unwrap_err();
     insta::assert_snapshot!(error, @r#"
     the ledger `ledger.sqlite` cannot be written: attempt to write a readonly database

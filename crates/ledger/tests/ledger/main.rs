@@ -6,6 +6,7 @@
 mod budget;
 mod crash;
 mod files;
+mod parts;
 mod property;
 mod race;
 mod size_limit;

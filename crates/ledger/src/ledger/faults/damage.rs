@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::*;
+use crate::Paid;
 
 #[test]
 fn rows_cannot_be_changed_replaced_or_wrong() {
@@ -89,10 +90,8 @@ fn events_are_never_changed() {
 fn a_ledger_without_events_keeps_its_charges_and_gets_them() {
     let (_folder, path, mut ledger) = new_ledger();
     let _charge = pay(&mut ledger, 1, "0.25");
-    for name in ["events_no_update", "events_no_delete", "events_no_replace"] {
-        ledger.conn.execute_batch(&format!("DROP TRIGGER {name}")).unwrap();
-    }
-    ledger.conn.execute_batch("DROP TABLE events; PRAGMA user_version = 1").unwrap();
+    let older = "DROP TABLE attempts; DROP TABLE events; PRAGMA user_version = 1";
+    ledger.conn.execute_batch(older).unwrap();
     drop(ledger);
     // Looking changes nothing.
     let before = fs::read(&path).unwrap();
@@ -115,12 +114,51 @@ fn a_ledger_without_events_keeps_its_charges_and_gets_them() {
 }
 
 #[test]
+fn a_ledger_without_attempts_gets_them() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let _charge = pay(&mut ledger, 1, "0.25");
+    ledger.conn.execute_batch("DROP TABLE attempts; PRAGMA user_version = 2").unwrap();
+    drop(ledger);
+    let before = fs::read(&path).unwrap();
+    let read_only = Ledger::open_read_only(&path).unwrap().unwrap();
+    assert_eq!(read_only.charges().unwrap().len(), 1);
+    let fingerprint = request(1, "0.25").fingerprint;
+    assert!(!read_only.is_paid("alice", "visits", &fingerprint).unwrap());
+    drop(read_only);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    let mut ledger = Ledger::open(&path).unwrap();
+    assert_eq!(ledger.charge_all(&[request(2, "0.25")]).unwrap().len(), 1);
+    assert_eq!(ledger.charges().unwrap().len(), 2);
+}
+
+#[test]
+fn attempts_are_never_changed() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let Paid::Charged(paid) = ledger.charge_all(&[request(1, "0.25")]).unwrap().remove(0) else {
+        panic!()
+    };
+    let _charge = ledger.begin(&paid).unwrap();
+    for change in [
+        "UPDATE attempts SET attempt = 0",
+        "DELETE FROM attempts",
+        "INSERT OR REPLACE INTO attempts VALUES (1, 1, '')",
+    ] {
+        let error = ledger.conn.execute_batch(change).unwrap_err().to_string();
+        assert!(error.contains("an attempt is never"), "{error}");
+    }
+    for wrong in ["(7, 0, '')", "(1, 21, '')", "(1, -1, '')", "(1, 2, NULL)"] {
+        let insert = format!("INSERT INTO attempts VALUES {wrong}");
+        assert!(ledger.conn.execute_batch(&insert).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_later_format_is_refused() {
     let (_folder, path, ledger) = new_ledger();
-    ledger.conn.pragma_update(None, "user_version", 3).unwrap();
+    ledger.conn.pragma_update(None, "user_version", 4).unwrap();
     let error = Ledger::open(&path).unwrap_err().to_string();
     insta::assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @r#"
-    the ledger `ledger.sqlite` has format 3, and this version of Hushtable knows formats up to 2
+    the ledger `ledger.sqlite` has format 4, and this version of Hushtable knows formats up to 3
       hint: use the newer version of Hushtable that made it
     "#);
 }
@@ -193,7 +231,7 @@ fn what_a_crash_left_half_written_is_undone_even_by_a_look() {
         conn: read_only.unwrap(),
         path: crashed.clone(),
         created: false,
-        has_events: true,
+        format: Format::LATEST,
     };
     let error = read_only.charges().unwrap_err();
     assert!(matches!(error, LedgerError::Interrupted { .. }), "{error}");

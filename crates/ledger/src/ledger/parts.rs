@@ -1,0 +1,135 @@
+//! Several questions that are paid for at once, and taken up again after a crash.
+
+use hushtable_privacy::Loss;
+
+use super::{Ledger, begin, in_budget_currency};
+use crate::charge::Receipt;
+use crate::records::Records;
+use crate::{
+    Charge, Fingerprint, LedgerError, MOST_ATTEMPTS, Outcome, Paid, Payment, Refusal, Request,
+};
+
+impl Ledger {
+    /// Pays for several questions of one account, for all that are not paid for yet or for none. Their
+    /// fingerprints must differ.
+    ///
+    /// A question that has a release on record costs nothing, and neither does one that was paid for in
+    /// this way before and has none: whoever paid was stopped, or is at work. When this returns, the
+    /// losses of all others together are on disk.
+    ///
+    /// # Errors
+    /// When the budget does not allow them all ([`LedgerError::Exhausted`]), when the currencies do not
+    /// fit, and when the file cannot be read or written. Nothing is charged then.
+    pub fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
+        let tx = begin(&mut self.conn, &self.path)?;
+        let records = Records { conn: &tx, path: &self.path, format: self.format };
+        let found = requests
+            .iter()
+            .map(|request| find(&records, request))
+            .collect::<Result<Vec<Found>, LedgerError>>()?;
+        let new: Vec<(&Request, Loss)> = requests
+            .iter()
+            .zip(&found)
+            .filter_map(|(request, found)| match found {
+                Found::New(charged) => Some((request, *charged)),
+                Found::Paid(_) => None,
+            })
+            .collect();
+        check(&records, &new)?;
+        let paid = requests.iter().zip(found).map(|(request, found)| match found {
+            Found::Paid(paid) => Ok(paid),
+            Found::New(charged) => {
+                let receipt = records.add_charge(request, charged)?;
+                records.add_attempt(&receipt, 0)?;
+                Ok(Paid::Charged(payment(request, receipt, true)))
+            }
+        });
+        let paid = paid.collect::<Result<Vec<Paid>, LedgerError>>()?;
+        tx.commit().map_err(|error| LedgerError::sqlite(&self.path, error))?;
+        Ok(paid)
+    }
+
+    /// The charge of a payment, with which the data can be read; or the release, if the question has got
+    /// one since. Each time counts as an attempt: when this returns a charge, that is on disk.
+    ///
+    /// # Errors
+    /// When there were [`MOST_ATTEMPTS`] already, when the payment is of another ledger, and when the
+    /// file cannot be read or written.
+    pub fn begin(&mut self, payment: &Payment) -> Result<Outcome, LedgerError> {
+        let Payment { receipt, analyst, table, .. } = payment;
+        let tx = begin(&mut self.conn, &self.path)?;
+        let records = Records { conn: &tx, path: &self.path, format: self.format };
+        if let Some(stored) = records.stored(analyst, table, &receipt.fingerprint)? {
+            return Ok(Outcome::Stored(stored));
+        }
+        match records.attempts(receipt)? {
+            Some(attempts) if attempts >= MOST_ATTEMPTS => Err(LedgerError::TooManyAttempts {
+                charge: receipt.id,
+                attempts,
+                loss: receipt.loss,
+            }),
+            Some(attempts) => {
+                records.add_attempt(receipt, attempts + 1)?;
+                tx.commit().map_err(|error| LedgerError::sqlite(&self.path, error))?;
+                Ok(Outcome::Charged(Charge { receipt: receipt.clone() }))
+            }
+            None => Err(LedgerError::ForeignCharge { path: self.path.clone(), charge: receipt.id }),
+        }
+    }
+
+    /// Whether [`Self::charge_all`] would find the question paid for, though without a release.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn is_paid(
+        &self,
+        analyst: &str,
+        table: &str,
+        fingerprint: &Fingerprint,
+    ) -> Result<bool, LedgerError> {
+        Ok(self.records().unreleased(analyst, table, fingerprint)?.is_some())
+    }
+}
+
+/// How it stands with a question.
+enum Found {
+    Paid(Paid),
+    /// With what it costs, in the budget's currency.
+    New(Loss),
+}
+
+fn find(records: &Records<'_>, request: &Request) -> Result<Found, LedgerError> {
+    let Request { analyst, table, fingerprint, .. } = request;
+    if let Some(stored) = records.stored(analyst, table, fingerprint)? {
+        return Ok(Found::Paid(Paid::Stored(stored)));
+    }
+    Ok(match records.unreleased(analyst, table, fingerprint)? {
+        Some(receipt) => Found::Paid(Paid::Charged(payment(request, receipt, false))),
+        None => Found::New(in_budget_currency(request)?),
+    })
+}
+
+fn payment(request: &Request, receipt: Receipt, new: bool) -> Payment {
+    Payment { receipt, analyst: request.analyst.clone(), table: request.table.clone(), new }
+}
+
+/// Refuses new questions that do not fit into their account's budget together.
+fn check(records: &Records<'_>, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
+    let [(first, cost), others @ ..] = new else { return Ok(()) };
+    let charged = others.iter().try_fold(*cost, |sum, (_, loss)| sum.plus(*loss));
+    let charged = charged.map_err(|_| LedgerError::LossTooLarge { loss: *cost })?;
+    let Request { analyst, table, limit, .. } = first;
+    let account = records.account(analyst, table, *limit)?;
+    if account.admits(charged) {
+        return Ok(());
+    }
+    let asked = others.iter().try_fold(first.loss, |sum, (request, _)| sum.plus(request.loss));
+    Err(LedgerError::Exhausted(Box::new(Refusal {
+        analyst: analyst.clone(),
+        table: table.clone(),
+        questions: new.len(),
+        asked: asked.unwrap_or(charged),
+        charged,
+        account,
+    })))
+}

@@ -1,0 +1,52 @@
+//! What is paid for, and not begun or not finished.
+
+use hushtable_privacy::Loss;
+
+use crate::StoredRelease;
+use crate::charge::Receipt;
+
+/// Most times that the data are read for one charge of [`crate::Ledger::charge_all`].
+///
+/// Nothing that was drawn for a charge is shown before it is on record, and then nothing else is. So
+/// what is shown has the law of one draw, however often the program was stopped before, if what stopped
+/// it did not depend on what had been drawn. Where it might (through the time that the program took),
+/// each attempt tells as much as one release at most: so there is an end to them.
+pub const MOST_ATTEMPTS: u32 = 20;
+
+/// What [`crate::Ledger::charge_all`] found of a question.
+#[derive(Debug)]
+#[must_use = "the charge is spent, whether it is used or not"]
+pub enum Paid {
+    /// The loss is taken from the budget, durably: now, or before a crash.
+    Charged(Payment),
+    /// This account has paid for the question before: here is its release again, free.
+    Stored(StoredRelease),
+}
+
+/// A loss that is taken from a budget and on disk. [`crate::Ledger::begin`] makes it a
+/// [`crate::Charge`], with which the data can be read.
+#[derive(Debug)]
+#[must_use = "the charge is spent, whether it is used or not"]
+pub struct Payment {
+    pub(crate) receipt: Receipt,
+    pub(crate) analyst: String,
+    pub(crate) table: String,
+    pub(crate) new: bool,
+}
+
+impl Payment {
+    /// The charge's number in its ledger, from 1.
+    pub fn id(&self) -> i64 {
+        self.receipt.id
+    }
+
+    /// What was taken from the budget, in the budget's currency.
+    pub fn charged(&self) -> Loss {
+        self.receipt.charged
+    }
+
+    /// Whether it was taken now, and not by a program that was stopped.
+    pub fn is_new(&self) -> bool {
+        self.new
+    }
+}

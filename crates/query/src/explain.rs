@@ -2,6 +2,7 @@
 
 mod mechanisms;
 mod policy;
+mod workload;
 
 use hushtable_mechanisms::{Additive, Law, Measuring, Selection};
 use hushtable_privacy::{
@@ -20,6 +21,7 @@ pub use policy::{
     policy_of, policy_of_noise, rho_at,
 };
 use policy::{delta_of_pieces, explain_policy};
+pub use workload::{WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm};
 
 /// Probability that intervals cover.
 pub const INTERVAL_LEVEL: f64 = 0.95;

@@ -12,6 +12,7 @@ mod model;
 mod quote;
 mod sql;
 mod types;
+mod workload;
 
 pub use bind::{
     Classes, CountRelease, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery,
@@ -25,10 +26,12 @@ pub use explain::{
     ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, Explanation,
     GroupsExplained, INTERVAL_LEVEL, IntervalExplained, KeepProbability, MeasurementExplained,
     MechanismCompared, MechanismsExplained, Met, OutputExplained, PolicyExample, PolicyExplained,
-    PolicyTermExplained, PrivateGroups, RoundExplained, policy_of, policy_of_noise, rho_at,
+    PolicyTermExplained, PrivateGroups, RoundExplained, WholePieces, WorkloadExplanation,
+    WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy};
 pub use types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, MAX_STRING_BYTES, Value};
+pub use workload::{MAX_QUERIES, Workload, WorkloadQuery};

@@ -263,7 +263,7 @@ fn noise_of(
 }
 
 /// Shares of epsilon or rho by weight, which add up to the whole; without any delta.
-fn split(loss: Loss, weights: &[u32]) -> Vec<Loss> {
+pub(crate) fn split(loss: Loss, weights: &[u32]) -> Vec<Loss> {
     match loss {
         Loss::Approximate { epsilon, .. } => {
             epsilon.split(weights).into_iter().map(Loss::pure).collect()

@@ -11,7 +11,7 @@ use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{Contribution, Loss, Neighbouring};
 use serde::Serialize;
 
-use crate::contract::{Contract, Table, Unit};
+use crate::contract::{Contract, Defaults, Table, Unit};
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::lattice::Step;
@@ -238,7 +238,40 @@ pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
     let parsed = sql::parse(text)?;
     let select = statement::check(&parsed.query)?;
     let table = statement::table(select, contract)?;
-    let options = options::Options::read(&parsed.options, table)?;
+    let options = options::Options::read(&parsed.options, table, &table.defaults)?;
+    statement::bind(&parsed.query, select, table, &options)
+}
+
+/// As [`bind`], for a query of a workload: with its share of the workload's budget, which it may not
+/// name itself, and the workload's defaults before the contract's.
+///
+/// # Errors
+/// As for [`bind`], and where the query names an epsilon, rho or delta.
+pub(crate) fn bind_part(
+    text: &str,
+    contract: &Contract,
+    share: Loss,
+    defaults: &Defaults,
+) -> Result<PrivateQuery, Refusal> {
+    let parsed = sql::parse(text)?;
+    let select = statement::check(&parsed.query)?;
+    let table = statement::table(select, contract)?;
+    let (epsilon, rho) = match share {
+        Loss::Approximate { epsilon, .. } => (Some(epsilon), None),
+        Loss::Concentrated { rho, .. } => (None, Some(rho)),
+    };
+    let theirs = &table.defaults;
+    let defaults = Defaults {
+        epsilon,
+        rho,
+        delta: Some(share.delta()),
+        max_groups_contributed: defaults.max_groups_contributed.or(theirs.max_groups_contributed),
+        max_rows_per_group: defaults.max_rows_per_group.or(theirs.max_rows_per_group),
+        group_selection_strategy: defaults
+            .group_selection_strategy
+            .or(theirs.group_selection_strategy),
+    };
+    let options = options::Options::read_part(&parsed.options, table, &defaults)?;
     statement::bind(&parsed.query, select, table, &options)
 }
 

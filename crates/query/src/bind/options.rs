@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
-use crate::contract::{MAX_GROUPS, MAX_ROWS, Table, Unit};
+use crate::contract::{Defaults, MAX_GROUPS, MAX_ROWS, Table, Unit};
 use crate::error::Refusal;
 use crate::quote::Strategy;
 use crate::sql::QueryOption;
@@ -34,8 +34,29 @@ pub(super) struct Options {
 }
 
 impl Options {
-    pub(super) fn read(given: &[QueryOption], table: &Table) -> Result<Self, Refusal> {
-        let defaults = &table.defaults;
+    /// Of a query of a workload, whose budget is a share of the workload's.
+    pub(super) fn read_part(
+        given: &[QueryOption],
+        table: &Table,
+        defaults: &Defaults,
+    ) -> Result<Self, Refusal> {
+        let own = given.iter().find(|o| matches!(o.name.as_str(), "epsilon" | "rho" | "delta"));
+        if let Some(QueryOption { name, value }) = own {
+            return Err(Refusal::new(
+                format!("{name} = {value} is the query's own, and a workload has one budget"),
+                format!(
+                    "leave {name} out; weight = 2 beside the query's name gives it a larger share"
+                ),
+            ));
+        }
+        Self::read(given, table, defaults)
+    }
+
+    pub(super) fn read(
+        given: &[QueryOption],
+        table: &Table,
+        defaults: &Defaults,
+    ) -> Result<Self, Refusal> {
         let mut epsilon: Option<Epsilon> = None;
         let mut rho: Option<Rho> = None;
         let mut delta = defaults.delta;

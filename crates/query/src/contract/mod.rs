@@ -16,7 +16,7 @@ use crate::quote::Strategy;
 use crate::types::{ColumnType, Value};
 
 pub use read::ContractError;
-pub(crate) use tables::{MAX_GROUPS, MAX_ROWS};
+pub(crate) use tables::{MAX_GROUPS, MAX_ROWS, defaults, loss};
 
 /// Most values that `public_keys` or `known_keys` of one column may list.
 pub const MAX_PUBLIC_KEYS: usize = 1_000_000;

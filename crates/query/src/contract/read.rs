@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A contract, or a model, that cannot be used, and where.
+/// A contract, a workload or a model that cannot be used, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {what}\n  hint: {hint}")]
 pub struct ContractError {
@@ -91,6 +91,10 @@ impl<'a, 'i> Section<'a, 'i> {
         name: &str,
     ) -> Self {
         Self { source, table, span, name: name.to_owned() }
+    }
+
+    pub(crate) fn error(&self, what: impl Into<String>, hint: impl Into<String>) -> ContractError {
+        self.source.error(&self.span, what, hint)
     }
 
     /// Every key with its item.

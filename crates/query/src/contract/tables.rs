@@ -151,31 +151,33 @@ fn budget(item: &Item<'_, '_>) -> Result<Loss, ContractError> {
     let hint = "{ rho = 0.5, delta = 1e-6 } or { epsilon = 1.0, delta = 1e-6 }";
     let section = item.section("a budget", hint)?;
     section.only(&["epsilon", "rho", "delta"])?;
+    let whose = format!("the budget of `{}`", item.key);
+    loss(&section, &whose, |what| item.error(what, hint))
+}
+
+/// Epsilon or rho, and delta where it is given; `whose` is what errors call them.
+pub(crate) fn loss(
+    section: &Section<'_, '_>,
+    whose: &str,
+    fail: impl Fn(String) -> ContractError,
+) -> Result<Loss, ContractError> {
     let delta: Delta = section.get("delta").map_or(Ok(Delta::ZERO), |i| amount(&i))?;
-    let loss = match (section.get("epsilon"), section.get("rho")) {
+    match (section.get("epsilon"), section.get("rho")) {
         (Some(e), None) => {
             let epsilon: Epsilon = amount(&e)?;
-            Loss::Approximate { epsilon, delta }
+            Ok(Loss::Approximate { epsilon, delta })
         }
         (None, Some(r)) => {
             let rho: Rho = amount(&r)?;
-            Loss::Concentrated { rho, delta }
+            Ok(Loss::Concentrated { rho, delta })
         }
-        (Some(_), Some(_)) => {
-            return Err(item.error(
-                format!("the budget of `{}` is given both in epsilon and in rho", item.key),
-                hint,
-            ));
-        }
-        (None, None) => {
-            return Err(item
-                .error(format!("the budget of `{}` has neither epsilon nor rho", item.key), hint));
-        }
-    };
-    Ok(loss)
+        (Some(_), Some(_)) => Err(fail(format!("{whose} is given both in epsilon and in rho"))),
+        (None, None) => Err(fail(format!("{whose} has neither epsilon nor rho"))),
+    }
 }
 
-fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractError> {
+/// What a query has that says nothing else.
+pub(crate) fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractError> {
     section.only(&[
         "epsilon",
         "rho",

@@ -32,7 +32,7 @@ pub struct PolicyExplained {
 }
 
 /// One sum of the policy function.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyTermExplained {
     /// Which sum.
     pub measurement: String,
@@ -53,7 +53,7 @@ pub struct PolicyTermExplained {
 }
 
 /// Thresholds by the class of a record.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassesExplained {
     /// The column whose value is the class.
     pub by: String,
@@ -70,7 +70,7 @@ pub struct ClassesExplained {
 }
 
 /// The threshold of a class.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassThreshold {
     /// The class, a value of the column as text.
     pub value: String,

@@ -1,0 +1,259 @@
+//! What the queries of a workload promise together.
+
+use hushtable_privacy::{
+    Composition, Delta, Event, Loss, Neighbouring, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
+};
+use serde::Serialize;
+
+use super::policy::rho_of;
+use super::{
+    EpsilonAt, Explanation, PolicyExample, PolicyExplained, PolicyTermExplained, all_gaussian,
+};
+use crate::bind::{Measure, Measurement};
+use crate::contract::Table;
+use crate::error::Refusal;
+use crate::quote::Quote;
+
+/// What a workload promises, all of its queries together.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadExplanation {
+    /// Table.
+    pub table: String,
+    /// `row`, or the column of the privacy unit.
+    pub privacy_unit: String,
+    /// Which tables are neighbours.
+    pub neighbouring: Neighbouring,
+    /// The sum of what the queries are charged.
+    pub total: Loss,
+    /// The tightest epsilon that is known to hold for all of them together, at some deltas beside their
+    /// own: what each costs was fixed before the first was answered.
+    pub total_as_epsilon: Vec<EpsilonAt>,
+    /// What a record may lose that is larger than a threshold, where sums are not clamped; the total is
+    /// then that of a record at the thresholds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<WorkloadPolicy>,
+    /// Every mechanism, as a program can add it up.
+    pub events: Vec<Event>,
+}
+
+/// What a record of a given size may lose by a whole workload, as a function that a program can evaluate:
+/// the sum of the queries' policies (PR Lemma 4.2).
+///
+/// P(r) = rho_constant + sum over `pieces` of rho_choice m^2 + sum over `terms` of rho (value / threshold)^2, or
+/// of what a term's `growth` says of value, where a value is that of the record in the term's column, rounded to the granularity, and m is the
+/// largest of 1 and ceil(value / split_at) over the terms of those pieces. By the paper's splitting of the
+/// record into whole pieces it is rho_constant + sum over `pieces` of rho m^2. A term's thresholds are as in
+/// [`PolicyExplained`]: those of the record's class, where there are classes.
+///
+/// It holds for every record. A record enters each query at most once, and one that a query's WHERE leaves
+/// out loses nothing by that query: then it loses less.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadPolicy {
+    /// What every record loses: counts, clamped sums, and the choice of groups by records.
+    pub rho_constant: Rho,
+    /// Sums that are not clamped, those of one column with the same thresholds together if their noise is
+    /// Gaussian.
+    pub terms: Vec<WorkloadTerm>,
+    /// What runs after a record is split into whole pieces, queries that split it in the same way together.
+    pub pieces: Vec<WholePieces>,
+    /// Records with the same multiple of every threshold that they meet. Where queries have different
+    /// thresholds for a column, records with at most that multiple of each.
+    pub examples: Vec<PolicyExample>,
+}
+
+/// The sums of one column in a workload.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadTerm {
+    /// The column of the contract.
+    pub column: String,
+    /// Multiples that its values are rounded to.
+    pub granularity: f64,
+    /// The thresholds, with the rho that all these queries together spend on the sum.
+    #[serde(flatten)]
+    pub term: PolicyTermExplained,
+    /// The queries that sum it.
+    pub queries: Vec<String>,
+}
+
+/// Queries that split a record in the same way, as they sum the same columns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WholePieces {
+    /// What they spend on all that runs after the split: these sums, and the choice of groups by pieces.
+    pub rho: Rho,
+    /// What they spend on the choice of groups by pieces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho_choice: Option<Rho>,
+    /// Positions of the columns' terms.
+    pub terms: Vec<usize>,
+}
+
+impl WorkloadExplanation {
+    /// Explains queries of one table, each with its name and quote, and what it promises by itself.
+    ///
+    /// # Errors
+    /// When their losses cannot be added.
+    pub fn new(parts: &[(&str, &Quote, &Explanation)], table: &Table) -> Result<Self, Refusal> {
+        let [(_, first, explained), others @ ..] = parts else {
+            return Err(Refusal::new("the workload has no query", "a query at least"));
+        };
+        let total = others
+            .iter()
+            .try_fold(first.total(), |sum, (_, quote, _)| sum.plus(quote.total()))
+            .map_err(|e| {
+                Refusal::new(
+                    format!("the queries' losses cannot be added: {e}"),
+                    "a smaller budget",
+                )
+            })?;
+        let events: Vec<Event> = parts.iter().flat_map(|(_, quote, _)| quote.events()).collect();
+        Ok(Self {
+            table: explained.table.clone(),
+            privacy_unit: explained.privacy_unit.clone(),
+            neighbouring: explained.neighbouring,
+            total,
+            total_as_epsilon: together(&events, total),
+            policy: policy(parts, table),
+            events,
+        })
+    }
+}
+
+/// The tightest epsilons, where they are less than the sum; none where the events cannot be added up.
+fn together(events: &[Event], total: Loss) -> Vec<EpsilonAt> {
+    let mut all = Composition::default();
+    if events.iter().any(|event| all.add(event, 1).is_err()) {
+        return Vec::new();
+    }
+    let at = |more: &str| {
+        let delta = more.parse::<Delta>().ok()?.checked_add(total.delta())?;
+        let epsilon = all.epsilon_at(delta)?;
+        let is_less = match total {
+            // By what four digits show.
+            Loss::Approximate { epsilon: sum, .. } => epsilon.to_f64() < 0.999 * sum.to_f64(),
+            Loss::Concentrated { .. } => true,
+        };
+        is_less.then(|| EpsilonAt { delta: delta.to_f64(), epsilon: epsilon.to_f64() })
+    };
+    ["1e-5", "1e-6", "1e-9"].into_iter().filter_map(at).collect()
+}
+
+/// The sum of the queries' policies; `None` where every sum is clamped.
+fn policy(parts: &[(&str, &Quote, &Explanation)], table: &Table) -> Option<WorkloadPolicy> {
+    let mut whole = WorkloadPolicy {
+        rho_constant: Rho::ZERO,
+        terms: Vec::new(),
+        pieces: Vec::new(),
+        examples: Vec::new(),
+    };
+    for (name, quote, explained) in parts {
+        let constant = match &explained.policy {
+            Some(policy) => {
+                whole.add(name, policy, columns(quote, table)?)?;
+                policy.rho_constant
+            }
+            // It costs every record the same.
+            None => rho_of(quote.total())?,
+        };
+        whole.rho_constant = whole.rho_constant.checked_add(constant)?;
+    }
+    let first = parts.iter().find_map(|(.., explained)| explained.policy.as_ref())?;
+    whole.examples =
+        (0..first.examples.len()).filter_map(|place| sum_of_examples(parts, place)).collect();
+    Some(whole)
+}
+
+impl WorkloadPolicy {
+    /// Adds the policy of a query, whose terms are of these columns; `None` where a sum is too large.
+    fn add(
+        &mut self,
+        query: &str,
+        policy: &PolicyExplained,
+        columns: Vec<(String, f64)>,
+    ) -> Option<()> {
+        let mut places = Vec::new();
+        let mut rho = policy.rho_pieces.unwrap_or(Rho::ZERO);
+        for (term, (column, granularity)) in policy.terms.iter().zip(columns) {
+            rho = rho.checked_add(term.rho)?;
+            let same = |own: &WorkloadTerm| {
+                term.growth.is_none()
+                    && own.column == column
+                    && own.term == PolicyTermExplained { rho: own.term.rho, ..term.clone() }
+            };
+            let place = match self.terms.iter().position(same) {
+                Some(place) => {
+                    let own = self.terms.get_mut(place)?;
+                    own.term.rho = own.term.rho.checked_add(term.rho)?;
+                    own.queries.push(query.to_owned());
+                    place
+                }
+                None => {
+                    let (term, queries) = (term.clone(), vec![query.to_owned()]);
+                    self.terms.push(WorkloadTerm { column, granularity, term, queries });
+                    self.terms.len() - 1
+                }
+            };
+            places.push(place);
+        }
+        places.sort_unstable();
+        match self.pieces.iter_mut().find(|own| own.terms == places) {
+            Some(own) => {
+                own.rho = own.rho.checked_add(rho)?;
+                own.rho_choice = match (own.rho_choice, policy.rho_pieces) {
+                    (Some(own), Some(more)) => Some(own.checked_add(more)?),
+                    (own, more) => own.or(more),
+                };
+            }
+            None => {
+                let rho_choice = policy.rho_pieces;
+                self.pieces.push(WholePieces { rho, rho_choice, terms: places });
+            }
+        }
+        Some(())
+    }
+}
+
+/// A record that is the same multiple of all thresholds loses the sum of what it loses by each query.
+fn sum_of_examples(parts: &[(&str, &Quote, &Explanation)], place: usize) -> Option<PolicyExample> {
+    let (mut exact, mut split, mut delta, mut multiple) = (0.0, 0.0, 0.0, None);
+    let mut private = false;
+    for (_, quote, explained) in parts {
+        let own = match &explained.policy {
+            Some(policy) => {
+                let example = policy.examples.get(place)?;
+                multiple = Some(example.multiple);
+                exact += example.exact;
+                split += example.split;
+                example.delta
+            }
+            None => {
+                let rho = rho_of(quote.total())?.to_f64();
+                exact += rho;
+                split += rho;
+                quote.selection().map(|_| quote.total().delta().to_f64())
+            }
+        };
+        private |= own.is_some();
+        delta += own.unwrap_or(0.0);
+    }
+    // Each addition is off by half an epsilon at most.
+    let up = |sum: f64| sum * (1.0 + parts.len() as f64 * f64::EPSILON);
+    let (exact, split) = (up(exact), up(split));
+    let mu = (2.0 * exact).sqrt() * (1.0 + 1e-15);
+    let gaussian = parts.iter().all(|(_, quote, _)| all_gaussian(quote));
+    let epsilon =
+        if gaussian { gaussian_epsilon_at(mu, 1e-6) } else { zcdp_epsilon_at(exact, 1e-6) };
+    let delta = private.then(|| up(delta).min(1.0));
+    Some(PolicyExample { multiple: multiple?, exact, mu, epsilon, delta, split })
+}
+
+/// The columns of a query's sums that are not clamped, and what their values are rounded to, in the order
+/// of its policy's terms.
+fn columns(quote: &Quote, table: &Table) -> Option<Vec<(String, f64)>> {
+    let column = |measurement: &Measurement| match &measurement.measure {
+        Measure::Sum(expr) => {
+            Some((table.column_of(expr)?.name.clone(), measurement.step.to_f64()))
+        }
+        _ => None,
+    };
+    quote.query().measurements.iter().filter(|m| m.split.is_some()).map(column).collect()
+}

@@ -1,0 +1,107 @@
+//! From a workload to a quote for each of its queries.
+
+use hushtable_privacy::Delta;
+
+use super::{Workload, WorkloadQuery};
+use crate::bind::{Groups, PrivateQuery, bind_part};
+use crate::contract::{Contract, ContractError};
+use crate::error::Refusal;
+use crate::quote::{Quote, split};
+
+impl Workload {
+    /// Checks all queries against a contract, and prices each at its share of the budget: epsilon or rho
+    /// by weight, and delta by weight among those that choose groups privately, as the others use
+    /// none. The shares add up to the whole exactly.
+    ///
+    /// # Errors
+    /// For the first query that would be refused by itself, names its own budget, is about another
+    /// table than the first, or asks the same as one before; and where a level is no column.
+    pub fn quotes(&self, contract: &Contract) -> Result<Vec<Quote>, ContractError> {
+        self.check_levels(contract)?;
+        let weights: Vec<u32> = self.queries.iter().map(|query| query.weight).collect();
+        let mut queries = Vec::with_capacity(weights.len());
+        for (query, share) in self.queries.iter().zip(split(self.loss, &weights)) {
+            // Any delta, until it is known which queries use one.
+            let share = share.with_delta(Delta::from_units(1).unwrap_or(Delta::ZERO));
+            let bound = bind_part(&query.sql, contract, share, &self.defaults);
+            queries.push(bound.map_err(|refusal| self.refuse(query, &refusal))?);
+        }
+        self.check_tables(&queries)?;
+        self.check_repetitions(&queries)?;
+        let chooses = |query: &PrivateQuery| matches!(query.groups, Groups::Private { .. });
+        let chooses_groups: Vec<u32> =
+            queries.iter().zip(&weights).map(|(q, &w)| if chooses(q) { w } else { 0 }).collect();
+        let deltas = self.loss.delta().split(&chooses_groups);
+        let mut quotes = Vec::with_capacity(weights.len());
+        for ((query, mut bound), delta) in self.queries.iter().zip(queries).zip(deltas) {
+            if chooses(&bound) && delta.is_zero() {
+                return Err(self.error(
+                    query,
+                    "choosing groups privately needs a delta above zero",
+                    "delta = 1e-6 at the top of the workload: the probability that a group of one unit \
+                     appears; or public_keys of the columns in the contract",
+                ));
+            }
+            bound.loss = bound.loss.with_delta(delta);
+            quotes.push(Quote::new(bound).map_err(|refusal| self.refuse(query, &refusal))?);
+        }
+        Ok(quotes)
+    }
+
+    fn refuse(&self, query: &WorkloadQuery, refusal: &Refusal) -> ContractError {
+        self.error(query, &refusal.what, &refusal.hint)
+    }
+
+    fn check_levels(&self, contract: &Contract) -> Result<(), ContractError> {
+        for level in &self.levels {
+            for (column, line) in &level.columns {
+                if contract.tables.values().all(|table| table.column(column).is_none()) {
+                    return Err(ContractError {
+                        file: self.file.clone(),
+                        line: *line,
+                        what: format!(
+                            "`{column}` of the level `{}` is no column of the contract",
+                            level.name
+                        ),
+                        hint:
+                            "a column of the table, which may be a computed one: naics2 = { type = \
+                               \"string\", expression = \"SUBSTR(naics, 1, 2)\" }"
+                                .to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One table, as its budget pays for all.
+    fn check_tables(&self, queries: &[PrivateQuery]) -> Result<(), ContractError> {
+        let Some(table) = queries.first().map(|query| &query.table) else { return Ok(()) };
+        match self.queries.iter().zip(queries).find(|(_, query)| query.table != *table) {
+            None => Ok(()),
+            Some((query, other)) => Err(self.error(
+                query,
+                &format!("it is about the table `{}`, and others are about `{table}`", other.table),
+                "a workload for each table: budgets are those of an analyst on a table",
+            )),
+        }
+    }
+
+    /// No question twice: a second answer to it would be the first one.
+    fn check_repetitions(&self, queries: &[PrivateQuery]) -> Result<(), ContractError> {
+        let mut seen: Vec<(Vec<u8>, &str)> = Vec::with_capacity(queries.len());
+        for (query, bound) in self.queries.iter().zip(queries) {
+            let whatever_it_costs = PrivateQuery { loss: self.loss, ..bound.clone() };
+            let Ok(text) = serde_json::to_vec(&whatever_it_costs) else { continue };
+            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == text) {
+                return Err(self.error(
+                    query,
+                    &format!("it asks the same as `{other}`"),
+                    "ask once, with a weight if it should be more precise",
+                ));
+            }
+            seen.push((text, &query.name));
+        }
+        Ok(())
+    }
+}

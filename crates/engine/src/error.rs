@@ -26,9 +26,43 @@ pub enum EngineError {
         /// What the system says.
         error: std::io::Error,
     },
-    /// The contract is wrong, or not finished.
+    /// The contract is wrong or not finished, or a workload is wrong.
     #[error(transparent)]
     Contract(#[from] ContractError),
+    /// The workload's file cannot be read.
+    #[error(
+        "the workload {} cannot be read: {error}\n  hint: a file of TOML in UTF-8, as in \
+         docs/workloads.md",
+        path.display()
+    )]
+    WorkloadFile {
+        /// Where it should be.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// One query of a workload.
+    #[error("{file}:{line}: query `{query}`: {error}")]
+    InWorkload {
+        /// The workload's file.
+        file: String,
+        /// The query's line.
+        line: usize,
+        /// Its name.
+        query: String,
+        /// What is wrong with it.
+        error: Box<EngineError>,
+    },
+    /// The files are not those that the workload was planned for.
+    #[error(
+        "files of the table `{table}` were written, added or taken away while the workload was at \
+         work\n  hint: what was answered is about the files as they were; the workload on other \
+         files is another one, and is charged anew"
+    )]
+    DataChanged {
+        /// The table.
+        table: String,
+    },
     /// The query is refused.
     #[error(transparent)]
     Refused(#[from] Refusal),

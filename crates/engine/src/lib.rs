@@ -5,6 +5,7 @@
 //! noise lets out; the release goes on record before it is shown. [`group_sizes`] is apart from that way: it
 //! is for the owner of the data, who assesses a table of exact counts.
 
+mod answer;
 mod audit;
 mod bound;
 mod budgets;
@@ -26,6 +27,7 @@ mod session;
 mod source;
 mod survey;
 mod tabulate;
+mod workload;
 
 #[cfg(test)]
 mod tests;
@@ -45,3 +47,7 @@ pub use source::{
     scan,
 };
 pub use tabulate::{Numbered, Tabulated};
+pub use workload::{
+    PartAnswer, PartQuoted, Standing, WorkloadAnswer, WorkloadCharge, WorkloadPlan,
+    WorkloadProgress, WorkloadQuoted, open_workload,
+};

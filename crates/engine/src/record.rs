@@ -11,7 +11,7 @@ use crate::error::EngineError;
 use crate::source::DataFile;
 
 /// Name and version, as statements and fingerprints have them.
-const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
+pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
 
 /// The machine-readable record of what a release promises: enough for an outsider to check every
 /// number in it, and nothing of the data but the release itself.
@@ -39,6 +39,11 @@ struct Statement<'a> {
     /// The checked query, as it was run.
     query: &'a PrivateQuery,
 }
+
+/// What accounts for totals, as statements say it.
+pub(crate) const ACCOUNTANT: &str = "exact sums of epsilon, or of rho, and of delta";
+/// Where noise comes from, as statements say it.
+pub(crate) const RANDOMNESS: &str = "ChaCha20, seeded from the operating system";
 
 /// What was asked, as the statement names it: a hash of the checked query and its mechanisms. (So
 /// spelling, aliases of the table and the order of options do not matter; names of columns shown do.)
@@ -105,8 +110,8 @@ pub(crate) fn encode(
         sql: asked.sql,
         question: asked.question,
         released_at: now.map_or(0, |d| d.as_secs()),
-        accountant: "exact sums of epsilon, or of rho, and of delta",
-        randomness: "ChaCha20, seeded from the operating system",
+        accountant: ACCOUNTANT,
+        randomness: RANDOMNESS,
         explanation,
         query,
     };

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::RecordBatch;
-use hushtable_ledger::{Account, Ledger, Outcome, Request, StoredRelease};
+use hushtable_ledger::{Account, Ledger, Outcome, StoredRelease};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{Contract, Explanation, MechanismsExplained, Quote, Table, bind};
 
-use crate::bound::SamplingKey;
+use crate::answer::{Answering, Question};
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::record::{Asked, decode, encode, fingerprint, question};
-use crate::release::Released;
+use crate::record::{decode, fingerprint};
 use crate::source::{DataFile, ReadProgress, list_files};
 
 /// A contract with the ledger and the data that it names.
@@ -88,11 +87,7 @@ impl Progress {
 
 /// A query that is checked, priced and ready to be charged.
 struct Prepared<'a> {
-    quote: Quote,
-    explanation: Explanation,
-    /// Hash of the checked query and its mechanisms.
-    question: String,
-    analyst: String,
+    asked: Question,
     limit: Loss,
     files: Vec<DataFile>,
     table: &'a Table,
@@ -140,8 +135,9 @@ impl Session {
     pub fn explain(&self, sql: &str, analyst: Option<&str>) -> Result<Quoted, EngineError> {
         let prepared = self.prepare(sql, analyst)?;
         let progress = Progress::default();
-        runtime()?.block_on(Scan::plan(&prepared.quote, &prepared.files, &progress.0))?;
-        let Prepared { quote, explanation, question, analyst, limit, files, table } = prepared;
+        runtime()?.block_on(Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0))?;
+        let Prepared { asked, limit, files, table } = prepared;
+        let Question { quote, explanation, question, analyst, .. } = asked;
         let identity = fingerprint(&analyst, &question, &files)?;
         let (account, on_record) = match Ledger::open_read_only(&self.ledger_path())? {
             Some(ledger) => (
@@ -183,68 +179,36 @@ impl Session {
         progress: &Progress,
         generator: &mut Generator,
     ) -> Result<Answer, EngineError> {
-        let prepared = self.prepare(sql, analyst)?;
+        let Prepared { asked, limit, files, table } = self.prepare(sql, analyst)?;
         let runtime = runtime()?;
         // Whatever may fail by schema alone fails here, before the charge.
-        let plan = Scan::plan(&prepared.quote, &prepared.files, &progress.0);
-        let scan = runtime.block_on(plan)?;
-        let Prepared { quote, explanation, question, analyst, limit, files, table } = prepared;
-        let identity = fingerprint(&analyst, &question, &files)?;
+        let scan = runtime.block_on(Scan::plan(&asked.quote, &files, &progress.0))?;
+        let identity = fingerprint(&asked.analyst, &asked.question, &files)?;
         let mut timings = Timings::default();
         let started = Instant::now();
         let mut ledger = Ledger::open(&self.ledger_path())?;
         let ledger_created = ledger.created();
-        let outcome = ledger.charge(&Request {
-            analyst: analyst.clone(),
-            table: table.name.clone(),
-            query: sql.to_owned(),
-            fingerprint: identity,
-            loss: quote.total(),
-            events: quote.events(),
-            limit,
-        })?;
-        let charge = match outcome {
-            Outcome::Stored(StoredRelease { release, .. }) => {
-                let account = ledger.account(&analyst, &table.name, limit)?;
-                let (table, statement) = decode(&release)?;
-                let charged = None;
-                return Ok(Answer {
-                    table,
-                    statement,
-                    analyst,
-                    charged,
-                    account,
-                    ledger_created,
-                    timings,
-                });
-            }
-            Outcome::Charged(charge) => charge,
-        };
-        // The receipt must be for this question and for what its noise was made for.
-        if charge.fingerprint() != identity || charge.loss() != quote.total() {
-            return Err(EngineError::Inconsistent);
-        }
-        let charged = charge.charged();
+        let outcome = ledger.charge(&asked.request(&table.name, identity, limit))?;
         timings.ledger = started.elapsed();
-        let started = Instant::now();
-        let mut key = SamplingKey([0; 16]);
-        generator.fill_bytes(&mut key.0)?;
-        let exact = runtime.block_on(scan.run(charge.open(), key))?;
-        timings.exact = started.elapsed();
-        let started = Instant::now();
-        let Released { table: released, charge, showing } = exact.release(&quote, generator)?;
-        timings.noise = started.elapsed().saturating_sub(showing);
-        timings.showing = showing;
-        let started = Instant::now();
-        let asked = Asked { analyst: &analyst, sql, question };
-        let release = encode(&released, asked, &explanation, quote.query())?;
-        ledger.record(charge, &release)?;
-        let account = ledger.account(&analyst, &table.name, limit)?;
-        // Shown is what is on record, so that asking again gives the same to the byte.
-        let (table, statement) = decode(&release)?;
-        timings.ledger += started.elapsed();
-        let charged = Some(charged);
-        Ok(Answer { table, statement, analyst, charged, account, ledger_created, timings })
+        let (charged, (released, statement)) = match outcome {
+            Outcome::Stored(StoredRelease { release, .. }) => (None, decode(&release)?),
+            Outcome::Charged(charge) => {
+                let charged = charge.charged();
+                let mut answering = Answering { runtime: &runtime, ledger: &mut ledger, generator };
+                (Some(charged), answering.answer(&asked, identity, charge, scan, &mut timings)?)
+            }
+        };
+        let account = ledger.account(&asked.analyst, &table.name, limit)?;
+        let analyst = asked.analyst;
+        Ok(Answer {
+            table: released,
+            statement,
+            analyst,
+            charged,
+            account,
+            ledger_created,
+            timings,
+        })
     }
 
     /// Checks and prices a query, whoever asks.
@@ -255,21 +219,25 @@ impl Session {
         let query = bind(sql, &self.contract)?;
         let table = self.contract.table(&query.table).ok_or(EngineError::Inconsistent)?;
         let quote = Quote::new(query)?;
-        let files = list_files(&table.path, &self.folder)?;
+        let files = self.files(table)?;
         Ok(Checked { quote, files, table })
+    }
+
+    /// The files of a table, as they are now.
+    pub(crate) fn files(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
+        Ok(list_files(&table.path, &self.folder)?)
     }
 
     fn prepare(&self, sql: &str, analyst: Option<&str>) -> Result<Prepared<'_>, EngineError> {
         let Checked { quote, files, table } = self.check(sql)?;
         let (analyst, limit) = payer(table, analyst)?;
-        let explanation = Explanation::new(&quote, table);
-        let question = question(quote.query(), &explanation)?;
-        Ok(Prepared { quote, explanation, question, analyst, limit, files, table })
+        let asked = Question::new(sql, analyst, quote, table)?;
+        Ok(Prepared { asked, limit, files, table })
     }
 }
 
 /// Who pays, and from what budget: the one named, or the only one there is.
-fn payer(table: &Table, analyst: Option<&str>) -> Result<(String, Loss), EngineError> {
+pub(crate) fn payer(table: &Table, analyst: Option<&str>) -> Result<(String, Loss), EngineError> {
     let names = || table.budgets.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     match analyst {
         Some(name) => match table.budgets.get(name) {

@@ -62,7 +62,7 @@ impl Place {
     }
 }
 
-fn shown(batch: &RecordBatch) -> String {
+pub(crate) fn shown(batch: &RecordBatch) -> String {
     let options = FormatOptions::default().with_null("NULL");
     let columns: Vec<ArrayFormatter<'_>> = batch
         .columns()

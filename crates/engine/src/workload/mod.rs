@@ -1,0 +1,310 @@
+//! Many queries under one budget: all are planned before anything is charged, all are charged at once,
+//! and each is answered and put on record by itself. A workload that was stopped takes up what it has
+//! paid for.
+
+mod progress;
+mod report;
+mod statement;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease};
+use hushtable_noise::Generator;
+use hushtable_privacy::Loss;
+use hushtable_query::{
+    ContractError, Explanation, Quote, Table, Workload, WorkloadExplanation, WorkloadQuery,
+};
+
+pub use self::progress::WorkloadProgress;
+pub use self::report::{
+    PartAnswer, PartQuoted, Standing, WorkloadAnswer, WorkloadCharge, WorkloadQuoted,
+};
+use self::statement::{PartStatement, statement};
+use crate::answer::{Answering, Question};
+use crate::error::EngineError;
+use crate::exact::Scan;
+use crate::record::{decode, fingerprint};
+use crate::session::{Session, Timings, payer, runtime};
+use crate::source::DataFile;
+
+/// Reads and checks a workload. Paths in it are relative to its folder.
+///
+/// # Errors
+/// When the file cannot be read or the workload is wrong.
+pub fn open_workload(path: &Path) -> Result<Workload, EngineError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| EngineError::WorkloadFile { path: path.to_owned(), error })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let sql_file =
+        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|e| e.to_string());
+    Ok(Workload::parse(&text, &path.display().to_string(), &sql_file)?)
+}
+
+/// A workload of which everything that can be wrong by itself is checked: it can be explained, or
+/// released.
+pub struct WorkloadPlan<'a> {
+    session: &'a Session,
+    workload: &'a Workload,
+    table: &'a Table,
+    analyst: String,
+    limit: Loss,
+    files: Vec<DataFile>,
+    parts: Vec<Part>,
+    explanation: WorkloadExplanation,
+    runtime: tokio::runtime::Runtime,
+    progress: Arc<WorkloadProgress>,
+}
+
+/// A query that is ready to be charged.
+struct Part {
+    asked: Question,
+    identity: Fingerprint,
+    scan: Scan,
+}
+
+impl Session {
+    /// Checks and prices all queries of a workload, and looks whether the files have what they read.
+    /// Charges nothing, reads no value and changes no file.
+    ///
+    /// # Errors
+    /// For the first query that is refused, with its name and line; when the analyst has no budget on
+    /// the table.
+    pub fn plan_workload<'a>(
+        &'a self,
+        workload: &'a Workload,
+        analyst: Option<&str>,
+    ) -> Result<WorkloadPlan<'a>, EngineError> {
+        let quotes = workload.quotes(self.contract())?;
+        let first = quotes.first().ok_or(EngineError::Inconsistent)?;
+        let table = self.contract().table(&first.query().table).ok_or(EngineError::Inconsistent)?;
+        let asks = analyst.or(workload.analyst.as_deref());
+        let (analyst, limit) = payer(table, asks).map_err(|error| nobody(workload, error))?;
+        if let (Loss::Concentrated { .. }, Loss::Approximate { .. }) = (workload.loss, limit) {
+            return Err(EngineError::Contract(in_rho(workload, &analyst, table, limit)));
+        }
+        let files = self.files(table)?;
+        let progress = Arc::new(WorkloadProgress::new(quotes.len()));
+        let runtime = runtime()?;
+        let mut parts = Vec::with_capacity(quotes.len());
+        for ((query, quote), reading) in workload.queries.iter().zip(quotes).zip(progress.parts()) {
+            let planned = runtime.block_on(Scan::plan(&quote, &files, &reading.0));
+            let scan = planned.map_err(|error| in_workload(workload, query, error))?;
+            let asked = Question::new(&query.sql, analyst.clone(), quote, table)
+                .map_err(|error| in_workload(workload, query, error))?;
+            let identity = fingerprint(&analyst, &asked.question, &files)?;
+            parts.push(Part { asked, identity, scan });
+        }
+        let each: Vec<(&str, &Quote, &Explanation)> = workload
+            .queries
+            .iter()
+            .zip(&parts)
+            .map(|(query, part)| (query.name.as_str(), &part.asked.quote, &part.asked.explanation))
+            .collect();
+        let explanation = WorkloadExplanation::new(&each, table)?;
+        let session = self;
+        Ok(WorkloadPlan {
+            session,
+            workload,
+            table,
+            analyst,
+            limit,
+            files,
+            parts,
+            explanation,
+            runtime,
+            progress,
+        })
+    }
+}
+
+impl WorkloadPlan<'_> {
+    /// How far the work is, for another thread to look at.
+    pub fn progress(&self) -> Arc<WorkloadProgress> {
+        Arc::clone(&self.progress)
+    }
+
+    /// What the workload would promise and cost. Changes no file.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn quoted(&self) -> Result<WorkloadQuoted, EngineError> {
+        let ledger = Ledger::open_read_only(&self.session.ledger_path())?;
+        let (analyst, table) = (self.analyst.as_str(), self.table.name.as_str());
+        let mut charge = self.limit.nothing();
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (query, Part { asked, identity, .. }) in self.workload.queries.iter().zip(&self.parts) {
+            let standing = match &ledger {
+                Some(ledger) if ledger.stored(analyst, table, identity)?.is_some() => {
+                    Standing::OnRecord
+                }
+                Some(ledger) if ledger.is_paid(analyst, table, identity)? => Standing::Paid,
+                _ => Standing::New,
+            };
+            if standing == Standing::New {
+                // A loss that the budget's currency cannot hold is shown as it is; the ledger would
+                // refuse it.
+                let own = asked.quote.total();
+                let own = own.in_currency_of(self.limit).unwrap_or(own);
+                charge = charge.plus(own).unwrap_or(self.explanation.total);
+            }
+            parts.push(PartQuoted {
+                name: query.name.clone(),
+                weight: query.weight,
+                explanation: asked.explanation.clone(),
+                standing,
+            });
+        }
+        let account = match &ledger {
+            Some(ledger) => ledger.account(analyst, table, self.limit)?,
+            None => Account::untouched(self.limit),
+        };
+        let (explanation, analyst) = (self.explanation.clone(), self.analyst.clone());
+        Ok(WorkloadQuoted { explanation, parts, analyst, account, charge })
+    }
+
+    /// Charges all queries that are not paid for, and answers them one by one, in their order. `charged`
+    /// is told of the charge when it stands; `answered` gets each answer when it is on record, and gives
+    /// the name of the file that it writes it to, for the statement.
+    ///
+    /// Stopped at any moment and planned and released again, a workload is not charged again, and what is
+    /// on record is given again to the byte.
+    ///
+    /// # Errors
+    /// When the budget does not suffice for all or the ledger cannot be written; when the data cannot
+    /// be read, or `answered` fails, which leaves the charges in place.
+    pub fn release<E: From<EngineError>>(
+        self,
+        charged: impl FnOnce(&WorkloadCharge),
+        answered: impl FnMut(&PartAnswer) -> Result<String, E>,
+    ) -> Result<WorkloadAnswer, E> {
+        // A generator that does not work is found out before anything is charged.
+        let mut generator = Generator::from_os().map_err(EngineError::from)?;
+        self.release_with(&mut generator, charged, answered)
+    }
+
+    /// As [`release`](Self::release), with a given generator.
+    pub(crate) fn release_with<E: From<EngineError>>(
+        self,
+        generator: &mut Generator,
+        charged: impl FnOnce(&WorkloadCharge),
+        mut answered: impl FnMut(&PartAnswer) -> Result<String, E>,
+    ) -> Result<WorkloadAnswer, E> {
+        let mut ledger = Ledger::open(&self.session.ledger_path()).map_err(EngineError::from)?;
+        let paid = self.pay(&mut ledger, charged)?;
+        let Self { session, workload, table, analyst, files, parts, explanation, .. } = self;
+        let mut stated = Vec::with_capacity(parts.len());
+        for ((query, part), paid) in workload.queries.iter().zip(parts).zip(paid) {
+            let outcome = match paid {
+                Paid::Stored(stored) => Outcome::Stored(stored),
+                Paid::Charged(payment) => begin(session, table, &files, &mut ledger, &payment)
+                    .map_err(|error| in_workload(workload, query, error))?,
+            };
+            let on_record = matches!(outcome, Outcome::Stored(_));
+            let shown = match outcome {
+                Outcome::Stored(StoredRelease { release, .. }) => decode(&release),
+                Outcome::Charged(charge) => {
+                    let Part { asked, identity, scan } = part;
+                    let mut answering =
+                        Answering { runtime: &self.runtime, ledger: &mut ledger, generator };
+                    answering.answer(&asked, identity, charge, scan, &mut Timings::default())
+                }
+            };
+            let (table, statement) = shown.map_err(|error| in_workload(workload, query, error))?;
+            let answer = PartAnswer { name: query.name.clone(), table, statement, on_record };
+            let file = answered(&answer)?;
+            let PartAnswer { name, statement, .. } = answer;
+            stated.push(PartStatement { name, file, weight: query.weight, statement });
+            self.progress.advance();
+        }
+        Ok(WorkloadAnswer { statement: statement(&analyst, &explanation, stated)? })
+    }
+
+    /// Charges what is not paid for.
+    fn pay(
+        &self,
+        ledger: &mut Ledger,
+        charged: impl FnOnce(&WorkloadCharge),
+    ) -> Result<Vec<Paid>, EngineError> {
+        let table = &self.table.name;
+        let requests: Vec<_> = self
+            .parts
+            .iter()
+            .map(|part| part.asked.request(table, part.identity, self.limit))
+            .collect();
+        let paid = ledger.charge_all(&requests)?;
+        let count = |of: fn(&Payment) -> bool| {
+            paid.iter().filter(|paid| matches!(paid, Paid::Charged(p) if of(p))).count()
+        };
+        let new = paid.iter().filter_map(|paid| match paid {
+            Paid::Charged(payment) if payment.is_new() => Some(payment.charged()),
+            _ => None,
+        });
+        let sum = new.reduce(|sum, loss| sum.plus(loss).unwrap_or(self.explanation.total));
+        charged(&WorkloadCharge {
+            analyst: self.analyst.clone(),
+            table: table.clone(),
+            charged: sum,
+            new: count(Payment::is_new),
+            paid: count(|payment| !payment.is_new()),
+            on_record: paid.iter().filter(|paid| matches!(paid, Paid::Stored(_))).count(),
+            account: ledger.account(&self.analyst, table, self.limit)?,
+            ledger_created: ledger.created(),
+        });
+        Ok(paid)
+    }
+}
+
+/// The charge with which the data can be read, if they are still those that were planned for.
+fn begin(
+    session: &Session,
+    table: &Table,
+    files: &[DataFile],
+    ledger: &mut Ledger,
+    payment: &Payment,
+) -> Result<Outcome, EngineError> {
+    if session.files(table)? != files {
+        return Err(EngineError::DataChanged { table: table.name.clone() });
+    }
+    Ok(ledger.begin(payment)?)
+}
+
+fn in_workload(workload: &Workload, query: &WorkloadQuery, error: EngineError) -> EngineError {
+    EngineError::InWorkload {
+        file: workload.file.clone(),
+        line: query.line,
+        query: query.name.clone(),
+        error: Box::new(error),
+    }
+}
+
+/// The budget cannot pay.
+fn in_rho(workload: &Workload, analyst: &str, table: &Table, limit: Loss) -> ContractError {
+    ContractError {
+        file: workload.file.clone(),
+        line: 1,
+        what: format!(
+            "the workload's budget is in rho, and a loss in rho cannot be paid from that of the analyst \
+             `{analyst}` on the table `{}`, which is in epsilon ({limit})",
+            table.name
+        ),
+        hint:
+            "epsilon in place of rho at the top, or have the table's owner give the budget in rho"
+                .to_owned(),
+    }
+}
+
+/// Where nobody is named who could pay, the workload is the place to name somebody.
+fn nobody(workload: &Workload, error: EngineError) -> EngineError {
+    match error {
+        EngineError::NoAnalyst { table, analysts } => EngineError::Contract(ContractError {
+            file: workload.file.clone(),
+            line: 1,
+            what: format!("who asks? the table `{table}` has budgets of {analysts}"),
+            hint: "analyst = \"NAME\" at the top, or --analyst NAME".to_owned(),
+        }),
+        error => error,
+    }
+}

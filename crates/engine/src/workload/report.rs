@@ -1,0 +1,88 @@
+//! What a workload tells.
+
+use datafusion::arrow::array::RecordBatch;
+use hushtable_ledger::Account;
+use hushtable_privacy::Loss;
+use hushtable_query::{Explanation, WorkloadExplanation};
+use serde::Serialize;
+
+/// What a workload would cost, and what there is to pay it from.
+#[derive(Clone, Debug)]
+pub struct WorkloadQuoted {
+    /// What all queries together promise.
+    pub explanation: WorkloadExplanation,
+    /// The queries, in the workload's order.
+    pub parts: Vec<PartQuoted>,
+    /// Who would pay.
+    pub analyst: String,
+    /// The analyst's budget on the table, as it stands.
+    pub account: Account,
+    /// What would be taken from the account, in its currency: for the queries that are not paid for.
+    pub charge: Loss,
+}
+
+/// One query of a workload that is not asked yet.
+#[derive(Clone, Debug)]
+pub struct PartQuoted {
+    /// Its name.
+    pub name: String,
+    /// Its share of the budget, relative to the others'.
+    pub weight: u32,
+    /// What it promises by itself.
+    pub explanation: Explanation,
+    /// Whether it is paid for.
+    pub standing: Standing,
+}
+
+/// How a query of a workload stands with the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// To be paid.
+    New,
+    /// Paid for, and to be answered: the workload was stopped, or is at work.
+    Paid,
+    /// Answered: its release is given again.
+    OnRecord,
+}
+
+/// What was charged for a workload, as soon as it is.
+#[derive(Clone, Debug)]
+pub struct WorkloadCharge {
+    /// Who paid.
+    pub analyst: String,
+    /// On which table.
+    pub table: String,
+    /// What was taken from the account; `None` where all was paid for before.
+    pub charged: Option<Loss>,
+    /// How many queries were charged.
+    pub new: usize,
+    /// How many were paid for before, and had no answer.
+    pub paid: usize,
+    /// How many had an answer on record.
+    pub on_record: usize,
+    /// The account after that.
+    pub account: Account,
+    /// Whether the ledger's file was made by this workload.
+    pub ledger_created: bool,
+}
+
+/// The answer to one query of a workload, which is on record.
+#[derive(Clone, Debug)]
+pub struct PartAnswer {
+    /// The query's name.
+    pub name: String,
+    /// The noisy table.
+    pub table: RecordBatch,
+    /// The statement of what was promised.
+    pub statement: serde_json::Value,
+    /// Whether it was on record before.
+    pub on_record: bool,
+}
+
+/// A workload that is answered.
+#[derive(Clone, Debug)]
+pub struct WorkloadAnswer {
+    /// The machine-readable statement of all that was promised, with those of the queries.
+    pub statement: serde_json::Value,
+}

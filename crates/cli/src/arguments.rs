@@ -7,6 +7,7 @@ mod calc;
 mod figures;
 mod local;
 mod losses;
+mod release;
 
 use std::path::PathBuf;
 
@@ -26,12 +27,14 @@ pub(crate) use calc::{
 pub(crate) use figures::{Experiment, FiguresArguments};
 pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments};
 pub(crate) use losses::{FitArguments, PolicyArguments};
+pub(crate) use release::ReleaseArguments;
 
 const EXAMPLES: &str = "\
 Examples:
   hushtable init visits.csv                  write a first contract, hushtable.toml
   hushtable explain \"SELECT …\"               what a query would promise and cost
   hushtable query \"SELECT …\"                 the answer, with noise
+  hushtable release --out 2022 workload.toml many queries under one budget
   hushtable budget                           what was spent, and what is left
   hushtable calc convert --rho 1 --delta 1e-6
                                              what a budget means, without any data
@@ -59,6 +62,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Query(QueryArguments),
     Explain(ExplainArguments),
+    Release(ReleaseArguments),
     Budget(BudgetArguments),
     Init(InitArguments),
     Calc(CalcArguments),
@@ -236,6 +240,7 @@ mod tests {
         for name in [
             "query",
             "explain",
+            "release",
             "budget",
             "init",
             "calc",

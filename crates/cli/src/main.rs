@@ -7,6 +7,7 @@ mod failure;
 mod files;
 mod guard;
 mod progress;
+mod protected;
 mod published;
 mod render;
 mod stdio;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     guard::guarded(|| match &cli.command {
         Command::Query(asked) => commands::query::run(asked),
         Command::Explain(asked) => commands::explain::run(asked),
+        Command::Release(asked) => commands::release::run(asked),
         Command::Budget(asked) => commands::budget::run(asked),
         Command::Init(asked) => commands::init::run(asked),
         Command::Calc(asked) => commands::calc::run(asked),

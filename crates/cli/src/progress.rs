@@ -5,22 +5,43 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use hushtable_engine::Progress;
+use hushtable_engine::{Progress, WorkloadProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Quicker queries show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 const REFRESH: Duration = Duration::from_millis(100);
 
+/// Thousandths that are done, and what else there is to say of them.
+type Look<'a> = &'a (dyn Fn() -> (u32, String) + Sync);
+
 /// Runs `work`, and shows on a terminal how far it has come.
 pub(crate) fn watched<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
-    if !io::stderr().is_terminal() {
+    beside(&|| (progress.permille(), String::new()), work)
+}
+
+/// The same for the queries of a workload.
+pub(crate) fn watched_workload<T>(progress: &WorkloadProgress, work: impl FnOnce() -> T) -> T {
+    let look = || {
+        let queries = format!(", {} of {} queries", progress.answered(), progress.queries());
+        (progress.permille(), queries)
+    };
+    beside(&look, work)
+}
+
+/// Whether a bar is shown, so that nothing else should be.
+pub(crate) fn is_shown() -> bool {
+    io::stderr().is_terminal()
+}
+
+fn beside<T>(look: Look<'_>, work: impl FnOnce() -> T) -> T {
+    if !is_shown() {
         return work();
     }
     thread::scope(|scope| {
         let (running, ended) = channel::<()>();
         // A query is answered all the same if there cannot be another thread.
-        let _ = thread::Builder::new().spawn_scoped(scope, move || show(progress, &ended));
+        let _ = thread::Builder::new().spawn_scoped(scope, move || show(look, &ended));
         let result = work();
         drop(running);
         result
@@ -40,16 +61,18 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> T {
 
 /// Draws until the other end of `ended` is gone. Percent and time only: a number of rows would be
 /// a number from the data.
-fn show(progress: &Progress, ended: &Receiver<()>) {
+fn show(look: Look<'_>, ended: &Receiver<()>) {
     if ended.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
         return;
     }
-    let style = ProgressStyle::with_template("{bar:32} {percent:>3} % after {elapsed}");
+    let style = ProgressStyle::with_template("{bar:32} {percent:>3} % after {elapsed}{msg}");
     let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr())
         .with_elapsed(PATIENCE)
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     loop {
-        bar.set_position(u64::from(progress.permille()));
+        let (permille, more) = look();
+        bar.set_message(more);
+        bar.set_position(u64::from(permille));
         // The time goes on even if the reading does not.
         bar.tick();
         if ended.recv_timeout(REFRESH) != Err(RecvTimeoutError::Timeout) {

@@ -12,4 +12,5 @@ pub(crate) mod local;
 pub(crate) mod losses;
 mod parse;
 pub(crate) mod query;
+pub(crate) mod release;
 mod usage;

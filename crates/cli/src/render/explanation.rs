@@ -31,21 +31,8 @@ pub(crate) fn text(quoted: &Quoted) -> String {
 }
 
 fn promise(explanation: &Explanation) -> String {
-    let unit = &explanation.privacy_unit;
-    let whole_rows = unit == "row";
-    let unit = visible(unit);
-    let protected = if whole_rows {
-        "each row by itself".to_owned()
-    } else {
-        format!("all rows with the same `{unit}` together")
-    };
-    let one = if whole_rows { "one row".to_owned() } else { format!("all rows of one `{unit}`") };
-    let (relation, neighbours) = match explanation.neighbouring {
-        Neighbouring::AddRemove => ("add_remove", format!("{one} more or less")),
-        Neighbouring::Replace => {
-            ("replace", format!("{one} exchanged for another's; how many there are is public"))
-        }
-    };
+    let (protected, neighbours) =
+        unit_and_neighbours(&explanation.privacy_unit, explanation.neighbouring);
     let most = match (explanation.max_groups_contributed, &explanation.groups) {
         (_, GroupsExplained::Single) => "all in one group".to_owned(),
         (1, _) => "in at most 1 group".to_owned(),
@@ -54,12 +41,31 @@ fn promise(explanation: &Explanation) -> String {
     let mut grid = Grid::pairs();
     grid.push(["table", &visible(&explanation.table)]);
     grid.push(["one unit", &protected]);
-    grid.push(["neighbouring tables", &format!("{neighbours} ({relation})")]);
+    grid.push(["neighbouring tables", &neighbours]);
     grid.push(["one unit counts", &most]);
     if explanation.policy.is_some() {
         grid.push(["how much", "by its size: larger records may lose more, see below"]);
     }
     format!("What is protected\n{}", grid.text(2))
+}
+
+/// What one unit is, and how neighbouring tables differ.
+pub(super) fn unit_and_neighbours(unit: &str, neighbouring: Neighbouring) -> (String, String) {
+    let whole_rows = unit == "row";
+    let unit = visible(unit);
+    let protected = if whole_rows {
+        "each row by itself".to_owned()
+    } else {
+        format!("all rows with the same `{unit}` together")
+    };
+    let one = if whole_rows { "one row".to_owned() } else { format!("all rows of one `{unit}`") };
+    let (relation, neighbours) = match neighbouring {
+        Neighbouring::AddRemove => ("add_remove", format!("{one} more or less")),
+        Neighbouring::Replace => {
+            ("replace", format!("{one} exchanged for another's; how many there are is public"))
+        }
+    };
+    (protected, format!("{neighbours} ({relation})"))
 }
 
 fn groups(groups: &GroupsExplained) -> String {
@@ -194,11 +200,11 @@ fn measurements(measurements: &[MeasurementExplained]) -> String {
 }
 
 /// How far a released value may be from the exact one.
-fn within(half_width: Option<f64>) -> String {
+pub(super) fn within(half_width: Option<f64>) -> String {
     half_width.map_or_else(|| "by its size".to_owned(), |half| format!("± {}", number(half)))
 }
 
-fn mechanism(measurement: &MeasurementExplained) -> String {
+pub(super) fn mechanism(measurement: &MeasurementExplained) -> String {
     match (measurement.mechanism.as_str(), measurement.loss) {
         (_, None) => "of the selection".to_owned(),
         ("discrete_laplace", _) => "discrete Laplace".to_owned(),

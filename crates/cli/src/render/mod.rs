@@ -22,6 +22,7 @@ pub(crate) mod parquet;
 mod policy;
 pub(crate) mod quoted;
 pub(crate) mod table;
+pub(crate) mod workload;
 
 #[cfg(test)]
 mod samples;

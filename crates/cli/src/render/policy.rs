@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::Growth;
-use hushtable_query::{PolicyExplained, PolicyTermExplained};
+use hushtable_query::{
+    PolicyExample, PolicyExplained, PolicyTermExplained, WorkloadPolicy, WorkloadTerm,
+};
 
 use super::grid::{Grid, Side, visible};
 use super::number::{at_least, number};
@@ -21,14 +23,7 @@ pub(super) fn policy(policy: Option<&PolicyExplained>) -> String {
         let _ = write!(formula, " + {rho} pieces^2");
     }
     for term in &policy.terms {
-        let threshold = match &term.classes {
-            Some(classes) if classes.noise_by_class => format!("T({})", visible(&classes.by)),
-            _ => number(term.threshold),
-        };
-        let _ = match term.growth {
-            None => write!(formula, " + {} ({} / {threshold})^2", term.rho, summed(term)),
-            Some(growth) => write!(formula, " + {}", lost(growth, &summed(term))),
-        };
+        let _ = write!(formula, " + {}", loss_by(term, &summed(term)));
     }
     let mut notes = String::new();
     if policy.rho_pieces.is_some() {
@@ -42,11 +37,70 @@ pub(super) fn policy(policy: Option<&PolicyExplained>) -> String {
     for term in &policy.terms {
         notes.push_str(&classes(term));
     }
+    let examples = examples(&policy.examples);
+    format!("What a record may lose\n  {formula}\n{notes}\n{examples}\n{SECRET}")
+}
+
+/// What is said of every policy function.
+const SECRET: &str = "  The function is public. What it says of a record in the table is as secret as the \
+                      record.\n";
+
+/// The policy function of a workload, in the same way.
+pub(super) fn policy_of_workload(policy: &WorkloadPolicy) -> String {
+    let mut formula = format!("rho(record) = {}", policy.rho_constant);
+    for (place, pieces) in policy.pieces.iter().enumerate() {
+        if let Some(rho) = pieces.rho_choice {
+            let _ = write!(formula, "\n    + {rho} pieces_{}^2", place + 1);
+        }
+    }
+    for WorkloadTerm { column, term, .. } in &policy.terms {
+        let _ = write!(formula, "\n    + {}", loss_by(term, &visible(column)));
+    }
+    let mut notes = String::new();
+    for (place, pieces) in policy.pieces.iter().enumerate() {
+        if pieces.rho_choice.is_some() {
+            let columns =
+                pieces.terms.iter().filter_map(|i| Some(policy.terms.get(*i)?.column.as_str()));
+            let columns: Vec<String> = columns.map(visible).collect();
+            let _ = writeln!(
+                notes,
+                "  pieces_{}: the largest of 1 and {} over their thresholds, rounded up",
+                place + 1,
+                columns.join(", ")
+            );
+        }
+    }
+    if let Some(note) = policy.terms.iter().find_map(|own| polylogarithm(own.term.growth?)) {
+        notes.push_str(&note);
+    }
+    let mut told: Vec<String> = Vec::new();
+    for text in policy.terms.iter().filter_map(|own| listed(&own.term)) {
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    notes += &told.concat();
+    let examples = examples(&policy.examples);
     format!(
-        "What a record may lose\n  {formula}\n{notes}\n{}\n  The function is public. What it says of a record \
-         in the table is as secret as the record.\n",
-        examples(policy).text(2)
+        "What a record may lose by all queries\n  {formula}\n{notes}\n{examples}\n  A record enters each \
+         query at most once; one that the WHERE of some leaves out loses less.\n{SECRET}"
     )
+}
+
+/// What a record loses by a sum of what `name` names.
+fn loss_by(term: &PolicyTermExplained, name: &str) -> String {
+    match term.growth {
+        None => format!("{} ({name} / {})^2", term.rho, threshold(term)),
+        Some(growth) => lost(growth, name),
+    }
+}
+
+/// The threshold of the noise.
+fn threshold(term: &PolicyTermExplained) -> String {
+    match &term.classes {
+        Some(classes) if classes.noise_by_class => format!("T({})", visible(&classes.by)),
+        _ => number(term.threshold),
+    }
 }
 
 fn summed(term: &PolicyTermExplained) -> String {
@@ -82,9 +136,10 @@ fn polylogarithm(growth: Growth) -> Option<String> {
     ))
 }
 
-fn examples(policy: &PolicyExplained) -> Grid {
+/// Records at multiples of the thresholds.
+fn examples(examples: &[PolicyExample]) -> String {
     // Where groups are chosen privately, there is a delta, too.
-    let private = policy.examples.iter().any(|example| example.delta.is_some());
+    let private = examples.iter().any(|example| example.delta.is_some());
     let mut headings = vec![
         ("times the thresholds", Side::Right),
         ("rho", Side::Right),
@@ -94,7 +149,7 @@ fn examples(policy: &PolicyExplained) -> Grid {
     headings.extend(private.then_some(("delta of choosing groups", Side::Right)));
     headings.push(("rho by whole pieces", Side::Right));
     let mut grid = Grid::new(headings);
-    for example in &policy.examples {
+    for example in examples {
         let mut row = vec![
             number(example.multiple),
             at_least(example.exact),
@@ -105,12 +160,12 @@ fn examples(policy: &PolicyExplained) -> Grid {
         row.push(at_least(example.split));
         grid.push(row);
     }
-    grid
+    grid.text(2)
 }
 
 /// The thresholds of a sum by class.
-fn classes(term: &PolicyTermExplained) -> String {
-    let Some(classes) = &term.classes else { return String::new() };
+fn listed(term: &PolicyTermExplained) -> Option<String> {
+    let classes = term.classes.as_ref()?;
     let (by, name) = (visible(&classes.by), summed(term));
     let listed: Vec<String> = classes
         .listed
@@ -121,8 +176,16 @@ fn classes(term: &PolicyTermExplained) -> String {
     let more = classes.listed.len().saturating_sub(MOST_CLASSES);
     let more = if more > 0 { format!(", {more} more") } else { String::new() };
     let (listed, others) = (listed.join(", "), number(classes.default));
-    let mut text = format!("  T({by}) of {name}: {listed}{more}, {others} in others\n");
+    Some(format!("  T({by}) of {name}: {listed}{more}, {others} in others\n"))
+}
+
+/// The same for a query, with what they are for.
+fn classes(term: &PolicyTermExplained) -> String {
+    let (Some(classes), Some(mut text)) = (&term.classes, listed(term)) else {
+        return String::new();
+    };
     if !classes.noise_by_class {
+        let (by, name) = (visible(&classes.by), summed(term));
         let _ = writeln!(
             text,
             "  {by} is no key of this query: the noise of {name} is made for {}, and T({by}) counts for pieces \

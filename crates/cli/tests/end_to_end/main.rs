@@ -22,3 +22,4 @@ mod plots;
 mod queries;
 mod support;
 mod words;
+mod workloads;

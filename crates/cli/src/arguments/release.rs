@@ -1,0 +1,54 @@
+//! The command line of `hushtable release`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{ReportFormat, TableFormat};
+
+const RELEASE_EXAMPLES: &str = "\
+Examples:
+  hushtable release --explain workload.toml
+  hushtable release --out 2022 workload.toml
+  hushtable release --analyst ana --out 2022 --format parquet workload.toml
+
+All queries are checked before anything is charged, and charged together or not at all. A workload
+that was stopped is started again by the same command: it is not charged twice, and what has been
+answered is written again as it was. statement.json is written last: where it is, all is there.";
+
+/// Answer many queries under one budget, and write their tables and one statement to a folder
+#[derive(Debug, Args)]
+#[command(after_long_help = RELEASE_EXAMPLES)]
+pub(crate) struct ReleaseArguments {
+    /// The contract [default: the one that the workload names]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) contract: Option<PathBuf>,
+
+    /// Who asks, and pays [default: the one that the workload names]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) analyst: Option<String>,
+
+    /// The folder for the tables and statement.json; files of these names are replaced
+    #[arg(long, value_name = "DIR", required_unless_present = "explain")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// How to write the tables
+    #[arg(long, value_enum, default_value = "csv")]
+    pub(crate) format: TableFormat,
+
+    /// Show what the workload would promise and cost, and do nothing else
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "text",
+        conflicts_with = "out"
+    )]
+    pub(crate) explain: Option<ReportFormat>,
+
+    /// The workload; the paths in it are relative to its folder
+    #[arg(value_name = "WORKLOAD")]
+    pub(crate) workload: PathBuf,
+}

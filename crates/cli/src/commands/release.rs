@@ -1,0 +1,181 @@
+//! `hushtable release`.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hushtable_engine::{
+    PartAnswer, Session, WorkloadCharge, WorkloadPlan, WorkloadProgress, open_workload,
+};
+use hushtable_query::Workload;
+
+use crate::arguments::{ReleaseArguments, ReportFormat, TableFormat};
+use crate::failure::Failure;
+use crate::files::PendingFile;
+use crate::progress::{is_shown, watched_workload};
+use crate::protected::Protected;
+use crate::render::grid::visible;
+use crate::render::workload;
+use crate::{render, stdio};
+
+const STATEMENT: &str = "statement.json";
+
+pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
+    let workload = open_workload(&asked.workload)?;
+    let contract = match &asked.contract {
+        Some(contract) => contract.clone(),
+        None => asked.workload.parent().unwrap_or(Path::new("")).join(&workload.contract),
+    };
+    let session = Session::open(&contract)?;
+    let plan = session.plan_workload(&workload, asked.analyst.as_deref())?;
+    let Some(folder) = asked.out.as_deref().filter(|_| asked.explain.is_none()) else {
+        let quoted = plan.quoted()?;
+        let text = match asked.explain {
+            Some(ReportFormat::Json) => workload::json(&quoted)?,
+            _ => workload::text(&quoted),
+        };
+        return stdio::print(text.as_bytes());
+    };
+    let protected = Protected::of(&session, &contract).and(&asked.workload);
+    let made = make(folder)?;
+    let result = Files::in_folder(folder, &workload, asked.format, &protected)
+        .and_then(|files| release(plan, files, &session));
+    if made && result.is_err() {
+        // Where it is empty: nothing was released then.
+        let _ = fs::remove_dir(folder);
+    }
+    result
+}
+
+fn release(plan: WorkloadPlan<'_>, files: Files, session: &Session) -> Result<(), Failure> {
+    let Files { folder, format, tables, statement } = files;
+    let progress = plan.progress();
+    let mut tables = tables.into_iter();
+    let first = Cell::new(true);
+    let answer = watched_workload(&progress, || {
+        plan.release(
+            |charge| stdio::note(&account_of(charge, session)),
+            |answer: &PartAnswer| -> Result<String, Failure> {
+                // Without the statement nobody takes a folder for whole that is being written.
+                if first.replace(false) {
+                    take_away(&folder.join(STATEMENT))?;
+                }
+                let (name, file) = tables.next().ok_or_else(not_planned)?;
+                file.write(&render::result(&answer.table, format)?)?;
+                if !is_shown() {
+                    stdio::note(&finished(&progress, &folder.join(&name), answer.on_record));
+                }
+                Ok(name)
+            },
+        )
+    })?;
+    statement.write(render::pretty_json(&answer.statement)?.as_bytes())?;
+    let count = progress.queries();
+    let tables = if count == 1 { "1 table" } else { &format!("{count} tables") };
+    let folder = visible(&folder.display().to_string());
+    stdio::note(&format!("{tables} and {STATEMENT} are in {folder}\n"));
+    Ok(())
+}
+
+/// The files of a workload, which can all be written, and are not there yet or still as they were.
+struct Files {
+    folder: PathBuf,
+    format: TableFormat,
+    /// By name, in the order of the queries.
+    tables: Vec<(String, PendingFile)>,
+    statement: PendingFile,
+}
+
+impl Files {
+    fn in_folder(
+        folder: &Path,
+        workload: &Workload,
+        format: TableFormat,
+        protected: &Protected,
+    ) -> Result<Self, Failure> {
+        let tables = workload.queries.iter().map(|query| {
+            let name = format!("{}.{}", query.name, extension(format));
+            let file = protected.pending(&folder.join(&name))?;
+            Ok((name, file))
+        });
+        Ok(Self {
+            tables: tables.collect::<Result<_, Failure>>()?,
+            statement: protected.pending(&folder.join(STATEMENT))?,
+            folder: folder.to_owned(),
+            format,
+        })
+    }
+}
+
+fn extension(format: TableFormat) -> &'static str {
+    match format {
+        TableFormat::Table => "txt",
+        TableFormat::Csv => "csv",
+        TableFormat::Json => "json",
+        TableFormat::Parquet => "parquet",
+    }
+}
+
+/// Makes the folder; false where it is there.
+fn make(folder: &Path) -> Result<bool, Failure> {
+    match fs::create_dir(folder) {
+        Ok(()) => Ok(true),
+        Err(_) if folder.is_dir() => Ok(false),
+        Err(error) => Err(Failure::new(
+            format!("cannot make the folder {}: {error}", folder.display()),
+            "the folder that it is to be in must exist and be writable; nothing was charged",
+        )),
+    }
+}
+
+/// Removes an older file, if there is one.
+fn take_away(path: &Path) -> Result<(), Failure> {
+    let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
+    fs::remove_file(real).map_err(|error| {
+        Failure::new(
+            format!("cannot take away {}: {error}", path.display()),
+            "an older statement would not be about the new tables; what is charged is on record, and \
+             the same command goes on from there",
+        )
+    })
+}
+
+fn not_planned() -> Failure {
+    Failure::new(
+        "the workload has more answers than queries",
+        "this is a fault in Hushtable, please report it",
+    )
+}
+
+fn finished(progress: &WorkloadProgress, file: &Path, on_record: bool) -> String {
+    let (number, count) = (progress.answered() + 1, progress.queries());
+    let file = visible(&file.display().to_string());
+    let again = if on_record { " (on record)" } else { "" };
+    format!("{number} of {count}: {file}{again}\n")
+}
+
+/// What was charged and what is left.
+fn account_of(charge: &WorkloadCharge, session: &Session) -> String {
+    let mut out = String::new();
+    if charge.ledger_created {
+        out = format!(
+            "made the ledger {}, which keeps what is spent: keep it\n",
+            session.ledger_path().display()
+        );
+    }
+    let of =
+        |count: usize| if count == 1 { "1 query".to_owned() } else { format!("{count} queries") };
+    let whom = format!("to {} on {}", visible(&charge.analyst), visible(&charge.table));
+    let left = charge.account.left;
+    out += &match charge.charged {
+        Some(charged) => format!("charged {charged} {whom} for {}; left: {left}\n", of(charge.new)),
+        None => format!("no charge {whom}; left: {left}\n"),
+    };
+    if charge.paid > 0 {
+        out += &format!("taken up: {} paid for before\n", of(charge.paid));
+    }
+    if charge.on_record > 0 {
+        out += &format!("on record: {}\n", of(charge.on_record));
+    }
+    out
+}

@@ -1,0 +1,183 @@
+//! What a workload would promise and cost.
+
+use hushtable_engine::{PartQuoted, Standing, WorkloadQuoted};
+use hushtable_privacy::Loss;
+use hushtable_query::{Explanation, GroupsExplained, WorkloadExplanation};
+use serde::Serialize;
+
+use super::explanation::{mechanism, unit_and_neighbours, within};
+use super::grid::{Grid, Side, visible};
+use super::number::{at_least, less, number};
+use super::policy::policy_of_workload;
+use super::pretty_json;
+use crate::failure::Failure;
+
+/// What `--explain=json` shows: what the statement of the workload has, and how it stands with the
+/// budget.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    explanation: &'a WorkloadExplanation,
+    parts: Vec<PartReport<'a>>,
+    budget: BudgetReport<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct PartReport<'a> {
+    name: &'a str,
+    weight: u32,
+    standing: Standing,
+    explanation: &'a Explanation,
+}
+
+#[derive(Debug, Serialize)]
+struct BudgetReport<'a> {
+    analyst: &'a str,
+    charge: Loss,
+    total: Loss,
+    spent: Loss,
+    left: Loss,
+    /// Absent where the budget does not suffice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_after: Option<Loss>,
+    suffices: bool,
+}
+
+/// A quote of a workload as JSON.
+pub(crate) fn json(quoted: &WorkloadQuoted) -> Result<String, Failure> {
+    let left_after = less(quoted.account.left, quoted.charge);
+    let parts = quoted.parts.iter().map(|part| {
+        let PartQuoted { name, weight, explanation, standing } = part;
+        PartReport { name, weight: *weight, standing: *standing, explanation }
+    });
+    pretty_json(&Report {
+        explanation: &quoted.explanation,
+        parts: parts.collect(),
+        budget: BudgetReport {
+            analyst: &quoted.analyst,
+            charge: quoted.charge,
+            total: quoted.account.total,
+            spent: quoted.account.spent,
+            left: quoted.account.left,
+            left_after,
+            suffices: left_after.is_some(),
+        },
+    })
+}
+
+/// A quote of a workload as text.
+pub(crate) fn text(quoted: &WorkloadQuoted) -> String {
+    let explanation = &quoted.explanation;
+    let sections = [
+        promise(explanation),
+        queries(&quoted.parts),
+        measurements(&quoted.parts),
+        explanation.policy.as_ref().map_or_else(String::new, policy_of_workload),
+        cost(quoted),
+    ];
+    let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();
+    sections.join("\n")
+}
+
+fn promise(explanation: &WorkloadExplanation) -> String {
+    let (unit, neighbours) =
+        unit_and_neighbours(&explanation.privacy_unit, explanation.neighbouring);
+    let mut grid = Grid::pairs();
+    grid.push(["table", &visible(&explanation.table)]);
+    grid.push(["one unit", &unit]);
+    grid.push(["neighbouring tables", &neighbours]);
+    if explanation.policy.is_some() {
+        grid.push(["how much", "by its size: larger records may lose more, see below"]);
+    }
+    format!("What is protected\n{}", grid.text(2))
+}
+
+fn queries(parts: &[PartQuoted]) -> String {
+    let mut grid = Grid::new([
+        ("query", Side::Left),
+        ("weight", Side::Right),
+        ("privacy loss", Side::Left),
+        ("groups", Side::Left),
+        ("ledger", Side::Left),
+    ]);
+    for part in parts {
+        let standing = match part.standing {
+            Standing::New => "to be paid",
+            Standing::Paid => "paid, no answer yet",
+            Standing::OnRecord => "on record",
+        };
+        grid.push([
+            visible(&part.name),
+            part.weight.to_string(),
+            part.explanation.total.to_string(),
+            groups(&part.explanation.groups),
+            standing.to_owned(),
+        ]);
+    }
+    format!("Queries\n{}", grid.text(2))
+}
+
+fn groups(groups: &GroupsExplained) -> String {
+    match groups {
+        GroupsExplained::Single => "one row".to_owned(),
+        GroupsExplained::Public { groups } => format!("{} public", number(*groups as f64)),
+        GroupsExplained::Private(private) => {
+            let half = number(private.units_for_half as f64);
+            let counted = if private.by_pieces { "pieces" } else { "units" };
+            format!("{}, half of the time from {half} {counted}", private.strategy)
+        }
+    }
+}
+
+fn measurements(parts: &[PartQuoted]) -> String {
+    let mut grid = Grid::new([
+        ("query", Side::Left),
+        ("what", Side::Left),
+        ("noise", Side::Left),
+        ("noise scale", Side::Right),
+        ("95 % within", Side::Right),
+    ]);
+    let mut any = false;
+    for part in parts {
+        for m in &part.explanation.measurements {
+            any = true;
+            grid.push([
+                visible(&part.name),
+                visible(&m.name),
+                mechanism(m),
+                number(m.noise_scale),
+                within(m.half_width_95),
+            ]);
+        }
+    }
+    if any { format!("What is measured in each group\n{}", grid.text(2)) } else { String::new() }
+}
+
+fn cost(quoted: &WorkloadQuoted) -> String {
+    let (explanation, account) = (&quoted.explanation, &quoted.account);
+    let mut grid = Grid::pairs();
+    let of_whom =
+        if explanation.policy.is_some() { ", for a record at the thresholds" } else { "" };
+    grid.push(["the workload's loss", &format!("{}{of_whom}", explanation.total)]);
+    for implied in &explanation.total_as_epsilon {
+        let (epsilon, delta) = (at_least(implied.epsilon), at_least(implied.delta));
+        grid.push(["  that implies", &format!("epsilon = {epsilon}, delta = {delta}")]);
+    }
+    let free = quoted.parts.iter().filter(|part| part.standing != Standing::New).count();
+    if free > 0 || quoted.charge != explanation.total {
+        grid.push(["charged", &quoted.charge.to_string()]);
+    }
+    grid.push(["budget", &account.total.to_string()]);
+    grid.push(["spent", &account.spent.to_string()]);
+    grid.push(["left before", &account.left.to_string()]);
+    let (after, verdict) = match less(account.left, quoted.charge) {
+        Some(left) if free == quoted.parts.len() => {
+            (left.to_string(), "All queries are paid for: the release is free.")
+        }
+        Some(left) => (left.to_string(), "The budget suffices."),
+        None => ("-".to_owned(), "The budget does not suffice: the workload would be refused."),
+    };
+    grid.push(["left after", &after]);
+    let (analyst, table) = (visible(&quoted.analyst), visible(&explanation.table));
+    format!("Budget of {analyst} on {table}\n{}\n{verdict}\n", grid.text(2))
+}

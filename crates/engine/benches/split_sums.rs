@@ -43,7 +43,8 @@ const TABLES: [(&str, &str, &str); 4] = [
 fn contract() -> String {
     let table = |(name, pay, jobs): (&str, &str, &str)| {
         format!(
-            "[tables.{name}]\npath = \"t.parquet\"\nprivacy_unit = \"row\"\n[tables.{name}.columns]\n\
+            "[tables.{name}]\npath = \"t.parquet\"\nprivacy_unit = \"row\"\n\
+             group_selection_by_pieces = true\n[tables.{name}.columns]\n\
              county = {{ type = \"int\" }}\nsector = {{ type = \"string\" }}\n\
              pay = {{ type = \"int\", {pay} }}\njobs = {{ type = \"int\", {jobs} }}\n\
              [tables.{name}.budgets]\nbench = {{ rho = 100000, delta = 0.1 }}\n"

@@ -126,7 +126,8 @@ impl Counted {
                     sums
                 }
                 Noise::ByClass(noise) => {
-                    let mut sums: Vec<i128> = chosen.iter().map(exact).collect();
+                    // Nothing comes out but what was drawn.
+                    let mut drawn: Vec<Option<i128>> = vec![None; chosen.len()];
                     let of = self.classes.get(m).ok_or(EngineError::Inconsistent)?;
                     let class = |c: &Chosen| of.get(c.group).copied();
                     let classes = noise.classes.iter().map(|(_, measuring)| measuring);
@@ -134,16 +135,17 @@ impl Counted {
                         let places =
                             chosen.iter().enumerate().filter(|(_, c)| class(c) == Some(own));
                         let places: Vec<usize> = places.map(|(place, _)| place).collect();
-                        let mut some: Vec<i128> =
-                            places.iter().filter_map(|&p| sums.get(p).copied()).collect();
+                        let own = places.iter().filter_map(|&p| chosen.get(p));
+                        let mut some: Vec<i128> = own.map(exact).collect();
                         measuring.release(generator, &mut some)?;
                         for (place, noisy) in places.into_iter().zip(some) {
-                            if let Some(sum) = sums.get_mut(place) {
-                                *sum = noisy;
+                            if let Some(drawn) = drawn.get_mut(place) {
+                                *drawn = Some(noisy);
                             }
                         }
                     }
-                    sums
+                    let drawn: Option<Vec<i128>> = drawn.into_iter().collect();
+                    drawn.ok_or(EngineError::Inconsistent)?
                 }
             });
         }

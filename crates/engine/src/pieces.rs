@@ -101,7 +101,8 @@ mod tests {
     #[test]
     fn pieces_are_those_of_the_split() {
         let contract = Contract::parse(
-            "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"row\"\n[tables.t.columns]\n\
+            "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"row\"\n\
+             group_selection_by_pieces = true\n[tables.t.columns]\n\
              a = { type = \"int\", split = 3 }\ns = { type = \"string\" }\n\
              b = { type = \"int\", split = { by = \"s\", default = 5, values = { x = 7, y = 1 } } }\n\
              [tables.t.budgets]\nana = { rho = 1, delta = 1e-6 }\n",

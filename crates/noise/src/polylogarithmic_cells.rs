@@ -76,7 +76,13 @@ impl Curve {
         Self { shape: shape.into(), offset: offset.into(), scale: scale.into(), growth: 7 + steep }
     }
 
-    /// ln a, Delta, and d times a number.
+    /// The same with cells that grow by 1 + 2^-growth.
+    #[cfg(test)]
+    pub(crate) fn growing(self, growth: u32) -> Self {
+        Self { growth, ..self }
+    }
+
+    /// ln a, Delta, and d.
     fn constants(&self, bits: u32) -> (Interval, Interval, Interval) {
         let one = BigUint::one();
         let ln_a = Interval::ln(&self.offset.n, &(&one << self.offset.s), bits);

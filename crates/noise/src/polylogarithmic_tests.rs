@@ -15,6 +15,15 @@ fn law(shape: f64, offset: f64, scale: f64) -> ExponentialPolylogarithmic {
     ExponentialPolylogarithmic::new(shape, offset, scale).unwrap()
 }
 
+/// The law with cells that grow by 1 + 2^-growth: few and large ones, in which many places are to be
+/// tested.
+fn few(shape: f64, offset: f64, scale: f64, growth: u32) -> ExponentialPolylogarithmic {
+    let law = law(shape, offset, scale);
+    let curve = Curve::new(law.shape, law.offset, law.scale).growing(growth);
+    assert!(law.cells.set(Cells::new(curve)).is_ok());
+    law
+}
+
 /// From a law that is nearly always 0 to the widest, and the ends of all ranges.
 fn all() -> Vec<ExponentialPolylogarithmic> {
     [
@@ -42,6 +51,10 @@ fn enumerated() {
         let law = law(d, a, s);
         enumerate::<1, _>(16, |w| law.draw(w)).assert_below(0.9, |x| law.pmf(*x));
         enumerate::<3, _>(5, |w| law.draw(w)).assert_below(0.9, |x| law.pmf(*x));
+    }
+    for (law, allowed) in [(few(1.0, ABOVE_E, 4.0, 0), 0.99), (few(2.5, 3.0, 7.7, 2), 0.99)] {
+        enumerate::<1, _>(12, |w| law.draw(w)).assert_below(allowed, |x| law.pmf(*x));
+        enumerate::<2, _>(5, |w| law.draw(w)).assert_below(allowed, |x| law.pmf(*x));
     }
 }
 
@@ -178,15 +191,20 @@ fn the_far_tail_is_drawn() {
     assert_eq!(run(12, 0), i128::MAX);
 }
 
-/// Each value's frequency in 400,000 draws within six standard deviations: a false alarm has probability
-/// 2e-9 for each of 180.
+/// Each value's frequency in 400,000 draws (3,000 with few cells, which take longer) within six standard deviations: a false alarm has probability
+/// 2e-9 for each of 366.
 #[test]
 fn frequencies() {
-    for (seed, law) in [law(1.0, ABOVE_E, 1.0), law(0.25, ABOVE_E, 2.0), law(5.0, 3.0, 30.0)]
-        .into_iter()
-        .enumerate()
-    {
-        let mut draws = vec![0; 400_000];
+    let laws = [
+        (law(1.0, ABOVE_E, 1.0), 400_000),
+        (law(0.25, ABOVE_E, 2.0), 400_000),
+        (law(5.0, 3.0, 30.0), 400_000),
+        (few(1.0, ABOVE_E, 4.0, 0), 3_000),
+        (few(5.0, 3.0, 30.0, 2), 3_000),
+        (few(0.25, 10.0, 1.0, 1), 3_000),
+    ];
+    for (seed, (law, count)) in laws.into_iter().enumerate() {
+        let mut draws = vec![0; count];
         law.fill(&mut TestSeed(seed as u64 + 70).generator(), &mut draws).unwrap();
         let mut counts = [0.0; 61];
         for draw in &draws {
@@ -195,7 +213,7 @@ fn frequencies() {
             }
         }
         for (i, count) in counts.iter().enumerate() {
-            let expected = 4e5 * law.pmf(i as i128 - 30);
+            let expected = draws.len() as f64 * law.pmf(i as i128 - 30);
             assert!((count - expected).abs() < 6.0 * expected.sqrt().max(1.0), "{law:?} {i}");
         }
     }

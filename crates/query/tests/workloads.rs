@@ -13,6 +13,7 @@ const CONTRACT: &str = r#"
 [tables.firms]
 path = "firms.csv"
 privacy_unit = "row"
+group_selection_by_pieces = true
 [tables.firms.columns]
 state = { type = "string" }
 county = { type = "string" }

@@ -85,7 +85,12 @@ fn account_of(answer: &Answer, session: &Session) -> String {
     let table = table.map_or(String::new(), |table| format!(" on {}", visible(table)));
     let left = answer.account.left;
     out + &match answer.charged {
-        Some(charged) => format!("charged {charged} to {analyst}{table}; left: {left}\n"),
+        Some(charged) => {
+            // Where sums are not clamped, larger records may lose more.
+            let policy = answer.statement.get("policy").is_some_and(|policy| !policy.is_null());
+            let of_whom = if policy { ", for a record at the thresholds," } else { "" };
+            format!("charged {charged}{of_whom} to {analyst}{table}; left: {left}\n")
+        }
         None => {
             let since = released_at(answer).map_or(String::new(), |at| format!(" since {at} UTC"));
             format!("on record{since}: no charge to {analyst}{table}; left: {left}\n")

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::Growth;
 use hushtable_query::{
-    PolicyExample, PolicyExplained, PolicyTermExplained, WorkloadPolicy, WorkloadTerm,
+    ClassesExplained, PolicyExample, PolicyExplained, PolicyTermExplained, WorkloadPolicy,
+    WorkloadTerm,
 };
 
 use super::grid::{Grid, Side, visible};
@@ -36,14 +37,15 @@ pub(super) fn policy(policy: Option<&PolicyExplained>) -> String {
     }
     for term in &policy.terms {
         notes.push_str(&classes(term));
+        notes.push_str(&lost_by_class(term).unwrap_or_default());
     }
     let examples = examples(&policy.examples);
     format!("What a record may lose\n  {formula}\n{notes}\n{examples}\n{SECRET}")
 }
 
 /// What is said of every policy function.
-const SECRET: &str = "  The function is public. What it says of a record in the table is as secret as the \
-                      record.\n";
+const SECRET: &str = "  The function is public; JSON and statements have all digits of it. What it says of a \
+                      record in the table is as\n  secret as the record.\n";
 
 /// The policy function of a workload, in the same way.
 pub(super) fn policy_of_workload(policy: &WorkloadPolicy) -> String {
@@ -74,7 +76,8 @@ pub(super) fn policy_of_workload(policy: &WorkloadPolicy) -> String {
         notes.push_str(&note);
     }
     let mut told: Vec<String> = Vec::new();
-    for text in policy.terms.iter().filter_map(|own| listed(&own.term)) {
+    let by_class = policy.terms.iter().filter_map(|own| lost_by_class(&own.term));
+    for text in policy.terms.iter().filter_map(|own| listed(&own.term)).chain(by_class) {
         if !told.contains(&text) {
             told.push(text);
         }
@@ -91,8 +94,27 @@ pub(super) fn policy_of_workload(policy: &WorkloadPolicy) -> String {
 fn loss_by(term: &PolicyTermExplained, name: &str) -> String {
     match term.growth {
         None => format!("{} ({name} / {})^2", term.rho, threshold(term)),
+        // Its numbers are those of the record's class, which are listed below.
+        Some(_) if by_class(term).is_some() => format!("loss({name})"),
         Some(growth) => lost(growth, name),
     }
+}
+
+/// The classes with noise of their own.
+fn by_class(term: &PolicyTermExplained) -> Option<&ClassesExplained> {
+    term.classes.as_ref().filter(|classes| classes.noise_by_class)
+}
+
+/// What records of each class lose by a sum that is not released by Gaussian noise.
+fn lost_by_class(term: &PolicyTermExplained) -> Option<String> {
+    let (classes, name) = (by_class(term)?, summed(term));
+    let mut text = String::new();
+    let listed = classes.listed.iter().take(MOST_CLASSES);
+    let own = listed.filter_map(|class| Some((visible(&class.value), class.growth?)));
+    for (class, growth) in own.chain(Some(("others".to_owned(), classes.default_growth?))) {
+        let _ = writeln!(text, "  loss({name}) in {class}: {}", lost(growth, &name));
+    }
+    Some(text)
 }
 
 /// The threshold of the noise.
@@ -140,22 +162,18 @@ fn polylogarithm(growth: Growth) -> Option<String> {
 fn examples(examples: &[PolicyExample]) -> String {
     // Where groups are chosen privately, there is a delta, too.
     let private = examples.iter().any(|example| example.delta.is_some());
-    let mut headings = vec![
-        ("times the thresholds", Side::Right),
-        ("rho", Side::Right),
-        ("mu", Side::Right),
-        ("epsilon at delta = 1e-6", Side::Right),
-    ];
+    // Where all noise is Gaussian, there is a mu.
+    let gaussian = examples.iter().any(|example| example.mu.is_some());
+    let mut headings = vec![("times its thresholds", Side::Right), ("rho, at most", Side::Right)];
+    headings.extend(gaussian.then_some(("mu", Side::Right)));
+    headings.push(("epsilon at delta = 1e-6", Side::Right));
     headings.extend(private.then_some(("delta of choosing groups", Side::Right)));
     headings.push(("rho by whole pieces", Side::Right));
     let mut grid = Grid::new(headings);
     for example in examples {
-        let mut row = vec![
-            number(example.multiple),
-            at_least(example.exact),
-            at_least(example.mu),
-            at_least(example.epsilon),
-        ];
+        let mut row = vec![number(example.multiple), at_least(example.exact)];
+        row.extend(example.mu.map(at_least));
+        row.push(at_least(example.epsilon));
         row.extend(example.delta.map(at_least));
         row.push(at_least(example.split));
         grid.push(row);

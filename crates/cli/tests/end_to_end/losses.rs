@@ -8,6 +8,7 @@ const CONTRACT: &str = r#"
 [tables.firms]
 path = "firms.csv"
 privacy_unit = "row"
+group_selection_by_pieces = true
 owner = "firm"
 [tables.firms.columns]
 firm = { type = "int" }
@@ -67,6 +68,12 @@ fn a_fit_is_found_and_explained() {
 fn explanations_name_classes_and_pieces() {
     let sql = BY_COUNTY.replace("1e-6)", "1e-6, group_selection_by = PIECES)");
     insta::assert_snapshot!(firms().run(&["explain", &sql]).success());
+    // Each class has a formula of its own under other mechanisms.
+    let log = BY_COUNTY.replace("SUM(pay)", "SUM(pay, mechanism => 'LOG')");
+    let text = firms().run(&["explain", &log]).success();
+    let (from, to) =
+        (text.find("What a record may lose").unwrap(), text.find("Mechanisms").unwrap());
+    insta::assert_snapshot!("losses_of_each_class", &text[from..to]);
 }
 
 #[test]

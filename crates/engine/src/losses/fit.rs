@@ -218,15 +218,16 @@ fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
 }
 
 fn impossible(measurement: &Measurement, groups: usize, options: &FitOptions) -> EngineError {
+    // As confidential as what a fit finds.
     let what = if groups == 0 {
-        "no group has as many records".to_owned()
+        "CONFIDENTIAL: no group has as many records".to_owned()
     } else {
         let name = match measurement.measure {
             Measure::Units => "count",
             _ => measurement.name.as_str(),
         };
         format!(
-            "no noise is small enough for the {name}: it is zero in more than {:.0} % of the {groups} groups, \
+            "CONFIDENTIAL: no noise is small enough for the {name}: it is zero in more than {:.0} % of the {groups} groups, \
              and no error is small beside zero",
             100.0 * (1.0 - options.at)
         )

@@ -7,6 +7,7 @@ const CONTRACT: &str = r#"
 [tables.firms]
 path = "firms.csv"
 privacy_unit = "row"
+group_selection_by_pieces = true
 owner = "firm"
 [tables.firms.columns]
 id = { type = "int" }

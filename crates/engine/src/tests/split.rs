@@ -161,6 +161,7 @@ const SECTORS: &str = r#"
 [tables.firms]
 path = "firms.csv"
 privacy_unit = "row"
+group_selection_by_pieces = true
 [tables.firms.columns]
 county = { type = "string" }
 sector = { type = "string" }
@@ -301,6 +302,18 @@ fn what_choosing_by_pieces_costs_is_told() {
     insta::assert_snapshot!(quote(by_pieces, sum));
     let refused = [
         quote(by_pieces, "county, COUNT(*) AS n FROM firms GROUP BY county"),
+        Place::new(
+            &SECTORS.replace("group_selection_by_pieces = true", ""),
+            &[("firms.csv", FIRMS)],
+        )
+        .session()
+        .explain(
+            &format!(
+                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 2, delta = 1e-6{by_pieces}) {sum}"
+            ),
+            None,
+        )
+        .map_or_else(|refused| refused.to_string(), |_| "allowed".to_owned()),
         quote(", group_selection_by = SIZES", sum),
         quote(", group_selection_by = PIECES, group_selection_strategy = SIPS", sum),
         quote(", group_selection_by = PIECES, min_privacy_units_per_group = 3", sum),
@@ -362,4 +375,41 @@ fn contracts_name_classes_that_there_are() {
         error("{ by = \"sector\", default = 1, others = { mining = 5 } }"),
     ];
     insta::assert_snapshot!(shown.join("\n"));
+}
+
+/// Thresholds are whole steps, and rounded up: a record at the threshold of the contract, which is rounded as
+/// its values are, loses no more than the rho.
+#[test]
+fn records_at_the_threshold_lose_no_more_than_rho() {
+    for (split, granularity) in [(10, 4), (199, 100), (5, 5), (7, 2)] {
+        let column =
+            format!("jobs = {{ type = \"int\", split = {split}, granularity = {granularity} }}");
+        let contract = SECTORS.replace(
+            "jobs = { type = \"int\", split = { by = \"first\", default = 5, values = { t = 50 } } }",
+            &column,
+        );
+        let place = Place::new(&contract, &[("firms.csv", FIRMS)]);
+        let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) SUM(jobs) AS j FROM firms";
+        let policy = place.session().explain(sql, None).unwrap().explanation.policy.unwrap();
+        let rounded = (f64::from(split) / f64::from(granularity)).round() * f64::from(granularity);
+        assert!(rounded <= policy.terms[0].threshold, "{column}: {:?}", policy.terms);
+    }
+}
+
+/// With an offset for all classes, a record at a multiple of its threshold loses more where that is small:
+/// the examples tell of the class that loses most, and the formulas of each.
+#[test]
+fn examples_are_of_the_class_that_loses_most() {
+    let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) sector, \
+               SUM(pay, mechanism => 'LOG', offset => 1000) AS p FROM firms GROUP BY sector";
+    let policy = place.session().explain(sql, None).unwrap().explanation.policy.unwrap();
+    let [_, _, ten, _, _] = policy.examples[..] else { panic!("examples") };
+    let growth = |threshold: f64| {
+        hushtable_privacy::Growth::log("0.5".parse().unwrap(), threshold, 1000.0).unwrap()
+    };
+    let lost = [100.0, 1000.0, 2000.0].map(|t| 0.5 + growth(t).loss(10.0 * t));
+    let most = lost.into_iter().fold(0.0, f64::max);
+    assert!(lost[0] > 1.5 * lost[2], "{lost:?}");
+    assert!((ten.exact / most - 1.0).abs() < 1e-9, "{lost:?} {ten:?}");
 }

@@ -379,6 +379,9 @@ impl Aggregates<'_> {
             ));
         }
         let split = split.map(|s| s.in_steps(step)).transpose()?;
+        let largest = split.as_ref().and_then(|s| s.all().into_iter().max());
+        let (low_steps, high_steps) =
+            largest.map_or((low_steps, high_steps), |largest| (-largest, largest));
         let offset = arguments.offset.map(|offset| {
             step.floor(offset).filter(|&steps| (1..=MAX_LATTICE).contains(&steps)).ok_or_else(|| {
                 Refusal::new(

@@ -98,7 +98,17 @@ impl Options {
                 "group_selection_by" => {
                     options.by_pieces = match option.value.to_uppercase().as_str() {
                         "RECORDS" => false,
-                        "PIECES" => true,
+                        "PIECES" if table.group_selection_by_pieces => true,
+                        "PIECES" => {
+                            return Err(Refusal::new(
+                                format!(
+                                    "group_selection_by = PIECES is not allowed for `{}`",
+                                    table.name
+                                ),
+                                "its owner can allow it: group_selection_by_pieces = true in the contract; \
+                                 large records then make their groups appear, with every key of the query",
+                            ));
+                        }
                         _ => {
                             return Err(Refusal::new(
                                 format!(

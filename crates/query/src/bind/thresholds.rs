@@ -65,13 +65,14 @@ impl InForce {
         self.all().min().unwrap_or(self.default)
     }
 
-    /// The same in steps of the lattice, rounded down.
+    /// The same in steps of the lattice, rounded up: no value up to the threshold is then rounded to more.
     ///
     /// # Errors
     /// When a threshold is less than a step.
     pub(super) fn in_steps(self, step: Step) -> Result<Thresholds, Refusal> {
         let steps = |threshold: Number| {
-            step.floor(threshold).filter(|&steps| steps > 0).ok_or_else(|| {
+            let whole = step.floor(threshold).filter(|&steps| steps > 0);
+            whole.and_then(|_| step.ceil(threshold)).ok_or_else(|| {
                 Refusal::new(
                     format!(
                         "the splitting threshold {threshold} is less than the granularity {}",

@@ -44,6 +44,8 @@ pub struct Table {
     /// The column that names who owns a record, where several may have one owner. It changes no promise:
     /// what an owner loses by all of its records follows from what each of them loses.
     pub owner: Option<String>,
+    /// Whether groups may be chosen by the pieces of records: then the keys of large records come out.
+    pub group_selection_by_pieces: bool,
     /// Columns, in the order of their names.
     pub columns: Vec<Column>,
     /// What a query has that says nothing else.

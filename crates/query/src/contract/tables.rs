@@ -46,6 +46,7 @@ fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
         "privacy_unit",
         "neighbouring",
         "owner",
+        "group_selection_by_pieces",
         "columns",
         "defaults",
         "budgets",
@@ -105,6 +106,19 @@ fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
         ));
     }
     let owner = section.get("owner").map(|item| owner(&item, &unit, &columns)).transpose()?;
+    let group_selection_by_pieces = match section.get("group_selection_by_pieces") {
+        None => false,
+        Some(item) => match item.value {
+            toml::de::DeValue::Boolean(allowed) => *allowed,
+            _ => {
+                return Err(item.wrong(
+                    "true or false",
+                    "true: queries may count large records several times when groups are chosen, so that \
+                     their groups appear, with every key that the query names",
+                ));
+            }
+        },
+    };
     let defaults = match section.get("defaults") {
         None => Defaults::default(),
         Some(item) => defaults(&item.section("the defaults", "[tables.NAME.defaults]")?)?,
@@ -119,7 +133,17 @@ fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
     if budgets.is_empty() {
         return Err(budgets_item.error(format!("{label} has no budget, so nobody may ask"), hint));
     }
-    Ok(Table { name: name.to_owned(), path, unit, neighbouring, owner, columns, defaults, budgets })
+    Ok(Table {
+        name: name.to_owned(),
+        path,
+        unit,
+        neighbouring,
+        owner,
+        group_selection_by_pieces,
+        columns,
+        defaults,
+        budgets,
+    })
 }
 
 /// An epsilon, delta or rho as it is written.

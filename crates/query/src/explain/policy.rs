@@ -16,8 +16,9 @@ const TAIL_MARGIN: f64 = 1e-9;
 /// What a record of a given size may lose (per-record zCDP), as a function that a program can evaluate:
 /// P(r) = rho_constant + rho_pieces m(r)^2 + sum over the terms of rho (value / threshold)^2, or of what the
 /// term's `growth` says of value, where a value is that of the record, rounded to the granularity and without
-/// its sign, and m(r) is the largest of 1 and ceil(value / split_at) over the terms. A record enters each sum at
-/// most once.
+/// its sign, and m(r) is the largest of 1 and ceil(value / own threshold) over the terms. A record's own
+/// threshold is that of its class where the term has `classes`, and otherwise the term's. A record enters each
+/// sum at most once.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyExplained {
     /// What every record loses: counts, clamped sums, and the choice of groups by records.
@@ -81,16 +82,17 @@ pub struct ClassThreshold {
     pub growth: Option<Growth>,
 }
 
-/// What a record loses whose values are this multiple of its thresholds (of the largest, where the noise is
-/// that of the largest); all rounded up.
+/// What a record loses at most whose values are this multiple of its own thresholds; all rounded up. Records
+/// of classes lose less where the noise is that of a larger threshold.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PolicyExample {
     /// Values over thresholds.
     pub multiple: f64,
     /// The loss in rho: what the noise gives.
     pub exact: f64,
-    /// mu of Gaussian differential privacy, sqrt(2 rho).
-    pub mu: f64,
+    /// mu of Gaussian differential privacy, sqrt(2 rho), where all noise is Gaussian.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mu: Option<f64>,
     /// The epsilon that the exact loss implies at delta = 1e-6, beside the delta of choosing groups.
     pub epsilon: f64,
     /// The delta of choosing groups, where they are chosen privately.
@@ -174,20 +176,49 @@ pub(super) fn delta_of_pieces(quote: &Quote, pieces: f64) -> Option<f64> {
 /// The policy function as it is shown.
 pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
     let policy = policy_of(quote, &largest)?;
-    let gaussian = all_gaussian(quote);
-    let terms: Vec<PolicyTermExplained> = terms(quote);
-    let example = |multiple: f64| {
-        let values: Vec<f64> = terms.iter().map(|t| t.threshold * multiple).collect();
-        let exact = policy.exact(&values);
-        let mu = (2.0 * exact).sqrt() * (1.0 + 1e-15);
-        let epsilon =
-            if gaussian { gaussian_epsilon_at(mu, 1e-6) } else { zcdp_epsilon_at(exact, 1e-6) };
-        let delta = delta_of_pieces(quote, policy.pieces(&values));
-        PolicyExample { multiple, exact, mu, epsilon, delta, split: policy.split(&values) }
-    };
-    let examples = [0.1, 1.0, 10.0, 100.0, 1000.0].into_iter().map(example).collect();
+    let terms = terms(quote);
+    let examples = [0.1, 1.0, 10.0, 100.0, 1000.0];
+    let examples = examples.into_iter().filter_map(|multiple| example(quote, multiple)).collect();
     let rho_pieces = Some(policy.by_pieces()).filter(|rho| !rho.is_zero());
     Some(PolicyExplained { rho_constant: policy.constant(), rho_pieces, terms, examples })
+}
+
+/// What a record loses at most whose values are that multiple of its own thresholds.
+fn example(quote: &Quote, multiple: f64) -> Option<PolicyExample> {
+    let worst = |place: usize, measurement: &Measurement, thresholds: &Thresholds| {
+        let rho = quote.noise().get(place).and_then(|n| rho_of(n.largest()?.loss()));
+        [rho.map_or(measurement.high, |rho| worst_class(measurement, thresholds, rho, multiple)); 2]
+    };
+    let policy = policy_of(quote, &worst)?;
+    let measurements = quote.query().measurements.iter().enumerate();
+    let value = |(place, measurement): (usize, &Measurement)| {
+        let [threshold, _] = worst(place, measurement, measurement.split.as_ref()?);
+        Some(threshold as f64 * measurement.step.to_f64() * multiple)
+    };
+    let values: Vec<f64> = measurements.filter_map(value).collect();
+    let exact = policy.exact(&values);
+    let mu = (2.0 * exact).sqrt() * (1.0 + 1e-15);
+    let gaussian = all_gaussian(quote);
+    let epsilon =
+        if gaussian { gaussian_epsilon_at(mu, 1e-6) } else { zcdp_epsilon_at(exact, 1e-6) };
+    let delta = delta_of_pieces(quote, policy.pieces(&values));
+    let (mu, split) = (gaussian.then_some(mu), policy.split(&values));
+    Some(PolicyExample { multiple, exact, mu, epsilon, delta, split })
+}
+
+/// The threshold of the class whose records lose most at that multiple of it: where noise is made for each
+/// class and its offset is the same for all, the loss is not that of the multiple alone.
+fn worst_class(measurement: &Measurement, thresholds: &Thresholds, rho: Rho, multiple: f64) -> i64 {
+    if thresholds.by_key().is_none() {
+        return measurement.high;
+    }
+    let step = measurement.step.to_f64();
+    let loss = |threshold: i64| {
+        let growth = growth_of(measurement, threshold, rho).flatten();
+        growth.map_or(0.0, |growth| growth.loss(threshold as f64 * step * multiple))
+    };
+    let all = thresholds.all().into_iter();
+    all.max_by(|a, b| loss(*a).total_cmp(&loss(*b))).unwrap_or(measurement.high)
 }
 
 fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {

@@ -243,6 +243,7 @@ fn sum_of_examples(parts: &[(&str, &Quote, &Explanation)], place: usize) -> Opti
     let epsilon =
         if gaussian { gaussian_epsilon_at(mu, 1e-6) } else { zcdp_epsilon_at(exact, 1e-6) };
     let delta = private.then(|| up(delta).min(1.0));
+    let mu = gaussian.then_some(mu);
     Some(PolicyExample { multiple: multiple?, exact, mu, epsilon, delta, split })
 }
 

@@ -285,6 +285,10 @@ pub(crate) struct AssessModelArguments {
     #[arg(long, value_name = "D,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) delta: Vec<String>,
 
+    /// Also draw the curves of delta at epsilon: a file whose name ends in .svg or .png
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+
     /// How to write it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,

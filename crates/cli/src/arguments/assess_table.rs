@@ -63,6 +63,11 @@ pub(crate) struct AssessTableArguments {
     #[arg(long)]
     pub(crate) all: bool,
 
+    /// Also draw the curves of delta at epsilon, of the smallest, the middle and the largest group: a
+    /// file whose name ends in .svg or .png. It is confidential, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+
     /// How to write it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,

@@ -37,16 +37,21 @@ pub(crate) fn run(asked: &AssessArguments) -> Result<(), Failure> {
         }
         AssessCommand::Compose(asked) => curves(&asked.shown, || compose::assess(asked)),
         AssessCommand::Table(asked) => {
+            let plot = asked.plot.as_deref().map(ChartFile::to).transpose()?;
             let report = table::report(asked)?;
-            printed(asked.format, || report.text(), || report.json())
+            printed(asked.format, || report.text(), || report.json())?;
+            plot.map_or(Ok(()), |file| file.write(&table::chart(&report)))
         }
         AssessCommand::Differencing(asked) => {
             let report = differencing::report(asked)?;
             printed(asked.format, || Ok(report.text()), || Ok(report.json()))
         }
         AssessCommand::Model(asked) => {
-            let report = model::report(asked)?;
-            printed(asked.format, || Ok(report.text()), || Ok(report.json()))
+            let plot = asked.plot.as_deref().map(ChartFile::to).transpose()?;
+            let modelled = model::assess(asked)?;
+            let report = &modelled.report;
+            printed(asked.format, || Ok(report.text()), || Ok(report.json()))?;
+            plot.map_or(Ok(()), |file| file.write(&modelled.chart()))
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) mod local;
 pub(crate) mod losses;
 mod mechanisms;
 pub(crate) mod model;
-mod model_words;
+pub(crate) mod model_words;
 pub(crate) mod number;
 pub(crate) mod parquet;
 mod policy;

@@ -89,8 +89,51 @@ fn a_curve_is_refused_before_anything_is_computed() {
     insta::assert_snapshot!(shown.join("\n"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 
+    // Where nothing is given away, the curve is a line at zero.
     let nothing = "compose --release 0,0 --release 0,0 --independent --plot curve.svg";
-    let run = assess(folder.path(), nothing);
-    assert!(run.stderr.contains("nothing to show") && run.stderr.contains("hint: "), "{run:?}");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assess(folder.path(), nothing).success();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn models_and_tables_have_curves() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = "[parameters]\na = { values = [0, 1] }\nb = { values = [0, 1] }\nc = { values = [0, 1] }\n\
+                 [attacker]\ntarget = \"a\"\nknows = []\n[mechanism]\npublishes = \"a + b + c\"\n";
+    fs::write(folder.path().join("sum.toml"), model).unwrap();
+    let rows: String = (0..300).map(|i| format!("{}\n", ["x", "y", "y"][i % 3])).collect();
+    fs::write(folder.path().join("people.csv"), format!("town\n{rows}")).unwrap();
+    assess(folder.path(), "model sum.toml --epsilon 0.5,1 --plot model.svg").success();
+    let svg = fs::read_to_string(folder.path().join("model.svg")).unwrap();
+    let told = words(&svg);
+    for word in ["noiseless", "causal", "passive", "no privacy budget"] {
+        assert!(told.iter().any(|w| w.contains(word)), "{word}: {told:?}");
+    }
+    // A sum modulo 2 gives nothing away: a line at zero.
+    fs::write(folder.path().join("none.toml"), model.replace("a + b + c", "MOD(a + b + c, 2)"))
+        .unwrap();
+    assess(folder.path(), "model none.toml --epsilon 0.5 --plot none.svg").success();
+    assert!(fs::read_to_string(folder.path().join("none.svg")).unwrap().contains("noiseless"));
+    let command = [
+        "assess",
+        "table",
+        "people.csv",
+        "--known",
+        "5",
+        "--between",
+        "0.2..0.8",
+        "--epsilon",
+        "0.5",
+        "--delta",
+        "1e-3",
+        "--plot",
+        "table.svg",
+        "--release",
+        "SELECT town, COUNT(*) FROM t GROUP BY town",
+    ];
+    Run::of(command_in(folder.path(), &command).output().unwrap()).success();
+    let told = words(&fs::read_to_string(folder.path().join("table.svg")).unwrap());
+    for word in ["CONFIDENTIAL", "the smallest group, of 100", "the middle group, of 200"] {
+        assert!(told.iter().any(|w| w.contains(word)), "{word}: {told:?}");
+    }
 }

@@ -1,16 +1,22 @@
 //! `hushtable assess model`.
 
+use std::rc::Rc;
+
 use hushtable_knowledge::model::{Definition, Definitions, Fraction, ModelError, Witness};
+use hushtable_plot::Chart;
 use hushtable_privacy::Epsilon;
 
 use super::model_file::{Described, refused};
+use super::plot::{self, Curve};
 use crate::arguments::AssessModelArguments;
 use crate::commands::parse::{amount, refuse};
 use crate::failure::Failure;
 use crate::render::assess::Amount;
 use crate::render::model::{Asked, DefinitionRow, ModelReport, Value};
+use crate::render::model_words;
 
-pub(super) fn report(given: &AssessModelArguments) -> Result<ModelReport, Failure> {
+/// The guarantees of a model, and the same as curves.
+pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> {
     let mut columns = vec![Column::EpsilonAt(Fraction::zero(), "0".to_owned(), 0.0)];
     for text in &given.delta {
         let (exact, near) = delta(text)?;
@@ -19,7 +25,7 @@ pub(super) fn report(given: &AssessModelArguments) -> Result<ModelReport, Failur
     for text in &given.epsilon {
         columns.push(Column::DeltaAt(amount("epsilon", text, "0.1,0.5,1")?));
     }
-    let described = Described::read(&given.file)?;
+    let described = Rc::new(Described::read(&given.file)?);
     let definitions = &described.definitions;
     let rows = Definition::ALL
         .into_iter()
@@ -45,14 +51,55 @@ pub(super) fn report(given: &AssessModelArguments) -> Result<ModelReport, Failur
         .iter()
         .map(|found| (described.records[found.target].0.clone(), found.clone()))
         .collect();
-    Ok(ModelReport {
+    let report = ModelReport {
         asked: columns.iter().map(Column::asked).collect(),
         rows,
         dependence,
         targets,
-        parameters: described.parameters,
+        parameters: described.parameters.clone(),
         too_large: too_large.map(|error| error.to_string()),
-    })
+    };
+    Ok(Modelled { report, columns, described })
+}
+
+/// What was computed of a model.
+pub(super) struct Modelled {
+    pub(super) report: ModelReport,
+    columns: Vec<Column>,
+    described: Rc<Described>,
+}
+
+impl Modelled {
+    /// delta at epsilon for each definition, with what was asked for marked.
+    pub(super) fn chart(&self) -> Chart {
+        let curve = |(place, row): (usize, &DefinitionRow)| {
+            let (described, definition) = (Rc::clone(&self.described), row.definition);
+            let curve = Curve::plain(model_words::name(definition).0, move |epsilon| {
+                // At a smaller epsilon, delta is no smaller. What is too large a programme is not drawn.
+                let epsilon = Epsilon::from_f64_down(epsilon);
+                let found = epsilon.map(|epsilon| described.definitions.delta(definition, epsilon));
+                found.ok().and_then(Result::ok).map_or(f64::NAN, |found| found.amount)
+            });
+            // Definitions that come to the same lie on each other.
+            if place % 2 == 1 { curve.dashed() } else { curve }
+        };
+        let mark =
+            |(column, value): (&Column, &Option<Value>)| match (column, value.as_ref()?.amount) {
+                (Column::EpsilonAt(_, _, delta), Amount::Epsilon(Some(epsilon)))
+                    if *delta > 0.0 =>
+                {
+                    Some((epsilon.to_f64(), *delta))
+                }
+                (Column::DeltaAt(epsilon), Amount::Delta(delta)) => Some((epsilon.to_f64(), delta)),
+                _ => None,
+            };
+        let rows = &self.report.rows;
+        let curves: Vec<Curve> = rows.iter().enumerate().map(curve).collect();
+        let marks =
+            rows.iter().map(|row| self.columns.iter().zip(&row.values).filter_map(mark).collect());
+        let title = "What the model may give away: a measured risk, no privacy budget";
+        plot::drawn(title.to_owned(), &curves, marks.collect())
+    }
 }
 
 /// What is wanted of every definition.

@@ -39,8 +39,13 @@ impl Curve {
     }
 
     /// Of no column.
+    pub(super) fn plain(name: &str, delta: impl Fn(f64) -> f64 + 'static) -> Self {
+        Self { column: None, ..Self::new("", name, delta) }
+    }
+
+    /// Of no column, beside those that have one.
     pub(super) fn unmarked(name: &str, delta: impl Fn(f64) -> f64 + 'static) -> Self {
-        Self { column: None, ..Self::new("", name, delta).dashed() }
+        Self::plain(name, delta).dashed()
     }
 
     /// With a dashed line, where it may lie on another.
@@ -51,28 +56,39 @@ impl Curve {
 
 /// The curves of what was assessed, and what is marked on them.
 pub(super) fn chart(assessed: &Assessed) -> Chart {
-    let marks: Vec<Vec<(f64, f64)>> =
-        assessed.curves.iter().map(|curve| marks(assessed, curve)).collect();
+    let marks = assessed.curves.iter().map(|curve| marks(assessed, curve)).collect();
+    let what = assessed.what;
+    let title = format!("What {what} may give away: a measured risk, no privacy budget");
+    drawn(title, &assessed.curves, marks)
+}
+
+/// Curves, with the points that are marked on each.
+pub(super) fn drawn(title: String, curves: &[Curve], marks: Vec<Vec<(f64, f64)>>) -> Chart {
     let (scale, range) = range(marks.iter().flatten().map(|mark| mark.0));
     let least = marks.iter().flatten().map(|mark| mark.1).filter(|delta| *delta > 0.0);
     let floor = least.map(|delta| 1e-3 * delta).fold(LEAST, f64::min);
     let started = Instant::now();
-    let grid = sampled(&assessed.curves, &range, || started.elapsed() > PATIENCE);
+    let grid = sampled(curves, &range, || started.elapsed() > PATIENCE);
+    // Where nothing is given away at all, there is no magnitude of it.
+    let nothing = grid.iter().flat_map(|(_, deltas)| deltas).all(|delta| *delta < floor);
+    let least_shown = if nothing { 0.0 } else { floor };
     let mut series = Vec::new();
-    for (place, curve) in assessed.curves.iter().enumerate() {
+    for (place, curve) in curves.iter().enumerate() {
         let points = grid.iter().map(|(epsilon, deltas)| (*epsilon, deltas[place]));
-        let points = points.filter(|point| point.1 >= floor).collect();
+        let points = points.filter(|point| point.1 >= least_shown).collect();
         series.push(Series { name: curve.name.clone(), style: curve.style, points });
     }
-    for (curve, points) in assessed.curves.iter().zip(marks) {
+    for (curve, points) in curves.iter().zip(marks) {
         series.push(Series { name: curve.name.clone(), style: Style::Points, points });
     }
     series.retain(|series| series.style != Style::Points || !series.points.is_empty());
-    let what = assessed.what;
     Chart {
-        title: format!("What {what} may give away: a measured risk, no privacy budget"),
+        title,
         x: Axis { label: "epsilon".to_owned(), scale },
-        y: Axis { label: "delta".to_owned(), scale: Scale::Logarithmic },
+        y: Axis {
+            label: "delta".to_owned(),
+            scale: if nothing { Scale::Linear } else { Scale::Logarithmic },
+        },
         series,
     }
 }

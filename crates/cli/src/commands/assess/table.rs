@@ -2,9 +2,11 @@
 
 use hushtable_engine::{GroupSizes, Progress, group_sizes};
 use hushtable_knowledge::{GroupCounts, Interval, Knows, Probability};
+use hushtable_plot::Chart;
 use hushtable_privacy::Epsilon;
 
 use super::parse::{MOST, delta, interval, refused};
+use super::plot::{self, Curve};
 use crate::arguments::AssessTableArguments;
 use crate::commands::parse::{amount, refuse, whole};
 use crate::failure::Failure;
@@ -54,6 +56,34 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
         between,
         all: given.all,
     })
+}
+
+/// delta at epsilon for the smallest, the middle and the largest group that would be published, with the
+/// target's epsilon marked.
+pub(super) fn chart(report: &TableReport) -> Chart {
+    let above = report.above;
+    let published = report.groups.iter().filter(|g| above.is_none_or(|above| g.size > above));
+    let mut published: Vec<&Assessed> = published.collect();
+    published.sort_by_key(|group| group.size);
+    let mut curves = Vec::new();
+    let mut marks = Vec::new();
+    let mut drawn: Vec<u64> = Vec::new();
+    let places = [0, published.len() / 2, published.len().saturating_sub(1)];
+    for (place, name) in places.into_iter().zip(["the smallest", "the middle", "the largest"]) {
+        let Some(group) = published.get(place).filter(|group| !drawn.contains(&group.size)) else {
+            continue;
+        };
+        let (size, knows, between) = (group.size, report.knows, report.between);
+        drawn.push(size);
+        marks.push(vec![(report.epsilon.to_f64(), group.risk.delta)]);
+        curves.push(Curve::plain(&format!("{name} group, of {size}"), move |epsilon| {
+            // A delta of 1 is met by all, so that no threshold is looked for.
+            let groups = GroupCounts::new(knows, between, epsilon, 1.0);
+            groups.map_or(1.0, |mut groups| groups.group(size, above).delta)
+        }));
+    }
+    let title = "CONFIDENTIAL: what the table may give away, a measured risk, no privacy budget";
+    plot::drawn(title.to_owned(), &curves, marks)
 }
 
 fn knows(given: &AssessTableArguments) -> Result<Knows, Failure> {

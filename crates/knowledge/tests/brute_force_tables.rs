@@ -11,6 +11,9 @@ use proptest::prelude::*;
 /// How far above the worst case bounds of histograms are at most, in these models.
 const FACTOR: f64 = 1.5;
 
+/// The same of a rare value under k-anonymity.
+const RARE_FACTOR: f64 = 2.0;
+
 /// Bounds of the probabilities of three values, and records within them: what is left by the lower
 /// bounds is divided anew for each.
 fn bounded_model() -> impl Strategy<Value = (Vec<f64>, Model)> {
@@ -81,6 +84,33 @@ proptest! {
         let bound = Histogram::new(others as u64, p(lower[0]), p(lower[1])).unwrap().delta(epsilon);
         above(bound, worst)?;
         prop_assert!(bound <= FACTOR * worst, "{bound:e} is over {FACTOR} times {worst:e}");
+    }
+
+    /// How far above the worst model the bound of a rare value is: there, each record has it with the
+    /// largest probability that it may have, or with none.
+    #[test]
+    fn rare_values_are_bounded_within_a_factor(
+        most in 0.02..0.3f64,
+        others in 2..=6usize,
+        k in 2..=4i64,
+    ) {
+        let k = k.min(others as i64);
+        let published = |counts: &[i64]| -> Vec<i64> {
+            counts[..1].iter().map(|n| if *n >= k { *n } else { -1 }).collect()
+        };
+        let rare = Interval::new(p(0.0), p(most)).unwrap();
+        let absent = Interval::new(p(0.0), p(1.0)).unwrap();
+        let table =
+            KAnonymity::new(u64::try_from(k).unwrap(), others as u64, &[rare], Some(absent)).unwrap();
+        let model = |with: usize| -> Model {
+            let of = |i: usize| if i < with { vec![most, 1.0 - most] } else { vec![0.0, 1.0] };
+            (0..others).map(of).collect()
+        };
+        let models = (0..=others).map(model);
+        let worst = models.map(|m| delta(&m, [0, 1], 0.0, published)).fold(0.0, f64::max);
+        let bound = table.delta(0.0);
+        above(bound, worst)?;
+        prop_assert!(bound <= RARE_FACTOR * worst, "{bound:e} is over {RARE_FACTOR} times {worst:e}");
     }
 
     /// With all counts in the table, and with the last value as absent.

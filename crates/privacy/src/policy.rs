@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_runs_before_the_split_costs_its_rho() {
-        // As PR Example 5.6: a median at rho_1 before, a sum at rho_2 after.
+        // As PR Example 5.7 (by Lemma 5.6): a median at rho_1 before, a sum at rho_2 after.
         let sum = PolicyTerm::new(rho("0.2"), 5e6).unwrap();
         let policy = RecordPolicy::new(rho("0.1"), vec![sum]);
         assert!(near(policy.split(&[15e6]), 0.1 + 9.0 * 0.2));

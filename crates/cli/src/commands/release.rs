@@ -167,8 +167,14 @@ fn account_of(charge: &WorkloadCharge, session: &Session) -> String {
         |count: usize| if count == 1 { "1 query".to_owned() } else { format!("{count} queries") };
     let whom = format!("to {} on {}", visible(&charge.analyst), visible(&charge.table));
     let left = charge.account.left;
+    // Where sums are not clamped, larger records may lose more.
+    let table = session.contract().table(&charge.table);
+    let split = table.is_some_and(|table| table.columns.iter().any(|c| c.split.is_some()));
+    let of_whom = if split { ", for a record at the thresholds," } else { "" };
     out += &match charge.charged {
-        Some(charged) => format!("charged {charged} {whom} for {}; left: {left}\n", of(charge.new)),
+        Some(charged) => {
+            format!("charged {charged}{of_whom} {whom} for {}; left: {left}\n", of(charge.new))
+        }
         None => format!("no charge {whom}; left: {left}\n"),
     };
     if charge.paid > 0 {

@@ -107,4 +107,13 @@ fn establishments_by_sector() {
     assert!(made.iter().any(|one| one.pay > 100 * 500));
     let counties = rows(&ask(&folder, "query", "counties.sql"));
     assert!((5..=40).contains(&counties.len()), "{counties:?}");
+    let release = ["release", "workload.toml", "--out", "tables"];
+    let run = Run::of(command_in(folder.path(), &release).output().unwrap());
+    assert!(run.stderr.contains(", for a record at the thresholds, to ana"), "{run:?}");
+    let sectors = fs::read_to_string(folder.path().join("tables/by_sector.csv")).unwrap();
+    assert_eq!(rows(&sectors).len(), 24);
+    let policy = fs::read_to_string(folder.path().join("tables/statement.json")).unwrap();
+    let policy: serde_json::Value = serde_json::from_str(&policy).unwrap();
+    // Pay is summed three times, at the same threshold.
+    assert_eq!(policy["policy"]["terms"].as_array().unwrap().len(), 2, "{policy:#}");
 }

@@ -38,8 +38,8 @@ pub use counts::{GroupSizes, group_sizes};
 pub use error::EngineError;
 pub use local::{Secret, randomise};
 pub use losses::{
-    Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossReport, Losses, OwnerLosses,
-    Quantile,
+    Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossOptions, LossReport, Losses,
+    MechanismLosses, OwnerLosses, Quantile,
 };
 pub use session::{Answer, Progress, Quoted, Session, Timings};
 pub use source::{

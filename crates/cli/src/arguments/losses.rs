@@ -29,6 +29,11 @@ pub(crate) struct PolicyArguments {
     #[arg(long)]
     pub(crate) by_group: bool,
 
+    /// Also tell what records would lose by each mechanism for sums of columns with `split`, made so
+    /// that a record at the thresholds loses the same
+    #[arg(long)]
+    pub(crate) by_mechanism: bool,
+
     #[command(flatten)]
     pub(crate) shown: LossesShown,
 

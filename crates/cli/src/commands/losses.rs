@@ -1,6 +1,6 @@
 //! `hushtable policy` and `hushtable fit`.
 
-use hushtable_engine::{FitOptions, Losses, OwnerLosses, Progress, Session};
+use hushtable_engine::{FitOptions, LossOptions, Losses, OwnerLosses, Progress, Session};
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::chart::ChartFile;
@@ -16,7 +16,8 @@ pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
     let session = Session::open(&asked.contract.contract)?;
     let sql = stdio::sql(&asked.sql)?;
     let progress = Progress::default();
-    let report = watched(&progress, || session.losses(&sql, asked.by_group, &progress))?;
+    let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
+    let report = watched(&progress, || session.losses(&sql, options, &progress))?;
     let text = match asked.shown.format {
         ReportFormat::Text => losses::text(&report),
         ReportFormat::Json => losses::json(&report)?,

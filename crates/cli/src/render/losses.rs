@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use hushtable_engine::{
-    Distribution, FitOptions, FitReport, GroupLosses, LossReport, Losses, OwnerLosses,
+    Distribution, FitOptions, FitReport, GroupLosses, LossReport, Losses, MechanismLosses,
+    OwnerLosses,
 };
 use serde::Serialize;
 
@@ -54,6 +55,9 @@ pub(crate) fn text(report: &LossReport) -> String {
     }
     if let Some(groups) = &report.groups {
         let _ = write!(out, "\n{}", by_group(groups));
+    }
+    if let Some(mechanisms) = &report.mechanisms {
+        let _ = write!(out, "\n{}", by_mechanism(mechanisms));
     }
     out
 }
@@ -122,6 +126,27 @@ fn losses(losses: &Losses) -> String {
 fn above(own: &Distribution) -> String {
     let share = at_least(own.share_above_rho * 100.0);
     format!("{} ({share} %)", number(own.above_rho as f64))
+}
+
+/// Every mechanism's losses by its policy function, in a column of its own.
+fn by_mechanism(mechanisms: &[MechanismLosses]) -> String {
+    let names = mechanisms.iter().map(|one| (one.mechanism.to_string(), Side::Right));
+    let mut grid = Grid::new([(String::new(), Side::Left)].into_iter().chain(names));
+    let mut line = |name: String, cell: &dyn Fn(&Distribution) -> String| {
+        grid.push([name].into_iter().chain(mechanisms.iter().map(|one| cell(&one.policy))));
+    };
+    line("lose more than rho".to_owned(), &above);
+    let quantiles = mechanisms.first().map_or(&[][..], |one| &one.policy.quantiles);
+    for (place, quantile) in quantiles.iter().enumerate() {
+        let at = |own: &Distribution| own.quantiles.get(place).map_or(f64::NAN, |q| q.loss);
+        let name = format!("{} % lose no more than", number(quantile.share * 100.0));
+        line(name, &|own| at_least(at(own)));
+    }
+    line("the largest loss".to_owned(), &|own| at_least(own.largest));
+    format!(
+        "By mechanism, by the policy, made so that a record at the thresholds loses the same\n{}",
+        grid.text(2)
+    )
 }
 
 fn by_group(groups: &[GroupLosses]) -> String {

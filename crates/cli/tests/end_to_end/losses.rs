@@ -45,6 +45,8 @@ fn the_owner_sees_what_records_lose() {
     let text = shop.run(&["policy", "--by-group", BY_COUNTY]).success();
     assert!(text.starts_with("CONFIDENTIAL: "), "{text}");
     insta::assert_snapshot!(text);
+    let text = shop.run(&["policy", "--by-mechanism", BY_COUNTY]).success();
+    insta::assert_snapshot!("losses_by_mechanism", &text[text.find("By mechanism").unwrap()..]);
     let json = shop.run(&["policy", "--format", "json", BY_COUNTY]).success();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["confidential"], &json["records"]), (&true.into(), &400.into()));

@@ -8,8 +8,9 @@ mod sketch;
 #[cfg(test)]
 mod tests;
 
+use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{Loss, Rho};
-use hushtable_query::Refusal;
+use hushtable_query::{Quote, Refusal};
 use serde::Serialize;
 
 use crate::error::EngineError;
@@ -35,6 +36,28 @@ pub struct LossReport {
     /// What owners lose by all of their records together, where the contract names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owners: Option<OwnerLosses>,
+    /// What records would lose by other mechanisms, each made so that a record at the thresholds loses the
+    /// same; where that is asked for, and those that can be drawn at this rho.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mechanisms: Option<Vec<MechanismLosses>>,
+}
+
+/// What is to be told of losses beside the whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LossOptions {
+    /// The losses by group.
+    pub by_group: bool,
+    /// The losses by each mechanism that there is for sums that are not clamped.
+    pub by_mechanism: bool,
+}
+
+/// What records lose if all sums that are not clamped are released by one mechanism.
+#[derive(Clone, Debug, Serialize)]
+pub struct MechanismLosses {
+    /// The mechanism, with the default offset.
+    pub mechanism: RecordMechanism,
+    /// The losses by its policy function.
+    pub policy: Distribution,
 }
 
 /// Losses in three ways, each at least the next.
@@ -79,15 +102,33 @@ impl Session {
     pub fn losses(
         &self,
         sql: &str,
-        by_group: bool,
+        options: LossOptions,
         progress: &Progress,
     ) -> Result<LossReport, EngineError> {
         let checked = self.check(sql)?;
         let Tally { records, losses, groups, owners } =
-            tally(&checked, by_group, &|_| 1.0, progress)?;
-        let table = checked.table.name.clone();
-        Ok(LossReport { table, rho: rho(&checked)?, records, losses, groups, owners })
+            tally(&checked, options.by_group, &|_| 1.0, progress)?;
+        let by_mechanism = options.by_mechanism.then(|| by_mechanism(&checked));
+        let (mechanisms, table) = (by_mechanism.transpose()?, checked.table.name.clone());
+        Ok(LossReport { table, rho: rho(&checked)?, records, losses, groups, owners, mechanisms })
     }
+}
+
+/// The losses by each mechanism that can be drawn at the query's rho.
+fn by_mechanism(checked: &Checked<'_>) -> Result<Vec<MechanismLosses>, EngineError> {
+    let mut all = Vec::new();
+    for mechanism in RecordMechanism::ALL {
+        let mut query = checked.quote.query().clone();
+        for measurement in query.measurements.iter_mut().filter(|m| m.split.is_some()) {
+            (measurement.mechanism, measurement.offset) = (mechanism, None);
+        }
+        // Whether noise can be drawn follows from the rho and the thresholds.
+        let Ok(quote) = Quote::new(query) else { continue };
+        let other = Checked { quote, files: checked.files.clone(), table: checked.table };
+        let policy = tally(&other, false, &|_| 1.0, &Progress::default())?.losses.policy;
+        all.push(MechanismLosses { mechanism, policy });
+    }
+    Ok(all)
 }
 
 /// The rho of a query that has sums that are not clamped.

@@ -1,3 +1,4 @@
+use hushtable_privacy::Growth;
 use proptest::prelude::*;
 
 use super::*;
@@ -37,7 +38,8 @@ fn place() -> Place {
 
 fn report(rest: &str, by_group: bool) -> LossReport {
     let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) {rest}");
-    place().session().losses(&sql, by_group, &Progress::default()).unwrap()
+    let options = LossOptions { by_group, by_mechanism: false };
+    place().session().losses(&sql, options, &Progress::default()).unwrap()
 }
 
 fn near(got: f64, want: f64) -> bool {
@@ -134,6 +136,35 @@ fn a_fit_is_as_precise_as_it_is_to_be() {
     insta::assert_snapshot!(refused.join("\n"));
 }
 
+/// Each mechanism by its own function: a record of 11 jobs, the largest, at a threshold of 5.
+#[test]
+fn mechanisms_are_compared_on_the_records() {
+    let options = LossOptions { by_group: false, by_mechanism: true };
+    let ask = |rho: &str| {
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = {rho}) SUM(jobs) AS j FROM firms"
+        );
+        let report = place().session().losses(&sql, options, &Progress::default()).unwrap();
+        report.mechanisms.unwrap()
+    };
+    let all = ask("0.5");
+    let rho = "0.5".parse().unwrap();
+    let want = [
+        Growth::gaussian(rho, 5.0).unwrap(),
+        Growth::log(rho, 5.0, 5.0).unwrap(),
+        Growth::sqrt(rho, 5.0, 5.0).unwrap(),
+        Growth::exponential_polylogarithmic(rho, 5.0, 1.0, 2.718_281_828_459_045_5).unwrap(),
+    ];
+    let want = want.map(|growth| growth.loss(11.0));
+    assert_eq!(all.len(), 4);
+    for (one, want) in all.iter().zip(want) {
+        assert!((one.policy.largest / want - 1.0).abs() < 1e-6, "{one:?} {want}");
+    }
+    // Where one cannot be drawn, it is left out: LOG at a small rho.
+    let few: Vec<RecordMechanism> = ask("0.005").iter().map(|one| one.mechanism).collect();
+    assert!(!few.contains(&RecordMechanism::Log) && few.contains(&RecordMechanism::Gaussian));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     /// Policy >= realised for every record, and pieces >= policy.
@@ -158,7 +189,8 @@ proptest! {
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, {strategy}, \
              group_selection_by = {by}) {rest}"
         );
-        let report = place.session().losses(&sql, true, &Progress::default()).unwrap();
+        let options = LossOptions { by_group: true, by_mechanism: false };
+        let report = place.session().losses(&sql, options, &Progress::default()).unwrap();
         for group in report.groups.unwrap() {
             let Losses { by_pieces, policy, realised } = group.losses;
             prop_assert_eq!(group.records, 1);

@@ -60,9 +60,10 @@ proptest! {
                 let slack = if allowed > 0.0 { slack } else { 0.0 };
                 prop_assert!(there <= allowed * (1.0 + 1e-15) + slack, "{definition:?} {there:e}");
             }
-            // The linear programmes are left out where it is about the last digits.
+            // The linear programmes are left out where it is about the last digits. Epsilons are rounded up to
+            // the next of 12 decimals.
             if definition != Definition::Distributional && found > 1e-6 {
-                let below = found.min(100.0) * (1.0 - 1e-9);
+                let below = found.min(100.0) * (1.0 - 1e-9) - 2e-12;
                 prop_assert!(delta(&exact, definition, below) > allowed, "{definition:?} {found}");
             }
         }

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const FACTOR: f64 = 1.5;
 
 /// The same of a rare value under k-anonymity.
-const RARE_FACTOR: f64 = 2.0;
+const RARE_FACTOR: f64 = 2.5;
 
 /// Bounds of the probabilities of three values, and records within them: what is left by the lower
 /// bounds is divided anew for each.

@@ -11,6 +11,9 @@ use proptest::prelude::*;
 /// How far above the worst case bounds of histograms are at most, in these models.
 const FACTOR: f64 = 1.5;
 
+/// The same of two well-spread values under k-anonymity.
+const SPREAD_FACTOR: f64 = 2.0;
+
 /// The same of a rare value under k-anonymity.
 const RARE_FACTOR: f64 = 2.5;
 
@@ -84,6 +87,46 @@ proptest! {
         let bound = Histogram::new(others as u64, p(lower[0]), p(lower[1])).unwrap().delta(epsilon);
         above(bound, worst)?;
         prop_assert!(bound <= FACTOR * worst, "{bound:e} is over {FACTOR} times {worst:e}");
+    }
+
+    /// How far above the worst models bounds of two well-spread values under k-anonymity are: as those of
+    /// histograms, which they rest on, and a part of what these tell is suppressed.
+    #[test]
+    fn spread_values_are_bounded_within_a_factor(
+        lower in prop::collection::vec(0.1..0.33f64, 2..=3),
+        others in 3..=6usize,
+        epsilon in 0.0..1.0f64,
+    ) {
+        let left = 1.0 - lower.iter().sum::<f64>();
+        let values = lower.len();
+        let record = |value: usize| -> Vec<f64> {
+            (0..values).map(|v| lower[v] + if v == value { left } else { 0.0 }).collect()
+        };
+        let published =
+            |counts: &[i64]| -> Vec<i64> { counts.iter().map(|n| if *n >= 2 { *n } else { -1 }).collect() };
+        let mut worst = 0.0f64;
+        for first in 0..=others {
+            for second in 0..=others - first {
+                if values == 2 && first + second < others {
+                    continue;
+                }
+                let model: Model = (0..others)
+                    .map(|i| record(if i < first { 0 } else if i < first + second { 1 } else { 2 }))
+                    .collect();
+                worst = worst.max(delta(&model, [0, 1], epsilon, published));
+            }
+        }
+        let bounds: Vec<Interval> =
+            lower.iter().map(|low| Interval::new(p(*low), p(low + left)).unwrap()).collect();
+        let table = KAnonymity::new(2, others as u64, &bounds, None).unwrap();
+        let pairs = table.pairs(epsilon);
+        let own = |side: &Side| matches!(side, Side::Value(0 | 1));
+        let pair = pairs.iter().find(|pair| own(&pair.one) && own(&pair.other)).unwrap();
+        above(pair.delta, worst)?;
+        prop_assert!(
+            pair.delta <= SPREAD_FACTOR * worst,
+            "{:e} is over {SPREAD_FACTOR} times {worst:e}", pair.delta
+        );
     }
 
     /// How far above the worst model the bound of a rare value is: there, each record has it with the

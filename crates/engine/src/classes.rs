@@ -1,4 +1,4 @@
-//! The splitting threshold of each row, by the class that another column tells.
+//! The class of each row or group, and its splitting threshold, by the column that tells it.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, StringViewArray};
 use datafusion::arrow::datatypes::{
@@ -13,12 +13,13 @@ use crate::eval::constant;
 /// Texts up to so long are in a view itself, so that equal texts have equal views.
 const INLINE: usize = 12;
 
-/// Thresholds by class.
+/// The classes that have a threshold of their own.
 pub(crate) struct ClassLookup {
-    /// Of classes that fit 128 bits.
-    short: HashMap<u128, i64, foldhash::fast::RandomState>,
+    thresholds: Vec<i64>,
+    /// The places of those that fit 128 bits.
+    short: HashMap<u128, usize, foldhash::fast::RandomState>,
     /// Of longer texts.
-    long: HashMap<Vec<u8>, i64, foldhash::fast::RandomState>,
+    long: HashMap<Vec<u8>, usize, foldhash::fast::RandomState>,
 }
 
 /// A class as something that is quickly compared.
@@ -29,12 +30,13 @@ enum Code<'a> {
 
 impl ClassLookup {
     pub(crate) fn new(classes: &Classes) -> Result<Self, ArrowError> {
-        let mut lookup = Self { short: HashMap::default(), long: HashMap::default() };
-        for (value, threshold) in &classes.values {
+        let thresholds = classes.values.iter().map(|(_, threshold)| *threshold).collect();
+        let mut lookup = Self { thresholds, short: HashMap::default(), long: HashMap::default() };
+        for (place, (value, _)) in classes.values.iter().enumerate() {
             each(&constant(value, classes.expr.column_type)?, |_, code| {
                 match code {
-                    Code::Short(code) => lookup.short.insert(code, *threshold),
-                    Code::Long(text) => lookup.long.insert(text.to_vec(), *threshold),
+                    Code::Short(code) => lookup.short.insert(code, place),
+                    Code::Long(text) => lookup.long.insert(text.to_vec(), place),
                 };
             })?;
         }
@@ -52,15 +54,33 @@ impl ClassLookup {
     ) -> Result<Vec<i64>, ArrowError> {
         let mut thresholds = vec![default; classes.len()];
         each(classes, |row, code| {
-            let own = match code {
-                Code::Short(code) => self.short.get(&code),
-                Code::Long(text) => self.long.get(text),
-            };
+            let own = self.place(code).and_then(|place| self.thresholds.get(place));
             if let (Some(own), Some(threshold)) = (own, thresholds.get_mut(row)) {
                 *threshold = *own;
             }
         })?;
         Ok(thresholds)
+    }
+
+    /// The place of each class among those that are listed; their number for all others, and for NULL.
+    ///
+    /// # Errors
+    /// Only for an array of a type that no class has.
+    pub(crate) fn places(&self, classes: &ArrayRef) -> Result<Vec<usize>, ArrowError> {
+        let mut places = vec![self.thresholds.len(); classes.len()];
+        each(classes, |row, code| {
+            if let (Some(own), Some(place)) = (self.place(code), places.get_mut(row)) {
+                *place = own;
+            }
+        })?;
+        Ok(places)
+    }
+
+    fn place(&self, code: Code<'_>) -> Option<usize> {
+        match code {
+            Code::Short(code) => self.short.get(&code).copied(),
+            Code::Long(text) => self.long.get(text).copied(),
+        }
     }
 }
 

@@ -6,17 +6,15 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::filter;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::physical_plan::ExecutionPlanProperties;
-use datafusion::prelude::{SessionConfig, SessionContext};
-use futures::StreamExt;
 use hushtable_query::{ColumnType, CountRelease, bind_count_release};
 
+use crate::batches::each_batch;
 use crate::error::EngineError;
 use crate::eval::{Program, known};
 use crate::intern::Interner;
 use crate::rows::{short, spread};
-use crate::session::{Progress, runtime};
-use crate::source::{file_schema, list_files, scan};
+use crate::session::Progress;
+use crate::source::{file_schema, list_files};
 
 /// How many records count in each group: exact, and so confidential.
 #[derive(Clone, Debug)]
@@ -60,33 +58,21 @@ pub fn group_sizes(
     let keys: Vec<Program> =
         release.keys.iter().map(|(_, key)| Program::new(key)).collect::<Result<_, _>>()?;
     let mut counter = Counter { groups: None, sizes: Vec::new() };
-    runtime()?.block_on(async {
-        let config = SessionConfig::new().with_target_partitions(1);
-        let context = SessionContext::new_with_config(config);
-        let table = scan(&context, &files, &stored, &progress.0).await?;
-        let tasks = Arc::new(table.task_ctx());
-        let plan = table.create_physical_plan().await?;
-        for partition in 0..plan.output_partitioning().partition_count() {
-            let mut stream = plan.execute(partition, Arc::clone(&tasks))?;
-            while let Some(batch) = stream.next().await {
-                let batch = batch?;
-                let batch_columns = spread(&batch, &read, columns.len());
-                let rows = batch.num_rows();
-                let keep = condition.as_ref().map(|p| p.condition(&batch_columns, rows));
-                let keep = keep.transpose()?.map(|c| known(&c));
-                let count = keep.as_ref().map_or(rows, |keep| keep.true_count());
-                let mut values: Vec<ArrayRef> = Vec::with_capacity(keys.len());
-                for key in &keys {
-                    let all = short(key.evaluate(&batch_columns, rows)?);
-                    values.push(match &keep {
-                        Some(keep) if count < rows => filter(&all, keep)?,
-                        _ => all,
-                    });
-                }
-                counter.add(&values, count)?;
-            }
+    each_batch(&files, &stored, progress, |batch| {
+        let batch_columns = spread(batch, &read, columns.len());
+        let rows = batch.num_rows();
+        let keep = condition.as_ref().map(|p| p.condition(&batch_columns, rows));
+        let keep = keep.transpose()?.map(|c| known(&c));
+        let count = keep.as_ref().map_or(rows, |keep| keep.true_count());
+        let mut values: Vec<ArrayRef> = Vec::with_capacity(keys.len());
+        for key in &keys {
+            let all = short(key.evaluate(&batch_columns, rows)?);
+            values.push(match &keep {
+                Some(keep) if count < rows => filter(&all, keep)?,
+                _ => all,
+            });
         }
-        Ok::<(), EngineError>(())
+        counter.add(&values, count)
     })?;
     let (keys, sizes) = counter.finish(&release)?;
     Ok(GroupSizes { release, keys, sizes })

@@ -10,10 +10,11 @@ use datafusion::error::DataFusionError;
 use hushtable_mechanisms::{Chosen, Memberships, Population};
 use hushtable_noise::Generator;
 use hushtable_query::{
-    Classes, Groups, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Value, known_groups,
+    Groups, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Value, known_groups,
     public_groups,
 };
 
+use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::eval::constant;
 use crate::exact::Exact;
@@ -129,12 +130,12 @@ impl Counted {
                     // Nothing comes out but what was drawn.
                     let mut drawn: Vec<Option<i128>> = vec![None; chosen.len()];
                     let of = self.classes.get(m).ok_or(EngineError::Inconsistent)?;
-                    let class = |c: &Chosen| of.get(c.group).copied();
-                    let classes = noise.classes.iter().map(|(_, measuring)| measuring);
-                    for (own, measuring) in classes.chain([&noise.others]).enumerate() {
-                        let places =
-                            chosen.iter().enumerate().filter(|(_, c)| class(c) == Some(own));
-                        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+                    let mut of_class: Vec<Vec<usize>> = vec![Vec::new(); noise.classes.len() + 1];
+                    for (place, chosen) in chosen.iter().enumerate() {
+                        let class = of.get(chosen.group).and_then(|&class| of_class.get_mut(class));
+                        class.ok_or(EngineError::Inconsistent)?.push(place);
+                    }
+                    for (places, measuring) in of_class.into_iter().zip(noise.all()) {
                         let own = places.iter().filter_map(|&p| chosen.get(p));
                         let mut some: Vec<i128> = own.map(exact).collect();
                         measuring.release(generator, &mut some)?;
@@ -158,19 +159,10 @@ impl Counted {
 fn classes(query: &PrivateQuery, keys: &[ArrayRef]) -> Result<Vec<Vec<usize>>, EngineError> {
     let of = |measurement: &Measurement| {
         let by_key = measurement.split.as_ref().and_then(Thresholds::by_key);
-        let Some((key, Classes { values, .. })) = by_key else { return Ok(Vec::new()) };
+        let Some((key, classes)) = by_key else { return Ok(Vec::new()) };
         // No row had a group.
         let Some(key) = keys.get(key) else { return Ok(Vec::new()) };
-        let column_type =
-            query.keys.get(by_key.map_or(0, |(key, _)| key)).map(|k| k.expr.column_type);
-        let column_type = column_type.ok_or(EngineError::Inconsistent)?;
-        let listed = values.iter().map(|(value, _)| constant(value, column_type));
-        let listed = listed.collect::<Result<Vec<_>, _>>()?;
-        let listed: Vec<_> = listed.iter().map(AsRef::as_ref).collect();
-        let (mut interner, classes_of) = numbered(&[concat(&listed)?])?;
-        let ids = interner.intern(std::slice::from_ref(key))?;
-        let others = values.len();
-        Ok(ids.iter().map(|id| classes_of.get(id).copied().unwrap_or(others)).collect())
+        Ok(ClassLookup::new(classes)?.places(key)?)
     };
     query.measurements.iter().map(of).collect()
 }

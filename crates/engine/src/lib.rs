@@ -7,6 +7,7 @@
 
 mod answer;
 mod audit;
+mod batches;
 mod bound;
 mod budgets;
 mod classes;

@@ -2,20 +2,17 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray};
-use datafusion::physical_plan::ExecutionPlanProperties;
-use datafusion::prelude::{SessionConfig, SessionContext};
-use futures::StreamExt;
 use hushtable_mechanisms::{RandomisedResponse, ResponseError};
 use hushtable_noise::{Generator, Uniform};
 use hushtable_query::{ColumnType, Refusal, bind_expression};
 
+use crate::batches::each_batch;
 use crate::error::EngineError;
 use crate::eval::{Program, known};
-use crate::session::{Progress, runtime};
-use crate::source::{file_schema, list_files, scan};
+use crate::session::Progress;
+use crate::source::{file_schema, list_files};
 
 /// What a record keeps to itself.
 pub enum Secret<'a> {
@@ -104,21 +101,10 @@ pub fn randomise(
     }
     let program = Program::new(&bound)?;
     let mut values = Vec::new();
-    runtime()?.block_on(async {
-        let config = SessionConfig::new().with_target_partitions(1);
-        let context = SessionContext::new_with_config(config);
-        let table = scan(&context, &files, &columns, &progress.0).await?;
-        let tasks = Arc::new(table.task_ctx());
-        let plan = table.create_physical_plan().await?;
-        for partition in 0..plan.output_partitioning().partition_count() {
-            let mut stream = plan.execute(partition, Arc::clone(&tasks))?;
-            while let Some(batch) = stream.next().await {
-                let batch = batch?;
-                let column = program.evaluate(batch.columns(), batch.num_rows())?;
-                values.extend(secret.categories_of(&column)?);
-            }
-        }
-        Ok::<(), EngineError>(())
+    each_batch(&files, &columns, progress, |batch| {
+        let column = program.evaluate(batch.columns(), batch.num_rows())?;
+        values.extend(secret.categories_of(&column)?);
+        Ok(())
     })?;
     let known: Vec<u32> = values.iter().map(|v| v.unwrap_or(0)).collect();
     let mut answers = vec![0; known.len()];

@@ -41,6 +41,42 @@ fn bounded_model() -> impl Strategy<Value = (Vec<f64>, Model)> {
     })
 }
 
+/// The worst case for the first two values, of models in which all that is left by the lower bounds goes to one
+/// value of each record.
+fn worst_vertex(
+    lower: &[f64],
+    others: usize,
+    epsilon: f64,
+    published: impl Fn(&[i64]) -> Vec<i64> + Copy,
+) -> f64 {
+    let left = 1.0 - lower.iter().sum::<f64>();
+    let values = lower.len();
+    let record = |value: usize| -> Vec<f64> {
+        (0..values).map(|v| lower[v] + if v == value { left } else { 0.0 }).collect()
+    };
+    let mut worst = 0.0f64;
+    for first in 0..=others {
+        for second in 0..=others - first {
+            if values == 2 && first + second < others {
+                continue;
+            }
+            let model: Model = (0..others)
+                .map(|i| {
+                    record(if i < first {
+                        0
+                    } else if i < first + second {
+                        1
+                    } else {
+                        2
+                    })
+                })
+                .collect();
+            worst = worst.max(delta(&model, [0, 1], epsilon, published));
+        }
+    }
+    worst
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
@@ -67,23 +103,7 @@ proptest! {
         others in 1..=5usize,
         epsilon in 0.0..1.0f64,
     ) {
-        let left = 1.0 - lower.iter().sum::<f64>();
-        let values = lower.len();
-        let record = |value: usize| -> Vec<f64> {
-            (0..values).map(|v| lower[v] + if v == value { left } else { 0.0 }).collect()
-        };
-        let mut worst = 0.0f64;
-        for first in 0..=others {
-            for second in 0..=others - first {
-                if values == 2 && first + second < others {
-                    continue;
-                }
-                let model: Model = (0..others)
-                    .map(|i| record(if i < first { 0 } else if i < first + second { 1 } else { 2 }))
-                    .collect();
-                worst = worst.max(delta(&model, [0, 1], epsilon, whole));
-            }
-        }
+        let worst = worst_vertex(&lower, others, epsilon, whole);
         let bound = Histogram::new(others as u64, p(lower[0]), p(lower[1])).unwrap().delta(epsilon);
         above(bound, worst)?;
         prop_assert!(bound <= FACTOR * worst, "{bound:e} is over {FACTOR} times {worst:e}");
@@ -97,25 +117,10 @@ proptest! {
         others in 3..=6usize,
         epsilon in 0.0..1.0f64,
     ) {
-        let left = 1.0 - lower.iter().sum::<f64>();
-        let values = lower.len();
-        let record = |value: usize| -> Vec<f64> {
-            (0..values).map(|v| lower[v] + if v == value { left } else { 0.0 }).collect()
-        };
         let published =
             |counts: &[i64]| -> Vec<i64> { counts.iter().map(|n| if *n >= 2 { *n } else { -1 }).collect() };
-        let mut worst = 0.0f64;
-        for first in 0..=others {
-            for second in 0..=others - first {
-                if values == 2 && first + second < others {
-                    continue;
-                }
-                let model: Model = (0..others)
-                    .map(|i| record(if i < first { 0 } else if i < first + second { 1 } else { 2 }))
-                    .collect();
-                worst = worst.max(delta(&model, [0, 1], epsilon, published));
-            }
-        }
+        let worst = worst_vertex(&lower, others, epsilon, published);
+        let left = 1.0 - lower.iter().sum::<f64>();
         let bounds: Vec<Interval> =
             lower.iter().map(|low| Interval::new(p(*low), p(low + left)).unwrap()).collect();
         let table = KAnonymity::new(2, others as u64, &bounds, None).unwrap();

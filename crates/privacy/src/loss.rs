@@ -88,6 +88,14 @@ impl Loss {
         }
     }
 
+    /// The rho; `None` of a loss in epsilon.
+    pub fn rho(self) -> Option<Rho> {
+        match self {
+            Self::Concentrated { rho, .. } => Some(rho),
+            Self::Approximate { .. } => None,
+        }
+    }
+
     /// The loss of two releases together.
     ///
     /// # Errors

@@ -43,17 +43,27 @@ pub struct NoiseByClass {
     pub others: Measuring,
 }
 
+impl NoiseByClass {
+    /// The mechanisms by the place of their class, that of all others last.
+    pub fn all(&self) -> impl Iterator<Item = &Measuring> {
+        self.classes.iter().map(|(_, own)| own).chain([&self.others])
+    }
+
+    /// The mechanism of the class at that place.
+    pub fn of(&self, class: usize) -> &Measuring {
+        self.classes.get(class).map_or(&self.others, |(_, own)| own)
+    }
+}
+
 impl Noise {
     /// The mechanism whose noise is the largest, and whose loss is that of all; `None` where the
     /// selection has paid.
     pub fn largest(&self) -> Option<&Measuring> {
         match self {
             Self::Own(own) => Some(own),
-            Self::ByClass(NoiseByClass { classes, others, .. }) => classes
-                .iter()
-                .map(|(_, own)| own)
-                .chain([others])
-                .max_by(|a, b| a.scale().total_cmp(&b.scale())),
+            Self::ByClass(by_class) => {
+                by_class.all().max_by(|a, b| a.scale().total_cmp(&b.scale()))
+            }
             Self::OfSelection => None,
         }
     }

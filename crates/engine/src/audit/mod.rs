@@ -18,7 +18,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use datafusion::arrow::compute::kernels::cmp::not_distinct;
+use datafusion::error::DataFusionError;
 use hushtable_noise::Generator;
 use hushtable_privacy::{Delta, Loss};
 use hushtable_query::{
@@ -26,9 +26,9 @@ use hushtable_query::{
 };
 
 use crate::bound::SamplingKey;
+use crate::classes::ClassLookup;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::eval::constant;
 use crate::exact::{Exact, Scan};
 use crate::session::{Checked, Progress, Session, runtime};
 use crate::source::ReadProgress;
@@ -221,13 +221,11 @@ fn class_keys(
     for (key, classes) in by_key {
         let column = exact.keys.get(key).map(|column| column.slice(group, 1));
         let column = column.ok_or(EngineError::Inconsistent)?;
-        for (value, _) in &classes.values {
-            let same = not_distinct(&column, &constant(value, classes.expr.column_type)?)?;
-            if same.value(0)
-                && let Some(key) = keys.get_mut(key)
-            {
-                *key = value.clone();
-            }
+        let lookup = ClassLookup::new(classes).map_err(DataFusionError::from)?;
+        let place = lookup.places(&column).map_err(DataFusionError::from)?;
+        let listed = place.first().and_then(|&place| classes.values.get(place));
+        if let (Some((value, _)), Some(key)) = (listed, keys.get_mut(key)) {
+            *key = value.clone();
         }
     }
     Ok(keys)

@@ -1,7 +1,7 @@
 //! What an attacker who knows both tables makes of an output.
 
 use hushtable_mechanisms::{Law, Measuring, PerRecord, Strategy};
-use hushtable_query::{Noise, NoiseByClass, Quote};
+use hushtable_query::{Noise, Quote};
 
 use super::pair::Differing;
 use super::search::Output;
@@ -89,10 +89,7 @@ impl Statistics {
             .map(|noise| match noise {
                 Noise::OfSelection => (vec![of_selection()], true),
                 Noise::Own(measuring) => (vec![own(measuring)], false),
-                Noise::ByClass(NoiseByClass { classes, others, .. }) => {
-                    let all = classes.iter().map(|(_, measuring)| measuring).chain([others]);
-                    (all.map(own).collect(), false)
-                }
+                Noise::ByClass(by_class) => (by_class.all().map(own).collect(), false),
             })
             .collect();
         let mut all = vec![

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use hushtable_mechanisms::RecordMechanism;
-use hushtable_privacy::{Rho, normal_quantile};
+use hushtable_privacy::{Loss, Rho, normal_quantile};
 use hushtable_query::{Measure, Measurement, Noise, Quote, Refusal, rho_at};
 use serde::Serialize;
 
@@ -97,7 +97,7 @@ impl Session {
         let mut measurements = Vec::new();
         let mut times = vec![1.0; quote.noise().len()];
         let selection = quote.selection().map(|s| s.loss());
-        let mut total = selection.map_or(Some(Rho::ZERO), rho_of);
+        let mut total = selection.map_or(Some(Rho::ZERO), Loss::rho);
         let all = quote.query().measurements.iter().zip(quote.noise());
         for (place, (measurement, noise)) in all.enumerate() {
             let Some(additive) = noise.largest() else { continue };
@@ -108,7 +108,7 @@ impl Session {
             if let Some(times) = times.get_mut(place) {
                 *times = allowed;
             }
-            let rho = rho_of(additive.loss()).and_then(|rho| rho_at(rho, allowed));
+            let rho = additive.loss().rho().and_then(|rho| rho_at(rho, allowed));
             let rho = rho.ok_or_else(|| impossible(measurement, counts.len(), options))?;
             total = total.and_then(|total| total.checked_add(rho));
             let step = measurement.step.to_f64();
@@ -132,18 +132,11 @@ impl Session {
             table: checked.table.name.clone(),
             groups: counts.len() as u64,
             measurements,
-            rho_of_selection: selection.and_then(rho_of),
+            rho_of_selection: selection.and_then(Loss::rho),
             rho,
             rho_asked,
             losses,
         })
-    }
-}
-
-fn rho_of(loss: hushtable_privacy::Loss) -> Option<Rho> {
-    match loss {
-        hushtable_privacy::Loss::Concentrated { rho, .. } => Some(rho),
-        hushtable_privacy::Loss::Approximate { .. } => None,
     }
 }
 
@@ -187,7 +180,7 @@ fn allowed(
                 Noise::Own(additive) => additive.scale(),
                 Noise::ByClass(by_class) => {
                     let class = *groups.counted.classes.get(place)?.get(group)?;
-                    by_class.classes.get(class).map_or(&by_class.others, |(_, a)| a).scale()
+                    by_class.of(class).scale()
                 }
                 Noise::OfSelection => return None,
             };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::error::DataFusionError;
-use hushtable_privacy::{RecordPolicy, group_loss};
+use hushtable_privacy::{RecordPolicy, Rho, group_loss};
 use hushtable_query::{
     Expr, Key, Measure, Measurement, Noise, Quote, Thresholds, policy_of_noise, rho_at,
 };
@@ -270,12 +270,8 @@ impl Records<'_> {
     /// What a clamped value loses less than the largest would.
     fn saved(&self, meter: &Meter, value: i64) -> f64 {
         let Some(Noise::Own(additive)) = self.quote.noise().get(meter.place) else { return 0.0 };
-        let rho = match additive.loss() {
-            hushtable_privacy::Loss::Concentrated { rho, .. } => {
-                rho_at(rho, (self.times)(meter.place)).map_or(0.0, |rho| rho.to_f64())
-            }
-            hushtable_privacy::Loss::Approximate { .. } => return 0.0,
-        };
+        let rho = additive.loss().rho().and_then(|rho| rho_at(rho, (self.times)(meter.place)));
+        let rho = rho.map_or(0.0, Rho::to_f64);
         let Measurement { low, high, .. } = meter.measurement;
         let most = low.unsigned_abs().max(high.unsigned_abs()).max(1) as f64;
         let part = value.clamp(low, high) as f64 / most;

@@ -4,7 +4,6 @@ use hushtable_mechanisms::{PerRecord, RecordMechanism, standard_error};
 use hushtable_privacy::{Growth, Rho};
 use serde::Serialize;
 
-use super::policy::rho_of;
 use crate::bind::Measurement;
 use crate::quote::Quote;
 
@@ -60,7 +59,7 @@ impl MechanismsExplained {
     pub fn of(quote: &Quote) -> Vec<Self> {
         let measurements = quote.query().measurements.iter().zip(quote.noise());
         let split = measurements.filter(|(measurement, _)| measurement.split.is_some());
-        split.filter_map(|(m, noise)| compared(m, rho_of(noise.largest()?.loss())?)).collect()
+        split.filter_map(|(m, noise)| compared(m, noise.largest()?.loss().rho()?)).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{
-    Growth, Loss, PolicyTerm, RecordPolicy, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
+    Growth, PolicyTerm, RecordPolicy, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
 };
 use serde::Serialize;
 
@@ -124,14 +124,14 @@ pub fn policy_of_noise(
     met: Met<'_>,
 ) -> Option<RecordPolicy> {
     let by_pieces = quote.query().chooses_by_pieces();
-    let selecting = quote.selection().and_then(|s| rho_of(s.loss())).unwrap_or(Rho::ZERO);
+    let selecting = quote.selection().and_then(|s| s.loss().rho()).unwrap_or(Rho::ZERO);
     let (mut constant, pieces) =
         if by_pieces { (Rho::ZERO, selecting) } else { (selecting, Rho::ZERO) };
     let mut terms = Vec::new();
     let measurements = quote.query().measurements.iter().zip(quote.noise());
     for (place, (measurement, noise)) in measurements.enumerate() {
         let Some(additive) = noise.largest() else { continue };
-        let rho = rho_at(rho_of(additive.loss())?, times(place))?;
+        let rho = rho_at(additive.loss().rho()?, times(place))?;
         match &measurement.split {
             Some(thresholds) => {
                 let step = measurement.step.to_f64();
@@ -186,7 +186,7 @@ pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
 /// What a record loses at most whose values are that multiple of its own thresholds.
 fn example(quote: &Quote, multiple: f64) -> Option<PolicyExample> {
     let worst = |place: usize, measurement: &Measurement, thresholds: &Thresholds| {
-        let rho = quote.noise().get(place).and_then(|n| rho_of(n.largest()?.loss()));
+        let rho = quote.noise().get(place).and_then(|n| n.largest()?.loss().rho());
         [rho.map_or(measurement.high, |rho| worst_class(measurement, thresholds, rho, multiple)); 2]
     };
     let policy = policy_of(quote, &worst)?;
@@ -225,7 +225,7 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
     let term = |(measurement, noise): (&Measurement, &Noise)| {
         let thresholds = measurement.split.as_ref()?;
         let value = |steps: i64| steps as f64 * measurement.step.to_f64();
-        let rho = rho_of(noise.largest()?.loss())?;
+        let rho = noise.largest()?.loss().rho()?;
         let growth = |steps: i64| growth_of(measurement, steps, rho).flatten();
         let by_class = |steps: i64| thresholds.by_key().is_some().then(|| growth(steps)).flatten();
         let classes = thresholds.classes.as_ref().map(|classes| ClassesExplained {
@@ -258,11 +258,4 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
 /// What Gaussian noise costs at a rho if it is so many times as large; rounded up.
 pub fn rho_at(rho: Rho, times: f64) -> Option<Rho> {
     if times == 1.0 { Some(rho) } else { Rho::from_f64_up(rho.to_f64() / (times * times)).ok() }
-}
-
-pub(super) fn rho_of(loss: Loss) -> Option<Rho> {
-    match loss {
-        Loss::Concentrated { rho, .. } => Some(rho),
-        Loss::Approximate { .. } => None,
-    }
 }

@@ -5,7 +5,6 @@ use hushtable_privacy::{
 };
 use serde::Serialize;
 
-use super::policy::rho_of;
 use super::{
     EpsilonAt, Explanation, PolicyExample, PolicyExplained, PolicyTermExplained, all_gaussian,
 };
@@ -152,7 +151,7 @@ fn policy(parts: &[(&str, &Quote, &Explanation)], table: &Table) -> Option<Workl
                 policy.rho_constant
             }
             // It costs every record the same.
-            None => rho_of(quote.total())?,
+            None => quote.total().rho()?,
         };
         whole.rho_constant = whole.rho_constant.checked_add(constant)?;
     }
@@ -226,7 +225,7 @@ fn sum_of_examples(parts: &[(&str, &Quote, &Explanation)], place: usize) -> Opti
                 example.delta
             }
             None => {
-                let rho = rho_of(quote.total())?.to_f64();
+                let rho = quote.total().rho()?.to_f64();
                 exact += rho;
                 split += rho;
                 quote.selection().map(|_| quote.total().delta().to_f64())

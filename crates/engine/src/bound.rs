@@ -14,8 +14,10 @@ use hashbrown::HashTable;
 
 use crate::intern::{Hashes, Interner, inconsistent};
 use crate::survey::{Extremes, Survey};
+use crate::values::List;
 pub(crate) use units::PartialMembers;
-use units::{NEW, NOTHING, Units, clamped, too_many};
+pub(crate) use units::too_many;
+use units::{NEW, NOTHING, SlotList, Units, clamped};
 
 /// Least and greatest contribution of one unit to one group, for each measurement.
 pub(crate) type Bounds = Vec<(i64, i64)>;
@@ -33,8 +35,19 @@ pub(crate) struct Rows {
     pub(crate) unit: Option<ArrayRef>,
     /// What each row adds to each measurement, in lattice units; NULL for nothing.
     pub(crate) measures: Vec<Int64Array>,
+    /// The values of each row that are kept one by one; NULL for none.
+    pub(crate) listed: Vec<Int64Array>,
     /// How many rows there are.
     pub(crate) rows: usize,
+}
+
+/// How values are kept one by one.
+#[derive(Clone, Copy)]
+pub(crate) struct Listing {
+    /// What they are clamped to.
+    pub(crate) range: (i64, i64),
+    /// Most values of a unit in a group.
+    pub(crate) rows: u32,
 }
 
 /// Exact sums of some of the data, by group.
@@ -44,6 +57,8 @@ pub(crate) struct Partial {
     pub(crate) units: Vec<i64>,
     /// Sums of clamped contributions, for each measurement.
     pub(crate) sums: Vec<Vec<i128>>,
+    /// Values that are kept one by one, clamped, for each listing.
+    pub(crate) lists: Vec<List>,
     /// Which groups each unit is in, where they are asked for.
     pub(crate) members: Option<PartialMembers>,
     /// What single units contribute, where it is asked for.
@@ -53,6 +68,7 @@ pub(crate) struct Partial {
 /// Bounds the rows of some units, and adds them up by group.
 pub(crate) struct Bounder {
     bounds: Bounds,
+    listings: Vec<Listing>,
     keyed: bool,
     sampling: Option<(SamplingKey, usize)>,
     groups: Option<Interner>,
@@ -62,6 +78,7 @@ pub(crate) struct Bounder {
     /// Where every row is a unit: sums as they grow.
     row_units: Vec<i64>,
     row_sums: Vec<Vec<i128>>,
+    row_lists: Vec<List>,
     /// Where it is to be told what single units contribute, by which sizes; and what rows have been seen.
     surveyed: Option<Bounds>,
     extremes: Vec<Extremes>,
@@ -73,6 +90,7 @@ impl Bounder {
         let row_sums = vec![Vec::new(); bounds.len()];
         Self {
             bounds,
+            listings: Vec::new(),
             keyed,
             sampling: None,
             groups: None,
@@ -80,6 +98,7 @@ impl Bounder {
             with_members: false,
             row_units: Vec::new(),
             row_sums,
+            row_lists: Vec::new(),
             surveyed: None,
             extremes: Vec::new(),
         }
@@ -93,6 +112,12 @@ impl Bounder {
         most_groups: u32,
     ) -> Self {
         Self { sampling: Some((key, most_groups as usize)), ..Self::of_rows(bounds, keyed) }
+    }
+
+    /// The same, and it keeps values one by one.
+    pub(crate) fn listing(self, listings: Vec<Listing>) -> Self {
+        let row_lists = listings.iter().map(|_| List::default()).collect();
+        Self { listings, row_lists, ..self }
     }
 
     /// The same, and it will tell which groups each unit is in.
@@ -135,6 +160,15 @@ impl Bounder {
                 }
             }
         }
+        let listings = self.listings.iter().zip(&mut self.row_lists);
+        for (values, (listing, list)) in rows.listed.iter().zip(listings) {
+            let (low, high) = listing.range;
+            for (&id, value) in ids.iter().zip(values) {
+                if let Some(value) = value {
+                    list.push(u32::try_from(id).map_err(|_| too_many())?, value.clamp(low, high));
+                }
+            }
+        }
         if let Some(sizes) = &self.surveyed {
             self.extremes.resize_with(groups, Extremes::default);
             for (row, &id) in ids.iter().enumerate() {
@@ -143,7 +177,12 @@ impl Bounder {
                     (clamped(value, bounds), size)
                 };
                 let contributions = rows.measures.iter().zip(&self.bounds).zip(sizes).map(one);
-                self.extremes[id].add(contributions);
+                let listed = rows.listed.iter().zip(&self.listings).map(|(values, listing)| {
+                    let (low, high) = listing.range;
+                    let value = values.is_valid(row).then(|| values.value(row).clamp(low, high));
+                    (value, listing.range)
+                });
+                self.extremes[id].add(contributions, listed);
             }
         }
         Ok(())
@@ -171,6 +210,7 @@ impl Bounder {
                 hash: Vec::new(),
                 next: Vec::new(),
                 sums: vec![Vec::new(); self.bounds.len()],
+                lists: self.listings.iter().map(|_| SlotList::default()).collect(),
                 table: HashTable::new(),
                 pair_hasher: foldhash::fast::RandomState::default(),
             }),
@@ -198,6 +238,11 @@ impl Bounder {
                     *sum = before + i128::from(measure.value(row));
                 }
             }
+            for (values, list) in rows.listed.iter().zip(&mut units.lists) {
+                if values.is_valid(row) {
+                    list.push(slot, group, values.value(row));
+                }
+            }
         }
         units.interner.ids = unit_ids;
         Ok(())
@@ -222,6 +267,10 @@ impl Bounder {
                 }
             }
         }
+        let mut lists = self.row_lists;
+        if let Some(kept) = &self.units {
+            lists = kept.lists(&self.listings);
+        }
         let members = match &self.units {
             Some(kept) if self.with_members => Some(kept.members()),
             None if self.with_members => Some(PartialMembers::default()),
@@ -233,7 +282,7 @@ impl Bounder {
         });
         drop(self.units);
         let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
-        Ok(Partial { keys, units, sums, members, survey })
+        Ok(Partial { keys, units, sums, lists, members, survey })
     }
 }
 

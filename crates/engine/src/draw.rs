@@ -8,7 +8,7 @@ use datafusion::arrow::array::{ArrayRef, UInt64Array};
 use datafusion::arrow::compute::{concat, take};
 use datafusion::error::DataFusionError;
 use hushtable_mechanisms::{Chosen, Memberships, Population};
-use hushtable_noise::Generator;
+use hushtable_noise::{BatchError, Generator};
 use hushtable_query::{
     Groups, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Value, known_groups,
     public_groups,
@@ -19,6 +19,7 @@ use crate::error::EngineError;
 use crate::eval::constant;
 use crate::exact::Exact;
 use crate::intern::Interner;
+use crate::values::Values;
 
 /// The exact numbers of the groups that a query asks about, those without any row among them. No
 /// Debug, Display or Serialize: what leaves it has noise.
@@ -29,8 +30,11 @@ pub(crate) struct Counted {
     pub(crate) units: Vec<u64>,
     /// Which of them are known without the data; shorter where the last ones are not.
     pub(crate) known: Vec<bool>,
-    /// Exact sums for each measurement, in lattice units.
+    /// Exact sums for each measurement, in lattice units; none for quantiles.
     pub(crate) sums: Vec<Vec<i128>>,
+    /// For each measurement that is a quantile, the values of each group; groups without any row may be
+    /// missing at the end.
+    pub(crate) values: Vec<Option<Values>>,
     /// For each measurement whose noise differs by class, the class of every group; empty for others.
     pub(crate) classes: Vec<Vec<usize>>,
     /// Which groups each unit is in, where the selection looks at it and units are not rows.
@@ -47,19 +51,26 @@ impl Counted {
         query: &PrivateQuery,
         exact: Exact,
     ) -> Result<(Vec<ArrayRef>, Self), EngineError> {
-        let Exact { keys, units, pieces, mut sums, members } = exact;
+        let Exact { keys, units, pieces, mut sums, mut values, members } = exact;
         let (keys, mut counted) = match query.groups {
             Groups::Single => {
                 sums.iter_mut().for_each(|s| s.resize(1, 0));
                 let (units, known, classes) = (Vec::new(), Vec::new(), Vec::new());
-                (Vec::new(), Self { groups: 1, units, known, sums, classes, members })
+                (Vec::new(), Self { groups: 1, units, known, sums, values, classes, members })
             }
             Groups::Public => {
                 let listed = columns_of(&query.keys, &public_groups(&query.keys))?;
-                let (keys, sums) = align(listed, &keys, sums)?;
-                let groups = keys.first().map_or(1, |k| k.len());
+                let found = found_at(&listed, &keys)?;
+                for sums in &mut sums {
+                    let own = |at: &Option<usize>| at.and_then(|at| sums.get(at).copied());
+                    *sums = found.iter().map(|at| own(at).unwrap_or(0)).collect();
+                }
+                for values in values.iter_mut().flatten() {
+                    *values = values.rearranged(found.iter().copied());
+                }
+                let groups = listed.first().map_or(1, |k| k.len());
                 let (units, known, classes) = (Vec::new(), Vec::new(), Vec::new());
-                (keys, Self { groups, units, known, sums, classes, members })
+                (listed, Self { groups, units, known, sums, values, classes, members })
             }
             Groups::Private { .. } => {
                 let mut units = match pieces {
@@ -75,7 +86,7 @@ impl Counted {
                 let (keys, known) = with_known(&query.keys, keys, &mut units)?;
                 sums.iter_mut().for_each(|s| s.resize(units.len(), 0));
                 let (groups, classes) = (units.len(), Vec::new());
-                (keys, Self { groups, units, known, sums, classes, members })
+                (keys, Self { groups, units, known, sums, values, classes, members })
             }
         };
         counted.classes = classes(query, &keys)?;
@@ -106,7 +117,7 @@ impl Counted {
         Ok(chosen)
     }
 
-    /// Noisy sums of the groups that appear, for each measurement.
+    /// Noisy sums, or points near the quantile, of the groups that appear, for each measurement.
     ///
     /// # Errors
     /// When the operating system's random generator fails.
@@ -125,6 +136,16 @@ impl Counted {
                     let mut sums: Vec<i128> = chosen.iter().map(exact).collect();
                     own.release(generator, &mut sums)?;
                     sums
+                }
+                Noise::Quantile(quantile) => {
+                    let values = self.values.get(m).and_then(Option::as_ref);
+                    let values = values.ok_or(EngineError::Inconsistent)?;
+                    let point = |c: &Chosen| match quantile.release(generator, values.of(c.group)) {
+                        Ok(point) => Ok(i128::from(point)),
+                        Err(BatchError::Entropy(error)) => Err(error.into()),
+                        Err(BatchError::Parameter(_)) => Err(EngineError::Inconsistent),
+                    };
+                    chosen.iter().map(point).collect::<Result<_, _>>()?
                 }
                 Noise::ByClass(noise) => {
                     // Nothing comes out but what was drawn.
@@ -224,25 +245,21 @@ fn numbered(keys: &[ArrayRef]) -> Result<(Interner, HashMap<usize, usize>), Data
     Ok((interner, rows_of))
 }
 
-/// The public groups, and the sums in their order: zero where the data has none.
-fn align(
-    columns: Vec<ArrayRef>,
+/// Where each of the public groups is among those found, if there.
+fn found_at(
+    listed: &[ArrayRef],
     found: &[ArrayRef],
-    sums: Vec<Vec<i128>>,
-) -> Result<(Vec<ArrayRef>, Vec<Vec<i128>>), DataFusionError> {
-    let groups = columns.first().map_or(0, |c| c.len());
-    let (mut interner, rows_of) = numbered(&columns)?;
-    let mut aligned = vec![vec![0i128; groups]; sums.len()];
+) -> Result<Vec<Option<usize>>, DataFusionError> {
+    let groups = listed.first().map_or(0, |c| c.len());
+    let (mut interner, rows_of) = numbered(listed)?;
+    let mut places = vec![None; groups];
     if found.first().is_some_and(|k| !k.is_empty()) {
-        let ids = interner.intern(found)?;
-        for (own, sums) in aligned.iter_mut().zip(&sums) {
-            for (id, &sum) in ids.iter().zip(sums) {
-                // Rows with other keys were left out before they were counted.
-                if let Some(slot) = rows_of.get(id).and_then(|&row| own.get_mut(row)) {
-                    *slot = sum;
-                }
+        for (at, id) in interner.intern(found)?.iter().enumerate() {
+            // Rows with other keys were left out before they were counted.
+            if let Some(place) = rows_of.get(id).and_then(|&row| places.get_mut(row)) {
+                *place = Some(at);
             }
         }
     }
-    Ok((columns, aligned))
+    Ok(places)
 }

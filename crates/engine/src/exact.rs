@@ -14,15 +14,16 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use hushtable_ledger::OpenedCharge;
 use hushtable_mechanisms::Memberships;
-use hushtable_query::{ColumnType, Measure, PrivateQuery, Quote};
+use hushtable_query::{ColumnType, Measure, Measurement, PrivateQuery, Quote};
 use tokio::task::JoinSet;
 
-use crate::bound::{Bounder, Bounds, Partial, Rows, SamplingKey};
+use crate::bound::{Bounder, Bounds, Listing, Partial, Rows, SamplingKey};
 use crate::error::EngineError;
-use crate::intern::Interner;
+use crate::merged::{All, Merged};
 use crate::rows::{LARGEST, RowProgram, columns_read, spread};
 use crate::source::{DataFile, ReadProgress, scan};
 use crate::survey::{Look, Surveyed, Without};
+use crate::values::Values;
 
 /// Partitions of the units: more than cores, so that the tables of each fit a cache.
 const UNIT_PARTITIONS: usize = 16;
@@ -41,8 +42,10 @@ pub(crate) struct Exact {
     pub(crate) units: Vec<i64>,
     /// Number of pieces of each group's records, where groups are chosen by them.
     pub(crate) pieces: Option<Vec<i128>>,
-    /// Exact sums for each measurement, in lattice units.
+    /// Exact sums for each measurement, in lattice units; none for quantiles.
     pub(crate) sums: Vec<Vec<i128>>,
+    /// For each measurement that is a quantile, the values of each group.
+    pub(crate) values: Vec<Option<Values>>,
     /// Which groups each unit is in, where the selection looks at it and units are not rows.
     pub(crate) members: Option<Memberships>,
 }
@@ -124,14 +127,24 @@ impl RowsOf {
     }
 }
 
+/// How a measurement is read.
+#[derive(Clone, Copy)]
+enum Measured {
+    Units,
+    AddedUp,
+    Listed,
+}
+
 /// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
 pub(crate) struct Scan {
     reading: Reading,
     has_unit: bool,
     keyed: bool,
-    /// Which measurements are counts of units; the others have `bounds`, in their order.
-    counts_units: Vec<bool>,
+    /// What becomes of the measurements: those that add up have `bounds`, in their order, quantiles have
+    /// `listings` in theirs.
+    measured: Vec<Measured>,
     bounds: Bounds,
+    listings: Vec<Listing>,
     /// What noise is made for: the bounds, or where sums are not clamped, the threshold.
     sizes: Bounds,
     most_groups: u32,
@@ -165,12 +178,22 @@ impl Scan {
         }
         let counts_pieces = query.chooses_by_pieces();
         let pieces = counts_pieces.then_some((1, LARGEST));
-        let measured = || query.measurements.iter().filter(|m| m.measure != Measure::Units);
+        let measured = || query.measurements.iter().filter(|m| m.measure.adds_up());
+        let listing = |m: &Measurement| match m.measure {
+            Measure::Quantile { rows, .. } => Some(Listing { range: (m.low, m.high), rows }),
+            _ => None,
+        };
+        let how = |m: &Measurement| match m.measure {
+            Measure::Units => Measured::Units,
+            Measure::Rows | Measure::Values(_) | Measure::Sum(_) => Measured::AddedUp,
+            Measure::Quantile { .. } => Measured::Listed,
+        };
         Ok(Self {
             reading,
             has_unit: query.unit.is_some(),
             keyed: !query.keys.is_empty(),
-            counts_units: query.measurements.iter().map(|m| m.measure == Measure::Units).collect(),
+            measured: query.measurements.iter().map(how).collect(),
+            listings: query.measurements.iter().filter_map(listing).collect(),
             bounds: measured()
                 .map(|m| if m.split.is_some() { (-LARGEST, LARGEST) } else { (m.low, m.high) })
                 .chain(pieces)
@@ -206,11 +229,11 @@ impl Scan {
         key: SamplingKey,
         look: Look,
     ) -> Result<(Exact, Vec<Surveyed>), EngineError> {
-        let Self { reading, has_unit, keyed, counts_units, bounds, sizes, most_groups, .. } = self;
-        let Self { with_members, counts_pieces, .. } = self;
+        let Self { reading, has_unit, keyed, measured, bounds, sizes, most_groups, .. } = self;
+        let Self { with_members, counts_pieces, listings, .. } = self;
         let Reading { plan, tasks: context, rows } = reading;
-        let measures = bounds.len();
-        let shared = Arc::new((rows, bounds, sizes));
+        let mut groups = Merged::new(bounds.len(), listings.len());
+        let shared = Arc::new((rows, bounds, sizes, listings));
         let mut tasks = JoinSet::new();
         let by_unit = matches!(plan.output_partitioning(), Partitioning::Hash(_, UNIT_PARTITIONS));
         if has_unit && !by_unit {
@@ -219,12 +242,13 @@ impl Scan {
         for stream in execute_stream_partitioned(plan, context)? {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move {
-                let (rows, bounds, sizes) = &*shared;
+                let (rows, bounds, sizes, listings) = &*shared;
                 let mut bounder = if has_unit {
                     Bounder::of_units(bounds.clone(), keyed, key, most_groups)
                 } else {
                     Bounder::of_rows(bounds.clone(), keyed)
                 };
+                bounder = bounder.listing(listings.clone());
                 if with_members {
                     bounder = bounder.with_members();
                 }
@@ -235,23 +259,27 @@ impl Scan {
                 partition(stream, rows, bounder, without).await
             });
         }
-        let mut groups = Merged::new(measures);
         while let Some(partial) = tasks.join_next().await {
             let partial = partial.map_err(|_| EngineError::Interrupted)??;
             groups.add(partial)?;
         }
         let surveys = std::mem::take(&mut groups.surveys);
-        let (Partial { keys, units, mut sums, .. }, members) = groups.finish()?;
-        let pieces = if counts_pieces { sums.pop() } else { None };
-        let mut others = sums.into_iter();
-        let sums = counts_units
-            .into_iter()
-            .map(|counts| match counts {
-                true => units.iter().map(|&n| i128::from(n)).collect(),
-                false => others.next().unwrap_or_default(),
-            })
-            .collect();
-        Ok((Exact { keys, units, pieces, sums, members }, surveys))
+        let All { keys, units, sums: mut added, values: listed, members } = groups.finish()?;
+        let pieces = if counts_pieces { added.pop() } else { None };
+        let (mut added, mut listed) = (added.into_iter(), listed.into_iter());
+        let (mut sums, mut values) = (Vec::new(), Vec::new());
+        for how in measured {
+            sums.push(match how {
+                Measured::Units => units.iter().map(|&n| i128::from(n)).collect(),
+                Measured::AddedUp => added.next().unwrap_or_default(),
+                Measured::Listed => Vec::new(),
+            });
+            values.push(match how {
+                Measured::Units | Measured::AddedUp => None,
+                Measured::Listed => Some(listed.next().unwrap_or_default()),
+            });
+        }
+        Ok((Exact { keys, units, pieces, sums, values, members }, surveys))
     }
 }
 
@@ -282,63 +310,4 @@ fn rows_at_once(batch: &RecordBatch) -> usize {
     let bytes: usize = texts.map(|t| t.views().iter().map(length).sum::<usize>()).sum();
     let rows = batch.num_rows();
     if bytes <= BYTES { rows.max(1) } else { (rows * BYTES / bytes).max(1) }
-}
-
-/// Exact groups of several partitions, which share groups but no units.
-pub(crate) struct Merged {
-    groups: Option<Interner>,
-    units: Vec<i64>,
-    sums: Vec<Vec<i128>>,
-    members: Option<Memberships>,
-    /// What the partitions tell of single units, with the numbers of their groups here.
-    surveys: Vec<Surveyed>,
-}
-
-impl Merged {
-    pub(crate) fn new(measures: usize) -> Self {
-        let sums = vec![Vec::new(); measures];
-        Self { groups: None, units: Vec::new(), sums, members: None, surveys: Vec::new() }
-    }
-
-    pub(crate) fn add(&mut self, partial: Partial) -> Result<(), DataFusionError> {
-        if partial.units.is_empty() {
-            return Ok(());
-        }
-        let single = [0];
-        let (ids, groups) = if partial.keys.is_empty() {
-            (&single[..], 1)
-        } else {
-            let groups = match &mut self.groups {
-                Some(groups) => groups,
-                none => none.insert(Interner::new(&partial.keys)?),
-            };
-            groups.intern(&partial.keys)?;
-            let known = groups.len();
-            (&groups.ids[..], known)
-        };
-        if let Some(members) = &partial.members {
-            members.add_to(self.members.get_or_insert_default(), ids)?;
-        }
-        if let Some(survey) = partial.survey {
-            self.surveys.push(Surveyed { survey, groups: ids.to_vec() });
-        }
-        self.units.resize(groups, 0);
-        for (&id, units) in ids.iter().zip(&partial.units) {
-            self.units[id] += units;
-        }
-        for (own, sums) in self.sums.iter_mut().zip(&partial.sums) {
-            own.resize(groups, 0);
-            for (&id, sum) in ids.iter().zip(sums) {
-                own[id] += sum;
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn finish(self) -> Result<(Partial, Option<Memberships>), DataFusionError> {
-        let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
-        let (units, sums) = (self.units, self.sums);
-        let merged = Partial { keys, units, sums, members: None, survey: None };
-        Ok((merged, self.members))
-    }
 }

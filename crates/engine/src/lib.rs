@@ -19,6 +19,7 @@ mod exact;
 mod intern;
 mod local;
 mod losses;
+mod merged;
 mod pieces;
 mod rebuild;
 mod record;
@@ -28,6 +29,7 @@ mod session;
 mod source;
 mod survey;
 mod tabulate;
+mod values;
 mod workload;
 
 #[cfg(test)]

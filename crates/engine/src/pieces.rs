@@ -3,7 +3,7 @@
 
 use datafusion::arrow::array::{ArrayRef, Int64Array};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Classes, Measure, PrivateQuery};
+use hushtable_query::{Classes, PrivateQuery};
 
 use crate::classes::ClassLookup;
 use crate::eval::Program;
@@ -23,13 +23,13 @@ struct Splitting {
 }
 
 impl Pieces {
-    /// For the sums of a query that are not clamped; measures are those of its measurements but for
-    /// counts of units, in their order.
+    /// For the sums of a query that are not clamped; measures are those of its measurements that add up, in
+    /// their order.
     ///
     /// # Errors
     /// Only for expressions that binding cannot have made.
     pub(crate) fn new(query: &PrivateQuery) -> Result<Self, ArrowError> {
-        let measures = query.measurements.iter().filter(|m| m.measure != Measure::Units);
+        let measures = query.measurements.iter().filter(|m| m.measure.adds_up());
         let splitting = measures.enumerate().filter_map(|(place, m)| {
             let thresholds = m.split.as_ref()?;
             let lookup = |c: &Classes| Ok((Program::new(&c.expr)?, ClassLookup::new(c)?));

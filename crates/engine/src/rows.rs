@@ -24,6 +24,8 @@ pub(crate) struct RowProgram {
     keys: Vec<Program>,
     unit: Option<usize>,
     measures: Vec<Measured>,
+    /// What quantiles are of.
+    listed: Vec<Measured>,
     /// Where groups are chosen by them: the pieces of each row, which come after the measures.
     pieces: Option<Pieces>,
 }
@@ -47,7 +49,7 @@ pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
     for measurement in &query.measurements {
         match &measurement.measure {
             Measure::Units | Measure::Rows => {}
-            Measure::Values(e) | Measure::Sum(e) => visit(e),
+            Measure::Values(e) | Measure::Sum(e) | Measure::Quantile { of: e, .. } => visit(e),
         }
     }
     if query.chooses_by_pieces() {
@@ -61,27 +63,32 @@ pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
 }
 
 impl RowProgram {
-    /// Makes the expressions ready; measures are those of the measurements but for counts of units,
-    /// in their order. Column `i` of a query is column `i` here: batches have gaps
+    /// Makes the expressions ready; measures are those of the measurements that add up, in their order, and
+    /// quantiles are listed in theirs. Column `i` of a query is column `i` here: batches have gaps
     /// filled by [`spread`].
     ///
     /// # Errors
     /// Only for expressions that binding cannot have made.
     pub(crate) fn new(query: &PrivateQuery) -> Result<Self, ArrowError> {
-        let measured = query.measurements.iter().filter_map(|m| {
-            Some(match &m.measure {
+        let (mut measures, mut listed) = (Vec::new(), Vec::new());
+        for m in &query.measurements {
+            match &m.measure {
                 // Units are counted in any case.
-                Measure::Units => return None,
-                Measure::Rows => Ok(Measured::One),
-                Measure::Values(e) => Program::new(e).map(Measured::Present),
-                Measure::Sum(e) => Program::new(e).map(|p| Measured::Points(p, m.step)),
-            })
-        });
+                Measure::Units => {}
+                Measure::Rows => measures.push(Measured::One),
+                Measure::Values(e) => measures.push(Measured::Present(Program::new(e)?)),
+                Measure::Sum(e) => measures.push(Measured::Points(Program::new(e)?, m.step)),
+                Measure::Quantile { of, .. } => {
+                    listed.push(Measured::Points(Program::new(of)?, m.step));
+                }
+            }
+        }
         Ok(Self {
             filter: query.filter.as_ref().map(Program::new).transpose()?,
             keys: query.keys.iter().map(|k| Program::new(&k.expr)).collect::<Result<_, _>>()?,
             unit: query.unit,
-            measures: measured.collect::<Result<_, _>>()?,
+            measures,
+            listed,
             pieces: query.chooses_by_pieces().then(|| Pieces::new(query)).transpose()?,
         })
     }
@@ -120,11 +127,12 @@ impl RowProgram {
             })
         };
         let mut measures = self.measures.iter().map(measure).collect::<Result<Vec<_>, _>>()?;
+        let listed = self.listed.iter().map(measure).collect::<Result<_, _>>()?;
         if let Some(pieces) = &self.pieces {
             measures.push(pieces.of(&measures, &columns, rows)?);
         }
         let unit = self.unit.and_then(|u| columns.get(u)).cloned();
-        Ok(Rows { keys, unit, measures, rows })
+        Ok(Rows { keys, unit, measures, listed, rows })
     }
 }
 

@@ -64,8 +64,10 @@ impl Shares {
 #[derive(Clone)]
 pub(crate) struct HeavyRow {
     pub(crate) shares: Shares,
-    /// What it adds to each measurement but counts of units, clamped.
+    /// What it adds to each measurement that adds up, clamped.
     pub(crate) values: Vec<i128>,
+    /// Its values that are kept one by one, clamped.
+    pub(crate) listed: Vec<Option<i64>>,
 }
 
 /// The rows of a group that add the most and the least, by their signed shares.
@@ -76,11 +78,21 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
-    /// Looks at one more row, each value with its bounds.
-    pub(crate) fn add(&mut self, contributions: impl Iterator<Item = (i128, (i64, i64))> + Clone) {
+    /// Looks at one more row, each value with its bounds; and those that are kept one by one, with their
+    /// range.
+    pub(crate) fn add(
+        &mut self,
+        contributions: impl Iterator<Item = (i128, (i64, i64))> + Clone,
+        listed: impl Iterator<Item = (Option<i64>, (i64, i64))> + Clone,
+    ) {
         let mut shares = Shares::default();
-        shares.add(contributions.clone());
-        let row = || HeavyRow { shares, values: contributions.clone().map(|(v, _)| v).collect() };
+        let ranked = listed.clone().map(|(value, range)| (i128::from(value.unwrap_or(0)), range));
+        shares.add(contributions.clone().chain(ranked));
+        let row = || HeavyRow {
+            shares,
+            values: contributions.clone().map(|(v, _)| v).collect(),
+            listed: listed.clone().map(|(v, _)| v).collect(),
+        };
         if self.most.as_ref().is_none_or(|own| shares.signed > own.shares.signed) {
             self.most = Some(row());
         }
@@ -118,11 +130,12 @@ impl Without {
             return Ok(rows);
         }
         let keys = rows.keys.iter().map(|k| filter(k, &others));
-        let measures = rows.measures.iter().map(|m| Ok(filter(m, &others)?.as_primitive().clone()));
+        let kept = |m| Ok::<_, ArrowError>(filter(m, &others)?.as_primitive().clone());
         Ok(Rows {
             keys: keys.collect::<Result<_, _>>()?,
             unit: rows.unit.as_ref().map(|u| filter(u, &others)).transpose()?,
-            measures: measures.collect::<Result<_, ArrowError>>()?,
+            measures: rows.measures.iter().map(|m| kept(m)).collect::<Result<_, _>>()?,
+            listed: rows.listed.iter().map(|m| kept(m)).collect::<Result<_, _>>()?,
             rows: others.true_count(),
         })
     }

@@ -1,8 +1,8 @@
 //! A privacy cost joined to a sampler.
 //!
 //! One object gives both the noise and its loss, so that what is drawn and what is charged cannot
-//! disagree: [`Additive`] noise on lattice integers, [`Selection`] of the groups that may appear, and
-//! [`RandomisedResponse`] of single records. Nothing here knows of tables.
+//! disagree: [`Additive`] noise on lattice integers, [`Quantile`]s of the values in a group,
+//! [`Selection`] of the groups that may appear, and [`RandomisedResponse`] of single records. Nothing here knows of tables.
 
 mod additive;
 mod error;
@@ -11,6 +11,8 @@ mod measuring;
 mod memberships;
 mod optimal;
 mod policy;
+mod prior;
+mod quantile;
 mod record;
 mod response;
 mod selection;
@@ -26,6 +28,7 @@ pub use joint::{Reach, joint_delta};
 pub use measuring::Measuring;
 pub use memberships::Memberships;
 pub use optimal::Optimal;
+pub use quantile::{Percentile, Quantile};
 pub use record::{PerRecord, RecordMechanism, standard_error};
 pub use response::{Estimate, RandomisedResponse, ResponseError};
 pub use selection::{Chosen, Population, Selection};

@@ -15,6 +15,7 @@
 //! | normal, rounded | [`RoundedGaussian`] | a normal deviate by stairs, rounded by enclosure | sigma a [`Dyadic`]: 2^-20 to 2^100 |
 //! | discrete Gaussian | [`DiscreteGaussian`] | stairs on the integers | sigma^2 a [`Dyadic`]: sigma from 2^-10 to 2^50 |
 //! | e^(-d ln^2(abs(k)/s + a)) | [`ExponentialPolylogarithmic`] | stairs of growing cells | d, a, s a [`Dyadic`]: s from 2^-20 to 2^80 |
+//! | e^(-rate * loss) on given places | [`ExponentialWeights`] | rejection by enclosures | rate a [`Ratio`] |
 //!
 //! *Stairs.* A table of stairs above the density is looked up with the first word of U. Its entries have
 //! a proven error; a word that is too near to an entry to be sure is followed by further words and
@@ -38,6 +39,7 @@ mod discrete_gaussian;
 mod enclosure;
 mod error;
 mod exponential;
+mod exponential_weights;
 #[cfg(all(test, unix))]
 mod fork_tests;
 mod gaussian;
@@ -61,6 +63,7 @@ pub use bernoulli::{Bernoulli, bernoulli_f64_all};
 pub use discrete_gaussian::DiscreteGaussian;
 pub use enclosure::{Enclosure, bernoulli_enclosed, bernoulli_enclosed_all};
 pub use error::{BatchError, EntropyError, ParameterError};
+pub use exponential_weights::{ExponentialWeights, WeightCell};
 pub use gaussian::RoundedGaussian;
 pub use generator::Generator;
 #[cfg(any(test, debug_assertions))]

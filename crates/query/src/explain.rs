@@ -66,7 +66,7 @@ pub struct EpsilonAt {
 /// What a record adds to its group. Secret: no Debug.
 #[derive(Clone, Copy)]
 pub struct Contributed<'a> {
-    /// To each measurement that is no count of units, in lattice steps.
+    /// To each measurement that adds up what rows have, in lattice steps.
     pub sums: &'a [i128],
     /// Its number of pieces, where groups are chosen by them; otherwise 1.
     pub pieces: i128,
@@ -97,9 +97,8 @@ impl EpsilonAt {
             None => [measurement.high; 2],
         };
         let policy = policy_of(quote, &met)?;
-        let counts_units = |m: &&Measurement| m.measure == Measure::Units;
-        let others = quote.query().measurements.iter().filter(|m| !counts_units(m));
-        let split = others.zip(record.sums).filter(|(m, _)| m.split.is_some());
+        let added = quote.query().measurements.iter().filter(|m| m.measure.adds_up());
+        let split = added.zip(record.sums).filter(|(m, _)| m.split.is_some());
         let values: Vec<f64> = split.map(|(m, &v)| v as f64 * m.step.to_f64()).collect();
         let pieces = record.pieces as f64;
         let mut promised = Self::of_rho(quote, policy.exact_in_pieces(&values, pieces), more);
@@ -194,15 +193,18 @@ pub struct KeepProbability {
 pub struct MeasurementExplained {
     /// What it is.
     pub name: String,
-    /// `discrete_laplace`, `rounded_gaussian`, or the selection whose noisy count it is.
+    /// `discrete_laplace`, `rounded_gaussian`, `exponential` for quantiles, or the selection whose noisy count
+    /// it is.
     pub mechanism: String,
-    /// Least and greatest contribution of one unit to a group, in the column's units.
+    /// Least and greatest contribution of one unit to a group, in the column's units; for a quantile the
+    /// range that values are clamped to.
     pub bounds: (f64, f64),
     /// Multiples that contributions are rounded to, in the column's units.
     pub granularity: f64,
     /// Scale b of a Laplace or sigma of a Gaussian, in the column's units; for other mechanisms the standard
-    /// error of the estimate of a sum of zero.
-    pub noise_scale: f64,
+    /// error of the estimate of a sum of zero. Absent for a quantile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_scale: Option<f64>,
     /// Half-width of the 95 % interval around the released value, in the column's units; absent where it
     /// depends on that.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -210,6 +212,9 @@ pub struct MeasurementExplained {
     /// The 95 % interval as a function of the released value, where that is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_95: Option<IntervalExplained>,
+    /// How near a quantile is to be expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<QuantileExplained>,
     /// What it costs; absent where the selection has paid for it. With a threshold, what it costs a record
     /// of that size.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,6 +227,19 @@ pub struct MeasurementExplained {
     /// scale and the interval above are then the largest of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<ClassExplained>,
+}
+
+/// How near a released quantile is to the exact one, by the number of values in between.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct QuantileExplained {
+    /// Which quantile: 0.5 for the median.
+    pub percentile: f64,
+    /// Most rows of a unit in a group that count.
+    pub rows_per_unit: u32,
+    /// A value is e^rate times less likely for each value of the group between it and the quantile.
+    pub rate: f64,
+    /// With probability 95 % there are no more values in between, whatever the data.
+    pub values_between_95: f64,
 }
 
 /// A 95 % interval around a transformed sum, as a function of the released value x. It is for the sum, or for
@@ -331,7 +349,10 @@ impl Explanation {
 /// Whether all noise is Gaussian: then the losses compose exactly, as Gaussian differential privacy
 /// with mu^2 = 2 rho (theory section 5), and epsilon is smaller than zCDP alone says.
 fn all_gaussian(quote: &Quote) -> bool {
-    let own = |noise: &Noise| noise.largest().is_none_or(Measuring::is_gaussian);
+    let own = |noise: &Noise| match noise {
+        Noise::Quantile(_) => false,
+        noise => noise.largest().is_none_or(Measuring::is_gaussian),
+    };
     let selected = quote.selection().map(Selection::strategy);
     quote.noise().iter().all(own)
         && selected.is_none_or(|s| s == Strategy::GaussianThreshold || s.by_membership())
@@ -370,17 +391,17 @@ fn explain_measurement(
     selection: Option<&Selection>,
 ) -> MeasurementExplained {
     let step = measurement.step.to_f64();
-    let (mechanism, scale, half_width, loss) = match (noise.largest(), selection) {
-        (Some(own), _) => {
-            (mechanism_name(own), own.scale(), own.half_width(INTERVAL_LEVEL), Some(own.loss()))
+    let (mechanism, scale, half_width) = match (noise, noise.largest(), selection) {
+        (_, Some(own), _) => {
+            (mechanism_name(own), Some(own.scale()), own.half_width(INTERVAL_LEVEL))
         }
-        (None, Some(selection)) => (
+        (Noise::Quantile(_), ..) => ("exponential".to_owned(), None, None),
+        (_, None, Some(selection)) => (
             format!("noisy count of {}", selection.strategy()),
-            selection.noise_scale().unwrap_or(f64::NAN),
+            selection.noise_scale(),
             selection.noise_half_width(INTERVAL_LEVEL).map(|w| w as f64),
-            None,
         ),
-        (None, None) => (String::new(), f64::NAN, None, None),
+        (_, None, None) => (String::new(), None, None),
     };
     let bounds = match measurement.measure {
         Measure::Units => (0.0, 1.0),
@@ -391,13 +412,27 @@ fn explain_measurement(
         mechanism,
         bounds,
         granularity: step,
-        noise_scale: scale * step,
+        noise_scale: scale.map(|scale| scale * step),
         half_width_95: half_width.map(|width| width * step),
         interval_95: noise.largest().and_then(|own| interval_of(own, step)),
-        loss,
+        quantile: quantile(measurement, noise),
+        loss: noise.loss(),
         split_threshold: measurement.split.is_some().then_some(measurement.high as f64 * step),
         by_class: by_class(measurement, noise),
     }
+}
+
+fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplained> {
+    let (Noise::Quantile(quantile), Measure::Quantile { rows, .. }) = (noise, &measurement.measure)
+    else {
+        return None;
+    };
+    Some(QuantileExplained {
+        percentile: quantile.percentile().to_f64(),
+        rows_per_unit: *rows,
+        rate: quantile.rate(),
+        values_between_95: quantile.rank_distance(INTERVAL_LEVEL),
+    })
 }
 
 /// The noise of each class of groups, the default class last; none where all groups have the same.

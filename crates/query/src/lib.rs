@@ -26,8 +26,8 @@ pub use explain::{
     ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, Explanation,
     GroupsExplained, INTERVAL_LEVEL, IntervalExplained, KeepProbability, MeasurementExplained,
     MechanismCompared, MechanismsExplained, Met, OutputExplained, PolicyExample, PolicyExplained,
-    PolicyTermExplained, PrivateGroups, RoundExplained, WholePieces, WorkloadExplanation,
-    WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
+    PolicyTermExplained, PrivateGroups, QuantileExplained, RoundExplained, WholePieces,
+    WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};

@@ -1,7 +1,8 @@
 //! The quote: every mechanism that a query will run, calibrated, with its exact privacy loss.
 
 use hushtable_mechanisms::{
-    Additive, Law, Measuring, MechanismError, PerRecord, Reach, RecordMechanism, Selection,
+    Additive, Law, Measuring, MechanismError, PerRecord, Quantile, Reach, RecordMechanism,
+    Selection,
 };
 use hushtable_privacy::{Epsilon, Event, Loss, LossError};
 
@@ -24,10 +25,12 @@ pub struct Quote {
 /// Where a measurement's noise comes from.
 #[derive(Clone, Debug)]
 pub enum Noise {
-    /// Its own mechanism.
+    /// Noise on its sums.
     Own(Measuring),
     /// A mechanism for each class of groups, all at the same loss: a record is in a group of one class.
     ByClass(NoiseByClass),
+    /// A draw near the quantile of the groups' values.
+    Quantile(Box<Quantile>),
     /// The selection's noisy count, which is paid for already.
     OfSelection,
 }
@@ -56,15 +59,25 @@ impl NoiseByClass {
 }
 
 impl Noise {
-    /// The mechanism whose noise is the largest, and whose loss is that of all; `None` where the
-    /// selection has paid.
+    /// What the measurement costs; `None` where the selection has paid.
+    pub fn loss(&self) -> Option<Loss> {
+        match self {
+            Self::Own(own) => Some(own.loss()),
+            Self::ByClass(by_class) => Some(by_class.others.loss()),
+            Self::Quantile(quantile) => Some(quantile.loss()),
+            Self::OfSelection => None,
+        }
+    }
+
+    /// The mechanism of sums whose noise is the largest; `None` for a quantile, and where the selection
+    /// gives it.
     pub fn largest(&self) -> Option<&Measuring> {
         match self {
             Self::Own(own) => Some(own),
             Self::ByClass(by_class) => {
                 by_class.all().max_by(|a, b| a.scale().total_cmp(&b.scale()))
             }
-            Self::OfSelection => None,
+            Self::Quantile(_) | Self::OfSelection => None,
         }
     }
 }
@@ -164,7 +177,7 @@ impl Quote {
             }
             noise.push(noise_of(&query, measurement, share)?);
         }
-        let own = noise.iter().filter_map(Noise::largest).map(Measuring::loss);
+        let own = noise.iter().filter_map(Noise::loss);
         let mut losses = selection.iter().map(Selection::loss).chain(own);
         let first = losses.next().unwrap_or(query.loss);
         let total = losses.try_fold(first, Loss::plus).map_err(|e: LossError| {
@@ -210,9 +223,10 @@ impl Quote {
             }
         }
         for noise in &self.noise {
-            let Some(own) = noise.largest() else { continue };
-            events.push(match (own.additive().map(Additive::law), own.loss()) {
-                (_, Loss::Concentrated { rho, .. }) if own.is_gaussian() => {
+            let Some(loss) = noise.loss() else { continue };
+            let own = noise.largest();
+            events.push(match (own.and_then(Measuring::additive).map(Additive::law), loss) {
+                (_, Loss::Concentrated { rho, .. }) if own.is_some_and(Measuring::is_gaussian) => {
                     Event::Gaussian { mu_squared: rho.into() }
                 }
                 (Some(Law::DiscreteLaplace(_)), Loss::Approximate { epsilon, .. }) => {
@@ -236,6 +250,13 @@ fn noise_of(
     measurement: &Measurement,
     share: Loss,
 ) -> Result<Noise, Refusal> {
+    if let Measure::Quantile { percentile, rows, .. } = measurement.measure {
+        let range = (measurement.low, measurement.high);
+        let groups = (query.max_groups_contributed, query.groups == Groups::Single);
+        let made = Quantile::new(percentile, range, rows, groups, query.neighbouring, share);
+        let made = made.map_err(|e| refuse(&measurement.name, e))?;
+        return Ok(Noise::Quantile(Box::new(made)));
+    }
     let within = |low: i64, high: i64| {
         if measurement.mechanism != RecordMechanism::Gaussian {
             // A row is in one group, whatever the limit on groups is, and is measured in rho.

@@ -117,18 +117,92 @@ fn noise_scales_are_sensitivity_over_budget() {
     let e = explain(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) COUNT(*) AS n FROM loans",
     );
-    assert!((e.measurements[0].noise_scale - 2.0).abs() < 1e-12);
+    assert!((e.measurements[0].noise_scale.unwrap() - 2.0).abs() < 1e-12);
     let e = explain(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-6) county, SUM(amount) FROM loans GROUP BY 1",
     );
     // Half of rho to the sum: sigma^2 = 2 * 10^12 / (2 * 0.25), up to the rounding of the bound.
-    assert!((e.measurements[0].noise_scale / 2e6 - 1.0).abs() < 1e-8);
+    assert!((e.measurements[0].noise_scale.unwrap() / 2e6 - 1.0).abs() < 1e-8);
     assert!(matches!(e.groups, GroupsExplained::Private { .. }));
     assert_eq!(e.total_as_epsilon.len(), 3);
     // All noise is Gaussian, so epsilon is that of Gaussian differential privacy at rho = 0.5,
     // 4.887 (theory section 2), where zCDP alone would say 5.222.
     assert!((e.total_as_epsilon[1].epsilon - 4.887).abs() < 5e-4);
     assert!((e.total_as_epsilon[1].delta - 2e-6).abs() < 1e-18);
+}
+
+/// A quantile's rate is the loss over what one unit can do to ranks, whatever the size of values; the same
+/// quantile is measured once, and another one, or of other rows, is another.
+#[test]
+fn quantiles_cost_by_ranks() {
+    let options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+                   max_groups_contributed = 2, max_rows_per_group = 3)";
+    let e = explain(&format!("{options} MEDIAN(score) AS m FROM posts"));
+    let [median] = e.measurements.as_slice() else { panic!("one") };
+    assert_eq!((median.name.as_str(), median.bounds), ("median of score", (-10.0, 100.0)));
+    assert_eq!(median.loss.unwrap().to_string(), "epsilon = 1");
+    assert_eq!((median.noise_scale, median.half_width_95), (None, None));
+    // One unit has up to 3 rows in the only group.
+    let quantile = median.quantile.unwrap();
+    assert_eq!((quantile.percentile, quantile.rows_per_unit), (0.5, 3));
+    assert!((quantile.rate - 1.0 / 3.0).abs() < 1e-12);
+    // 111 points, whose weights differ by 63/55 parts of a half at least: 20 times as many weigh all.
+    let between = (20.0f64 * 111.0).ln() * 3.0;
+    assert!(quantile.values_between_95 > between && quantile.values_between_95 < between + 15.0);
+
+    let same = quote(&format!(
+        "{options} MEDIAN(score), PERCENTILE_CONT(score, 0.50), PERCENTILE_CONT(score, 0.9), \
+         MEDIAN(score, contribution_bounds_per_row => (0, 50)) FROM posts"
+    ));
+    assert_eq!(same.noise().len(), 3);
+    assert_eq!(same.total().to_string(), "epsilon = 1");
+    assert!(same.noise().iter().all(|noise| matches!(noise, Noise::Quantile(_))));
+    let types: Vec<String> =
+        same.query().outputs.iter().map(|o| o.expr.column_type.to_string()).collect();
+    assert_eq!(types, ["int", "float", "float", "int"]);
+    let exact = query(&format!("{options} PERCENTILE_CONT(price, 0.1) FROM posts"));
+    assert_eq!(exact.outputs[0].expr.column_type.to_string(), "decimal(2)");
+
+    // Not all noise is Gaussian, so zCDP alone says what epsilon is.
+    let e =
+        explain("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) MEDIAN(amount) FROM loans");
+    assert!((e.total_as_epsilon[1].epsilon - 5.222).abs() < 5e-4);
+    // Rows are exchanged for others: ranks by one either way.
+    let rate = e.measurements[0].quantile.unwrap().rate;
+    assert!((rate - (8.0f64 * 0.5).sqrt() / 2.0).abs() < 1e-12);
+}
+
+/// PR Example 5.7: a median beside a split sum costs every record the same, whatever its size, and needs no
+/// bounds.
+#[test]
+fn medians_beside_split_sums_cost_plain_rho() {
+    let contract = common::CONTRACT
+        .replace("neighbouring = \"replace\"\n", "")
+        .replace("bounds = [0, 1_000_000]", "split = 1_000");
+    let contract = hushtable_query::Contract::parse(&contract, "hushtable.toml").unwrap();
+    let text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.3) SUM(amount, weight => 2) AS s, \
+                MEDIAN(amount) AS m FROM loans";
+    let quote = Quote::new(bind(text, &contract).unwrap()).unwrap();
+    let e = Explanation::new(&quote, contract.table("loans").unwrap());
+    let policy = e.policy.unwrap();
+    assert_eq!(policy.rho_constant.to_string(), "0.1");
+    assert_eq!(policy.terms.len(), 1);
+    assert_eq!(policy.terms[0].rho.to_string(), "0.2");
+    // A record of three thresholds: rho_1 + 9 rho_2, where a median after splitting would cost 9 rho_1, too.
+    let own = hushtable_query::policy_of(&quote, &|_, m, _| [m.high; 2]).unwrap();
+    assert!((own.split(&[3000.0]) - (0.1 + 9.0 * 0.2)).abs() < 1e-9);
+    let median = &e.measurements[1];
+    assert_eq!(median.split_threshold, None);
+    assert_eq!(median.loss.unwrap().to_string(), "rho = 0.1");
+    // The whole lattice: 2^60 steps of a default granularity, either way.
+    assert_eq!(median.bounds.1, 2f64.powi(60) * median.granularity);
+    assert!((median.quantile.unwrap().rate - 0.8f64.sqrt()).abs() < 1e-12);
+    // In epsilon, too, where sums that are not clamped are refused.
+    let text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) MEDIAN(amount) FROM loans";
+    assert_eq!(
+        Quote::new(bind(text, &contract).unwrap()).unwrap().total().to_string(),
+        "epsilon = 1"
+    );
 }
 
 #[test]
@@ -154,14 +228,14 @@ proptest! {
         let text = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({} = {amount:.12}, delta = 1e-6, \
              max_groups_contributed = 2, max_rows_per_group = 1, group_selection_weight = {}{named}) \
-             forum, COUNT(*, weight => {}), SUM(score, weight => {}) FROM posts GROUP BY forum",
-            if rho { "rho" } else { "epsilon" }, weights[0], weights[1], weights[2],
+             forum, COUNT(*, weight => {}), SUM(score, weight => {}), MEDIAN(score, weight => {}) FROM posts GROUP BY forum",
+            if rho { "rho" } else { "epsilon" }, weights[0], weights[1], weights[2], weights[0],
         );
         if let Ok(quote) = Quote::new(query(&text)) {
             let mut sum = quote.selection().unwrap().loss();
             for noise in quote.noise() {
-                if let Noise::Own(additive) = noise {
-                    sum = sum.plus(additive.loss()).unwrap();
+                if let Some(loss) = noise.loss() {
+                    sum = sum.plus(loss).unwrap();
                 }
             }
             prop_assert_eq!(sum, quote.total());

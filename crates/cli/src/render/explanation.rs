@@ -4,14 +4,13 @@ use std::fmt::Write;
 
 use hushtable_engine::Quoted;
 use hushtable_privacy::Neighbouring;
-use hushtable_query::{
-    Explanation, GroupsExplained, KeepProbability, MeasurementExplained, PrivateGroups,
-};
+use hushtable_query::{Explanation, GroupsExplained, KeepProbability, PrivateGroups};
 
 use super::grid::{Grid, Side, visible};
-use super::mechanisms::{compared, interval};
+use super::measurements::{measurements, near};
+use super::mechanisms::compared;
 use super::number::{at_least, number, probability};
-use super::policy::{MOST_CLASSES, policy};
+use super::policy::policy;
 use super::quoted::left_after;
 
 /// A quote as text.
@@ -153,69 +152,6 @@ fn probabilities(keep: &[KeepProbability], units_for_half: u64, counted: &str) -
     grid.text(2)
 }
 
-fn measurements(measurements: &[MeasurementExplained]) -> String {
-    if measurements.is_empty() {
-        return String::new();
-    }
-    let mut grid = Grid::new([
-        ("#", Side::Right),
-        ("what", Side::Left),
-        ("noise", Side::Left),
-        ("one unit adds", Side::Right),
-        ("in steps of", Side::Right),
-        ("noise scale", Side::Right),
-        ("95 % within", Side::Right),
-        ("privacy loss", Side::Left),
-    ]);
-    for (i, m) in measurements.iter().enumerate() {
-        let (low, high) = m.bounds;
-        grid.push([
-            (i + 1).to_string(),
-            visible(&m.name),
-            mechanism(m),
-            match m.split_threshold {
-                Some(threshold) => format!("any, split at {}", number(threshold)),
-                None => format!("{} to {}", number(low), number(high)),
-            },
-            number(m.granularity),
-            number(m.noise_scale),
-            within(m.half_width_95),
-            m.loss.map_or_else(|| "paid by the selection".to_owned(), |loss| loss.to_string()),
-        ]);
-        for class in m.by_class.iter().take(MOST_CLASSES) {
-            let name = class.class.as_deref().map_or_else(|| "others".to_owned(), visible);
-            let (scale, half) = (number(class.noise_scale), within(class.half_width_95));
-            let mut row = vec![String::new(), format!("  in {name}")];
-            row.extend([String::new(), String::new(), String::new()]);
-            row.extend([scale, half, String::new()]);
-            grid.push(row);
-        }
-    }
-    let notes: String = measurements
-        .iter()
-        .enumerate()
-        .filter_map(|(i, m)| Some(format!("  #{}: {}\n", i + 1, interval(m.interval_95?))))
-        .collect();
-    format!("What is measured in each group\n{}{notes}", grid.text(2))
-}
-
-/// How far a released value may be from the exact one.
-pub(super) fn within(half_width: Option<f64>) -> String {
-    half_width.map_or_else(|| "by its size".to_owned(), |half| format!("± {}", number(half)))
-}
-
-pub(super) fn mechanism(measurement: &MeasurementExplained) -> String {
-    match (measurement.mechanism.as_str(), measurement.loss) {
-        (_, None) => "of the selection".to_owned(),
-        ("discrete_laplace", _) => "discrete Laplace".to_owned(),
-        ("rounded_gaussian", _) => "rounded Gaussian".to_owned(),
-        ("log", _) => "Gaussian on its logarithm".to_owned(),
-        ("sqrt", _) => "Gaussian on its root".to_owned(),
-        ("exponential_polylogarithmic", _) => "exponential polylogarithmic".to_owned(),
-        (other, _) => visible(other),
-    }
-}
-
 fn outputs(explanation: &Explanation) -> String {
     let mut grid = Grid::new([
         ("column", Side::Left),
@@ -231,10 +167,15 @@ fn outputs(explanation: &Explanation) -> String {
                 used.join(", ")
             }
         };
-        let within = match (output.half_width_95, output.measurements.is_empty()) {
-            (Some(half), _) => format!("± {}", number(half)),
-            (None, true) => "exact".to_owned(),
-            (None, false) => "as its parts".to_owned(),
+        let own = match output.measurements.as_slice() {
+            [only] => explanation.measurements.get(*only).filter(|m| m.quantile.is_some()),
+            _ => None,
+        };
+        let within = match (output.half_width_95, own, output.measurements.is_empty()) {
+            (Some(half), ..) => format!("± {}", number(half)),
+            (None, Some(quantile), _) => near(quantile),
+            (None, None, true) => "exact".to_owned(),
+            (None, None, false) => "as its parts".to_owned(),
         };
         grid.push([visible(&output.name), output.column_type.clone(), from, within]);
     }

@@ -14,6 +14,7 @@ pub(crate) mod grid;
 pub(crate) mod json;
 pub(crate) mod local;
 pub(crate) mod losses;
+mod measurements;
 mod mechanisms;
 pub(crate) mod model;
 pub(crate) mod model_words;

@@ -5,8 +5,9 @@ use hushtable_privacy::Loss;
 use hushtable_query::{Explanation, GroupsExplained, WorkloadExplanation};
 use serde::Serialize;
 
-use super::explanation::{mechanism, unit_and_neighbours, within};
+use super::explanation::unit_and_neighbours;
 use super::grid::{Grid, Side, visible};
+use super::measurements::{mechanism, near, scale};
 use super::number::{at_least, less, number};
 use super::policy::policy_of_workload;
 use super::pretty_json;
@@ -141,13 +142,7 @@ fn measurements(parts: &[PartQuoted]) -> String {
     for part in parts {
         for m in &part.explanation.measurements {
             any = true;
-            grid.push([
-                visible(&part.name),
-                visible(&m.name),
-                mechanism(m),
-                number(m.noise_scale),
-                within(m.half_width_95),
-            ]);
+            grid.push([visible(&part.name), visible(&m.name), mechanism(m), scale(m), near(m)]);
         }
     }
     if any { format!("What is measured in each group\n{}", grid.text(2)) } else { String::new() }

@@ -33,7 +33,7 @@ use crate::exact::{Exact, Scan};
 use crate::session::{Checked, Progress, Session, runtime};
 use crate::source::ReadProgress;
 use crate::survey::Look;
-use neighbours::{Who, candidates, comparisons, without_row};
+use neighbours::{RemovedRow, Who, candidates, comparisons, without_row};
 use pair::{Pair, Table};
 pub use report::{AuditOptions, AuditReport, Compared, EventFound};
 use search::{Trial, search};
@@ -131,7 +131,7 @@ struct Told {
 
 /// A row that is left out. Secret: no Debug, Display or Serialize.
 struct Removed {
-    /// What it adds to each measurement but counts of units.
+    /// What it adds to each measurement that adds up.
     sums: Vec<i128>,
     pieces: i128,
     /// The keys of its group, where its class is one of them.
@@ -166,9 +166,7 @@ impl Tables {
                 let (exact, _) = scan(Look { survey: false, without: Some(*unit) })?;
                 table(query, exact)
             }
-            Some(Who::Row { group, values }) => {
-                table(query, without_row(&exact, query, *group, values)?)
-            }
+            Some(Who::Row(row)) => table(query, without_row(&exact, query, row)?),
         };
         let mut first: Option<Table> = None;
         let mut all = Vec::new();
@@ -181,7 +179,7 @@ impl Tables {
             };
             first = Some(one.clone());
             let removed = match other {
-                Some(Who::Row { group, values }) => {
+                Some(Who::Row(RemovedRow { group, values, .. })) => {
                     let mut sums = values.clone();
                     let pieces = if query.chooses_by_pieces() { sums.pop() } else { None };
                     let keys = class_keys(query, &exact, *group)?;

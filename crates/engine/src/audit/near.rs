@@ -62,6 +62,11 @@ fn part(counted: &Counted, kept: &[usize], members: Option<Memberships>) -> Coun
             .iter()
             .map(|sums| kept.iter().filter_map(|&g| sums.get(g).copied()).collect())
             .collect(),
+        values: counted
+            .values
+            .iter()
+            .map(|values| Some(values.as_ref()?.rearranged(kept.iter().map(|&g| Some(g)))))
+            .collect(),
         classes: counted
             .classes
             .iter()

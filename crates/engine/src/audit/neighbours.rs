@@ -16,9 +16,19 @@ use crate::survey::{HeavyRow, Shares, Survey, Surveyed};
 pub(crate) enum Who {
     /// By its keyed hash.
     Unit(u128),
-    /// A row that is a unit: its group, and what it adds to each measurement but counts of units, and its
-    /// number of pieces after them where groups are chosen by that.
-    Row { group: usize, values: Vec<i128> },
+    /// A row that is a unit.
+    Row(RemovedRow),
+}
+
+/// A row, as it is left out. Secret: no Debug, Display or Serialize.
+#[derive(Clone)]
+pub(crate) struct RemovedRow {
+    pub(crate) group: usize,
+    /// What it adds to each measurement that adds up; and its number of pieces after them where groups are
+    /// chosen by that.
+    pub(crate) values: Vec<i128>,
+    /// Its value for each quantile.
+    pub(crate) listed: Vec<Option<i64>>,
 }
 
 /// A unit that may be left out.
@@ -83,17 +93,25 @@ pub(crate) fn candidates(surveys: &[Surveyed], units: &[i64], least: i64) -> Vec
         .collect();
     for (group, [most, least]) in by_group {
         let row = |row: &HeavyRow| Candidate {
-            who: Who::Row { group, values: row.values.clone() },
+            who: Who::Row(RemovedRow {
+                group,
+                values: row.values.clone(),
+                listed: row.listed.clone(),
+            }),
             shares: row.shares,
             alone: part(group),
         };
         all.extend(most.map(row));
-        all.extend(least.filter(|l| most.is_none_or(|m| l.values != m.values)).map(row));
+        let differs =
+            |l: &&HeavyRow| most.is_none_or(|m| l.values != m.values || l.listed != m.listed);
+        all.extend(least.filter(differs).map(row));
     }
     // In an order that does not depend on the maps'.
     let name = |c: &Candidate| match &c.who {
-        Who::Unit(unit) => (*unit, Vec::new()),
-        Who::Row { group, values } => (*group as u128, values.clone()),
+        Who::Unit(unit) => (*unit, Vec::new(), Vec::new()),
+        Who::Row(RemovedRow { group, values, listed }) => {
+            (*group as u128, values.clone(), listed.clone())
+        }
     };
     all.sort_by(|a, b| b.shares.size.total_cmp(&a.shares.size).then_with(|| name(a).cmp(&name(b))));
     all
@@ -165,21 +183,28 @@ pub(crate) fn comparisons(
 pub(crate) fn without_row(
     exact: &Exact,
     query: &PrivateQuery,
-    group: usize,
-    values: &[i128],
+    row: &RemovedRow,
 ) -> Result<Exact, EngineError> {
     let mut exact = exact.clone();
+    let group = row.group;
     if let Some(units) = exact.units.get_mut(group) {
         *units -= 1;
     }
-    let mut values = values.iter().copied();
-    for (measurement, sums) in query.measurements.iter().zip(&mut exact.sums) {
+    let (mut values, mut listed) = (row.values.iter().copied(), row.listed.iter().copied());
+    let kept = exact.sums.iter_mut().zip(&mut exact.values);
+    for (measurement, (sums, lists)) in query.measurements.iter().zip(kept) {
         let value = match measurement.measure {
             Measure::Units => 1,
-            _ => values.next().unwrap_or(0),
+            Measure::Rows | Measure::Values(_) | Measure::Sum(_) => values.next().unwrap_or(0),
+            Measure::Quantile { .. } => 0,
         };
         if let Some(sum) = sums.get_mut(group) {
             *sum -= value;
+        }
+        if let Some(list) = lists
+            && let Some(value) = listed.next().flatten()
+        {
+            list.remove(group, value);
         }
     }
     // What comes after the measurements is its number of pieces.
@@ -193,6 +218,10 @@ pub(crate) fn without_row(
         let keep: BooleanArray = (0..exact.units.len()).map(|g| Some(g != group)).collect();
         exact.keys = exact.keys.iter().map(|k| filter(k, &keep)).collect::<Result<_, _>>()?;
         exact.units.remove(group);
+        let others = || (0..keep.len()).filter(|&g| g != group).map(Some);
+        for list in exact.values.iter_mut().flatten() {
+            *list = list.rearranged(others());
+        }
         if let Some(pieces) = &mut exact.pieces {
             pieces.remove(group);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::ArrayRef;
 use hushtable_mechanisms::{Memberships, Selection, Strategy};
 use hushtable_noise::Generator;
-use hushtable_query::{Groups, Quote};
+use hushtable_query::{Groups, Noise, Quote};
 
 use super::near::near;
 use super::search::Output;
@@ -27,6 +27,8 @@ pub(crate) struct Differing {
     pub(crate) exists: [bool; 2],
     /// Exact sums of each measurement in both.
     pub(crate) sums: Vec<[i128; 2]>,
+    /// The values in both, for each measurement that is a quantile.
+    pub(crate) values: Vec<Option<[Vec<i64>; 2]>>,
     /// Its class for each measurement whose noise differs by class, 0 for others.
     pub(crate) classes: Vec<usize>,
 }
@@ -92,8 +94,19 @@ impl Pair {
                     })
                 })
                 .collect();
+            let listed = |m: usize| {
+                let own = |side: usize| {
+                    let values = tables.get(side)?.counted.values.get(m)?.as_ref()?;
+                    let group = both.get(side).copied().flatten().map(|(.., group)| group);
+                    Some(group.map_or(&[][..], |group| values.of(group)))
+                };
+                Some([own(0)?, own(1)?])
+            };
+            let values: Vec<_> = (0..quote.noise().len()).map(listed).collect();
             let same = exists[0] == exists[1] && numbers[0] == numbers[1];
-            if !same || sums.iter().any(|[a, b]| a != b) {
+            let moved =
+                sums.iter().any(|[a, b]| a != b) || values.iter().flatten().any(|[a, b]| a != b);
+            if !same || moved {
                 if let Some(place) = places.get_mut(id) {
                     *place = Some(differing.len());
                 }
@@ -104,7 +117,9 @@ impl Pair {
                     group.and_then(|g| classes?.get(g).copied()).unwrap_or(0)
                 };
                 let classes = (0..quote.noise().len()).map(class).collect();
-                differing.push(Differing { exists, sums, classes });
+                let values = values.into_iter().map(|v| v.map(|v| v.map(<[i64]>::to_vec)));
+                let values = values.collect();
+                differing.push(Differing { exists, sums, values, classes });
             }
         }
         let side = |side: usize| {
@@ -126,7 +141,10 @@ impl Pair {
             let pairs = side.counted.members.as_ref().map_or(0, Memberships::pairs);
             50 + (pairs * apiece + side.counted.groups * 8) * rounds
         });
-        let noise = 2 * 10 * self.differing.len() * quote.noise().len();
+        // A draw near a quantile is some dozens of steps in the values of its group.
+        let of = |noise: &Noise| if matches!(noise, Noise::Quantile(_)) { 500 } else { 10 };
+        let each: usize = quote.noise().iter().map(of).sum();
+        let noise = 2 * self.differing.len() * each;
         (sides.sum::<usize>() + noise) as u64
     }
 }

@@ -1,6 +1,6 @@
 //! What an attacker who knows both tables makes of an output.
 
-use hushtable_mechanisms::{Law, Measuring, PerRecord, Strategy};
+use hushtable_mechanisms::{Law, Measuring, PerRecord, Quantile, Strategy};
 use hushtable_query::{Noise, Quote};
 
 use super::pair::Differing;
@@ -20,7 +20,8 @@ pub(crate) enum Statistic {
     Everything,
     /// The same of the noisy values of one measurement.
     Values(usize),
-    /// The largest difference of a noisy value of a measurement from the exact one.
+    /// The largest difference of a noisy value of a measurement from the exact one; of a quantile, the largest
+    /// value.
     Largest(usize),
     /// The smallest such difference.
     Smallest(usize),
@@ -35,20 +36,29 @@ enum Meant {
     Gaussian(f64),
     /// That of another mechanism for sums that are not clamped.
     PerRecord(Box<PerRecord>),
+    /// A draw near a quantile.
+    Quantile(Box<Quantile>),
 }
 
 impl Meant {
-    /// ln of the densities' ratio at `y`, around the first value against around the second.
-    fn log_ratio(&self, y: i128, [first, second]: [i128; 2]) -> f64 {
+    /// ln of the densities' ratio at `y` for a measurement of a group, in the first table against the
+    /// second; but for a number that is the same for all y.
+    fn log_ratio(&self, y: i128, m: usize, group: &Differing) -> Option<f64> {
+        let &[first, second] = group.sums.get(m)?;
         let far = |s: i128| y.saturating_sub(s) as f64;
-        match self {
+        Some(match self {
             Self::Laplace(scale) => (far(second).abs() - far(first).abs()) / scale,
             Self::Gaussian(sigma) => {
                 let (far, near) = (far(second) / sigma, far(first) / sigma);
                 0.5 * (far - near) * (far + near)
             }
             Self::PerRecord(record) => record.log_ratio(y, [first, second]),
-        }
+            Self::Quantile(quantile) => {
+                let values = group.values.get(m)?.as_ref()?;
+                // Released points are points of the lattice.
+                quantile.log_ratio(i64::try_from(y).ok()?, values.each_ref().map(Vec::as_slice))
+            }
+        })
     }
 }
 
@@ -90,6 +100,7 @@ impl Statistics {
                 Noise::OfSelection => (vec![of_selection()], true),
                 Noise::Own(measuring) => (vec![own(measuring)], false),
                 Noise::ByClass(by_class) => (by_class.all().map(own).collect(), false),
+                Noise::Quantile(quantile) => (vec![Meant::Quantile(quantile.clone())], false),
             })
             .collect();
         let mut all = vec![
@@ -154,8 +165,9 @@ impl Statistics {
             Statistic::Values(m) => self.values(m, output),
             Statistic::Largest(m) | Statistic::Smallest(m) => {
                 let errors = values(m).filter_map(|(y, d)| {
-                    let exact = d.sums.get(m)?;
-                    let exact = if d.exists[0] { exact[0] } else { exact[1] };
+                    let side = usize::from(!d.exists[0]);
+                    // What is near a quantile is compared as it is.
+                    let exact = *d.sums.get(m)?.get(side)?;
                     Some(y.saturating_sub(exact) as f64)
                 });
                 match statistic {
@@ -176,7 +188,7 @@ impl Statistics {
                 Some(_) => -CERTAIN,
                 None => {
                     let meant = meant.get(differing.classes.get(m).copied().unwrap_or(0))?;
-                    meant.log_ratio(y, *differing.sums.get(m)?)
+                    meant.log_ratio(y, m, differing)?
                 }
             })
         };

@@ -7,9 +7,10 @@ use hashbrown::HashTable;
 use hushtable_mechanisms::Memberships;
 use siphasher::sip::SipHasher24;
 
-use super::Bounds;
+use super::{Bounds, Listing};
 use crate::intern::{Hashes, Interner};
 use crate::survey::{Shares, Survey};
+use crate::values::List;
 
 /// The groups of each unit.
 #[derive(Default)]
@@ -84,6 +85,22 @@ pub(super) struct Unit {
 pub(super) const NEW: Unit =
     Unit { last: NONE, count: 0, in_table: false, hashed: false, greatest: 0 };
 
+/// Values of slots, also of pairs that a slot was later taken from.
+#[derive(Default)]
+pub(super) struct SlotList {
+    slots: Vec<u32>,
+    groups: Vec<u32>,
+    values: Vec<i64>,
+}
+
+impl SlotList {
+    pub(super) fn push(&mut self, slot: u32, group: u32, value: i64) {
+        self.slots.push(slot);
+        self.groups.push(group);
+        self.values.push(value);
+    }
+}
+
 /// What is kept of the units.
 pub(super) struct Units {
     pub(super) interner: Interner,
@@ -98,6 +115,8 @@ pub(super) struct Units {
     pub(super) hash: Vec<u64>,
     pub(super) next: Vec<u32>,
     pub(super) sums: Vec<Vec<i128>>,
+    /// Values that are kept one by one.
+    pub(super) lists: Vec<SlotList>,
     /// Slots by pair.
     pub(super) table: HashTable<u32>,
     pub(super) pair_hasher: foldhash::fast::RandomState,
@@ -226,6 +245,60 @@ impl Units {
         members
     }
 
+    /// The values of kept pairs, clamped. Of a pair that has too many, those that stay are the ones with the
+    /// least keyed hash of the pair, the value and how many equal ones come before it: the order of the rows
+    /// does not matter, and all rows of the pair have the same chance.
+    pub(super) fn lists(&self, listings: &[Listing]) -> Vec<List> {
+        let one = |(list, listing): (&SlotList, &Listing)| {
+            let (low, high) = listing.range;
+            let all = list.slots.iter().zip(&list.groups).zip(&list.values);
+            // A pair that lost its slot never comes back, and one that has it has had it from its first row.
+            let kept = all.filter(|((slot, group), _)| self.pair[**slot as usize].1 == **group);
+            let mut kept: Vec<(u32, i64)> =
+                kept.map(|((&slot, _), &value)| (slot, value.clamp(low, high))).collect();
+            kept.sort_unstable();
+            let mut made = List::default();
+            for own in kept.chunk_by(|(one, _), (other, _)| one == other) {
+                let Some(&(slot, _)) = own.first() else { continue };
+                let (_, group) = self.pair[slot as usize];
+                let most = listing.rows as usize;
+                if own.len() <= most {
+                    own.iter().for_each(|&(_, value)| made.push(group, value));
+                } else {
+                    let values = own.iter().map(|&(_, value)| value);
+                    self.sampled(slot, values, most).for_each(|value| made.push(group, value));
+                }
+            }
+            made
+        };
+        self.lists.iter().zip(listings).map(one).collect()
+    }
+
+    /// So many of a slot's values, which are sorted.
+    fn sampled(
+        &self,
+        slot: u32,
+        values: impl Iterator<Item = i64>,
+        most: usize,
+    ) -> impl Iterator<Item = i64> {
+        let (unit, group) = self.pair[slot as usize];
+        let pair = self.hash_of(unit, group);
+        let (mut before, mut same) = (None, 0u64);
+        let mut hashed: Vec<(u64, i64)> = values
+            .map(|value| {
+                same = if before == Some(value) { same + 1 } else { 0 };
+                before = Some(value);
+                let mut hasher = SipHasher24::new_with_key(&self.key);
+                hasher.write_u64(pair);
+                hasher.write_i64(value);
+                hasher.write_u64(same);
+                (hasher.finish(), value)
+            })
+            .collect();
+        hashed.sort_unstable();
+        hashed.into_iter().take(most).map(|(_, value)| value)
+    }
+
     /// What each unit contributes to its kept groups.
     pub(super) fn survey(&self, bounds: &Bounds) -> Survey {
         let shares = self.units.iter().map(|unit| {
@@ -277,6 +350,6 @@ pub(super) fn clamped(sum: i128, (low, high): (i64, i64)) -> i128 {
     if sum == NOTHING { 0 } else { sum.clamp(low.into(), high.into()) }
 }
 
-pub(super) fn too_many() -> DataFusionError {
+pub(crate) fn too_many() -> DataFusionError {
     DataFusionError::ResourcesExhausted("too many groups".to_owned())
 }

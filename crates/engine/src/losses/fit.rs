@@ -182,7 +182,7 @@ fn allowed(
                     let class = *groups.counted.classes.get(place)?.get(group)?;
                     by_class.of(class).scale()
                 }
-                Noise::OfSelection => return None,
+                Noise::Quantile(_) | Noise::OfSelection => return None,
             };
             let size = sums.get(group)?.unsigned_abs() as f64;
             Some(options.target * size / (quantile * scale))
@@ -196,7 +196,9 @@ fn allowed(
 /// How much noise is allowed says which rho is needed where noise is in inverse proportion to its root, for
 /// all groups.
 fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
-    let other = |m: &&Measurement| m.mechanism != RecordMechanism::Gaussian;
+    let other = |m: &&Measurement| {
+        m.mechanism != RecordMechanism::Gaussian || matches!(m.measure, Measure::Quantile { .. })
+    };
     match quote.query().measurements.iter().find(other) {
         None => Ok(()),
         Some(measurement) => Err(EngineError::Refused(Refusal {
@@ -204,7 +206,7 @@ fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
                 "the smallest policy is found for Gaussian noise only, and the {} is released in another way",
                 measurement.name
             ),
-            hint: "the query without `mechanism`; `hushtable explain` compares the mechanisms"
+            hint: "the query without `mechanism`, which `hushtable explain` compares, and without quantiles"
                 .to_owned(),
         })),
     }

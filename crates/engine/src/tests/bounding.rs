@@ -7,8 +7,9 @@ use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StringViewArray};
 use datafusion::arrow::datatypes::Int64Type;
 use proptest::prelude::*;
 
-use crate::bound::{Bounder, Partial, Rows, SamplingKey};
-use crate::exact::Merged;
+use crate::bound::{Bounder, Listing, Partial, Rows, SamplingKey};
+use crate::merged::{All, Merged};
+use crate::values::Values;
 
 /// A row: unit, group (NULL is a group), value (NULL adds nothing).
 type Row = (i64, Option<u8>, Option<i64>);
@@ -25,53 +26,68 @@ fn batch(rows: &[Row]) -> Rows {
             rows.iter().map(|_| Some(1)).collect(),
             rows.iter().map(|(.., v)| *v).collect(),
         ],
+        listed: vec![rows.iter().map(|(.., v)| *v).collect(); 2],
         rows: rows.len(),
     }
 }
 
-/// (units, count, sum) of every group; bounds as given for count and sum.
-type Groups = HashMap<Option<String>, (i64, i128, i128)>;
+/// (units, count, sum) of every group; bounds as given for count and sum. And its values, up to 2 of each
+/// unit, and all of them.
+type Groups = HashMap<Option<String>, (i64, i128, i128, [Vec<i64>; 2])>;
 
 const BOUNDS: [(i64, i64); 2] = [(0, 3), (-5, 10)];
 
+const LISTINGS: [Listing; 2] =
+    [Listing { range: (-6, 9), rows: 2 }, Listing { range: (-6, 9), rows: 1000 }];
+
 fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
-    let mut merged = Merged::new(2);
+    let mut merged = Merged::new(2, 2);
     for part in parts {
-        let mut bounder = Bounder::of_units(BOUNDS.to_vec(), true, KEY, most);
+        let mut bounder =
+            Bounder::of_units(BOUNDS.to_vec(), true, KEY, most).listing(LISTINGS.to_vec());
         for rows in part.chunks(batch_rows) {
             bounder.add(&batch(rows)).unwrap();
         }
         merged.add(bounder.finish().unwrap()).unwrap();
     }
-    let (Partial { keys, units, sums, .. }, _) = merged.finish().unwrap();
+    let All { keys, units, sums, values, .. } = merged.finish().unwrap();
     let Some(names) = keys.first() else { return Groups::new() };
     let names: &ArrayRef = names;
     names
         .as_string_view()
         .iter()
         .enumerate()
-        .map(|(g, name)| (name.map(str::to_owned), (units[g], sums[0][g], sums[1][g])))
+        .map(|(g, name)| {
+            let values = [0, 1].map(|listing: usize| values[listing].of(g).to_vec());
+            (name.map(str::to_owned), (units[g], sums[0][g], sums[1][g], values))
+        })
         // A group whose units were all pushed out is no group: selection never sees it.
         .filter(|(_, (units, ..))| *units > 0)
         .collect()
 }
 
+/// Count, sum if there is any, and values of a unit in a group.
+type Pair = (i128, Option<i128>, Vec<i64>);
+
 /// The same, the slow and plain way, where no unit has more groups than it may keep.
 fn plain(rows: &[Row]) -> Groups {
-    let mut by_pair: HashMap<(i64, Option<u8>), (i128, Option<i128>)> = HashMap::new();
+    let mut by_pair: HashMap<(i64, Option<u8>), Pair> = HashMap::new();
     for (unit, group, value) in rows {
         let entry = by_pair.entry((*unit, *group)).or_default();
         entry.0 += 1;
         if let Some(v) = value {
             entry.1 = Some(entry.1.unwrap_or(0) + i128::from(*v));
+            entry.2.push((*v).clamp(-6, 9));
         }
     }
     let mut groups = Groups::new();
-    for ((_, group), (count, sum)) in by_pair {
+    for ((_, group), (count, sum, values)) in by_pair {
         let entry = groups.entry(group.map(|g| format!("group number {g}"))).or_default();
         entry.0 += 1;
         entry.1 += count.clamp(0, 3);
         entry.2 += sum.map_or(0, |s| s.clamp(-5, 10));
+        entry.3[1].extend(values);
+        entry.3[1].sort_unstable();
     }
     groups
 }
@@ -97,7 +113,13 @@ fn units_with_many_groups_are_bounded_in_any_order() {
         let kept: i64 = want.values().map(|(units, ..)| units).sum();
         assert_eq!(kept, 5 * i64::from(most.min(80)));
         if most >= 80 {
-            assert_eq!(want, plain(&rows));
+            // Each unit is twice in each group.
+            let plain = plain(&rows).into_iter();
+            let twice = |(name, mut own): (_, (_, _, _, [Vec<i64>; 2]))| {
+                own.3[0] = own.3[1].clone();
+                (name, own)
+            };
+            assert_eq!(want, plain.map(twice).collect());
         }
     }
 }
@@ -122,11 +144,14 @@ proptest! {
         let names: std::collections::HashSet<_> = with.keys().chain(without.keys()).collect();
         for name in names {
             let (a, b) = (
-                with.get(name).copied().unwrap_or_default(),
-                without.get(name).copied().unwrap_or_default(),
+                with.get(name).cloned().unwrap_or_default(),
+                without.get(name).cloned().unwrap_or_default(),
             );
             let change = (a.0 - b.0, a.1 - b.1, a.2 - b.2);
-            moved += u32::from(change != (0, 0, 0));
+            moved += u32::from(a != b);
+            let gone = left_over(a.3[0].clone(), &b.3[0]);
+            prop_assert!(gone.is_some_and(|gone| gone <= 2), "{:?} {:?}", a.3, b.3);
+            prop_assert!(left_over(a.3[1].clone(), &b.3[1]).is_some());
             prop_assert!((0..=1).contains(&change.0), "{change:?}");
             prop_assert!((0..=3).contains(&change.1), "{change:?}");
             prop_assert!((-5..=10).contains(&change.2), "{change:?}");
@@ -157,7 +182,49 @@ proptest! {
     /// With room for every group, the sums are the plain ones.
     #[test]
     fn sums_are_exact(rows in rows()) {
-        prop_assert_eq!(exact(&[&rows], 13, 64), plain(&rows));
+        let mut found = exact(&[&rows], 13, 64);
+        for (units, _, _, values) in found.values_mut() {
+            let [some, all] = values;
+            prop_assert!(some.len() <= all.len() && some.len() <= 2 * *units as usize);
+            prop_assert!(left_over(all.clone(), some).is_some());
+            some.clear();
+        }
+        prop_assert_eq!(found, plain(&rows));
+    }
+}
+
+/// How many values are left when those of the part are taken away; `None` if they are not all there.
+fn left_over(mut all: Vec<i64>, part: &[i64]) -> Option<usize> {
+    for value in part {
+        let place = all.iter().position(|own| own == value)?;
+        all.swap_remove(place);
+    }
+    Some(all.len())
+}
+
+/// Which of a unit's rows are kept is a matter of the key, and each is as likely as another, equal ones among
+/// them.
+#[test]
+fn rows_are_kept_by_keyed_hash() {
+    let rows: Vec<Row> = [3, 5, 5, 5, 8].map(|v| (1, None, Some(v))).to_vec();
+    let mut kept = HashMap::new();
+    for key in 0..5000u32 {
+        let mut bytes = [0; 16];
+        bytes[..4].copy_from_slice(&key.to_le_bytes());
+        let mut bounder = Bounder::of_units(BOUNDS.to_vec(), true, SamplingKey(bytes), 1)
+            .listing(LISTINGS.to_vec());
+        bounder.add(&batch(&rows)).unwrap();
+        let mut merged = Merged::new(2, 2);
+        merged.add(bounder.finish().unwrap()).unwrap();
+        let values = merged.finish().unwrap().values[0].of(0).to_vec();
+        assert_eq!(values.len(), 2);
+        *kept.entry(values).or_insert(0u32) += 1;
+    }
+    // Of the ten pairs of rows, three are two of the fives, and so on: six standard deviations of 34 at most
+    // (a false alarm once in 1e8).
+    for (values, pairs) in [([3, 5], 3), ([5, 5], 3), ([5, 8], 3), ([3, 8], 1)] {
+        let count = kept.get(values.as_slice()).copied().unwrap_or(0);
+        assert!(count.abs_diff(pairs * 500) <= 204, "{kept:?}");
     }
 }
 
@@ -184,11 +251,13 @@ fn groups_are_kept_by_keyed_hash() {
 #[test]
 fn rows_that_are_units_are_clamped_one_by_one() {
     let rows: Vec<Row> = vec![(0, Some(1), Some(100)), (0, Some(1), Some(-100)), (0, None, None)];
-    let mut bounder = Bounder::of_rows(BOUNDS.to_vec(), true);
+    let mut bounder = Bounder::of_rows(BOUNDS.to_vec(), true).listing(LISTINGS.to_vec());
     let mut all = batch(&rows);
     all.unit = None;
     bounder.add(&all).unwrap();
     let partial = bounder.finish().unwrap();
+    let values = Values::sorted(&partial.lists[..1], 2);
+    assert_eq!((values.of(0), values.of(1)), (&[-6, 9][..], &[][..]));
     assert_eq!(partial.units, [2, 1]);
     assert_eq!(partial.sums, [[2, 1], [5, 0]]);
 }

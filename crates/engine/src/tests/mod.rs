@@ -4,6 +4,7 @@ mod bounding;
 mod budgets;
 mod errors;
 mod mechanisms;
+mod quantiles;
 mod releases;
 mod selection;
 mod split;

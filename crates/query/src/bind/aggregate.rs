@@ -1,10 +1,11 @@
-//! COUNT, SUM and AVG: what they measure, and how it is bounded.
+//! COUNT, SUM, AVG and quantiles: what they measure, and how it is bounded.
 
-use hushtable_mechanisms::RecordMechanism;
+use hushtable_mechanisms::{Percentile, RecordMechanism};
 use hushtable_privacy::Loss;
 use sqlparser::ast;
 
-use super::options::{MAX_WEIGHT, Options};
+use super::arguments::Arguments;
+use super::options::Options;
 use super::{Key, Measure, Measurement};
 use crate::bind_expr::cast;
 use crate::contract::{Table, Unit};
@@ -20,19 +21,11 @@ const MAX_MEASUREMENTS: usize = 100;
 pub(super) fn aggregate_name(node: &ast::Expr) -> Option<(&ast::Function, String)> {
     let ast::Expr::Function(function) = node else { return None };
     let name = function.name.to_string().to_uppercase();
-    matches!(name.as_str(), "COUNT" | "SUM" | "AVG").then_some((function, name))
+    AGGREGATES.contains(&name.as_str()).then_some((function, name))
 }
 
-/// The arguments of an aggregate.
-struct Arguments {
-    distinct: bool,
-    /// `None` for `*`.
-    operand: Option<ast::Expr>,
-    bounds: Option<(Number, Number)>,
-    mechanism: Option<RecordMechanism>,
-    offset: Option<Number>,
-    weight: u32,
-}
+/// All there are.
+pub(crate) const AGGREGATES: [&str; 5] = ["COUNT", "SUM", "AVG", "MEDIAN", "PERCENTILE_CONT"];
 
 /// Collects the measurements of a query.
 pub(super) struct Aggregates<'a> {
@@ -56,149 +49,22 @@ impl Aggregates<'_> {
         match name {
             "COUNT" => self.count(&arguments, keys),
             "SUM" => self.sum(function, arguments, keys),
-            _ => self.average(function, arguments, keys),
+            "AVG" => self.average(function, arguments, keys),
+            _ => self.quantile(function, name, &arguments, keys),
         }
     }
 
-    fn arguments(&self, function: &ast::Function, name: &str) -> Result<Arguments, Refusal> {
-        let form = "COUNT(*), COUNT(x), COUNT(DISTINCT unit), SUM(x), AVG(x), each with \
-                    contribution_bounds_per_group => (low, high) and weight => 2 where wanted";
-        let odd = || Refusal::new(format!("`{function}` is not supported"), form);
-        if function.over.is_some() {
-            return Err(Refusal::new(
-                format!("`{function}`: window functions are not supported"),
-                "GROUP BY the columns that the window partitions by",
-            ));
-        }
-        if function.filter.is_some() {
-            return Err(Refusal::new(
-                format!("`{function}`: FILTER is not supported"),
-                "SUM(IF(condition, x, NULL)), or a WHERE",
-            ));
-        }
-        let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
-        if function.null_treatment.is_some() || !list.clauses.is_empty() {
-            return Err(odd());
-        }
-        let mut arguments = Arguments {
-            distinct: list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct),
-            operand: None,
-            bounds: None,
-            mechanism: None,
-            offset: None,
-            weight: 1,
-        };
-        let mut operands = 0;
-        for argument in &list.args {
-            use ast::{FunctionArg as A, FunctionArgExpr as X};
-            match argument {
-                A::Unnamed(X::Wildcard) if name == "COUNT" => operands += 1,
-                A::Unnamed(X::Expr(e)) => {
-                    operands += 1;
-                    arguments.operand = Some(e.clone());
-                }
-                A::Named { name, arg: X::Expr(value), .. } => {
-                    self.named(&name.value, value, &mut arguments)?;
-                }
-                A::ExprNamed { name, arg: X::Expr(value), .. } => {
-                    self.named(&name.to_string(), value, &mut arguments)?;
-                }
-                _ => return Err(odd()),
-            }
-        }
-        if let ("COUNT", Some(mechanism)) = (name, arguments.mechanism) {
-            return Err(Refusal::new(
-                format!("`{function}`: mechanism => '{mechanism}' is for SUM and AVG"),
-                "a record counts as one, whatever its size: COUNT without a mechanism",
-            ));
-        }
-        if operands == 1 { Ok(arguments) } else { Err(odd()) }
-    }
-
-    fn named(
-        &self,
-        name: &str,
-        value: &ast::Expr,
-        arguments: &mut Arguments,
-    ) -> Result<(), Refusal> {
-        let form = "contribution_bounds_per_group => (0, 100)";
-        match name.to_lowercase().as_str() {
-            "contribution_bounds_per_group" => {
-                let ast::Expr::Tuple(ends) = value else {
-                    return Err(Refusal::new(
-                        format!(
-                            "contribution_bounds_per_group => {value} is not a pair of numbers"
-                        ),
-                        form,
-                    ));
-                };
-                let [low, high] = ends.as_slice() else {
-                    return Err(Refusal::new("bounds are a pair of numbers", form));
-                };
-                let (low, high) = (self.constant(low, form)?, self.constant(high, form)?);
-                if low > high {
-                    return Err(Refusal::new(
-                        format!("the bounds ({low}, {high}) have their low end above the high end"),
-                        form,
-                    ));
-                }
-                arguments.bounds = Some((low, high));
-            }
-            "weight" => {
-                let weight = self.constant(value, "weight => 2")?;
-                let (digits, scale) = weight.parts();
-                match u32::try_from(digits) {
-                    Ok(n) if scale == 0 && (1..=MAX_WEIGHT).contains(&n) => arguments.weight = n,
-                    _ => {
-                        return Err(Refusal::new(
-                            format!(
-                                "weight => {weight} is not a whole number from 1 to {MAX_WEIGHT}"
-                            ),
-                            "a weight of 2 gives an aggregate twice the budget of one with weight 1",
-                        ));
-                    }
-                }
-            }
-            "mechanism" => arguments.mechanism = Some(mechanism(value)?),
-            "offset" => {
-                let form = "offset => 1000, in the unit of the column";
-                let offset = self.constant(value, form)?;
-                if offset <= Number::whole(0) {
-                    return Err(Refusal::new(format!("offset => {offset} is not above 0"), form));
-                }
-                arguments.offset = Some(offset);
-            }
-            other => {
-                return Err(Refusal::new(
-                    format!("there is no argument `{other}` of an aggregate"),
-                    "the arguments are contribution_bounds_per_group and weight; and mechanism and offset for \
-                     sums of columns with `split`",
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn constant(&self, node: &ast::Expr, form: &str) -> Result<Number, Refusal> {
-        match self.row(node)?.kind {
-            ExprKind::Literal(Value::Int(n)) => Ok(Number::whole(n)),
-            ExprKind::Literal(Value::Decimal { .. }) => {
-                let text = node.to_string().replace(' ', "");
-                let text = text.trim_start_matches('(').trim_end_matches(')');
-                Number::parse(text)
-                    .ok_or_else(|| Refusal::new(format!("`{node}` is not a number"), form))
-            }
-            _ => Err(Refusal::new(format!("`{node}` is not a constant number"), form)),
-        }
-    }
-
-    fn row(&self, node: &ast::Expr) -> Result<Expr, Refusal> {
+    pub(super) fn row(&self, node: &ast::Expr) -> Result<Expr, Refusal> {
         let scope = RowScope { stored: self.stored, computed: &self.table.columns };
         bind_row_expression(node, &scope)
     }
 
     /// Adds a measurement, or finds the same one, and gives its released column.
-    fn measured(&mut self, mut wanted: Measurement, keys: usize) -> Result<Expr, Refusal> {
+    pub(super) fn measured(
+        &mut self,
+        mut wanted: Measurement,
+        keys: usize,
+    ) -> Result<Expr, Refusal> {
         let column_type = wanted.column_type;
         let weight = wanted.weight;
         let same = self.measurements.iter_mut().position(|own| {
@@ -358,17 +224,7 @@ impl Aggregates<'_> {
             split.as_ref().map_or((low, high), |s| within(s.smallest()));
         let step =
             own_step.unwrap_or_else(|| Step::default_for(column_type, finest_low, finest_high));
-        let too_large = || {
-            Refusal::new(
-                format!(
-                    "the bounds ({low}, {high}) are more than {MAX_LATTICE} steps of {} wide",
-                    step.to_f64()
-                ),
-                "narrower bounds, or a coarser granularity of the column in the contract",
-            )
-        };
-        let low_steps = step.ceil(low).ok_or_else(too_large)?;
-        let high_steps = step.floor(high).ok_or_else(too_large)?;
+        let (low_steps, high_steps) = in_steps((low, high), step)?;
         if low_steps > high_steps || low_steps == 0 && high_steps == 0 {
             return Err(Refusal::new(
                 format!(
@@ -395,11 +251,6 @@ impl Aggregates<'_> {
             })
         });
         let offset = offset.transpose()?;
-        let released = match step {
-            Step::Whole(_) => ColumnType::Int,
-            Step::Decimal(scale) => ColumnType::Decimal { scale },
-            Step::PowerOfTwo(_) => ColumnType::Float,
-        };
         let wanted = Measurement {
             name: String::new(),
             measure: Measure::Sum(operand),
@@ -410,13 +261,13 @@ impl Aggregates<'_> {
             offset,
             step,
             weight,
-            column_type: released,
+            column_type: released_as(step),
         };
         self.measured(wanted, keys)
     }
 
     /// A column with `split` that an expression reads.
-    fn split_column_in(&self, operand: &Expr) -> Option<String> {
+    pub(super) fn split_column_in(&self, operand: &Expr) -> Option<String> {
         let mut found = None;
         operand.visit_columns(&mut |i| {
             let name = self.stored.get(i).map(|(name, _)| name);
@@ -428,7 +279,11 @@ impl Aggregates<'_> {
         found
     }
 
-    fn operand(&self, arguments: &Arguments, function: &ast::Function) -> Result<Expr, Refusal> {
+    pub(super) fn operand(
+        &self,
+        arguments: &Arguments,
+        function: &ast::Function,
+    ) -> Result<Expr, Refusal> {
         if arguments.distinct {
             return Err(Refusal::new(
                 format!("`{function}`: DISTINCT is supported in COUNT(DISTINCT unit) only"),
@@ -477,19 +332,26 @@ impl Aggregates<'_> {
     }
 }
 
-/// The mechanism that a query names.
-fn mechanism(value: &ast::Expr) -> Result<RecordMechanism, Refusal> {
-    let text = match value {
-        ast::Expr::Value(value) => value.value.clone().into_string(),
-        ast::Expr::Identifier(name) => Some(name.value.clone()),
-        _ => None,
-    };
-    text.and_then(|text| RecordMechanism::from_name(&text)).ok_or_else(|| {
+/// Bounds in steps of the lattice, rounded inwards.
+pub(super) fn in_steps((low, high): (Number, Number), step: Step) -> Result<(i64, i64), Refusal> {
+    step.ceil(low).zip(step.floor(high)).ok_or_else(|| {
         Refusal::new(
-            format!("mechanism => {value} is not known"),
-            format!("{}, as mechanism => 'SQRT'", RecordMechanism::NAMES),
+            format!(
+                "the bounds ({low}, {high}) are more than {MAX_LATTICE} steps of {} wide",
+                step.to_f64()
+            ),
+            "narrower bounds, or a coarser granularity of the column in the contract",
         )
     })
+}
+
+/// The type of what is released in such steps.
+pub(super) fn released_as(step: Step) -> ColumnType {
+    match step {
+        Step::Whole(_) => ColumnType::Int,
+        Step::Decimal(scale) => ColumnType::Decimal { scale },
+        Step::PowerOfTwo(_) => ColumnType::Float,
+    }
 }
 
 /// The mechanism of a sum: what is named is for sums that are not clamped.
@@ -540,6 +402,12 @@ fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
         }
         Measure::Sum(expr) => {
             format!("sum of {} by {}", short(expr, stored), measurement.mechanism)
+        }
+        Measure::Quantile { of, percentile, .. } if *percentile == Percentile::MEDIAN => {
+            format!("median of {}", short(of, stored))
+        }
+        Measure::Quantile { of, percentile, .. } => {
+            format!("{percentile} quantile of {}", short(of, stored))
         }
     }
 }

@@ -1,13 +1,15 @@
 //! From a parsed query to a checked one.
 
 mod aggregate;
+mod arguments;
 mod counts;
 mod options;
 mod output;
+mod quantile;
 mod statement;
 mod thresholds;
 
-use hushtable_mechanisms::RecordMechanism;
+use hushtable_mechanisms::{Percentile, RecordMechanism};
 use hushtable_privacy::{Contribution, Loss, Neighbouring};
 use serde::Serialize;
 
@@ -184,6 +186,26 @@ pub enum Measure {
     Values(Expr),
     /// The sum of its rows' values, each rounded to the lattice.
     Sum(Expr),
+    /// Its rows' values, each rounded to the lattice and clamped to `low` and `high`: a quantile of all
+    /// units' is released.
+    Quantile {
+        /// The value of a row.
+        of: Expr,
+        /// Which quantile.
+        percentile: Percentile,
+        /// Most rows of a unit in a group that count.
+        rows: u32,
+    },
+}
+
+impl Measure {
+    /// Whether what rows have is added up: neither a count of units, which has no need to, nor a quantile.
+    pub fn adds_up(&self) -> bool {
+        match self {
+            Self::Rows | Self::Values(_) | Self::Sum(_) => true,
+            Self::Units | Self::Quantile { .. } => false,
+        }
+    }
 }
 
 /// One column that is shown.
@@ -229,6 +251,8 @@ impl PrivateQuery {
         keys.chain(self.measurements.iter().map(|m| m.column_type)).collect()
     }
 }
+
+pub(crate) use aggregate::AGGREGATES;
 
 /// Checks a query against a contract.
 ///

@@ -5,6 +5,7 @@ use sqlparser::ast;
 use super::literals::date_part;
 use super::types::{balanced, case_of, cast, compare, unify_all};
 use super::{Binder, Resolve};
+use crate::bind::AGGREGATES;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
@@ -185,11 +186,16 @@ pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
             "a query must be a function of the data; noise is added by the engine"
         }
         "CURRENT_DATE" | "CURRENT_TIMESTAMP" | "NOW" => "write the date, as in DATE '2026-01-31'",
-        "COUNT" | "SUM" | "AVG" => {
+        _ if AGGREGATES.contains(&name) => {
             "aggregates stand in SELECT, HAVING and ORDER BY, not inside WHERE, GROUP BY or one another"
         }
-        "MIN" | "MAX" | "MEDIAN" | "STDDEV" | "VARIANCE" | "APPROX_QUANTILES" | "ANY_VALUE"
-        | "ARRAY_AGG" | "STRING_AGG" => "the aggregates are COUNT, SUM and AVG",
+        "MIN" | "MAX" | "APPROX_QUANTILES" | "PERCENTILE_DISC" | "QUANTILE" => {
+            "PERCENTILE_CONT(x, 0.9), or MEDIAN(x); the least and greatest value are those of one record, and \
+             quantiles near them, such as PERCENTILE_CONT(x, 0.99), say more of all"
+        }
+        "STDDEV" | "VARIANCE" | "ANY_VALUE" | "ARRAY_AGG" | "STRING_AGG" => {
+            "the aggregates are COUNT, SUM, AVG, MEDIAN and PERCENTILE_CONT"
+        }
         _ => {
             "the functions are ABS SIGN FLOOR CEIL ROUND SQRT LN LOG10 EXP POWER DIV MOD SAFE_DIVIDE \
               LOWER UPPER TRIM LTRIM RTRIM LENGTH SUBSTR LEFT RIGHT STARTS_WITH ENDS_WITH CONCAT \
@@ -223,9 +229,7 @@ pub(super) fn plain_arguments(
     }
     let plain = |argument: &ast::FunctionArg| match argument {
         ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(e)) => Ok(e.clone()),
-        _ if matches!(name, "COUNT" | "SUM" | "AVG") => {
-            Err(unknown_function(name, list.args.len()))
-        }
+        _ if AGGREGATES.contains(&name) => Err(unknown_function(name, list.args.len())),
         _ => Err(odd()),
     };
     list.args.iter().map(plain).collect()

@@ -59,7 +59,7 @@ impl MechanismsExplained {
     pub fn of(quote: &Quote) -> Vec<Self> {
         let measurements = quote.query().measurements.iter().zip(quote.noise());
         let split = measurements.filter(|(measurement, _)| measurement.split.is_some());
-        split.filter_map(|(m, noise)| compared(m, noise.largest()?.loss().rho()?)).collect()
+        split.filter_map(|(m, noise)| compared(m, noise.loss()?.rho()?)).collect()
     }
 }
 

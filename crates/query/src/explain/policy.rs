@@ -21,7 +21,7 @@ const TAIL_MARGIN: f64 = 1e-9;
 /// sum at most once.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyExplained {
-    /// What every record loses: counts, clamped sums, and the choice of groups by records.
+    /// What every record loses: counts, quantiles, clamped sums, and the choice of groups by records.
     pub rho_constant: Rho,
     /// What a record loses for each piece, by the square of their number: the choice of groups by pieces.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,8 +130,8 @@ pub fn policy_of_noise(
     let mut terms = Vec::new();
     let measurements = quote.query().measurements.iter().zip(quote.noise());
     for (place, (measurement, noise)) in measurements.enumerate() {
-        let Some(additive) = noise.largest() else { continue };
-        let rho = rho_at(additive.loss().rho()?, times(place))?;
+        let Some(loss) = noise.loss() else { continue };
+        let rho = rho_at(loss.rho()?, times(place))?;
         match &measurement.split {
             Some(thresholds) => {
                 let step = measurement.step.to_f64();
@@ -186,7 +186,7 @@ pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
 /// What a record loses at most whose values are that multiple of its own thresholds.
 fn example(quote: &Quote, multiple: f64) -> Option<PolicyExample> {
     let worst = |place: usize, measurement: &Measurement, thresholds: &Thresholds| {
-        let rho = quote.noise().get(place).and_then(|n| n.largest()?.loss().rho());
+        let rho = quote.noise().get(place).and_then(|n| n.loss()?.rho());
         [rho.map_or(measurement.high, |rho| worst_class(measurement, thresholds, rho, multiple)); 2]
     };
     let policy = policy_of(quote, &worst)?;
@@ -225,7 +225,7 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
     let term = |(measurement, noise): (&Measurement, &Noise)| {
         let thresholds = measurement.split.as_ref()?;
         let value = |steps: i64| steps as f64 * measurement.step.to_f64();
-        let rho = noise.largest()?.loss().rho()?;
+        let rho = noise.loss()?.rho()?;
         let growth = |steps: i64| growth_of(measurement, steps, rho).flatten();
         let by_class = |steps: i64| thresholds.by_key().is_some().then(|| growth(steps)).flatten();
         let classes = thresholds.classes.as_ref().map(|classes| ClassesExplained {

@@ -47,6 +47,21 @@ fn sensitivity_off_by_one_is_caught() {
     assert!(bound(&place, &ask(3), &ask(2), 0.0, 40_000, 32) > 1.2);
 }
 
+/// A quantile at a multiple of what was promised, of more rows of a unit than it is for, and for one unit
+/// more or less where one is exchanged.
+#[test]
+fn broken_quantiles_are_caught() {
+    let place = place();
+    let median =
+        |options: &str, table: &str| sql(options, &format!("MEDIAN({SPREAD}) AS p FROM {table}"));
+    let promised = median("epsilon = 1", "rows");
+    assert!(bound(&place, &promised, &promised, 0.0, 40_000, 61) <= 1.0);
+    assert!(bound(&place, &promised, &median("epsilon = 4", "rows"), 0.0, 40_000, 62) > 1.2);
+    let rows = |rows: u32| median(&format!("epsilon = 1, max_rows_per_group = {rows}"), "visits");
+    assert!(bound(&place, &rows(4), &rows(4), 0.0, 40_000, 63) <= 1.0);
+    assert!(bound(&place, &rows(4), &rows(1), 0.0, 40_000, 64) > 1.0);
+}
+
 /// Noise for one unit more or less, where one is exchanged for another.
 #[test]
 fn a_wrong_relation_is_caught() {

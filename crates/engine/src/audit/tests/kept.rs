@@ -187,6 +187,38 @@ fn groups_that_always_appear_pass() {
     }
 }
 
+/// Medians of rows and of units, in one group and in several, under every relation; and what distinguishes
+/// the tables is seen.
+#[test]
+fn quantiles_pass() {
+    let place = place();
+    for (seed, loss, table, more, least) in [
+        (51, "epsilon = 2", "visits", "", 0.25),
+        (52, "rho = 0.5", "visits", "", 0.4),
+        (53, "epsilon = 2", "exchanged", "", 0.2),
+        (54, "epsilon = 2", "rows", "", 0.4),
+        (55, "rho = 0.5", "exchanged_rows", "", 0.6),
+        (56, "epsilon = 2", "visits", "shop, ", 0.03),
+        (57, "epsilon = 8, delta = 0.001", "rows", "town, ", 1.5),
+    ] {
+        let by = more.trim_end_matches(", ");
+        let group = if by.is_empty() { String::new() } else { format!(" GROUP BY {by}") };
+        let select = format!(
+            "{more}MEDIAN({SPREAD}) AS m, PERCENTILE_CONT({SPREAD}, 0.9) AS h FROM {table} \
+             WHERE person < 150{group}"
+        );
+        let ask = match table {
+            "visits" | "exchanged" => {
+                format!("{loss}, max_rows_per_group = 2, max_groups_contributed = 2")
+            }
+            _ => loss.to_owned(),
+        };
+        let report = audit(&place, &sql(&ask, &select), 20_000, seed);
+        assert!(!report.violation, "{report:#?}");
+        assert!(report.epsilon_at_least > least, "{table} {loss}: {report:#?}");
+    }
+}
+
 #[test]
 fn a_table_without_units_is_compared_with_nothing() {
     let place = place();

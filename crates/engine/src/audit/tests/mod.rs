@@ -40,6 +40,7 @@ ana = { epsilon = 10, delta = 0.9 }
 path = "visits.csv"
 privacy_unit = "row"
 [tables.rows.columns]
+person = { type = "int" }
 town = { type = "string" }
 days = { type = "int", bounds = [-4, 4] }
 [tables.rows.budgets]
@@ -50,6 +51,7 @@ path = "visits.csv"
 privacy_unit = "row"
 neighbouring = "replace"
 [tables.exchanged_rows.columns]
+person = { type = "int" }
 town = { type = "string" }
 days = { type = "int", bounds = [-4, 4] }
 [tables.exchanged_rows.budgets]
@@ -59,6 +61,9 @@ ana = { epsilon = 10, delta = 0.9 }
 /// 60 people in two of three towns each, with small numbers of days; person 100, in all of them with
 /// as many days as may be and in a town of its own; and person 200, alone in two others.
 const HEAVY: u32 = 100;
+
+/// Numbers of people are spread, so that one value more or less moves their median.
+const SPREAD: &str = "person, contribution_bounds_per_row => (0, 200)";
 
 fn data(without: Option<u32>) -> String {
     let mut rows: Vec<(u32, String, i32)> = Vec::new();

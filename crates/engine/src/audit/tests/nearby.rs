@@ -20,6 +20,7 @@ fn counted(groups: usize, units: &[Vec<u32>], known: &[bool]) -> Counted {
         units: counts,
         known: known.to_vec(),
         sums,
+        values: Vec::new(),
         classes: Vec::new(),
         members: Some(members),
     }

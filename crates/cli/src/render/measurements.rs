@@ -1,0 +1,110 @@
+//! What is measured, as text.
+
+use hushtable_query::{MAX_LATTICE, MeasurementExplained, QuantileExplained};
+
+use super::grid::{Grid, Side, visible};
+use super::mechanisms::interval;
+use super::number::number;
+use super::policy::MOST_CLASSES;
+
+/// All measurements, with notes on some.
+pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
+    if measurements.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::new([
+        ("#", Side::Right),
+        ("what", Side::Left),
+        ("noise", Side::Left),
+        ("one unit adds", Side::Right),
+        ("in steps of", Side::Right),
+        ("noise scale", Side::Right),
+        ("95 % within", Side::Right),
+        ("privacy loss", Side::Left),
+    ]);
+    for (i, m) in measurements.iter().enumerate() {
+        let (low, high) = m.bounds;
+        grid.push([
+            (i + 1).to_string(),
+            visible(&m.name),
+            mechanism(m),
+            match (m.split_threshold, m.quantile) {
+                (Some(threshold), _) => format!("any, split at {}", number(threshold)),
+                (None, Some(quantile)) => values(quantile.rows_per_unit, m),
+                (None, None) => format!("{} to {}", number(low), number(high)),
+            },
+            number(m.granularity),
+            scale(m),
+            near(m),
+            m.loss.map_or_else(|| "paid by the selection".to_owned(), |loss| loss.to_string()),
+        ]);
+        for class in m.by_class.iter().take(MOST_CLASSES) {
+            let name = class.class.as_deref().map_or_else(|| "others".to_owned(), visible);
+            let (scale, half) = (number(class.noise_scale), within(class.half_width_95));
+            let mut row = vec![String::new(), format!("  in {name}")];
+            row.extend([String::new(), String::new(), String::new()]);
+            row.extend([scale, half, String::new()]);
+            grid.push(row);
+        }
+    }
+    let notes: String = measurements
+        .iter()
+        .enumerate()
+        .filter_map(|(i, m)| Some(format!("  #{}: {}\n", i + 1, note(m)?)))
+        .collect();
+    format!("What is measured in each group\n{}{notes}", grid.text(2))
+}
+
+/// What there is to say of a measurement that is not a number.
+fn note(m: &MeasurementExplained) -> Option<String> {
+    let likely = |quantile: QuantileExplained| {
+        format!(
+            "with each of the group's values between x and the exact quantile, x is {} times less likely; with \
+             probability 95 % there are no more than {} of them, whatever the values are",
+            number(quantile.rate.exp()),
+            number(quantile.values_between_95.ceil())
+        )
+    };
+    m.interval_95.map(interval).or(m.quantile.map(likely))
+}
+
+/// What a unit adds to the values of a quantile.
+fn values(rows: u32, m: &MeasurementExplained) -> String {
+    let (low, high) = m.bounds;
+    let rows = match rows {
+        1 => "1 value".to_owned(),
+        many => format!("{} values", number(f64::from(many))),
+    };
+    // Where there are no bounds, all that the lattice has.
+    let all = high / m.granularity >= MAX_LATTICE as f64;
+    if all { rows } else { format!("{rows} from {} to {}", number(low), number(high)) }
+}
+
+/// The scale of the noise, where that is what there is.
+pub(super) fn scale(m: &MeasurementExplained) -> String {
+    m.noise_scale.map_or_else(|| "-".to_owned(), number)
+}
+
+/// How near a released value is to the exact one.
+pub(super) fn near(m: &MeasurementExplained) -> String {
+    let values = |q: QuantileExplained| format!("{} values", number(q.values_between_95.ceil()));
+    m.quantile.map_or_else(|| within(m.half_width_95), values)
+}
+
+/// How far a released value may be from the exact one.
+pub(super) fn within(half_width: Option<f64>) -> String {
+    half_width.map_or_else(|| "by its size".to_owned(), |half| format!("± {}", number(half)))
+}
+
+pub(super) fn mechanism(measurement: &MeasurementExplained) -> String {
+    match (measurement.mechanism.as_str(), measurement.loss) {
+        (_, None) => "of the selection".to_owned(),
+        ("discrete_laplace", _) => "discrete Laplace".to_owned(),
+        ("rounded_gaussian", _) => "rounded Gaussian".to_owned(),
+        ("log", _) => "Gaussian on its logarithm".to_owned(),
+        ("sqrt", _) => "Gaussian on its root".to_owned(),
+        ("exponential", _) => "exponential mechanism".to_owned(),
+        ("exponential_polylogarithmic", _) => "exponential polylogarithmic".to_owned(),
+        (other, _) => visible(other),
+    }
+}

@@ -1,0 +1,262 @@
+//! Quantiles of the values in a group, by an exponential mechanism.
+
+use std::fmt;
+
+use hushtable_noise::{BatchError, ExponentialWeights, Generator, Ratio, WeightCell};
+use hushtable_privacy::{Contribution, Epsilon, Loss, Neighbouring};
+use serde::{Serialize, Serializer};
+
+use crate::error::MechanismError;
+use crate::prior::Prior;
+
+/// Which quantile: a share strictly between 0 and 1, with at most four decimal places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percentile {
+    /// The share is `below / of`, in lowest terms.
+    below: u32,
+    of: u32,
+}
+
+impl Percentile {
+    /// The middle.
+    pub const MEDIAN: Self = Self { below: 1, of: 2 };
+    /// Most decimal places.
+    pub const MAX_SCALE: u8 = 4;
+
+    /// `digits * 10^-scale`; `None` unless that is above 0, below 1 and has at most four decimal places.
+    pub fn new(digits: i128, scale: u8) -> Option<Self> {
+        let of = 10u32.pow(u32::from(Some(scale).filter(|&s| s <= Self::MAX_SCALE)?));
+        let below = u32::try_from(digits).ok().filter(|&d| d > 0 && d < of)?;
+        let (mut divisor, mut rest) = (below, of);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        Some(Self { below: below / divisor, of: of / divisor })
+    }
+
+    /// The nearest float.
+    pub fn to_f64(self) -> f64 {
+        f64::from(self.below) / f64::from(self.of)
+    }
+}
+
+impl fmt::Display for Percentile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.to_f64())
+    }
+}
+
+impl Serialize for Percentile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_string())
+    }
+}
+
+/// A lattice point near a quantile of a group's values, of which each unit has at most so many.
+///
+/// With p the percentile and n values, the *rank distance* of a point x is how far p n is outside of the
+/// numbers from #{values < x} to #{values <= x}: zero at the quantile, and one more for each value in
+/// between. A point is released with probability proportional to its weight in a prior that is public,
+/// times e^(-rate * rank distance).
+///
+/// *Privacy.* With A = #{values < x} - p n and B = #{values <= x} - p n, the rank distance is that of zero
+/// from the numbers A to B. One value v more moves both by 1 - p upwards for x > v, both by p downwards for
+/// x < v, and apart for x = v: so no rank distance changes by more than max(p, 1 - p), up or down; and where
+/// one value takes the place of another, A and B move by at most 1. Hence the logarithm of what the
+/// probability of a point is multiplied by has a range of at most epsilon = rate * 2 max(p, 1 - p) for each
+/// value, or rate * 2 for each exchange, over all points. As probabilities add up to one, it is both below
+/// and above zero somewhere, so that epsilon bounds it; and a range of epsilon is rho = epsilon^2 / 8, as
+/// K(t) = ln E e^(t L) for the log-ratio L has K'' <= epsilon^2 / 4 (Hoeffding's lemma) and K(0) = K(1) = 0,
+/// from which K(a) <= a (a - 1) epsilon^2 / 8 for a > 1. Groups are drawn independently: their epsilons
+/// and rhos add up.
+///
+/// *Source.* Smith, "Privacy-preserving statistical estimation with optimal convergence rates" (STOC 2011),
+/// for the mechanism; Dong, Durfee & Rogers, "Optimal differential privacy composition for exponential
+/// mechanisms" (2020), for bounded range; Cesar & Rogers, "Bounding, concentrating, and truncating" (2021),
+/// for its rho. The rank distance by both ends, so that many equal values are no harm, and the prior are our
+/// own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantile {
+    percentile: Percentile,
+    prior: Prior,
+    /// For rank distances in units of 1/q, where the percentile is m/q.
+    weights: ExponentialWeights,
+    loss: Loss,
+}
+
+/// Highest level of a cell whatever the prior: farther places than that are drawn hardly ever, and can
+/// wait in one cell.
+const HIGHEST_LEVEL: u32 = 100;
+
+impl Quantile {
+    /// How far apart changes of rank distances may be that one unit makes in units of 1/q, as a
+    /// contribution to groups: to one that it enters or leaves, `alone`; where another takes its place,
+    /// `swapped`, as what is exchanged shifts ranks by one either way.
+    fn contribution(percentile: Percentile, rows: u32, groups: u32, single: bool) -> Contribution {
+        let Percentile { below, of } = percentile;
+        let rows = i64::from(rows);
+        let alone = rows * 2 * i64::from(below.max(of - below));
+        let swapped = rows * 2 * i64::from(of);
+        // high - low is `swapped`, and high the larger of the two.
+        Contribution { groups, single_group: single, low: alone - swapped, high: alone }
+    }
+
+    /// The quantile of values in `range`, of which a unit has at most `rows` in each of at most `groups`
+    /// groups; `single` if there is only one group. At a loss that is all groups' together.
+    ///
+    /// # Errors
+    /// No loss, or one so small that no rate can be told from zero, or an empty range.
+    pub fn new(
+        percentile: Percentile,
+        range: (i64, i64),
+        rows: u32,
+        (groups, single): (u32, bool),
+        relation: Neighbouring,
+        loss: Loss,
+    ) -> Result<Self, MechanismError> {
+        let contribution = Self::contribution(percentile, rows, groups, single);
+        let one = 1u128 << 64;
+        // In units of 2^-64, rounded down.
+        let (rate, loss) = match loss {
+            Loss::Approximate { epsilon, .. } => {
+                let apart = contribution.l1(relation);
+                if apart == 0 {
+                    return Err(MechanismError::NoSensitivity);
+                }
+                let all = apart.checked_mul(u128::from(Epsilon::units_per_one()));
+                let all = all.ok_or(MechanismError::TooLarge)?;
+                ((u128::from(epsilon.units()) << 64) / all, Loss::pure(epsilon))
+            }
+            Loss::Concentrated { rho, .. } => {
+                let squared = contribution.l2_squared(relation);
+                let squared = squared.ok_or(MechanismError::TooLarge)?;
+                if squared == 0 {
+                    return Err(MechanismError::NoSensitivity);
+                }
+                let rate = (8.0 * rho.to_f64() / squared as f64).sqrt();
+                // Five roundings of half an ulp each are less than this.
+                let rate = rate * (1.0 - 8.0 * f64::EPSILON);
+                ((rate * one as f64).floor() as u128, Loss::concentrated(rho))
+            }
+        };
+        if rate == 0 {
+            return Err(MechanismError::NoBudget(match loss {
+                Loss::Approximate { .. } => "epsilon",
+                Loss::Concentrated { .. } => "rho",
+            }));
+        }
+        let prior = Prior::new(range.0, range.1).ok_or(MechanismError::NoSensitivity)?;
+        let weights = ExponentialWeights::new(Ratio::new(rate, one)?);
+        Ok(Self { percentile, prior, weights, loss })
+    }
+
+    /// What the released points of all groups cost.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// The percentile.
+    pub fn percentile(&self) -> Percentile {
+        self.percentile
+    }
+
+    /// ln of how much less likely a point is for each value between it and the quantile.
+    pub fn rate(&self) -> f64 {
+        self.weights.rate().to_f64() * f64::from(self.percentile.of)
+    }
+
+    /// A rank distance that is not exceeded with probability `level` in (0, 1), whatever the values are.
+    ///
+    /// The points at the quantile have a weight of at least the prior's least one, and those farther away
+    /// than t together at most e^(-rate t) times all of it.
+    pub fn rank_distance(&self, level: f64) -> f64 {
+        let share = self.prior.least_share();
+        -((1.0 - level) * share).ln() / self.rate()
+    }
+
+    /// A point near the quantile of `values`, which are in the range and sorted.
+    ///
+    /// # Errors
+    /// When the operating system's generator fails; an error of parameters is one of this program.
+    pub fn release(&self, generator: &mut Generator, values: &[i64]) -> Result<i64, BatchError> {
+        let (starts, cells) = self.cells(values);
+        let point = |cell: usize, place: u128| {
+            starts.get(cell).map_or(self.prior.low(), |&start| self.prior.nth(start, place))
+        };
+        let loss = |cell: usize, place: u128| self.distance(values, point(cell, place));
+        let (cell, place) = self.weights.sample(generator, &cells, loss)?;
+        Ok(point(cell, place))
+    }
+
+    /// ln of the ratio of a point's weights under two tables' values, which differs from that of its
+    /// probabilities by a number that is the same for all points.
+    pub fn log_ratio(&self, point: i64, [first, second]: [&[i64]; 2]) -> f64 {
+        let distance = |values: &[i64]| self.distance(values, point) as f64;
+        (distance(second) - distance(first)) * self.weights.rate().to_f64()
+    }
+
+    /// The rank distance of a point, in units of 1/q.
+    fn distance(&self, values: &[i64], point: i64) -> u128 {
+        let below = values.partition_point(|&v| v < point) as u128;
+        let to = below + values[below as usize..].partition_point(|&v| v == point) as u128;
+        let of = u128::from(self.percentile.of);
+        let wanted = u128::from(self.percentile.below) * values.len() as u128;
+        (below * of).saturating_sub(wanted).max(wanted.saturating_sub(to * of))
+    }
+
+    /// Cells of points around the quantile by their rank distances, with the first point of each.
+    ///
+    /// Points to the right of the quantile have a distance of d or more from the value on that has
+    /// p n + d values up to it, those to the left before the value that has p n - d before it.
+    fn cells(&self, values: &[i64]) -> (Vec<i64>, Vec<WeightCell>) {
+        let (low, high) = (self.prior.low(), self.prior.high());
+        let of = u128::from(self.percentile.of);
+        let wanted = u128::from(self.percentile.below) * values.len() as u128;
+        let value = |place: u128| usize::try_from(place).ok().and_then(|p| values.get(p)).copied();
+        // The last point before those to the right at that distance, and the first after those to the
+        // left.
+        let right = |distance: u128| {
+            let values_to = (wanted + distance).div_ceil(of);
+            values_to.checked_sub(1).and_then(value).unwrap_or(high)
+        };
+        let left = |distance: u128| {
+            wanted.checked_sub(distance).and_then(|before| value(before / of)).unwrap_or(low)
+        };
+        let (mut starts, mut cells) = (Vec::new(), Vec::new());
+        let mut drawn = 0.0;
+        let mut cell = |from: i64, to: i64, level: u32| {
+            if from > to {
+                return 0.0;
+            }
+            let places = self.prior.weight(from, to);
+            starts.push(from);
+            cells.push(WeightCell { places, level });
+            places as f64 * (-f64::from(level)).exp2()
+        };
+        let all = self.prior.weight(low, high);
+        // Cells' weights, shifted by the highest level, are to fit 2^126.
+        let highest = HIGHEST_LEVEL.min(all.leading_zeros().saturating_sub(2));
+        let (mut from, mut to) =
+            (left(self.weights.least_loss(1)), right(self.weights.least_loss(1)));
+        drawn += cell(from, to, 0);
+        let mut level = 1;
+        loop {
+            let beyond = self.prior.weight(low, from - 1) + self.prior.weight(to + 1, high);
+            // What is farther is seldom taken, and can be in one cell.
+            let last =
+                level == highest || beyond as f64 * (-f64::from(level)).exp2() <= drawn / 16.0;
+            let next = self.weights.least_loss(level + 1);
+            let (next_from, next_to) = if last { (low, high) } else { (left(next), right(next)) };
+            drawn += cell(next_from, from - 1, level) + cell(to + 1, next_to, level);
+            (from, to) = (next_from, next_to);
+            if last || (from == low && to == high) {
+                return (starts, cells);
+            }
+            level += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "quantile_tests.rs"]
+mod tests;

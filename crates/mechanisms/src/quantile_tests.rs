@@ -1,0 +1,289 @@
+use hushtable_noise::TestSeed;
+use hushtable_privacy::Rho;
+use proptest::prelude::*;
+
+use super::*;
+
+fn percentile(text: &str) -> Percentile {
+    let (_, digits) = text.split_once('.').unwrap();
+    Percentile::new(digits.parse().unwrap(), digits.len() as u8).unwrap()
+}
+
+fn pure(text: &str) -> Loss {
+    Loss::pure(text.parse().unwrap())
+}
+
+fn rho(text: &str) -> Loss {
+    Loss::concentrated(text.parse().unwrap())
+}
+
+/// Of values in a range, one per unit, in one group.
+fn quantile(p: &str, range: (i64, i64), loss: Loss) -> Quantile {
+    let relation = Neighbouring::AddRemove;
+    Quantile::new(percentile(p), range, 1, (1, true), relation, loss).unwrap()
+}
+
+/// The probability of every point of the range, by the definition.
+fn law(quantile: &Quantile, values: &[i64]) -> Vec<f64> {
+    let p = quantile.percentile.to_f64() * values.len() as f64;
+    let weight = |x: i64| {
+        let below = values.iter().filter(|v| **v < x).count() as f64;
+        let to = values.iter().filter(|v| **v <= x).count() as f64;
+        let distance = (below - p).max(p - to).max(0.0);
+        quantile.prior.weight(x, x) as f64 * (-quantile.rate() * distance).exp()
+    };
+    let weights: Vec<f64> = (quantile.prior.low()..=quantile.prior.high()).map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    weights.into_iter().map(|w| w / sum).collect()
+}
+
+/// All sorted lists of up to `most` values in the range.
+fn lists((low, high): (i64, i64), most: usize) -> Vec<Vec<i64>> {
+    let mut all = vec![Vec::new()];
+    let mut last: Vec<Vec<i64>> = all.clone();
+    for _ in 0..most {
+        let longer = |list: &Vec<i64>| {
+            let from = list.last().copied().unwrap_or(low);
+            let list = list.clone();
+            (from..=high).map(move |value| [list.clone(), vec![value]].concat())
+        };
+        last = last.iter().flat_map(longer).collect();
+        all.extend(last.iter().cloned());
+    }
+    all
+}
+
+fn with(list: &[i64], values: &[i64]) -> Vec<i64> {
+    let mut list = [list, values].concat();
+    list.sort_unstable();
+    list
+}
+
+/// The least and greatest ln of the ratio of two laws' probabilities.
+fn log_ratios(one: &[f64], other: &[f64]) -> (f64, f64) {
+    let ratios = one.iter().zip(other).map(|(a, b)| (a / b).ln());
+    ratios.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), r| (l.min(r), h.max(r)))
+}
+
+/// The order's Rényi divergence over the order.
+fn divergence(one: &[f64], other: &[f64], order: f64) -> f64 {
+    let sum: f64 = one.iter().zip(other).map(|(a, b)| b * (a / b).powf(order)).sum();
+    sum.ln() / (order - 1.0) / order
+}
+
+/// Every list of up to 5 values, and every one with one value more, or with two more, or with one exchanged:
+/// no range of log-ratios, no log-ratio and no divergence is above what is promised, and the range is
+/// reached.
+#[test]
+fn neighbours_are_as_near_as_promised() {
+    let range = (-1, 3);
+    let points: Vec<i64> = (range.0..=range.1).collect();
+    for p in ["0.5", "0.25", "0.75"] {
+        for (rows, relation) in
+            [(1, Neighbouring::AddRemove), (2, Neighbouring::AddRemove), (1, Neighbouring::Replace)]
+        {
+            let make = |loss| Quantile::new(percentile(p), range, rows, (1, true), relation, loss);
+            let epsilon = 1.3;
+            let own = make(pure("1.3")).unwrap();
+            let gentle = make(rho("0.2")).unwrap();
+            let mut widest = 0.0f64;
+            for list in lists(range, 5) {
+                let mut pairs = Vec::new();
+                for &one in &points {
+                    for &other in &points {
+                        pairs.push(match (rows, relation) {
+                            (1, Neighbouring::AddRemove) => (list.clone(), with(&list, &[one])),
+                            (_, Neighbouring::AddRemove) => {
+                                (list.clone(), with(&list, &[one, other]))
+                            }
+                            _ => (with(&list, &[one]), with(&list, &[other])),
+                        });
+                    }
+                }
+                for (first, second) in pairs {
+                    let laws = [law(&own, &first), law(&own, &second)];
+                    let (low, high) = log_ratios(&laws[0], &laws[1]);
+                    assert!(high - low <= epsilon + 1e-9, "{p} {rows} {relation}: {first:?}");
+                    assert!(low >= -epsilon - 1e-9 && high <= epsilon + 1e-9);
+                    widest = widest.max(high - low);
+                    let laws = [law(&gentle, &first), law(&gentle, &second)];
+                    for order in [1.01, 1.5, 2.0, 5.0, 30.0] {
+                        let forth = divergence(&laws[0], &laws[1], order);
+                        let back = divergence(&laws[1], &laws[0], order);
+                        assert!(forth.max(back) <= 0.2 + 1e-9, "{p}: {first:?} at {order}");
+                    }
+                }
+            }
+            // Two values more need longer lists to be as bad as they can be.
+            let reached = if rows == 1 { 0.999 } else { 0.85 };
+            assert!(widest >= reached * epsilon, "{p} {rows} {relation}: {widest}");
+        }
+    }
+}
+
+/// What is promised for several groups: each has its part, as exact sums or as sums of squares.
+#[test]
+fn several_groups_share_the_loss() {
+    let range = (0, 9);
+    let rate = |groups: (u32, bool), rows, relation, loss| {
+        Quantile::new(Percentile::MEDIAN, range, rows, groups, relation, loss).unwrap().rate()
+    };
+    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
+    let (add, replace) = (Neighbouring::AddRemove, Neighbouring::Replace);
+    near(rate((1, true), 1, add, pure("1")), 1.0);
+    near(rate((3, false), 2, add, pure("1")), 1.0 / 6.0);
+    near(rate((1, true), 1, replace, pure("1")), 0.5);
+    near(rate((3, false), 1, replace, pure("1")), 1.0 / 6.0);
+    near(rate((1, true), 1, add, rho("0.125")), 1.0);
+    near(rate((4, false), 1, add, rho("0.125")), 0.5);
+    near(rate((4, false), 3, add, rho("0.125")), 0.5 / 3.0);
+    near(rate((1, false), 1, replace, rho("0.125")), 0.5);
+}
+
+/// The points that are drawn have their probabilities: 20,000 draws for each of several lists and rates, by
+/// a chi-squared statistic with 99 degrees of freedom or fewer, under 200 in all but one case in 10^8.
+#[test]
+fn points_have_their_frequencies() {
+    let mut generator = TestSeed(41).generator();
+    let range = (-20, 79);
+    for (p, loss) in [("0.5", "0.1"), ("0.5", "3"), ("0.1", "1"), ("0.99", "0.5")] {
+        let own = quantile(p, range, pure(loss));
+        for values in [
+            Vec::new(),
+            vec![5],
+            vec![79; 40],
+            with(&[-20; 30], &[0, 1, 2, 3, 60, 61, 62, 63, 64, 65, 79]),
+            (-20..80).step_by(3).collect(),
+        ] {
+            let expected = law(&own, &values);
+            let mut counts = vec![0u32; 100];
+            for _ in 0..20_000 {
+                counts[(own.release(&mut generator, &values).unwrap() + 20) as usize] += 1;
+            }
+            // Points that are rare are put together.
+            let (mut statistic, mut rare) = (0.0, (0.0, 0.0));
+            for (count, p) in counts.iter().zip(&expected) {
+                let mean = 20_000.0 * p;
+                if mean < 20.0 {
+                    rare = (rare.0 + f64::from(*count), rare.1 + mean);
+                } else {
+                    statistic += (f64::from(*count) - mean).powi(2) / mean;
+                }
+            }
+            if rare.1 >= 5.0 {
+                statistic += (rare.0 - rare.1).powi(2) / rare.1;
+            } else {
+                assert!(rare.0 < 40.0);
+            }
+            assert!(statistic < 200.0, "{p} {loss} {values:?}: {statistic}");
+        }
+    }
+}
+
+/// Values of any order of magnitude on all of the lattice: the released median of a thousand is between
+/// their quantiles at 45 % and 55 % at rho = 0.5, 200 times of 200 (one would miss with probability below
+/// 1e-7), and what it is for a few values is still a point of the range.
+#[test]
+fn medians_on_all_of_the_lattice_are_near() {
+    let mut generator = TestSeed(42).generator();
+    let all = (-(1 << 60), 1 << 60);
+    let own = quantile("0.5", all, rho("0.5"));
+    for scale in [1.0, 1e6, 1e15] {
+        let mut values: Vec<i64> =
+            (1..=1000).map(|i| (scale * (1.0 - f64::from(i) / 1001.0).powf(-1.2)) as i64).collect();
+        values.sort_unstable();
+        for _ in 0..200 {
+            let point = own.release(&mut generator, &values).unwrap();
+            assert!((values[450]..=values[550]).contains(&point), "{scale}: {point}");
+        }
+    }
+    for values in [vec![], vec![1 << 60], vec![-(1 << 60), 0]] {
+        let point = own.release(&mut generator, &values).unwrap();
+        assert!((all.0..=all.1).contains(&point));
+    }
+}
+
+/// Half the range and more is at the quantile only if the promised distance is kept: exactly, for every list
+/// of up to 6 values.
+#[test]
+fn rank_distances_are_kept() {
+    let range = (0, 6);
+    for (p, loss) in [("0.5", "2"), ("0.2", "5"), ("0.75", "0.5")] {
+        let own = quantile(p, range, pure(loss));
+        for level in [0.5, 0.95] {
+            let promised = own.rank_distance(level);
+            for list in lists(range, 6) {
+                let of = f64::from(own.percentile.of);
+                let far = |x: &i64| own.distance(&list, *x) as f64 / of > promised;
+                let points = range.0..=range.1;
+                let beyond: f64 =
+                    points.zip(law(&own, &list)).filter(|(x, _)| far(x)).map(|(_, p)| p).sum();
+                assert!(beyond <= 1.0 - level, "{p} {loss} {list:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let make = |loss, rows| {
+        let relation = Neighbouring::AddRemove;
+        Quantile::new(Percentile::MEDIAN, (0, 9), rows, (1, false), relation, loss).unwrap_err()
+    };
+    let zero = Loss::pure(Epsilon::ZERO);
+    assert_eq!(make(zero, 1), MechanismError::NoBudget("epsilon"));
+    assert_eq!(make(Loss::concentrated(Rho::ZERO), 1), MechanismError::NoBudget("rho"));
+    assert_eq!(make(pure("1"), 0), MechanismError::NoSensitivity);
+    assert_eq!(make(rho("1"), 0), MechanismError::NoSensitivity);
+    let empty = Quantile::new(
+        Percentile::MEDIAN,
+        (1, 0),
+        1,
+        (1, false),
+        Neighbouring::AddRemove,
+        pure("1"),
+    );
+    assert_eq!(empty, Err(MechanismError::NoSensitivity));
+    for (digits, scale) in [(0, 0), (1, 0), (-5, 1), (10, 1), (5, 5), (12, 1)] {
+        assert_eq!(Percentile::new(digits, scale), None, "{digits}e-{scale}");
+    }
+    assert_eq!(percentile("0.5"), Percentile::MEDIAN);
+    assert_eq!(percentile("0.2500").to_string(), "0.25");
+    assert_eq!(serde_json::to_string(&percentile("0.95")).unwrap(), "\"0.95\"");
+}
+
+proptest! {
+    /// Every point is in one cell, whose level's loss it has or more; and likelihoods are those of the law.
+    #[test]
+    fn cells_cover_the_range_once(
+        mut values in prop::collection::vec(-40i64..60, 0..60),
+        p in 1i128..100,
+        milli in 1u64..20_000,
+    ) {
+        values.sort_unstable();
+        let loss = Loss::pure(Epsilon::from_units(milli * 1_000_000_000).unwrap());
+        let percentile = Percentile::new(p, 2).unwrap();
+        let relation = Neighbouring::AddRemove;
+        let own = Quantile::new(percentile, (-40, 59), 1, (1, true), relation, loss).unwrap();
+        let (starts, cells) = own.cells(&values);
+        let mut seen = [false; 100];
+        for (&start, cell) in starts.iter().zip(&cells) {
+            let mut left = cell.places;
+            let mut x = start;
+            while left > 0 {
+                prop_assert!(own.distance(&values, x) >= own.weights.least_loss(cell.level));
+                prop_assert!(!std::mem::replace(&mut seen[(x + 40) as usize], true));
+                left -= own.prior.weight(x, x);
+                x += 1;
+            }
+        }
+        prop_assert!(seen.iter().all(|s| *s));
+        let (one, other) = (law(&own, &values), law(&own, &[]));
+        let known = |x: i64| own.log_ratio(x, [&values, &[]]);
+        for x in -39..60 {
+            let place = (x + 40) as usize;
+            let exact = (one[place] / other[place]).ln() - (one[0] / other[0]).ln();
+            prop_assert!((known(x) - known(-40) - exact).abs() < 1e-6 * (1.0 + exact.abs()));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The arguments of aggregates.
+
+use hushtable_mechanisms::RecordMechanism;
+use sqlparser::ast;
+
+use super::aggregate::Aggregates;
+use super::options::MAX_WEIGHT;
+use crate::error::Refusal;
+use crate::expr::ExprKind;
+use crate::lattice::Number;
+use crate::types::Value;
+
+/// The arguments of an aggregate.
+pub(super) struct Arguments {
+    pub(super) distinct: bool,
+    /// `None` for `*`.
+    pub(super) operand: Option<ast::Expr>,
+    /// The second operand, where there is one.
+    pub(super) percentile: Option<ast::Expr>,
+    /// Of what a unit adds to a group.
+    pub(super) bounds: Option<(Number, Number)>,
+    /// Of what a row has.
+    pub(super) row_bounds: Option<(Number, Number)>,
+    pub(super) mechanism: Option<RecordMechanism>,
+    pub(super) offset: Option<Number>,
+    pub(super) weight: u32,
+}
+
+impl Aggregates<'_> {
+    /// Reads the arguments of a call.
+    pub(super) fn arguments(
+        &self,
+        function: &ast::Function,
+        name: &str,
+    ) -> Result<Arguments, Refusal> {
+        let form = "COUNT(*), COUNT(x), COUNT(DISTINCT unit), SUM(x), AVG(x), each with \
+                    contribution_bounds_per_group => (low, high) and weight => 2 where wanted; MEDIAN(x) and \
+                    PERCENTILE_CONT(x, 0.9), with contribution_bounds_per_row";
+        let odd = || Refusal::new(format!("`{function}` is not supported"), form);
+        if function.over.is_some() {
+            return Err(Refusal::new(
+                format!("`{function}`: window functions are not supported"),
+                "GROUP BY the columns that the window partitions by",
+            ));
+        }
+        if function.filter.is_some() {
+            return Err(Refusal::new(
+                format!("`{function}`: FILTER is not supported"),
+                "SUM(IF(condition, x, NULL)), or a WHERE",
+            ));
+        }
+        let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
+        let within = !function.within_group.is_empty();
+        if function.null_treatment.is_some() || !list.clauses.is_empty() || within {
+            return Err(odd());
+        }
+        let mut arguments = Arguments {
+            distinct: list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct),
+            operand: None,
+            percentile: None,
+            bounds: None,
+            row_bounds: None,
+            mechanism: None,
+            offset: None,
+            weight: 1,
+        };
+        let mut operands = 0;
+        for argument in &list.args {
+            use ast::{FunctionArg as A, FunctionArgExpr as X};
+            match argument {
+                A::Unnamed(X::Wildcard) if name == "COUNT" => operands += 1,
+                A::Unnamed(X::Expr(e)) => {
+                    operands += 1;
+                    let second = name == "PERCENTILE_CONT" && operands == 2;
+                    let operand =
+                        if second { &mut arguments.percentile } else { &mut arguments.operand };
+                    *operand = Some(e.clone());
+                }
+                A::Named { name, arg: X::Expr(value), .. } => {
+                    self.named(&name.value, value, &mut arguments)?;
+                }
+                A::ExprNamed { name, arg: X::Expr(value), .. } => {
+                    self.named(&name.to_string(), value, &mut arguments)?;
+                }
+                _ => return Err(odd()),
+            }
+        }
+        let quantile = matches!(name, "MEDIAN" | "PERCENTILE_CONT");
+        if let ("COUNT" | "MEDIAN" | "PERCENTILE_CONT", Some(mechanism)) =
+            (name, arguments.mechanism)
+        {
+            return Err(Refusal::new(
+                format!("`{function}`: mechanism => '{mechanism}' is for SUM and AVG"),
+                format!("a record counts as one, whatever its size: {name} without a mechanism"),
+            ));
+        }
+        if quantile && arguments.offset.is_some() {
+            return Err(Refusal::new(
+                format!("`{function}` has no offset"),
+                "offset is for SUM and AVG with mechanism => 'LOG' and 'SQRT'",
+            ));
+        }
+        if quantile && arguments.bounds.is_some() {
+            return Err(Refusal::new(
+                format!("`{function}`: what a unit adds to a group is no bound of a quantile"),
+                "contribution_bounds_per_row => (0, 100): the range of values in which it is",
+            ));
+        }
+        if !quantile && arguments.row_bounds.is_some() {
+            return Err(Refusal::new(
+                format!(
+                    "`{function}`: contribution_bounds_per_row is for MEDIAN and PERCENTILE_CONT"
+                ),
+                "contribution_bounds_per_group => (0, 100)",
+            ));
+        }
+        let wanted = if name == "PERCENTILE_CONT" { 2 } else { 1 };
+        if operands == wanted { Ok(arguments) } else { Err(odd()) }
+    }
+
+    fn named(
+        &self,
+        name: &str,
+        value: &ast::Expr,
+        arguments: &mut Arguments,
+    ) -> Result<(), Refusal> {
+        match name.to_lowercase().as_str() {
+            "contribution_bounds_per_group" => {
+                arguments.bounds = Some(self.pair("contribution_bounds_per_group", value)?);
+            }
+            "contribution_bounds_per_row" => {
+                arguments.row_bounds = Some(self.pair("contribution_bounds_per_row", value)?);
+            }
+            "weight" => {
+                let weight = self.constant(value, "weight => 2")?;
+                let (digits, scale) = weight.parts();
+                match u32::try_from(digits) {
+                    Ok(n) if scale == 0 && (1..=MAX_WEIGHT).contains(&n) => arguments.weight = n,
+                    _ => {
+                        return Err(Refusal::new(
+                            format!(
+                                "weight => {weight} is not a whole number from 1 to {MAX_WEIGHT}"
+                            ),
+                            "a weight of 2 gives an aggregate twice the budget of one with weight 1",
+                        ));
+                    }
+                }
+            }
+            "mechanism" => arguments.mechanism = Some(mechanism(value)?),
+            "offset" => {
+                let form = "offset => 1000, in the unit of the column";
+                let offset = self.constant(value, form)?;
+                if offset <= Number::whole(0) {
+                    return Err(Refusal::new(format!("offset => {offset} is not above 0"), form));
+                }
+                arguments.offset = Some(offset);
+            }
+            other => {
+                return Err(Refusal::new(
+                    format!("there is no argument `{other}` of an aggregate"),
+                    "the arguments are contribution_bounds_per_group and weight; contribution_bounds_per_row for \
+                     quantiles; and mechanism and offset for sums of columns with `split`",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bounds, low and high.
+    fn pair(&self, name: &str, value: &ast::Expr) -> Result<(Number, Number), Refusal> {
+        let form = &format!("{name} => (0, 100)");
+        let ast::Expr::Tuple(ends) = value else {
+            return Err(Refusal::new(format!("{name} => {value} is not a pair of numbers"), form));
+        };
+        let [low, high] = ends.as_slice() else {
+            return Err(Refusal::new("bounds are a pair of numbers", form));
+        };
+        let (low, high) = (self.constant(low, form)?, self.constant(high, form)?);
+        if low > high {
+            return Err(Refusal::new(
+                format!("the bounds ({low}, {high}) have their low end above the high end"),
+                form,
+            ));
+        }
+        Ok((low, high))
+    }
+
+    pub(super) fn constant(&self, node: &ast::Expr, form: &str) -> Result<Number, Refusal> {
+        match self.row(node)?.kind {
+            ExprKind::Literal(Value::Int(n)) => Ok(Number::whole(n)),
+            ExprKind::Literal(Value::Decimal { .. }) => {
+                let text = node.to_string().replace(' ', "");
+                let text = text.trim_start_matches('(').trim_end_matches(')');
+                Number::parse(text)
+                    .ok_or_else(|| Refusal::new(format!("`{node}` is not a number"), form))
+            }
+            _ => Err(Refusal::new(format!("`{node}` is not a constant number"), form)),
+        }
+    }
+}
+
+/// The mechanism that a query names.
+fn mechanism(value: &ast::Expr) -> Result<RecordMechanism, Refusal> {
+    let text = match value {
+        ast::Expr::Value(value) => value.value.clone().into_string(),
+        ast::Expr::Identifier(name) => Some(name.value.clone()),
+        _ => None,
+    };
+    text.and_then(|text| RecordMechanism::from_name(&text)).ok_or_else(|| {
+        Refusal::new(
+            format!("mechanism => {value} is not known"),
+            format!("{}, as mechanism => 'SQRT'", RecordMechanism::NAMES),
+        )
+    })
+}

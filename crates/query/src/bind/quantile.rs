@@ -1,0 +1,114 @@
+//! MEDIAN and PERCENTILE_CONT: in which range the quantile is looked for, and how many of a unit's rows count.
+
+use hushtable_mechanisms::{Percentile, RecordMechanism};
+use sqlparser::ast;
+
+use super::aggregate::{Aggregates, in_steps, released_as};
+use super::arguments::Arguments;
+use super::{Measure, Measurement};
+use crate::bind_expr::cast;
+use crate::contract::Unit;
+use crate::error::Refusal;
+use crate::expr::Expr;
+use crate::lattice::{MAX_LATTICE, Step};
+use crate::types::ColumnType;
+
+impl Aggregates<'_> {
+    /// The quantile of an expression, in a range from the call or the contract: that of its bounds, or of a
+    /// column with `split` the whole lattice, as ranks do not depend on sizes.
+    pub(super) fn quantile(
+        &mut self,
+        function: &ast::Function,
+        name: &str,
+        arguments: &Arguments,
+        keys: usize,
+    ) -> Result<Expr, Refusal> {
+        let operand = self.operand(arguments, function)?;
+        let column_type = operand.column_type;
+        if !column_type.is_numeric() {
+            return Err(Refusal::new(
+                format!("`{function}` is of values of type {column_type}"),
+                "CAST(… AS INT64), or COUNT(x) for how many there are",
+            ));
+        }
+        let percentile = match &arguments.percentile {
+            Some(node) => self.percentile(node)?,
+            None => Percentile::MEDIAN,
+        };
+        let declared = self.table.column_of(&operand);
+        let split = declared.and_then(|c| c.split.as_ref()).map(|split| self.in_force(split));
+        let bounds = arguments.row_bounds.or(declared.and_then(|c| c.bounds));
+        let own_step = declared.and_then(|c| c.granularity);
+        let step_for = |low, high| own_step.unwrap_or(Step::default_for(column_type, low, high));
+        let (step, (low, high)) = match (bounds, split) {
+            (Some((low, high)), _) => {
+                let step = step_for(low, high);
+                let (low, high) = in_steps((low, high), step)?;
+                (step, (low, high))
+            }
+            (None, Some(split)) => {
+                let finest = split.smallest();
+                (step_for(finest.negative(), finest), (-MAX_LATTICE, MAX_LATTICE))
+            }
+            (None, None) => {
+                return Err(Refusal::new(
+                    format!(
+                        "`{function}` has no bounds on the values among which it is looked for"
+                    ),
+                    "MEDIAN(x, contribution_bounds_per_row => (0, 100)), or bounds of the column in the \
+                     contract; choose them without looking at the data",
+                ));
+            }
+        };
+        if low > high {
+            return Err(Refusal::new(
+                format!(
+                    "the bounds of `{function}` hold no multiple of the granularity {}",
+                    step.to_f64()
+                ),
+                "wider bounds, or a finer granularity of the column in the contract",
+            ));
+        }
+        let rows = match (&self.table.unit, self.options.max_rows_per_group) {
+            (Unit::Row, _) => 1,
+            (Unit::Column(_), Some(most)) => most,
+            (Unit::Column(_), None) => {
+                return Err(Refusal::new(
+                    format!("how many rows of one unit may `{function}` look at in a group?"),
+                    "max_rows_per_group = 1 in OPTIONS or in the contract's defaults",
+                ));
+            }
+        };
+        let wanted = Measurement {
+            name: String::new(),
+            measure: Measure::Quantile { of: operand, percentile, rows },
+            low,
+            high,
+            split: None,
+            mechanism: RecordMechanism::default(),
+            offset: None,
+            step,
+            weight: arguments.weight,
+            column_type: released_as(step),
+        };
+        let released = self.measured(wanted, keys)?;
+        // As GoogleSQL has it, which interpolates.
+        let whole = name == "PERCENTILE_CONT" && released.column_type == ColumnType::Int;
+        Ok(if whole { cast(released, ColumnType::Float) } else { released })
+    }
+
+    fn percentile(&self, node: &ast::Expr) -> Result<Percentile, Refusal> {
+        let form = "PERCENTILE_CONT(x, 0.9)";
+        let number = self.constant(node, form)?;
+        let (digits, scale) = number.parts();
+        Percentile::new(digits, scale).ok_or_else(|| {
+            Refusal::new(
+                format!(
+                    "the percentile {number} is not between 0 and 1 with at most {} decimal places",
+                    Percentile::MAX_SCALE
+                ),
+                "PERCENTILE_CONT(x, 0.9), MEDIAN(x); the least and greatest values are those of one record",
+            )
+        })
+    }
+}

@@ -84,8 +84,8 @@ pub struct Quantile {
     loss: Loss,
 }
 
-/// Highest level of a cell whatever the prior: farther places than that are drawn hardly ever, and can
-/// wait in one cell.
+/// Highest level of a cell, from which on the whole weighs less than any point at the quantile (priors are
+/// below 2^80).
 const HIGHEST_LEVEL: u32 = 100;
 
 impl Quantile {
@@ -102,13 +102,14 @@ impl Quantile {
     }
 
     /// The quantile of values in `range`, of which a unit has at most `rows` in each of at most `groups`
-    /// groups; `single` if there is only one group. At a loss that is all groups' together.
+    /// groups; `single` if there is only one group. At a loss that is all groups' together. Points beyond
+    /// the `scale` are the less likely the farther away they are.
     ///
     /// # Errors
     /// No loss, or one so small that no rate can be told from zero, or an empty range.
     pub fn new(
         percentile: Percentile,
-        range: (i64, i64),
+        (range, scale): ((i64, i64), i64),
         rows: u32,
         (groups, single): (u32, bool),
         relation: Neighbouring,
@@ -145,7 +146,7 @@ impl Quantile {
                 Loss::Concentrated { .. } => "rho",
             }));
         }
-        let prior = Prior::new(range.0, range.1).ok_or(MechanismError::NoSensitivity)?;
+        let prior = Prior::new(range.0, range.1, scale).ok_or(MechanismError::NoSensitivity)?;
         let weights = ExponentialWeights::new(Ratio::new(rate, one)?);
         Ok(Self { percentile, prior, weights, loss })
     }
@@ -172,6 +173,13 @@ impl Quantile {
     pub fn rank_distance(&self, level: f64) -> f64 {
         let share = self.prior.least_share();
         -((1.0 - level) * share).ln() / self.rate()
+    }
+
+    /// The same where the gaps between values near the quantile weigh alike: the law of the number of values
+    /// in between is then a two-sided geometric one, P\[more than t\] = 2 r^(t+1) / (1 + r) for r = e^-rate.
+    pub fn rank_distance_even(&self, level: f64) -> f64 {
+        let r = (-self.rate()).exp();
+        (-((1.0 - level) * (1.0 + r) / 2.0).ln() / self.rate() - 1.0).max(0.0)
     }
 
     /// A point near the quantile of `values`, which are in the range and sorted.
@@ -233,9 +241,6 @@ impl Quantile {
             cells.push(WeightCell { places, level });
             places as f64 * (-f64::from(level)).exp2()
         };
-        let all = self.prior.weight(low, high);
-        // Cells' weights, shifted by the highest level, are to fit 2^126.
-        let highest = HIGHEST_LEVEL.min(all.leading_zeros().saturating_sub(2));
         let (mut from, mut to) =
             (left(self.weights.least_loss(1)), right(self.weights.least_loss(1)));
         drawn += cell(from, to, 0);
@@ -243,8 +248,8 @@ impl Quantile {
         loop {
             let beyond = self.prior.weight(low, from - 1) + self.prior.weight(to + 1, high);
             // What is farther is seldom taken, and can be in one cell.
-            let last =
-                level == highest || beyond as f64 * (-f64::from(level)).exp2() <= drawn / 16.0;
+            let last = level == HIGHEST_LEVEL
+                || beyond as f64 * (-f64::from(level)).exp2() <= drawn / 16.0;
             let next = self.weights.least_loss(level + 1);
             let (next_from, next_to) = if last { (low, high) } else { (left(next), right(next)) };
             drawn += cell(next_from, from - 1, level) + cell(to + 1, next_to, level);

@@ -20,7 +20,8 @@ fn rho(text: &str) -> Loss {
 /// Of values in a range, one per unit, in one group.
 fn quantile(p: &str, range: (i64, i64), loss: Loss) -> Quantile {
     let relation = Neighbouring::AddRemove;
-    Quantile::new(percentile(p), range, 1, (1, true), relation, loss).unwrap()
+    let scale = range.0.abs().max(range.1.abs());
+    Quantile::new(percentile(p), (range, scale), 1, (1, true), relation, loss).unwrap()
 }
 
 /// The probability of every point of the range, by the definition.
@@ -82,7 +83,8 @@ fn neighbours_are_as_near_as_promised() {
         for (rows, relation) in
             [(1, Neighbouring::AddRemove), (2, Neighbouring::AddRemove), (1, Neighbouring::Replace)]
         {
-            let make = |loss| Quantile::new(percentile(p), range, rows, (1, true), relation, loss);
+            let make =
+                |loss| Quantile::new(percentile(p), (range, 3), rows, (1, true), relation, loss);
             let epsilon = 1.3;
             let own = make(pure("1.3")).unwrap();
             let gentle = make(rho("0.2")).unwrap();
@@ -126,7 +128,7 @@ fn neighbours_are_as_near_as_promised() {
 fn several_groups_share_the_loss() {
     let range = (0, 9);
     let rate = |groups: (u32, bool), rows, relation, loss| {
-        Quantile::new(Percentile::MEDIAN, range, rows, groups, relation, loss).unwrap().rate()
+        Quantile::new(Percentile::MEDIAN, (range, 9), rows, groups, relation, loss).unwrap().rate()
     };
     let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
     let (add, replace) = (Neighbouring::AddRemove, Neighbouring::Replace);
@@ -187,7 +189,11 @@ fn points_have_their_frequencies() {
 fn medians_on_all_of_the_lattice_are_near() {
     let mut generator = TestSeed(42).generator();
     let all = (-(1 << 60), 1 << 60);
-    let own = quantile("0.5", all, rho("0.5"));
+    let relation = Neighbouring::AddRemove;
+    let of = |scale: i64| {
+        Quantile::new(Percentile::MEDIAN, (all, scale), 1, (1, true), relation, rho("0.5")).unwrap()
+    };
+    let own = of(1000);
     for scale in [1.0, 1e6, 1e15] {
         let mut values: Vec<i64> =
             (1..=1000).map(|i| (scale * (1.0 - f64::from(i) / 1001.0).powf(-1.2)) as i64).collect();
@@ -224,11 +230,37 @@ fn rank_distances_are_kept() {
     }
 }
 
+/// A thousand values, ten points apart, and a median drawn 20,000 times at each of two rates: beyond the
+/// distance for even gaps are as many as there should be, to six standard deviations.
+#[test]
+fn rank_distances_over_even_gaps_have_their_law() {
+    let mut generator = TestSeed(43).generator();
+    let values: Vec<i64> = (0..1000).map(|i| 100_000 + 10 * i).collect();
+    for loss in ["0.3", "2"] {
+        let own = quantile("0.5", (0, 200_000), pure(loss));
+        let promised = own.rank_distance_even(0.9);
+        assert!(promised < own.rank_distance(0.9) / 3.0);
+        // At the next whole distance the probability is what the law says, 0.1 or less.
+        let (most, r) = (promised.ceil(), (-own.rate()).exp());
+        let p = 2.0 * r.powf(most + 1.0) / (1.0 + r);
+        assert!(p <= 0.1 && p >= 0.1 * r);
+        let far = (0..20_000).filter(|_| {
+            let point = own.release(&mut generator, &values).unwrap();
+            own.distance(&values, point) as f64 / 2.0 > most
+        });
+        let (mean, sd) = (20_000.0 * p, (20_000.0 * p * (1.0 - p)).sqrt());
+        // Values themselves are one point of ten, and half a gap nearer to the middle.
+        let far = far.count() as f64;
+        assert!(far < mean + 6.0 * sd && far > 0.8 * mean - 6.0 * sd, "{far} {mean}");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let make = |loss, rows| {
         let relation = Neighbouring::AddRemove;
-        Quantile::new(Percentile::MEDIAN, (0, 9), rows, (1, false), relation, loss).unwrap_err()
+        Quantile::new(Percentile::MEDIAN, ((0, 9), 9), rows, (1, false), relation, loss)
+            .unwrap_err()
     };
     let zero = Loss::pure(Epsilon::ZERO);
     assert_eq!(make(zero, 1), MechanismError::NoBudget("epsilon"));
@@ -237,7 +269,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(make(rho("1"), 0), MechanismError::NoSensitivity);
     let empty = Quantile::new(
         Percentile::MEDIAN,
-        (1, 0),
+        ((1, 0), 1),
         1,
         (1, false),
         Neighbouring::AddRemove,
@@ -259,12 +291,13 @@ proptest! {
         mut values in prop::collection::vec(-40i64..60, 0..60),
         p in 1i128..100,
         milli in 1u64..20_000,
+        scale in 0i64..60,
     ) {
         values.sort_unstable();
         let loss = Loss::pure(Epsilon::from_units(milli * 1_000_000_000).unwrap());
         let percentile = Percentile::new(p, 2).unwrap();
         let relation = Neighbouring::AddRemove;
-        let own = Quantile::new(percentile, (-40, 59), 1, (1, true), relation, loss).unwrap();
+        let own = Quantile::new(percentile, ((-40, 59), scale), 1, (1, true), relation, loss).unwrap();
         let (starts, cells) = own.cells(&values);
         let mut seen = [false; 100];
         for (&start, cell) in starts.iter().zip(&cells) {

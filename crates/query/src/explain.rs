@@ -238,7 +238,10 @@ pub struct QuantileExplained {
     pub rows_per_unit: u32,
     /// A value is e^rate times less likely for each value of the group between it and the quantile.
     pub rate: f64,
-    /// With probability 95 % there are no more values in between, whatever the data.
+    /// With probability 95 % there are no more values in between where the gaps between neighbouring values
+    /// weigh alike.
+    pub values_between_95_even: f64,
+    /// The same whatever the values are.
     pub values_between_95: f64,
 }
 
@@ -431,6 +434,7 @@ fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplaine
         percentile: quantile.percentile().to_f64(),
         rows_per_unit: *rows,
         rate: quantile.rate(),
+        values_between_95_even: quantile.rank_distance_even(INTERVAL_LEVEL),
         values_between_95: quantile.rank_distance(INTERVAL_LEVEL),
     })
 }

@@ -250,8 +250,8 @@ fn noise_of(
     measurement: &Measurement,
     share: Loss,
 ) -> Result<Noise, Refusal> {
-    if let Measure::Quantile { percentile, rows, .. } = measurement.measure {
-        let range = (measurement.low, measurement.high);
+    if let Measure::Quantile { percentile, rows, scale, .. } = measurement.measure {
+        let range = ((measurement.low, measurement.high), scale);
         let groups = (query.max_groups_contributed, query.groups == Groups::Single);
         let made = Quantile::new(percentile, range, rows, groups, query.neighbouring, share);
         let made = made.map_err(|e| refuse(&measurement.name, e))?;

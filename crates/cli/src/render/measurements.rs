@@ -58,10 +58,14 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
 /// What there is to say of a measurement that is not a number.
 fn note(m: &MeasurementExplained) -> Option<String> {
     let likely = |quantile: QuantileExplained| {
+        let times = match quantile.rate {
+            ..20.0 => number(quantile.rate.exp()),
+            rate => format!("e^{}", number(rate)),
+        };
         format!(
-            "with each of the group's values between x and the exact quantile, x is {} times less likely; with \
-             probability 95 % there are no more than {} of them, whatever the values are",
-            number(quantile.rate.exp()),
+            "x is {times} times less likely for each of the group's values between it and the exact quantile; \
+             95 % of the time there are no more than {} where values are evenly spread, and {} whatever they are",
+            number(quantile.values_between_95_even.ceil()),
             number(quantile.values_between_95.ceil())
         )
     };
@@ -71,10 +75,7 @@ fn note(m: &MeasurementExplained) -> Option<String> {
 /// What a unit adds to the values of a quantile.
 fn values(rows: u32, m: &MeasurementExplained) -> String {
     let (low, high) = m.bounds;
-    let rows = match rows {
-        1 => "1 value".to_owned(),
-        many => format!("{} values", number(f64::from(many))),
-    };
+    let rows = counted(f64::from(rows));
     // Where there are no bounds, all that the lattice has.
     let all = high / m.granularity >= MAX_LATTICE as f64;
     if all { rows } else { format!("{rows} from {} to {}", number(low), number(high)) }
@@ -87,8 +88,12 @@ pub(super) fn scale(m: &MeasurementExplained) -> String {
 
 /// How near a released value is to the exact one.
 pub(super) fn near(m: &MeasurementExplained) -> String {
-    let values = |q: QuantileExplained| format!("{} values", number(q.values_between_95.ceil()));
+    let values = |q: QuantileExplained| counted(q.values_between_95_even.ceil());
     m.quantile.map_or_else(|| within(m.half_width_95), values)
+}
+
+fn counted(values: f64) -> String {
+    format!("{} {}", number(values), if values == 1.0 { "value" } else { "values" })
 }
 
 /// How far a released value may be from the exact one.

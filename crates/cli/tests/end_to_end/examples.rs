@@ -105,6 +105,20 @@ fn establishments_by_sector() {
     }
     // Some pay far more than the threshold, and nothing of it is cut off.
     assert!(made.iter().any(|one| one.pay > 100 * 500));
+    // Medians of sectors with many establishments: at a rate of 0.56 no more than 80 are in between but for a
+    // probability of 1e-15 or so.
+    let answer = rows(&ask(&folder, "query", "medians.sql"));
+    assert_eq!(answer.len(), 24);
+    for row in &answer {
+        let own = made.iter().filter(|one| (one.naics / 10_000).to_string() == row[0]);
+        let mut pays: Vec<i64> = own.map(|one| one.pay).collect();
+        pays.sort_unstable();
+        let released: i64 = row[3].parse().unwrap();
+        let below = pays.partition_point(|pay| *pay < released);
+        let to = pays.partition_point(|pay| *pay <= released);
+        let middle = pays.len() / 2;
+        assert!(pays.len() < 500 || below <= middle + 80 && to + 80 >= middle, "{row:?}");
+    }
     let counties = rows(&ask(&folder, "query", "counties.sql"));
     assert!((5..=40).contains(&counties.len()), "{counties:?}");
     let release = ["release", "workload.toml", "--out", "tables"];

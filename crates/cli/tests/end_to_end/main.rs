@@ -19,6 +19,7 @@ mod mechanisms;
 mod models;
 mod outputs;
 mod plots;
+mod quantiles;
 mod queries;
 mod support;
 mod words;

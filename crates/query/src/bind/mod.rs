@@ -195,6 +195,8 @@ pub enum Measure {
         percentile: Percentile,
         /// Most rows of a unit in a group that count.
         rows: u32,
+        /// The size, in steps, up to which the quantile is as likely as not to be expected.
+        scale: i64,
     },
 }
 

@@ -10,12 +10,13 @@ use crate::bind_expr::cast;
 use crate::contract::Unit;
 use crate::error::Refusal;
 use crate::expr::Expr;
-use crate::lattice::{MAX_LATTICE, Step};
+use crate::lattice::{MAX_LATTICE, Number, Step};
 use crate::types::ColumnType;
 
 impl Aggregates<'_> {
     /// The quantile of an expression, in a range from the call or the contract: that of its bounds, or of a
-    /// column with `split` the whole lattice, as ranks do not depend on sizes.
+    /// column with `split` the whole lattice, as ranks do not depend on sizes; with values of up to about the
+    /// threshold to be expected.
     pub(super) fn quantile(
         &mut self,
         function: &ast::Function,
@@ -40,15 +41,18 @@ impl Aggregates<'_> {
         let bounds = arguments.row_bounds.or(declared.and_then(|c| c.bounds));
         let own_step = declared.and_then(|c| c.granularity);
         let step_for = |low, high| own_step.unwrap_or(Step::default_for(column_type, low, high));
-        let (step, (low, high)) = match (bounds, split) {
+        let (step, (low, high), scale) = match (bounds, split) {
             (Some((low, high)), _) => {
                 let step = step_for(low, high);
                 let (low, high) = in_steps((low, high), step)?;
-                (step, (low, high))
+                (step, (low, high), low.abs().max(high.abs()))
             }
             (None, Some(split)) => {
                 let finest = split.smallest();
-                (step_for(finest.negative(), finest), (-MAX_LATTICE, MAX_LATTICE))
+                let step = step_for(finest.negative(), finest);
+                // As a threshold that is beyond the lattice would be for a sum.
+                let (_, scale) = in_steps((Number::whole(0), split.largest()), step)?;
+                (step, (-MAX_LATTICE, MAX_LATTICE), scale)
             }
             (None, None) => {
                 return Err(Refusal::new(
@@ -81,7 +85,7 @@ impl Aggregates<'_> {
         };
         let wanted = Measurement {
             name: String::new(),
-            measure: Measure::Quantile { of: operand, percentile, rows },
+            measure: Measure::Quantile { of: operand, percentile, rows, scale },
             low,
             high,
             split: None,

@@ -13,16 +13,11 @@
 
 mod common;
 
-use std::fs::File;
-use std::sync::Arc;
 use std::time::Instant;
 
-use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::parquet::arrow::ArrowWriter;
 use hushtable_engine::{Progress, Session};
 
-use common::{Mix, forget_peak, median, peak_mib};
+use common::{forget_peak, median, peak_mib};
 
 const ROWS: usize = 10_000_000;
 const COUNTIES: u64 = 3_000;
@@ -53,45 +48,10 @@ fn contract() -> String {
     TABLES.map(table).concat()
 }
 
-fn make(path: &std::path::Path) {
-    let schema = Arc::new(Schema::new(vec![
-        Field::new("county", DataType::Int64, false),
-        Field::new("sector", DataType::Utf8, false),
-        Field::new("pay", DataType::Int64, false),
-        Field::new("jobs", DataType::Int64, false),
-    ]));
-    let mut writer =
-        ArrowWriter::try_new(File::create(path).unwrap(), schema.clone(), None).unwrap();
-    let mut mix = Mix(7);
-    for _ in 0..ROWS / 100_000 {
-        let mut counties = Vec::new();
-        let mut sectors = Vec::new();
-        let mut pays = Vec::new();
-        let mut jobs = Vec::new();
-        for _ in 0..100_000 {
-            counties.push((mix.next() % COUNTIES) as i64);
-            sectors.push(format!("S{}", mix.next() % 20));
-            // A Pareto law of index 1.1 from 10,000 up: the largest of ten million is above 10^10.
-            let uniform = (mix.next() >> 11) as f64 / (1u64 << 53) as f64;
-            let size = (1.0 - uniform).powf(-1.0 / 1.1);
-            pays.push((10_000.0 * size) as i64);
-            jobs.push(size as i64);
-        }
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from(counties)),
-            Arc::new(StringArray::from(sectors)),
-            Arc::new(Int64Array::from(pays)),
-            Arc::new(Int64Array::from(jobs)),
-        ];
-        writer.write(&RecordBatch::try_new(schema.clone(), columns).unwrap()).unwrap();
-    }
-    writer.close().unwrap();
-}
-
 fn main() {
     let folder = std::env::temp_dir().join(format!("hushtable-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    make(&folder.join("t.parquet"));
+    common::establishments(&folder.join("t.parquet"), ROWS, COUNTIES);
     std::fs::write(folder.join("hushtable.toml"), contract()).unwrap();
     let session = Session::open(&folder.join("hushtable.toml")).unwrap();
     println!(

@@ -1,5 +1,12 @@
 //! What the benchmarks share.
 
+use std::fs::File;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::parquet::arrow::ArrowWriter;
+
 /// Splitmix64: well enough mixed for made-up rows.
 pub(crate) struct Mix(pub(crate) u64);
 
@@ -33,4 +40,46 @@ pub(crate) fn peak_mib() -> Option<f64> {
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
     let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib / 1024.0)
+}
+
+/// A Parquet file of so many establishments in so many counties and 20 sectors, of
+/// firms that have ten each.
+#[allow(dead_code, reason = "not every benchmark needs it")]
+pub(crate) fn establishments(path: &std::path::Path, rows: usize, counties: u64) {
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("county", DataType::Int64, false),
+        Field::new("sector", DataType::Utf8, false),
+        Field::new("pay", DataType::Int64, false),
+        Field::new("jobs", DataType::Int64, false),
+        Field::new("firm", DataType::Int64, false),
+    ]));
+    let mut writer =
+        ArrowWriter::try_new(File::create(path).unwrap(), schema.clone(), None).unwrap();
+    let mut mix = Mix(7);
+    for _ in 0..rows / 100_000 {
+        let mut in_counties = Vec::new();
+        let mut sectors = Vec::new();
+        let mut pays = Vec::new();
+        let mut jobs = Vec::new();
+        let mut firms = Vec::new();
+        for _ in 0..100_000 {
+            in_counties.push((mix.next() % counties) as i64);
+            sectors.push(format!("S{}", mix.next() % 20));
+            // A Pareto law of index 1.1 from 10,000 up: the largest of ten million is above 10^10.
+            let uniform = (mix.next() >> 11) as f64 / (1u64 << 53) as f64;
+            let size = (1.0 - uniform).powf(-1.0 / 1.1);
+            pays.push((10_000.0 * size) as i64);
+            jobs.push(size as i64);
+            firms.push((mix.next() % (rows as u64 / 10)) as i64);
+        }
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(Int64Array::from(in_counties)),
+            Arc::new(StringArray::from(sectors)),
+            Arc::new(Int64Array::from(pays)),
+            Arc::new(Int64Array::from(jobs)),
+            Arc::new(Int64Array::from(firms)),
+        ];
+        writer.write(&RecordBatch::try_new(schema.clone(), columns).unwrap()).unwrap();
+    }
+    writer.close().unwrap();
 }

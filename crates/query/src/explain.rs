@@ -15,7 +15,7 @@ use crate::contract::{Table, Unit};
 use crate::expr::{Expr, ExprKind};
 use crate::quote::{Noise, NoiseByClass, Quote, Strategy};
 use crate::types::{ColumnType, Value};
-pub use mechanisms::{MechanismCompared, MechanismsExplained};
+pub use mechanisms::{MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile};
 pub use policy::{
     ClassThreshold, ClassesExplained, Met, PolicyExample, PolicyExplained, PolicyTermExplained,
     policy_of, policy_of_noise, rho_at,

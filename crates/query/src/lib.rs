@@ -25,9 +25,10 @@ pub use error::Refusal;
 pub use explain::{
     ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, Explanation,
     GroupsExplained, INTERVAL_LEVEL, IntervalExplained, KeepProbability, MeasurementExplained,
-    MechanismCompared, MechanismsExplained, Met, OutputExplained, PolicyExample, PolicyExplained,
-    PolicyTermExplained, PrivateGroups, QuantileExplained, RoundExplained, WholePieces,
-    WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
+    MechanismCompared, MechanismsExplained, MechanismsOnData, Met, OutputExplained, PolicyExample,
+    PolicyExplained, PolicyTermExplained, PrivateGroups, QuantileExplained, RoundExplained,
+    SizeQuantile, WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of,
+    policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::audit::CONFIDENTIAL;
 use super::grid::{Grid, Side, visible};
+use super::mechanisms::on_data;
 use super::number::{at_least, number};
 use super::pretty_json;
 use crate::failure::Failure;
@@ -58,6 +59,9 @@ pub(crate) fn text(report: &LossReport) -> String {
     }
     if let Some(mechanisms) = &report.mechanisms {
         let _ = write!(out, "\n{}", by_mechanism(mechanisms));
+    }
+    if let Some(compared) = report.compared.as_ref().filter(|compared| !compared.is_empty()) {
+        let _ = write!(out, "\n{}", on_data(compared));
     }
     out
 }

@@ -1,6 +1,9 @@
 //! The mechanisms for sums that are not clamped, side by side, as text.
 
-use hushtable_query::{IntervalExplained, MechanismCompared, MechanismsExplained};
+use hushtable_mechanisms::RecordMechanism;
+use hushtable_query::{
+    IntervalExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile,
+};
 
 use super::grid::{Grid, Side, visible};
 use super::number::{at_least, number};
@@ -14,28 +17,58 @@ pub(super) fn compared(all: &[MechanismsExplained]) -> String {
 fn one(sum: &MechanismsExplained) -> String {
     let (name, threshold) = (visible(&sum.measurement), number(sum.threshold));
     let same_at = number(sum.same_at);
-    let (loss, noise) = (table(sum, &sum.at_equal_loss), table(sum, &sum.at_equal_noise));
+    let multiples = |all: &[f64]| -> Vec<String> {
+        all.iter().map(|multiple| format!("{} T", number(*multiple))).collect()
+    };
+    let (sums, values) = (multiples(&sum.sums), multiples(&sum.values));
+    let table = |all| table(sum.mechanism, &sums, &values, all);
+    let (loss, noise) = (table(&sum.at_equal_loss), table(&sum.at_equal_noise));
     format!(
         "Mechanisms for the {name}, T = {threshold}\n  made so that a record at T loses the same\n{loss}\n  made so \
          that a sum of {same_at} T is equally precise\n{noise}"
     )
 }
 
-fn table(sum: &MechanismsExplained, all: &[MechanismCompared]) -> String {
-    let head = |i: usize, first: &str, multiple: f64| {
-        let multiple = format!("{} T", number(multiple));
-        (if i == 0 { format!("{first} {multiple}") } else { multiple }, Side::Right)
+/// The mechanisms for each sum, on the records and groups of a table.
+pub(super) fn on_data(all: &[MechanismsOnData]) -> String {
+    let one = |sum: &MechanismsOnData| {
+        let at = |all: &[SizeQuantile]| {
+            let told =
+                |q: &SizeQuantile| format!("{} ({} %)", number(q.size), number(q.share * 100.0));
+            all.iter().map(told).collect::<Vec<_>>()
+        };
+        let (sums, values) = (at(&sum.sums), at(&sum.values));
+        let table = |all| table(sum.mechanism, &sums, &values, all);
+        let (loss, noise) = (table(&sum.at_equal_loss), table(&sum.at_equal_noise));
+        format!(
+            "Mechanisms for the {}, on these records and groups (sizes, and the shares that have no larger ones)\n  \
+             made so that {} % of the records lose no more than the same\n{loss}\n  made so that the sum of the group \
+             in the middle is equally precise\n{noise}",
+            visible(&sum.measurement),
+            number(sum.same_loss.share * 100.0),
+        )
+    };
+    all.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// Standard errors of sums and losses of records.
+fn table(
+    own: RecordMechanism,
+    sums: &[String],
+    values: &[String],
+    all: &[MechanismCompared],
+) -> String {
+    let head = |i: usize, first: &str, size: &str| {
+        (if i == 0 { format!("{first} {size}") } else { size.to_owned() }, Side::Right)
     };
     let mut headings = vec![("mechanism".to_owned(), Side::Left)];
-    headings.extend(
-        sum.sums.iter().enumerate().map(|(i, m)| head(i, "standard error at a sum of", *m)),
-    );
-    headings.extend(sum.values.iter().enumerate().map(|(i, m)| head(i, "rho of a record of", *m)));
+    headings.extend(sums.iter().enumerate().map(|(i, m)| head(i, "standard error at a sum of", m)));
+    headings.extend(values.iter().enumerate().map(|(i, m)| head(i, "rho of a record of", m)));
     let columns = headings.len();
     let mut grid = Grid::new(headings);
     let mut notes = String::new();
     for compared in all {
-        let own = if compared.mechanism == sum.mechanism { " (this query)" } else { "" };
+        let own = if compared.mechanism == own { " (this query)" } else { "" };
         let mut row = vec![format!("{}{own}", compared.mechanism)];
         row.extend(compared.standard_errors.iter().map(|error| number(*error)));
         row.extend(compared.losses.iter().map(|loss| at_least(*loss)));

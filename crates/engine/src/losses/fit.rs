@@ -141,13 +141,13 @@ impl Session {
 }
 
 /// The exact groups of a query. Secret: no Debug, Display or Serialize.
-struct Groups {
-    records: Vec<i128>,
-    counted: Counted,
+pub(super) struct Groups {
+    pub(super) records: Vec<i128>,
+    pub(super) counted: Counted,
 }
 
 /// Reads the table without a charge: what comes out is for its owner.
-fn counted(checked: &Checked<'_>, progress: &Progress) -> Result<Groups, EngineError> {
+pub(super) fn counted(checked: &Checked<'_>, progress: &Progress) -> Result<Groups, EngineError> {
     let query = checked.quote.query();
     let exact = runtime()?.block_on(async {
         let scan = Scan::plan(&checked.quote, &checked.files, &progress.0).await?;

@@ -2,6 +2,7 @@
 //! owner of the data, as what the function says of a record is as secret as the record.
 
 mod fit;
+mod mechanisms;
 mod records;
 mod sketch;
 
@@ -10,12 +11,13 @@ mod tests;
 
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{Loss, Rho};
-use hushtable_query::{Quote, Refusal};
+use hushtable_query::{MechanismsOnData, Refusal};
 use serde::Serialize;
 
 use crate::error::EngineError;
 use crate::session::{Checked, Progress, Session};
 pub use fit::{FitOptions, FitReport, Fitted};
+use mechanisms::{by_mechanism, on_data};
 use records::{Tally, tally};
 pub use sketch::{Distribution, Quantile};
 
@@ -40,6 +42,10 @@ pub struct LossReport {
     /// same; where that is asked for, and those that can be drawn at this rho.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mechanisms: Option<Vec<MechanismLosses>>,
+    /// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise; where that
+    /// is asked for. None for sums of which 95 % of the values are zero, or half of the groups' sums.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Vec<MechanismsOnData>>,
 }
 
 /// What is to be told of losses beside the whole.
@@ -108,27 +114,13 @@ impl Session {
         let checked = self.check(sql)?;
         let Tally { records, losses, groups, owners } =
             tally(&checked, options.by_group, &|_| 1.0, progress)?;
-        let by_mechanism = options.by_mechanism.then(|| by_mechanism(&checked));
-        let (mechanisms, table) = (by_mechanism.transpose()?, checked.table.name.clone());
-        Ok(LossReport { table, rho: rho(&checked)?, records, losses, groups, owners, mechanisms })
+        let (mechanisms, compared) = match options.by_mechanism {
+            true => (Some(by_mechanism(&checked)?), Some(on_data(&checked)?)),
+            false => (None, None),
+        };
+        let (rho, table) = (rho(&checked)?, checked.table.name.clone());
+        Ok(LossReport { table, rho, records, losses, groups, owners, mechanisms, compared })
     }
-}
-
-/// The losses by each mechanism that can be drawn at the query's rho.
-fn by_mechanism(checked: &Checked<'_>) -> Result<Vec<MechanismLosses>, EngineError> {
-    let mut all = Vec::new();
-    for mechanism in RecordMechanism::ALL {
-        let mut query = checked.quote.query().clone();
-        for measurement in query.measurements.iter_mut().filter(|m| m.split.is_some()) {
-            (measurement.mechanism, measurement.offset) = (mechanism, None);
-        }
-        // Whether noise can be drawn follows from the rho and the thresholds.
-        let Ok(quote) = Quote::new(query) else { continue };
-        let other = Checked { quote, files: checked.files.clone(), table: checked.table };
-        let policy = tally(&other, false, &|_| 1.0, &Progress::default())?.losses.policy;
-        all.push(MechanismLosses { mechanism, policy });
-    }
-    Ok(all)
 }
 
 /// The rho of a query that has sums that are not clamped.

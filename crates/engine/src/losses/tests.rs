@@ -1,4 +1,6 @@
+use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::Growth;
+use hushtable_query::{MechanismCompared, SizeQuantile};
 use proptest::prelude::*;
 
 use super::*;
@@ -163,6 +165,48 @@ fn mechanisms_are_compared_on_the_records() {
     // Where one cannot be drawn, it is left out: LOG at a small rho.
     let few: Vec<RecordMechanism> = ask("0.005").iter().map(|one| one.mechanism).collect();
     assert!(!few.contains(&RecordMechanism::Log) && few.contains(&RecordMechanism::Gaussian));
+}
+
+/// On the records: as many lose no more than the same by each mechanism, or groups in the middle have the same
+/// standard error; and what is told is what mechanisms made by hand do.
+#[test]
+fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
+    // 100 records, of 1 to 100 jobs, in five counties.
+    let row = |jobs: u32| format!("{jobs},,C{},farms,1,{jobs},1\n", jobs % 5);
+    let rows: String = (1..=100).map(row).collect();
+    let data = format!("id,firm,county,sector,pay,jobs,age\n{rows}");
+    let place = Place::new(CONTRACT, &[("firms.csv", &data)]);
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-5) county, SUM(jobs, mechanism => \
+               'SQRT') AS j FROM firms GROUP BY county";
+    let options = LossOptions { by_group: false, by_mechanism: true };
+    let report = place.session().losses(sql, options, &Progress::default()).unwrap();
+    let [compared] = &report.compared.unwrap()[..] else { panic!("one sum") };
+    let sizes = |all: &[SizeQuantile]| all.iter().map(|q| q.size).collect::<Vec<_>>();
+    assert_eq!(sizes(&compared.values), [50.0, 90.0, 95.0, 99.0, 100.0]);
+    // 1010, 970 and so on to 1050: each the sum of twenty numbers five apart.
+    assert_eq!(sizes(&compared.sums), [970.0, 1010.0, 1050.0]);
+    assert_eq!((compared.same_loss.size, compared.same_noise.size), (95.0, 1010.0));
+    let own = |all: &[MechanismCompared]| {
+        all.iter().find(|one| one.mechanism == RecordMechanism::Sqrt).cloned().unwrap()
+    };
+    // Of rho = 0.5 half is for choosing groups. sqrt(1 + 95/5) - 1 over sqrt(2) - 1, squared, times 0.25.
+    let lost = 0.25 * ((20f64.sqrt() - 1.0) / (2f64.sqrt() - 1.0)).powi(2);
+    for one in &compared.at_equal_loss {
+        assert!((one.losses[2] / lost - 1.0).abs() < 1e-6, "{one:?} {lost}");
+    }
+    let error = own(&compared.at_equal_loss).standard_errors[1];
+    for one in &compared.at_equal_noise {
+        assert!((one.standard_errors[1] / error - 1.0).abs() < 1e-6, "{one:?} {error}");
+    }
+    // The query's own is the same in both, and loses 0.25 at the threshold of 5.
+    let noise = own(&compared.at_equal_noise);
+    for (a, b) in noise.losses.iter().zip(&own(&compared.at_equal_loss).losses) {
+        assert!((a / b - 1.0).abs() < 1e-6);
+    }
+    // Where 95 % of the values are zero there is nothing to be made equal.
+    let zero = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(jobs) AS j FROM firms WHERE jobs = 1000";
+    let report = place.session().losses(zero, options, &Progress::default()).unwrap();
+    assert!(report.compared.unwrap().is_empty());
 }
 
 proptest! {

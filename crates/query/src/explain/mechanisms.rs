@@ -1,6 +1,6 @@
 //! The mechanisms for sums that are not clamped, side by side.
 
-use hushtable_mechanisms::{PerRecord, RecordMechanism, standard_error};
+use hushtable_mechanisms::{MechanismError, PerRecord, RecordMechanism, standard_error};
 use hushtable_privacy::{Growth, Rho};
 use serde::Serialize;
 
@@ -59,46 +59,146 @@ impl MechanismsExplained {
     pub fn of(quote: &Quote) -> Vec<Self> {
         let measurements = quote.query().measurements.iter().zip(quote.noise());
         let split = measurements.filter(|(measurement, _)| measurement.split.is_some());
-        split.filter_map(|(m, noise)| compared(m, noise.loss()?.rho()?)).collect()
+        split.filter_map(|(m, noise)| explained(m, noise.loss()?.rho()?)).collect()
     }
 }
 
-fn compared(measurement: &Measurement, rho: Rho) -> Option<MechanismsExplained> {
-    let step = measurement.step.to_f64();
-    let threshold = measurement.high as f64 * step;
-    let offset = measurement.offset.unwrap_or(measurement.high).unsigned_abs();
-    let at_rho = |mechanism: RecordMechanism| {
-        PerRecord::new(mechanism, measurement.high.unsigned_abs(), offset, rho)
-            .map(|made| made.growth().in_units_of(step))
-    };
-    let told = |mechanism: RecordMechanism, growth: Growth| MechanismCompared {
-        mechanism,
-        impossible: None,
-        standard_errors: SUMS.map(|sum| standard_error(growth, sum * threshold)).to_vec(),
-        losses: VALUES.map(|value| growth.loss(value * threshold)).to_vec(),
-    };
-    let own = at_rho(measurement.mechanism).ok()?;
-    let (sum, offset) = (SAME_AT * threshold, offset as f64 * step);
-    let error = standard_error(own, sum);
-    let at_equal_loss = RecordMechanism::ALL.map(|mechanism| match at_rho(mechanism) {
-        Ok(growth) => told(mechanism, growth),
-        Err(error) => MechanismCompared {
-            mechanism,
-            impossible: Some(error.to_string()),
-            standard_errors: Vec::new(),
-            losses: Vec::new(),
-        },
-    });
-    let at_equal_noise = RecordMechanism::ALL
-        .map(|mechanism| told(mechanism, mechanism.growth_at_error(offset, sum, error)));
+/// The mechanisms for a sum that is not clamped, on the records and groups of a table. About the exact data:
+/// for its owner, not to be published. Where there are several thresholds, for the largest.
+#[derive(Clone, Debug, Serialize)]
+pub struct MechanismsOnData {
+    /// Which sum.
+    pub measurement: String,
+    /// The mechanism that the query names or has by default.
+    pub mechanism: RecordMechanism,
+    /// Quantiles of the sums of groups, without their signs, to which `standard_errors` belong.
+    pub sums: Vec<SizeQuantile>,
+    /// Quantiles of the values of records, without their signs, to which `losses` belong.
+    pub values: Vec<SizeQuantile>,
+    /// The quantile at which records lose the same by every mechanism below.
+    pub same_loss: SizeQuantile,
+    /// Every mechanism, made so that as many records lose no more by it than by the query's.
+    pub at_equal_loss: Vec<MechanismCompared>,
+    /// The quantile at which groups have the same standard error.
+    pub same_noise: SizeQuantile,
+    /// Every mechanism, made so that it has there the standard error of the query's.
+    pub at_equal_noise: Vec<MechanismCompared>,
+}
+
+/// A size that a share of all does not exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SizeQuantile {
+    /// The share.
+    pub share: f64,
+    /// The size, in the column's units.
+    pub size: f64,
+}
+
+impl MechanismsOnData {
+    /// The comparison for one sum of a query, by its position among the measurements. `None` if that is no
+    /// sum that is not clamped, or one of the sizes is zero.
+    pub fn of(
+        quote: &Quote,
+        place: usize,
+        (sums, same_noise): (Vec<SizeQuantile>, SizeQuantile),
+        (values, same_loss): (Vec<SizeQuantile>, SizeQuantile),
+    ) -> Option<Self> {
+        let measurement = quote.query().measurements.get(place).filter(|m| m.split.is_some())?;
+        let rho = quote.noise().get(place)?.loss()?.rho()?;
+        let step = measurement.step.to_f64();
+        let own = made(measurement, measurement.mechanism, measurement.high.unsigned_abs(), rho);
+        let lost = Rho::from_f64_up(own.ok()?.loss(same_loss.size)).ok()?;
+        let steps = (same_loss.size / step).round() as u64;
+        if steps == 0 || same_noise.size <= 0.0 || lost.is_zero() {
+            return None;
+        }
+        let sizes = |all: &[SizeQuantile]| all.iter().map(|q| q.size).collect::<Vec<_>>();
+        let sides = (sizes(&sums), sizes(&values));
+        let at = At { loss: (steps, lost), noise: same_noise.size };
+        let [at_equal_loss, at_equal_noise] = compared(measurement, rho, &at, &sides.0, &sides.1)?;
+        Some(Self {
+            measurement: measurement.name.clone(),
+            mechanism: measurement.mechanism,
+            sums,
+            values,
+            same_loss,
+            at_equal_loss,
+            same_noise,
+            at_equal_noise,
+        })
+    }
+}
+
+/// Where mechanisms are to be the same.
+struct At {
+    /// A record of so many steps loses that much.
+    loss: (u64, Rho),
+    /// Sums of that size are equally precise.
+    noise: f64,
+}
+
+fn explained(measurement: &Measurement, rho: Rho) -> Option<MechanismsExplained> {
+    let threshold = measurement.high as f64 * measurement.step.to_f64();
+    let at = At { loss: (measurement.high.unsigned_abs(), rho), noise: SAME_AT * threshold };
+    let (sums, values) = (SUMS.map(|n| n * threshold), VALUES.map(|n| n * threshold));
+    let [at_equal_loss, at_equal_noise] = compared(measurement, rho, &at, &sums, &values)?;
     Some(MechanismsExplained {
         measurement: measurement.name.clone(),
         mechanism: measurement.mechanism,
         threshold,
         sums: SUMS,
         values: VALUES,
-        at_equal_loss: at_equal_loss.to_vec(),
+        at_equal_loss,
         same_at: SAME_AT,
-        at_equal_noise: at_equal_noise.to_vec(),
+        at_equal_noise,
     })
+}
+
+/// The growth of a mechanism that can be drawn from, in the column's units: a record of so many steps loses
+/// that rho.
+fn made(
+    measurement: &Measurement,
+    mechanism: RecordMechanism,
+    steps: u64,
+    rho: Rho,
+) -> Result<Growth, MechanismError> {
+    let offset = measurement.offset.unwrap_or(measurement.high).unsigned_abs();
+    let made = PerRecord::new(mechanism, steps, offset, rho)?;
+    Ok(made.growth().in_units_of(measurement.step.to_f64()))
+}
+
+/// All mechanisms, at equal loss and at equal noise: their standard errors at these sums and losses of these
+/// values, in the column's units.
+fn compared(
+    measurement: &Measurement,
+    rho: Rho,
+    at: &At,
+    sums: &[f64],
+    values: &[f64],
+) -> Option<[Vec<MechanismCompared>; 2]> {
+    let step = measurement.step.to_f64();
+    let told = |mechanism: RecordMechanism, growth: Growth| MechanismCompared {
+        mechanism,
+        impossible: None,
+        standard_errors: sums.iter().map(|&sum| standard_error(growth, sum)).collect(),
+        losses: values.iter().map(|&value| growth.loss(value)).collect(),
+    };
+    let own =
+        made(measurement, measurement.mechanism, measurement.high.unsigned_abs(), rho).ok()?;
+    let offset = measurement.offset.unwrap_or(measurement.high).unsigned_abs() as f64 * step;
+    let error = standard_error(own, at.noise);
+    let (steps, lost) = at.loss;
+    let at_equal_loss =
+        RecordMechanism::ALL.map(|mechanism| match made(measurement, mechanism, steps, lost) {
+            Ok(growth) => told(mechanism, growth),
+            Err(error) => MechanismCompared {
+                mechanism,
+                impossible: Some(error.to_string()),
+                standard_errors: Vec::new(),
+                losses: Vec::new(),
+            },
+        });
+    let at_equal_noise = RecordMechanism::ALL
+        .map(|mechanism| told(mechanism, mechanism.growth_at_error(offset, at.noise, error)));
+    Some([at_equal_loss.to_vec(), at_equal_noise.to_vec()])
 }

@@ -1,0 +1,85 @@
+//! The mechanisms for sums that are not clamped, on the records and groups of a table.
+
+use hushtable_mechanisms::RecordMechanism;
+use hushtable_query::{MechanismsOnData, Quote, SizeQuantile};
+
+use super::MechanismLosses;
+use super::fit::counted;
+use super::records::tally;
+use super::sketch::Sketch;
+use crate::bound::Rows;
+use crate::error::EngineError;
+use crate::exact::Reading;
+use crate::session::{Checked, Progress, runtime};
+
+/// The losses by each mechanism that can be drawn at the query's rho.
+pub(super) fn by_mechanism(checked: &Checked<'_>) -> Result<Vec<MechanismLosses>, EngineError> {
+    let mut all = Vec::new();
+    for mechanism in RecordMechanism::ALL {
+        let mut query = checked.quote.query().clone();
+        for measurement in query.measurements.iter_mut().filter(|m| m.split.is_some()) {
+            (measurement.mechanism, measurement.offset) = (mechanism, None);
+        }
+        // Whether noise can be drawn follows from the rho and the thresholds.
+        let Ok(quote) = Quote::new(query) else { continue };
+        let other = Checked { quote, files: checked.files.clone(), table: checked.table };
+        let policy = tally(&other, false, &|_| 1.0, &Progress::default())?.losses.policy;
+        all.push(MechanismLosses { mechanism, policy });
+    }
+    Ok(all)
+}
+
+/// Shares of the records whose sizes are told.
+const VALUES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+/// The share of the records that lose no more by every mechanism than the same.
+const SAME_LOSS: f64 = 0.95;
+/// Shares of the groups whose sums are told.
+const SUMS: [f64; 3] = [0.1, 0.5, 0.9];
+/// The share of the groups at which mechanisms are equally precise.
+const SAME_NOISE: f64 = 0.5;
+
+/// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise.
+pub(super) fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, EngineError> {
+    let query = checked.quote.query();
+    let added = query.measurements.iter().enumerate().filter(|(_, m)| m.measure.adds_up());
+    let added: Vec<usize> = added.map(|(place, _)| place).collect();
+    let mut sizes: Vec<Sketch> = added.iter().map(|_| Sketch::new(0.0)).collect();
+    runtime()?.block_on(async {
+        let reading = Reading::plan(query, &checked.files, &Progress::default().0).await?;
+        let add = |rows: Rows| {
+            for (sketch, values) in sizes.iter_mut().zip(&rows.measures) {
+                values.iter().flatten().for_each(|value| sketch.add(value.unsigned_abs() as f64));
+            }
+            Ok(())
+        };
+        reading.each(add).await
+    })?;
+    let groups = counted(checked, &Progress::default())?;
+    let mut all = Vec::new();
+    for (&place, sketch) in added.iter().zip(&sizes) {
+        let (Some(measurement), Some(sums)) =
+            (query.measurements.get(place), groups.counted.sums.get(place))
+        else {
+            continue;
+        };
+        let step = measurement.step.to_f64();
+        let distribution = sketch.distribution();
+        let value = |share: f64| {
+            let told = distribution.quantiles.iter().find(|quantile| quantile.share == share);
+            // Sizes are whole steps, but for what the sketch rounds up.
+            let size = told.map_or(0.0, |quantile| quantile.loss.round() * step);
+            SizeQuantile { share, size }
+        };
+        let present = groups.records.iter().zip(sums).filter(|(records, _)| **records > 0);
+        let mut sorted: Vec<u128> = present.map(|(_, sum)| sum.unsigned_abs()).collect();
+        sorted.sort_unstable();
+        let sum = |share: f64| {
+            let at = (share * sorted.len() as f64) as usize;
+            SizeQuantile { share, size: sorted.get(at).map_or(0.0, |&sum| sum as f64 * step) }
+        };
+        let (sums, values) = (SUMS.map(sum).to_vec(), VALUES.map(value).to_vec());
+        let (noise, loss) = (sum(SAME_NOISE), value(SAME_LOSS));
+        all.extend(MechanismsOnData::of(&checked.quote, place, (sums, noise), (values, loss)));
+    }
+    Ok(all)
+}

@@ -29,8 +29,8 @@ pub(crate) struct PolicyArguments {
     #[arg(long)]
     pub(crate) by_group: bool,
 
-    /// Also tell what records would lose by each mechanism for sums of columns with `split`, made so
-    /// that a record at the thresholds loses the same
+    /// Also tell what records would lose by each mechanism for sums of columns with `split`: where a record
+    /// at the thresholds loses the same, at equal loss quantiles, and at equal noise
     #[arg(long)]
     pub(crate) by_mechanism: bool,
 

@@ -58,7 +58,6 @@ mod stairs_edges;
 mod truncated;
 mod uniform;
 mod variates;
-mod wide;
 
 pub use bernoulli::{Bernoulli, bernoulli_f64_all};
 pub use discrete_gaussian::DiscreteGaussian;

@@ -124,22 +124,27 @@ impl ExponentialWeights {
             // So is the level.
             return Ok(true);
         }
-        let exponent = loss as f64 * self.rate.to_f64();
-        let one = f64::from(W::BITS).exp2();
-        let first = if exponent < 1000.0 {
-            // The exponent is right to 1e-12, and so is the power but for some ulps.
-            let p = (f64::from(level) * std::f64::consts::LN_2 - exponent).exp();
-            let (low, high) = (p * (1.0 - 1e-10) * one, p * (1.0 + 1e-10) * one);
-            let most = u64::MAX >> (64 - W::BITS);
-            // Casts saturate.
-            ((low as u64).min(most), (high as u64).saturating_add(1).min(most))
-        } else {
-            // Far below 2^-64, as levels are below 128.
-            (0, 1)
-        };
+        let first = self.first_bounds(loss, level, W::BITS);
         let numerator = BigUint::from(loss) * self.rate.numerator();
         let denominator = BigUint::from(self.rate.denominator());
         enclosed(words, first, &Kept { numerator: &numerator, denominator: &denominator, level })
+    }
+
+    /// Bounds of 2^level e^(-rate * loss) in units of a first word of so many bits, as
+    /// [`enclosed`] has them.
+    fn first_bounds(&self, loss: u128, level: u32, bits: u32) -> (u64, u64) {
+        let exponent = loss as f64 * self.rate.to_f64();
+        if exponent >= 1000.0 {
+            // Far below 2^-64, as levels are below 128.
+            return (0, 1);
+        }
+        // The exponent is right to 1e-12, and so is the power but for some ulps.
+        let p = (f64::from(level) * std::f64::consts::LN_2 - exponent).exp();
+        let one = f64::from(bits).exp2();
+        let (low, high) = (p * (1.0 - 1e-10) * one, p * (1.0 + 1e-10) * one);
+        let most = u64::MAX >> (64 - bits);
+        // Casts saturate.
+        ((low as u64).min(most), (high as u64).saturating_add(1).min(most))
     }
 }
 
@@ -212,6 +217,64 @@ mod tests {
                 let before = least.saturating_sub(2 + (least >> 40)) as f64;
                 let exponent = before * numerator as f64 / denominator as f64;
                 assert!(least < 2 || exponent <= f64::from(level) * std::f64::consts::LN_2);
+            }
+        }
+    }
+
+    /// All bit strings: a place is kept with just the probability that its level leaves to be kept with, so
+    /// that bounds which are off by a power of two, or by little, are seen.
+    #[test]
+    fn places_are_kept_with_the_rest_of_their_likelihood() {
+        for (numerator, denominator) in [(1, 2), (7, 5), (1, 10), (1, 1 << 40)] {
+            let law = weights(numerator, denominator);
+            for level in [0, 1, 2, 7, 60] {
+                for more in [0, 1, 2, 5 * denominator / numerator] {
+                    let loss = law.least_loss(level) + more;
+                    let exponent = loss as f64 * numerator as f64 / denominator as f64;
+                    let p = (f64::from(level) * std::f64::consts::LN_2 - exponent).exp();
+                    let kept = enumerate::<4, _>(4, |words| law.keeps(words, loss, level));
+                    kept.assert_below(3.0 / 65536.0, |&yes| if yes { p } else { 1.0 - p });
+                }
+            }
+        }
+    }
+
+    /// What the first word is compared with is on the safe side of the exact probability: at rates from
+    /// 2^-64 to 2^40, all levels, and losses from the least to far beyond, where the probability is below
+    /// what a word can tell.
+    #[test]
+    fn first_bounds_are_bounds() {
+        for (numerator, denominator) in [
+            (1u128, 1u128 << 64),
+            ((1 << 30) + 1, 1 << 64),
+            (u128::from(u64::MAX), 1 << 64),
+            (12_345_678_901_234_567, 1 << 62),
+            (1, 3),
+            (1, 1),
+            (700, 1),
+            ((1 << 40) + 1, 1),
+        ] {
+            let law = weights(numerator, denominator);
+            let rate = law.rate().to_f64();
+            for level in [0, 1, 5, 58, 100, 126] {
+                let least = law.least_loss(level);
+                let far = [1e-9, 0.1, 44.0, 300.0, 911.0, 1000.0, 1e6].map(|x| (x / rate) as u128);
+                for more in far.into_iter().chain([0, 1]) {
+                    let loss = least + more;
+                    if loss == 0 {
+                        continue;
+                    }
+                    let numerator = BigUint::from(loss) * law.rate().numerator();
+                    let denominator = BigUint::from(law.rate().denominator());
+                    let kept = Kept { numerator: &numerator, denominator: &denominator, level };
+                    let (low, high) = kept.enclose(400);
+                    assert!(low <= BigUint::from(1u8) << 400u32, "{level} {loss}");
+                    for bits in [4, 64] {
+                        let first = law.first_bounds(loss, level, bits);
+                        assert!(BigUint::from(first.0) << (400 - bits) <= low, "{level} {loss}");
+                        assert!((BigUint::from(first.1) + 1u8) << (400 - bits) >= high);
+                    }
+                }
             }
         }
     }

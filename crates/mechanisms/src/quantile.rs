@@ -84,8 +84,7 @@ pub struct Quantile {
     loss: Loss,
 }
 
-/// Highest level of a cell, from which on the whole weighs less than any point at the quantile (priors are
-/// below 2^80).
+/// Highest level of a cell: not reached, as a prior's least weight is above 2^-80 of the whole.
 const HIGHEST_LEVEL: u32 = 100;
 
 impl Quantile {
@@ -247,7 +246,9 @@ impl Quantile {
         let mut level = 1;
         loop {
             let beyond = self.prior.weight(low, from - 1) + self.prior.weight(to + 1, high);
-            // What is farther is seldom taken, and can be in one cell.
+            // What is farther is seldom taken, and can be in one cell. One level before it was not, so that
+            // what was drawn then was less than 32 * 2^-level of the prior's whole: cells' weights, shifted
+            // by the last level, come to 35 times the whole at most, which is far below 2^126.
             let last = level == HIGHEST_LEVEL
                 || beyond as f64 * (-f64::from(level)).exp2() <= drawn / 16.0;
             let next = self.weights.least_loss(level + 1);

@@ -1,5 +1,6 @@
 use hushtable_noise::TestSeed;
 use hushtable_privacy::Rho;
+use num_bigint::BigUint;
 use proptest::prelude::*;
 
 use super::*;
@@ -123,6 +124,55 @@ fn neighbours_are_as_near_as_promised() {
     }
 }
 
+/// Up to three values of one unit in a group, or in each of two groups, take the place of up to three of
+/// another: of as many, of fewer or of more, as where some of its rows have no value. What is promised for
+/// both groups together is kept, in range and in every divergence, and is reached but for the short lists.
+#[test]
+fn exchanges_of_several_rows_in_several_groups_are_as_near_as_promised() {
+    let range = (0, 2);
+    let rows = 3;
+    let relation = Neighbouring::Replace;
+    for p in ["0.5", "0.9"] {
+        let make = |loss, groups| {
+            Quantile::new(percentile(p), (range, 2), rows, groups, relation, loss).unwrap()
+        };
+        let own = |groups, loss| move |list: &[i64]| law(&make(loss, groups), list);
+        // The worst of a group: where one unit takes another's place, and where it enters or leaves.
+        let worst = |law: &dyn Fn(&[i64]) -> Vec<f64>| {
+            let mut worst = [(0.0f64, 0.0f64); 2];
+            for list in lists(range, 6).iter().filter(|list| list.len() != 5) {
+                for one in lists(range, rows as usize) {
+                    let first = law(&with(list, &one));
+                    for other in lists(range, rows as usize) {
+                        let second = law(&with(list, &other));
+                        let (low, high) = log_ratios(&first, &second);
+                        let order = [1.01, 2.0, 10.0];
+                        let far = order.map(|order| divergence(&first, &second, order));
+                        let far = far.into_iter().fold(0.0, f64::max);
+                        let alone = usize::from(one.is_empty() || other.is_empty());
+                        let both = if alone == 1 { &mut worst[..] } else { &mut worst[..1] };
+                        for worst in both {
+                            *worst = (worst.0.max(high - low), worst.1.max(far));
+                        }
+                    }
+                }
+            }
+            worst
+        };
+        let single = worst(&own((1, true), pure("1.3")));
+        assert!(single[0].0 <= 1.3 + 1e-9 && single[0].0 > 0.6 * 1.3, "{p}: {single:?}");
+        let single = worst(&own((1, true), rho("0.2")));
+        assert!(single[0].1 <= 0.2 + 1e-9, "{p}: {single:?}");
+        // Each of two groups is shared with the other unit, or left, and then another one is entered.
+        let [shared, alone] = worst(&own((2, false), pure("1.3")));
+        let all = (2.0 * shared.0).max(shared.0 + 2.0 * alone.0).max(4.0 * alone.0);
+        assert!(all <= 1.3 + 1e-9 && all > 0.6 * 1.3, "{p}: {shared:?} {alone:?}");
+        let [shared, alone] = worst(&own((2, false), rho("0.2")));
+        let all = (2.0 * shared.1).max(shared.1 + 2.0 * alone.1).max(4.0 * alone.1);
+        assert!(all <= 0.2 + 1e-9, "{p}: {shared:?} {alone:?}");
+    }
+}
+
 /// What is promised for several groups: each has its part, as exact sums or as sums of squares.
 #[test]
 fn several_groups_share_the_loss() {
@@ -140,6 +190,96 @@ fn several_groups_share_the_loss() {
     near(rate((4, false), 1, add, rho("0.125")), 0.5);
     near(rate((4, false), 3, add, rho("0.125")), 0.5 / 3.0);
     near(rate((1, false), 1, replace, rho("0.125")), 0.5);
+}
+
+/// Rates are rounded down, by exact whole numbers: no more than the loss is drawn, and no less but for what
+/// rounding takes, of the float or of the last of the rate's 2^-64.
+#[test]
+fn rates_are_rounded_down() {
+    let below = |drawn: BigUint, promised: BigUint, n: BigUint| {
+        assert!(drawn <= promised, "{drawn} {promised}");
+        let lost = (promised.clone() >> 46u32) + (promised.clone() / n) * 3u8;
+        assert!(promised - drawn <= lost);
+    };
+    for rows in [1u32, 3, 7, 1_000_000] {
+        for groups in [1u32, 2, 5, 1000] {
+            for units in [1_000_000_007u64, 123_456_789_012, 1_000_000_000_000, 8_999_999_999_999] {
+                for (p, m, q) in [("0.5", 1u32, 2u32), ("0.9", 9, 10), ("0.9999", 9999, 10_000)] {
+                    // All that a unit can do to ranks, in units of 1/q: 2 m for each row in each group.
+                    let apart = BigUint::from(2 * m) * rows;
+                    let make = |loss| {
+                        let relation = Neighbouring::AddRemove;
+                        let groups = (groups, false);
+                        Quantile::new(percentile(p), ((0, 9), 9), rows, groups, relation, loss)
+                            .unwrap()
+                    };
+                    assert_eq!(make(pure("1")).percentile.of, q);
+                    let one = BigUint::from(Rho::units_per_one());
+                    let parts = |own: &Quantile| {
+                        let rate = own.weights.rate();
+                        (BigUint::from(rate.numerator()), BigUint::from(rate.denominator()))
+                    };
+                    let own = make(Loss::pure(Epsilon::from_units(units).unwrap()));
+                    let (n, d) = parts(&own);
+                    below(&n * &apart * groups * &one, d * units, n);
+                    // rate^2 apart^2 groups / 8 <= rho.
+                    let own = make(Loss::concentrated(Rho::from_units(units).unwrap()));
+                    let (n, d) = parts(&own);
+                    below(&n * &n * &apart * &apart * groups * &one, &d * &d * units * 8u8, n);
+                }
+            }
+        }
+    }
+}
+
+/// Wherever values are in the largest range, a draw has a point of the range after few tries: none is so
+/// unlikely that the rest of the range hides it, and no error depends on values.
+#[test]
+fn tries_are_few_whatever_the_values() {
+    let mut generator = TestSeed(43).generator();
+    let far = 1i64 << 60;
+    for (low, high, scale) in [
+        (-far, far, far),
+        (-far, far, 1000),
+        (-far, far, 1),
+        (0, far, far),
+        (-far, 0, far),
+        (far - 1, far, far),
+        (-far, -far, far),
+        (-1, 1000, 1000),
+    ] {
+        let middle = low + (high / 2 - low / 2);
+        for (p, loss) in [("0.5", "1e-9"), ("0.5", "1"), ("0.0001", "10"), ("0.9999", "1000000")] {
+            let relation = Neighbouring::AddRemove;
+            let range = ((low, high), scale);
+            let own =
+                Quantile::new(percentile(p), range, 1, (1, true), relation, pure(loss)).unwrap();
+            for (first, rest) in [(low, low), (high, high), (low, high), (middle, high)] {
+                for count in [0, 1, 2, 100_001] {
+                    let mut values = vec![first; count / 2];
+                    values.resize(count, rest);
+                    let (starts, cells) = own.cells(&values);
+                    let last = cells.iter().map(|cell| cell.level).max().unwrap();
+                    assert!(last < 86);
+                    let all: u128 =
+                        cells.iter().map(|cell| cell.places << (last - cell.level)).sum();
+                    assert!(all <= 35 * own.prior.weight(low, high), "{low} {high} {p} {loss}");
+                    let tries = std::cell::Cell::new(0);
+                    for _ in 0..20 {
+                        // At most 2.2 for each are to be expected.
+                        let loss = |cell: usize, place: u128| {
+                            tries.set(tries.get() + 1);
+                            assert!(tries.get() < 120, "{low} {high} {p} {loss} {first} {rest}");
+                            own.distance(&values, own.prior.nth(starts[cell], place))
+                        };
+                        own.weights.sample(&mut generator, &cells, loss).unwrap();
+                    }
+                    let point = own.release(&mut generator, &values).unwrap();
+                    assert!((low..=high).contains(&point));
+                }
+            }
+        }
+    }
 }
 
 /// The points that are drawn have their probabilities: 20,000 draws for each of several lists and rates, by

@@ -5,7 +5,7 @@
 mod common;
 
 use hushtable_mechanisms::Strategy;
-use hushtable_privacy::Loss;
+use hushtable_privacy::{Event, Loss};
 use hushtable_query::{
     Explanation, Groups, GroupsExplained, Measure, Noise, PrivateQuery, Quote, bind,
 };
@@ -170,6 +170,34 @@ fn quantiles_cost_by_ranks() {
     // Rows are exchanged for others: ranks by one either way.
     let rate = e.measurements[0].quantile.unwrap().rate;
     assert!((rate - (8.0f64 * 0.5).sqrt() / 2.0).abs() < 1e-12);
+}
+
+/// Where a unit is in several groups, each has its part of the loss; and what is drawn near a quantile is no
+/// Gaussian noise, of which several queries together would promise more.
+#[test]
+fn quantiles_of_several_groups_share_the_loss() {
+    let options = "delta = 1e-6, max_groups_contributed = 4, max_rows_per_group = 1";
+    let rate = |budget: &str, contract: &str| {
+        let contract = hushtable_query::Contract::parse(contract, "hushtable.toml").unwrap();
+        let text = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({budget}, {options}) lang, MEDIAN(score) \
+             FROM posts GROUP BY lang"
+        );
+        let quote = Quote::new(bind(&text, &contract).unwrap()).unwrap();
+        let [Noise::Quantile(quantile)] = quote.noise() else { panic!("one quantile") };
+        assert_eq!(quote.events(), [quote.total().into()]);
+        assert!(!matches!(quote.events()[0], Event::Gaussian { .. }));
+        quantile.rate()
+    };
+    let unit = "privacy_unit = \"author\"\n";
+    let exchanged = format!("{unit}neighbouring = \"replace\"\n");
+    let exchanged = common::CONTRACT.replace(unit, &exchanged);
+    for (budget, add_remove, replace) in [("epsilon = 1", 4.0, 8.0), ("rho = 0.125", 2.0, 4.0)] {
+        assert!((rate(budget, common::CONTRACT) * add_remove - 1.0).abs() < 1e-12, "{budget}");
+        // A value that takes another's place moves a median's ranks by one either way, twice as far as one
+        // value more does; and a unit that is not in the groups of the one before is in as many others.
+        assert!((rate(budget, &exchanged) * replace - 1.0).abs() < 1e-12, "{budget}");
+    }
 }
 
 /// PR Example 5.7: a median beside a split sum costs every record the same, whatever its size, and needs no

@@ -93,6 +93,18 @@ fn sums_over_classes_have_the_noise_of_the_largest() {
     assert!((realised / (third * 0.36) - 1.0).abs() < 1e-3, "{realised}");
 }
 
+/// A median costs every record its rho, and what records have in the sums beside it stays theirs.
+#[test]
+fn medians_cost_every_record_the_same() {
+    let report = report("MEDIAN(pay) AS m, SUM(jobs) AS j, MEDIAN(age) AS a FROM firms", true);
+    let third = 1.0 / 3.0;
+    let close = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-9, "{got} {want}");
+    // Record 3 has 11 jobs, in 3 pieces at 5.
+    close(report.losses.policy.largest, third * (2.0 + 4.84));
+    close(report.losses.realised.largest, third * (2.0 + 4.84));
+    close(report.losses.by_pieces.largest, third * (2.0 + 9.0));
+}
+
 #[test]
 fn a_fit_is_as_precise_as_it_is_to_be() {
     let options = FitOptions { target: 0.1, at: 0.5, probability: 0.95, least_records: 1 };

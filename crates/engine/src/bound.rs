@@ -4,7 +4,8 @@
 //! most `max_groups_contributed` groups of each unit, those with the least keyed hash of (unit,
 //! group), and clamps each sum before it joins its group. A group that a unit's hashes push out
 //! never comes back, since the largest hash that is kept only falls: so which groups are kept does
-//! not depend on the order of the rows, and no more than the kept ones need memory.
+//! not depend on the order of the rows, and no more than the kept ones need memory; but values that are kept
+//! one by one stay until the end, also those of groups that were pushed out.
 
 mod units;
 

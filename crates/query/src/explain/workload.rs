@@ -48,7 +48,7 @@ pub struct WorkloadExplanation {
 /// out loses nothing by that query: then it loses less.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkloadPolicy {
-    /// What every record loses: counts, clamped sums, and the choice of groups by records.
+    /// What every record loses: counts, quantiles, clamped sums, and the choice of groups by records.
     pub rho_constant: Rho,
     /// Sums that are not clamped, those of one column with the same thresholds together if their noise is
     /// Gaussian.

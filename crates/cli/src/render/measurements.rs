@@ -58,10 +58,7 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
 /// What there is to say of a measurement that is not a number.
 fn note(m: &MeasurementExplained) -> Option<String> {
     let likely = |quantile: QuantileExplained| {
-        let times = match quantile.rate {
-            ..20.0 => number(quantile.rate.exp()),
-            rate => format!("e^{}", number(rate)),
-        };
+        let times = times(quantile.rate);
         format!(
             "x is {times} times less likely for each of the group's values between it and the exact quantile; \
              95 % of the time there are no more than {} where values are evenly spread, and {} whatever they are",
@@ -70,6 +67,12 @@ fn note(m: &MeasurementExplained) -> Option<String> {
         )
     };
     m.interval_95.map(interval).or(m.quantile.map(likely))
+}
+
+/// e^rate, also where that is no float.
+fn times(rate: f64) -> String {
+    let times = rate.exp();
+    if times.is_finite() { number(times) } else { format!("e^{}", number(rate)) }
 }
 
 /// What a unit adds to the values of a quantile.
@@ -111,5 +114,19 @@ pub(super) fn mechanism(measurement: &MeasurementExplained) -> String {
         ("exponential", _) => "exponential mechanism".to_owned(),
         ("exponential_polylogarithmic", _) => "exponential polylogarithmic".to_owned(),
         (other, _) => visible(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::times;
+
+    #[test]
+    fn likelihoods_are_told_at_every_rate() {
+        for (rate, text) in
+            [(0.0, "1"), (2f64.ln(), "2"), (700.0, "1.01e304"), (2000.5, "e^2,000.5")]
+        {
+            assert_eq!(times(rate), text);
+        }
     }
 }

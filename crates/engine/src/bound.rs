@@ -278,7 +278,7 @@ impl Bounder {
             _ => None,
         };
         let survey = self.surveyed.map(|_| match &self.units {
-            Some(kept) => kept.survey(&self.bounds),
+            Some(kept) => kept.survey(&self.bounds, &self.listings),
             None => Survey::Rows(self.extremes),
         });
         drop(self.units);

@@ -6,7 +6,7 @@ use datafusion::arrow::compute::filter;
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 
-use crate::bound::{PartialMembers, Rows, SamplingKey};
+use crate::bound::{Listing, PartialMembers, Rows, SamplingKey};
 use crate::intern::Hashes;
 
 /// What is to be done beside adding up: by default nothing.
@@ -57,6 +57,15 @@ impl Shares {
             self.size += part.abs();
             self.signed += part;
         }
+    }
+
+    /// Adds a value that is kept one by one, as a part of those that the unit may have in a group.
+    pub(crate) fn add_value(&mut self, value: i64, listing: &Listing) {
+        let (low, high) = listing.range;
+        let most = low.unsigned_abs().max(high.unsigned_abs()).max(1);
+        let part = value.clamp(low, high) as f64 / most as f64 / f64::from(listing.rows.max(1));
+        self.size += part.abs();
+        self.signed += part;
     }
 }
 

@@ -57,7 +57,7 @@ impl ExponentialWeights {
     /// A loss whose weight is 2^-level or less, and hardly less: from there on, a place may be in a cell of
     /// that level.
     pub fn least_loss(&self, level: u32) -> u128 {
-        // Four roundings of half an ulp each are less than the margin.
+        // Some roundings of half an ulp each are far less than the margin.
         let loss = f64::from(level) * std::f64::consts::LN_2 / self.rate.to_f64();
         (loss * (1.0 + 1e-14)).ceil() as u128
     }

@@ -299,6 +299,9 @@ pub struct OutputExplained {
     /// Half-width of the 95 % interval, where the column is one measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_width_95: Option<f64>,
+    /// How near it is, where the column is one quantile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values_between_95_even: Option<f64>,
 }
 
 impl Explanation {
@@ -494,16 +497,28 @@ fn explain_output(
             used.push(at);
         }
     });
-    let alone = matches!(expr.kind, ExprKind::Column(_));
-    let half_width_95 = match used.as_slice() {
-        [only] if alone => measurements.get(*only).and_then(|m| m.half_width_95),
+    let alone = match &expr.kind {
+        ExprKind::Column(_) => true,
+        // As PERCENTILE_CONT has it.
+        ExprKind::Cast(inner) => {
+            let types = (inner.column_type, expr.column_type);
+            matches!(inner.kind, ExprKind::Column(_))
+                && types == (ColumnType::Int, ColumnType::Float)
+        }
+        _ => false,
+    };
+    let own = match used.as_slice() {
+        [only] if alone => measurements.get(*only),
         _ => None,
     };
+    let half_width_95 = own.and_then(|m| m.half_width_95);
+    let values_between_95_even = own.and_then(|m| Some(m.quantile?.values_between_95_even));
     let column_type: ColumnType = expr.column_type;
     OutputExplained {
         name: name.to_owned(),
         column_type: column_type.to_string(),
         measurements: used,
         half_width_95,
+        values_between_95_even,
     }
 }

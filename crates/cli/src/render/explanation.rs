@@ -7,7 +7,7 @@ use hushtable_privacy::Neighbouring;
 use hushtable_query::{Explanation, GroupsExplained, KeepProbability, PrivateGroups};
 
 use super::grid::{Grid, Side, visible};
-use super::measurements::{measurements, near};
+use super::measurements::{counted, measurements};
 use super::mechanisms::compared;
 use super::number::{at_least, number, probability};
 use super::policy::policy;
@@ -167,13 +167,10 @@ fn outputs(explanation: &Explanation) -> String {
                 used.join(", ")
             }
         };
-        let own = match output.measurements.as_slice() {
-            [only] => explanation.measurements.get(*only).filter(|m| m.quantile.is_some()),
-            _ => None,
-        };
-        let within = match (output.half_width_95, own, output.measurements.is_empty()) {
+        let between = output.values_between_95_even;
+        let within = match (output.half_width_95, between, output.measurements.is_empty()) {
             (Some(half), ..) => format!("± {}", number(half)),
-            (None, Some(quantile), _) => near(quantile),
+            (None, Some(between), _) => counted(between.ceil()),
             (None, None, true) => "exact".to_owned(),
             (None, None, false) => "as its parts".to_owned(),
         };

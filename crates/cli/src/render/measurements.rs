@@ -95,7 +95,8 @@ pub(super) fn near(m: &MeasurementExplained) -> String {
     m.quantile.map_or_else(|| within(m.half_width_95), values)
 }
 
-fn counted(values: f64) -> String {
+/// So many values.
+pub(super) fn counted(values: f64) -> String {
     format!("{} {}", number(values), if values == 1.0 { "value" } else { "values" })
 }
 

@@ -109,6 +109,7 @@ fn output(
         column_type: column_type.to_owned(),
         measurements: used.to_vec(),
         half_width_95,
+        values_between_95_even: None,
     }
 }
 

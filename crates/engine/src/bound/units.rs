@@ -300,7 +300,7 @@ impl Units {
     }
 
     /// What each unit contributes to its kept groups.
-    pub(super) fn survey(&self, bounds: &Bounds) -> Survey {
+    pub(super) fn survey(&self, bounds: &Bounds, listings: &[Listing]) -> Survey {
         let shares = self.units.iter().map(|unit| {
             let (mut shares, mut slot) = (Shares::default(), unit.last);
             while slot != NONE {
@@ -312,7 +312,16 @@ impl Units {
             }
             shares
         });
-        Survey::Units { shares: shares.collect(), members: self.members() }
+        let mut shares: Vec<Shares> = shares.collect();
+        for (list, listing) in self.lists.iter().zip(listings) {
+            for ((&slot, &group), &value) in list.slots.iter().zip(&list.groups).zip(&list.values) {
+                let (unit, kept) = self.pair[slot as usize];
+                if kept == group {
+                    shares[unit as usize].add_value(value, listing);
+                }
+            }
+        }
+        Survey::Units { shares, members: self.members() }
     }
 
     /// Gives the slot of a unit's greatest hash to another pair.

@@ -187,6 +187,20 @@ fn groups_that_always_appear_pass() {
     }
 }
 
+/// Where only a quantile is asked for, whoever has the largest values is the heaviest.
+#[test]
+fn units_are_weighed_by_the_values_of_quantiles() {
+    let place = place();
+    let options = "epsilon = 1, max_rows_per_group = 2, max_groups_contributed = 1";
+    let sql = sql(options, &format!("MEDIAN({SPREAD}) AS m FROM visits WHERE person < 150"));
+    let ([whole, without], _) = &tables(&place, &sql).0[0];
+    let largest = |table: &Table| {
+        let values = table.counted.values[0].as_ref().unwrap();
+        (values.of(0).last().copied(), values.of(0).len())
+    };
+    assert_eq!((largest(whole), largest(without)), ((Some(100), 122), (Some(59), 120)));
+}
+
 /// Medians of rows and of units, in one group and in several, under every relation; and what distinguishes
 /// the tables is seen.
 #[test]

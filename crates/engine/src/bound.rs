@@ -76,9 +76,9 @@ pub(crate) struct Bounder {
     units: Option<Units>,
     /// Whether to tell which groups each unit is in.
     with_members: bool,
-    /// Where every row is a unit: sums as they grow.
-    row_units: Vec<i64>,
-    row_sums: Vec<Vec<i128>>,
+    /// Where every row is a unit: for each group the number of its rows and its sums, as they grow. Side by
+    /// side, as a row adds to all of them.
+    row_totals: Vec<i128>,
     row_lists: Vec<List>,
     /// Where it is to be told what single units contribute, by which sizes; and what rows have been seen.
     surveyed: Option<Bounds>,
@@ -88,7 +88,6 @@ pub(crate) struct Bounder {
 impl Bounder {
     /// For rows that are their own units; `keyed` where there are group keys.
     pub(crate) fn of_rows(bounds: Bounds, keyed: bool) -> Self {
-        let row_sums = vec![Vec::new(); bounds.len()];
         Self {
             bounds,
             listings: Vec::new(),
@@ -97,8 +96,7 @@ impl Bounder {
             groups: None,
             units: None,
             with_members: false,
-            row_units: Vec::new(),
-            row_sums,
+            row_totals: Vec::new(),
             row_lists: Vec::new(),
             surveyed: None,
             extremes: Vec::new(),
@@ -147,17 +145,21 @@ impl Bounder {
     fn add_rows(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
         let single = vec![0; if rows.keys.is_empty() { rows.rows } else { 0 }];
         let (ids, groups) = group_ids(&mut self.groups, rows, &single)?;
-        self.row_units.resize(groups, 0);
+        let width = 1 + self.bounds.len();
+        self.row_totals.resize(groups * width, 0);
         for &id in ids {
-            self.row_units[id] += 1;
+            self.row_totals[id * width] += 1;
         }
-        for ((measure, sums), &(low, high)) in
-            rows.measures.iter().zip(&mut self.row_sums).zip(&self.bounds)
-        {
-            sums.resize(groups, 0);
+        for ((measure, place), &(low, high)) in rows.measures.iter().zip(1..).zip(&self.bounds) {
+            if measure.null_count() == 0 {
+                for (&id, value) in ids.iter().zip(measure.values()) {
+                    self.row_totals[id * width + place] += i128::from((*value).clamp(low, high));
+                }
+                continue;
+            }
             for (&id, value) in ids.iter().zip(measure) {
                 if let Some(value) = value {
-                    sums[id] += i128::from(value.clamp(low, high));
+                    self.row_totals[id * width + place] += i128::from(value.clamp(low, high));
                 }
             }
         }
@@ -253,10 +255,13 @@ impl Bounder {
     pub(crate) fn finish(self) -> Result<Partial, DataFusionError> {
         // Without keys there is one group; with keys that no row had, there is none.
         let groups = self.groups.as_ref().map_or(usize::from(!self.keyed), Interner::len);
-        let (mut units, mut sums) = (self.row_units, self.row_sums);
-        units.resize(groups, 0);
-        for sums in &mut sums {
-            sums.resize(groups, 0);
+        let mut units = vec![0i64; groups];
+        let mut sums = vec![vec![0i128; groups]; self.bounds.len()];
+        for (group, totals) in self.row_totals.chunks_exact(1 + self.bounds.len()).enumerate() {
+            let mut totals = totals.iter().copied();
+            // As many as there are rows.
+            units[group] = totals.next().unwrap_or(0) as i64;
+            sums.iter_mut().zip(totals).for_each(|(sums, sum)| sums[group] = sum);
         }
         if let Some(kept) = &self.units {
             for &(_, group) in &kept.pair {

@@ -12,6 +12,7 @@ mod units;
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
+use siphasher::sip::SipHasher24;
 
 use crate::intern::{Hashes, Interner, inconsistent};
 use crate::survey::{Extremes, Survey};
@@ -206,7 +207,7 @@ impl Bounder {
                 interner: Interner::new(unit)?,
                 hashes: Hashes::new(unit, key.0)?,
                 group_hashes: Hashes::new(&rows.keys, key.0)?,
-                key: key.0,
+                hasher: SipHasher24::new_with_key(&key.0),
                 most,
                 units: Vec::new(),
                 pair: Vec::new(),

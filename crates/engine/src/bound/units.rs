@@ -106,7 +106,8 @@ pub(super) struct Units {
     pub(super) interner: Interner,
     pub(super) hashes: Hashes,
     pub(super) group_hashes: Hashes,
-    pub(super) key: [u8; 16],
+    /// With the sampling key.
+    pub(super) hasher: SipHasher24,
     pub(super) most: usize,
     pub(super) units: Vec<Unit>,
     /// (unit, group), keyed hash and next slot of each slot, and its sums, one vector per
@@ -208,7 +209,7 @@ impl Units {
 
     /// The keyed hash of a unit and a group.
     fn hash_of(&self, unit: u32, group: u32) -> u64 {
-        let mut hasher = SipHasher24::new_with_key(&self.key);
+        let mut hasher = self.hasher;
         hasher.write_u64(self.hashes.of(unit as usize));
         hasher.write_u64(self.group_hashes.of(group as usize));
         hasher.finish()
@@ -288,7 +289,7 @@ impl Units {
             .map(|value| {
                 same = if before == Some(value) { same + 1 } else { 0 };
                 before = Some(value);
-                let mut hasher = SipHasher24::new_with_key(&self.key);
+                let mut hasher = self.hasher;
                 hasher.write_u64(pair);
                 hasher.write_i64(value);
                 hasher.write_u64(same);

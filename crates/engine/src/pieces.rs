@@ -3,13 +3,15 @@
 
 use datafusion::arrow::array::{ArrayRef, Int64Array};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Classes, PrivateQuery};
+use hushtable_query::{Expr, PrivateQuery, Thresholds, Value};
 
 use crate::classes::ClassLookup;
 use crate::eval::Program;
 
 /// The sums that split a record.
 pub(crate) struct Pieces {
+    /// The columns that tell classes, each once: it is looked up once in a row, for all sums.
+    classes: Vec<(Program, ClassLookup)>,
     sums: Vec<Splitting>,
 }
 
@@ -17,9 +19,11 @@ pub(crate) struct Pieces {
 struct Splitting {
     /// Its place among the measures.
     place: usize,
-    /// The threshold in steps, of the classes that have none of their own.
-    default: i64,
-    classes: Option<(Program, ClassLookup)>,
+    /// The column that tells the class, if one does.
+    by: Option<usize>,
+    /// The thresholds in steps, above zero, of the classes that are listed for the column; and after them
+    /// that of all others.
+    thresholds: Vec<u64>,
 }
 
 impl Pieces {
@@ -30,15 +34,32 @@ impl Pieces {
     /// Only for expressions that binding cannot have made.
     pub(crate) fn new(query: &PrivateQuery) -> Result<Self, ArrowError> {
         let measures = query.measurements.iter().filter(|m| m.measure.adds_up());
-        let splitting = measures.enumerate().filter_map(|(place, m)| {
-            let thresholds = m.split.as_ref()?;
-            let lookup = |c: &Classes| Ok((Program::new(&c.expr)?, ClassLookup::new(c)?));
-            let classes: Result<_, ArrowError> =
-                thresholds.classes.as_ref().map(lookup).transpose();
-            let default = thresholds.default;
-            Some(classes.map(|classes| Splitting { place, default, classes }))
-        });
-        Ok(Self { sums: splitting.collect::<Result<_, _>>()? })
+        let split = measures.enumerate().filter_map(|(place, m)| Some((place, m.split.as_ref()?)));
+        let mut columns: Vec<(&Expr, Vec<&Value>)> = Vec::new();
+        for classes in split.clone().filter_map(|(_, thresholds)| thresholds.classes.as_ref()) {
+            let listed = classes.values.iter().map(|(value, _)| value);
+            match columns.iter_mut().find(|(own, _)| **own == classes.expr) {
+                Some((_, values)) => {
+                    let new: Vec<_> = listed.filter(|value| !values.contains(value)).collect();
+                    values.extend(new);
+                }
+                None => columns.push((&classes.expr, listed.collect())),
+            }
+        }
+        let splitting = |(place, all): (usize, &Thresholds)| {
+            let by = all.classes.as_ref();
+            let by = by.and_then(|c| columns.iter().position(|(own, _)| **own == c.expr));
+            let listed = by.and_then(|by| columns.get(by)).map_or(&[][..], |(_, values)| values);
+            let own = listed.iter().map(|value| all.of(value)).chain([all.default]);
+            let thresholds = own.map(|threshold| threshold.unsigned_abs().max(1)).collect();
+            Splitting { place, by, thresholds }
+        };
+        let sums = split.map(splitting).collect();
+        let lookup = |(expr, values): &(&Expr, Vec<&Value>)| {
+            let lookup = ClassLookup::new(values.iter().copied(), expr.column_type)?;
+            Ok((Program::new(expr)?, lookup))
+        };
+        Ok(Self { sums, classes: columns.iter().map(lookup).collect::<Result<_, ArrowError>>()? })
     }
 
     /// The number of pieces of each row: the least m with m T >= |value| for all sums, at least 1.
@@ -51,23 +72,29 @@ impl Pieces {
         columns: &[ArrayRef],
         rows: usize,
     ) -> Result<Int64Array, ArrowError> {
+        let places = self.classes.iter();
+        let places = places.map(|(class, lookup)| lookup.places(&class.evaluate(columns, rows)?));
+        let places = places.collect::<Result<Vec<_>, ArrowError>>()?;
         let mut most = vec![1i64; rows];
-        for Splitting { place, default, classes } in &self.sums {
+        for Splitting { place, by, thresholds } in &self.sums {
             let Some(values) = measures.get(*place) else { continue };
-            let own = match classes {
-                Some((class, lookup)) => {
-                    Some(lookup.of_classes(&class.evaluate(columns, rows)?, *default)?)
-                }
-                None => None,
-            };
-            for (row, (most, value)) in most.iter_mut().zip(values).enumerate() {
-                let threshold = own.as_ref().and_then(|t| t.get(row)).unwrap_or(default);
-                let (size, threshold) =
-                    (value.unwrap_or(0).unsigned_abs(), threshold.unsigned_abs());
+            let places = by.and_then(|by| places.get(by));
+            let others = thresholds.last().copied().unwrap_or(u64::MAX);
+            let count = |most: &mut i64, value: i64, threshold: u64| {
+                let size = value.unsigned_abs();
                 // Most records are of one piece, and need no division.
                 if size > threshold {
                     // At most 2^62, as the value is.
-                    *most = (*most).max(size.div_ceil(threshold.max(1)) as i64);
+                    *most = (*most).max(size.div_ceil(threshold) as i64);
+                }
+            };
+            let values = values.iter().map(|value| value.unwrap_or(0));
+            match places {
+                None => most.iter_mut().zip(values).for_each(|(m, v)| count(m, v, others)),
+                Some(places) => {
+                    for ((most, value), &place) in most.iter_mut().zip(values).zip(places) {
+                        count(most, value, thresholds.get(place).copied().unwrap_or(others));
+                    }
                 }
             }
         }

@@ -54,7 +54,9 @@ pub(super) fn tally(
         let class = match classes {
             Some(classes) => {
                 let column = push(&mut query.keys, classes.expr.clone());
-                Some((ClassLookup::new(classes).map_err(DataFusionError::from)?, column))
+                let listed = classes.values.iter().map(|(value, _)| value);
+                let lookup = ClassLookup::new(listed, classes.expr.column_type);
+                Some((lookup.map_err(DataFusionError::from)?, column))
             }
             None => None,
         };
@@ -234,7 +236,9 @@ impl Records<'_> {
                 return Ok(None);
             };
             let Some(classes) = rows.keys.get(*column) else { return Ok(None) };
-            Ok(Some(lookup.of_classes(classes, split.default)?))
+            let listed = split.classes.as_ref().map_or(&[][..], |classes| &classes.values);
+            let own = |place: usize| listed.get(place).map_or(split.default, |(_, t)| *t);
+            Ok(Some(lookup.places(classes)?.into_iter().map(own).collect()))
         };
         self.meters.iter().map(of).collect()
     }

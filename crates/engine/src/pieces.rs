@@ -131,33 +131,36 @@ mod tests {
             "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"row\"\n\
              group_selection_by_pieces = true\n[tables.t.columns]\n\
              a = { type = \"int\", split = 3 }\ns = { type = \"string\" }\n\
+             c = { type = \"int\", split = { by = \"s\", default = 4, values = { z = 2, x = 9 } } }\n\
              b = { type = \"int\", split = { by = \"s\", default = 5, values = { x = 7, y = 1 } } }\n\
              [tables.t.budgets]\nana = { rho = 1, delta = 1e-6 }\n",
             "t.toml",
         )
         .unwrap();
         let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, group_selection_by = PIECES) \
-                   s, COUNT(*), SUM(a), SUM(b) FROM t GROUP BY s";
+                   s, COUNT(*), SUM(a), SUM(b), SUM(c) FROM t GROUP BY s";
         let query = bind(sql, &contract).unwrap();
         let pieces = Pieces::new(&query).unwrap();
         let a = [Some(0), Some(3), Some(-4), None, Some(100), Some(9), Some(1), None];
         let b = [Some(0), Some(14), Some(3), Some(-29), Some(5), None, Some(6), None];
+        let c = [Some(0), Some(30), Some(1), Some(9), Some(-9), Some(99), Some(4), Some(-91)];
         let s = [None, Some("x"), Some("y"), Some("z"), Some("x"), Some("y"), None, Some("x")];
         let column = |name: &str| query.columns.iter().position(|(own, _)| own == name).unwrap();
-        let measures = [a, b].map(|values| Int64Array::from(values.to_vec()));
+        let measures = [a, b, c].map(|values| Int64Array::from(values.to_vec()));
         let unused: ArrayRef = Arc::new(measures[0].clone());
-        let mut columns: Vec<ArrayRef> = (0..3).map(|_| Arc::clone(&unused)).collect();
+        let mut columns: Vec<ArrayRef> = (0..4).map(|_| Arc::clone(&unused)).collect();
         columns[column("s")] = Arc::new(StringViewArray::from(s.to_vec()));
         let got = pieces.of(&measures, &columns, a.len()).unwrap();
         assert_eq!(got.null_count(), 0);
         for (row, got) in got.values().iter().enumerate() {
             let own = match s[row] {
-                Some("x") => 7,
-                Some("y") => 1,
-                _ => 5,
+                Some("x") => [3, 7, 9],
+                Some("y") => [3, 1, 4],
+                Some("z") => [3, 5, 2],
+                _ => [3, 5, 4],
             };
-            let values = vec![a[row].unwrap_or(0), b[row].unwrap_or(0)];
-            assert_eq!(*got, split(values, &[3, own]), "row {row}");
+            let values = [a[row], b[row], c[row]].map(|value| value.unwrap_or(0));
+            assert_eq!(*got, split(values.to_vec(), &own), "row {row}");
         }
     }
 }

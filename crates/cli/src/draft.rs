@@ -41,8 +41,9 @@ const TEXT_COLUMNS: &str = "\
 
 const SETTINGS: &str = "
 # What a column may have besides its type:
-#   bounds        SUM and AVG need them: the least and most that one unit adds to a group. Choose
-#                 them from what you know of such data, never by looking at this data.
+#   bounds        SUM and AVG need them: the least and most that one unit adds to a group; and MEDIAN
+#                 as its range. Choose them from what you know of such data, never by looking at this
+#                 data.
 #                   amount = { type = \"decimal(2)\", bounds = [0, 500] }
 #   granularity   sums are rounded to multiples of it; the default suits most columns
 #                   amount = { type = \"float\", bounds = [0, 500], granularity = 0.0625 }

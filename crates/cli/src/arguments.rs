@@ -22,7 +22,7 @@ pub(crate) use assess_table::{AssessDifferencingArguments, AssessTableArguments}
 pub(crate) use audit::AuditArguments;
 pub(crate) use calc::{
     CalcArguments, CalcCommand, ComposeArguments, ConvertArguments, NoiseArguments, NoiseMechanism,
-    SampleArguments, SampleMechanism, SelectionArguments, SelectionStrategy,
+    QuantileArguments, SampleArguments, SampleMechanism, SelectionArguments, SelectionStrategy,
 };
 pub(crate) use figures::{Experiment, FiguresArguments};
 pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments};
@@ -259,7 +259,7 @@ mod tests {
         let mut command = Cli::command();
         command.build();
         let calc = command.find_subcommand_mut("calc").unwrap();
-        for name in ["selection", "convert", "noise", "sample"] {
+        for name in ["selection", "convert", "noise", "quantile", "compose", "sample"] {
             let sub = calc.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_calc_{name}"), help);

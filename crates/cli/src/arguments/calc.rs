@@ -12,6 +12,7 @@ Examples:
   hushtable calc selection --epsilon 1 --delta 1e-6 --units 1,10,20
   hushtable calc convert --rho 0.5 --delta 1e-6
   hushtable calc noise --mechanism gaussian --sigma-squared 20 --epsilon 1
+  hushtable calc quantile --rho 0.1 --percentile 0.9
   hushtable calc compose --event gaussian:0.5x10 --event approx:0.1,1e-8x3 --delta 1e-6
 
 Costs nothing, needs no contract and reads no data.";
@@ -29,6 +30,7 @@ pub(crate) enum CalcCommand {
     Selection(SelectionArguments),
     Convert(ConvertArguments),
     Noise(NoiseArguments),
+    Quantile(QuantileArguments),
     Compose(ComposeArguments),
     Sample(SampleArguments),
 }
@@ -165,6 +167,44 @@ pub(crate) enum NoiseMechanism {
     DiscreteGaussian,
     /// The discrete Laplace (two-sided geometric) law; takes --scale
     DiscreteLaplace,
+}
+
+const QUANTILE_EXAMPLES: &str = "\
+Examples:
+  hushtable calc quantile --rho 0.1                                    a median
+  hushtable calc quantile --epsilon 1 --percentile 0.9 --max-groups 3 --max-rows 2 --points 100";
+
+/// How near a released median or other quantile is to the exact one, by the values in between
+#[derive(Debug, Args)]
+#[command(after_long_help = QUANTILE_EXAMPLES)]
+pub(crate) struct QuantileArguments {
+    /// Epsilon of the quantile, for all groups of a unit together
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(crate) epsilon: Option<String>,
+
+    /// Rho of the quantile, for all groups of a unit together
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    pub(crate) rho: Option<String>,
+
+    /// Which quantile: above 0, below 1, at most four decimal places
+    #[arg(long, value_name = "P", default_value = "0.5", allow_negative_numbers = true)]
+    pub(crate) percentile: String,
+
+    /// Most groups that one unit is in
+    #[arg(long, value_name = "K", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) max_groups: String,
+
+    /// Most rows of one unit in a group that count
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
+    pub(crate) max_rows: String,
+
+    /// How many points of the lattice the range has, from zero up
+    #[arg(long, value_name = "N", default_value = "1000000", allow_negative_numbers = true)]
+    pub(crate) points: String,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
 }
 
 const COMPOSE_EXAMPLES: &str = "\

@@ -3,6 +3,7 @@
 mod compose;
 mod convert;
 mod noise;
+mod quantile;
 mod sample;
 mod selection;
 
@@ -17,6 +18,7 @@ pub(crate) fn run(asked: &CalcArguments) -> Result<(), Failure> {
         CalcCommand::Selection(asked) => (selection::report(asked)?, asked.format),
         CalcCommand::Convert(asked) => (convert::report(asked)?, asked.format),
         CalcCommand::Noise(asked) => (noise::report(asked)?, asked.format),
+        CalcCommand::Quantile(asked) => (quantile::report(asked)?, asked.format),
         CalcCommand::Compose(asked) => (compose::report(asked)?, asked.format),
         CalcCommand::Sample(asked) => return sample::run(asked),
     };

@@ -6,6 +6,7 @@
 use hushtable_privacy::{Delta, Epsilon, Rho};
 
 use super::grid::{Grid, Side};
+use super::measurements::nearness;
 use super::number::{at_least, digits17, number, probability};
 
 /// What was calculated, and from what.
@@ -33,6 +34,9 @@ pub(crate) enum Report {
     Gaussian { epsilon: Epsilon, delta: f64, variance: f64 },
     /// Noise with an epsilon, rounded up.
     Laplace { epsilon: f64, variance: f64 },
+    /// A quantile: its rate, and how many values are in between 95 % of the time, where they are evenly spread
+    /// and whatever they are.
+    Quantile { rate: f64, even: f64, worst: f64 },
     /// What events are together at a delta, rounded up.
     EpsilonOfEvents { events: u64, delta: Delta, epsilon: Epsilon },
     /// What events are together at an epsilon, rounded up.
@@ -78,6 +82,12 @@ impl Report {
             Self::Laplace { epsilon, variance } => {
                 format!("\"epsilon\":{},\"variance\":{}", digits17(*epsilon), digits17(*variance))
             }
+            Self::Quantile { rate, even, worst } => format!(
+                "\"rate\":{},\"values_between_95_even\":{},\"values_between_95\":{}",
+                digits17(*rate),
+                digits17(*even),
+                digits17(*worst)
+            ),
         };
         format!("{{{body}}}\n")
     }
@@ -119,6 +129,9 @@ impl Report {
             Self::Laplace { epsilon, variance } => {
                 let (epsilon, variance) = (at_least(*epsilon), number(*variance));
                 format!("epsilon = {epsilon}; variance {variance}\n")
+            }
+            Self::Quantile { rate, even, worst } => {
+                format!("rate = {}: {}\n", number(*rate), nearness(*rate, *even, *worst))
             }
             Self::EpsilonOfEvents { events, delta, epsilon } => {
                 format!("{} at delta = {delta}: epsilon = {epsilon}\n", counted(*events))

@@ -58,15 +58,20 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
 /// What there is to say of a measurement that is not a number.
 fn note(m: &MeasurementExplained) -> Option<String> {
     let likely = |quantile: QuantileExplained| {
-        let times = times(quantile.rate);
-        format!(
-            "x is {times} times less likely for each of the group's values between it and the exact quantile; \
-             95 % of the time there are no more than {} where values are evenly spread, and {} whatever they are",
-            number(quantile.values_between_95_even.ceil()),
-            number(quantile.values_between_95.ceil())
-        )
+        nearness(quantile.rate, quantile.values_between_95_even, quantile.values_between_95)
     };
     m.interval_95.map(interval).or(m.quantile.map(likely))
+}
+
+/// How near a quantile x is to the exact one.
+pub(super) fn nearness(rate: f64, even: f64, worst: f64) -> String {
+    format!(
+        "x is {} times less likely for each of the group's values between it and the exact quantile; 95 % of the \
+         time there are no more than {} where values are evenly spread, and {} whatever they are",
+        times(rate),
+        number(even.ceil()),
+        number(worst.ceil())
+    )
 }
 
 /// e^rate, also where that is no float.

@@ -24,7 +24,7 @@ fn number(value: &serde_json::Value) -> f64 {
     value.as_str().unwrap().parse().unwrap()
 }
 
-const RIGHT: [&str; 23] = [
+const RIGHT: [&str; 26] = [
     "selection --epsilon 1 --delta 1e-5 --units 0,1,11,12,23",
     "selection --epsilon 1 --delta 1e-5 --units 1,11,12 --strategy truncated-geometric",
     "selection --epsilon 1 --delta 1e-5 --units 1,11,13 --strategy laplace",
@@ -39,6 +39,9 @@ const RIGHT: [&str; 23] = [
     "noise --mechanism discrete-gaussian --sigma-squared 1 --epsilon 1",
     "noise --mechanism discrete-gaussian --sigma-squared 0.25 --sensitivity 2 --epsilon 3",
     "noise --mechanism discrete-laplace --scale 3.5 --sensitivity 2",
+    "quantile --rho 0.125",
+    "quantile --epsilon 1 --percentile 0.9 --max-groups 3 --max-rows 2 --points 100",
+    "quantile --epsilon 1000 --points 1",
     "compose --event discrete-laplace:0.1x100 --delta 1e-6",
     "compose --event discrete-laplace:0.1x3 --delta 0",
     "compose --event gaussian:0.3x10 --epsilon 1",
@@ -97,6 +100,16 @@ fn calc_refuses_wrong_values() {
         "noise --mechanism discrete-laplace --scale 0",
         "noise --mechanism discrete-laplace --scale 1e31",
         "noise --mechanism discrete-laplace --scale 1 --sensitivity -2",
+        "quantile --rho 0",
+        "quantile --epsilon -1",
+        "quantile --epsilon 1e-12 --max-groups 10000 --max-rows 1000000",
+        "quantile --rho 1 --percentile 1",
+        "quantile --rho 1 --percentile 0.00001",
+        "quantile --rho 1 --percentile median",
+        "quantile --rho 1 --max-groups 0",
+        "quantile --rho 1 --max-rows 1.5",
+        "quantile --rho 1 --points 0",
+        "quantile --rho 1 --points 2000000000000000000",
         "compose --event discrete-laplace:nan --delta 1e-6",
         "compose --event discrete-laplace:0 --delta 1e-6",
         "compose --event discrete-laplace:-0.1 --delta 1e-6",

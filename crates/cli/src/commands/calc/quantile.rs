@@ -1,0 +1,52 @@
+//! `hushtable calc quantile`.
+
+use clap::error::ErrorKind;
+use hushtable_mechanisms::{Percentile, Quantile};
+use hushtable_privacy::{Epsilon, Loss, Neighbouring, Rho};
+use hushtable_query::{INTERVAL_LEVEL, MAX_LATTICE, Number};
+
+use super::wrong_usage;
+use crate::arguments::QuantileArguments;
+use crate::commands::parse::{amount, refuse, whole};
+use crate::failure::Failure;
+use crate::render::calc::Report;
+
+const ONE_OF_TWO: &str = "a quantile needs one of '--epsilon <E>' and '--rho <R>'";
+
+pub(super) fn report(asked: &QuantileArguments) -> Result<Report, Failure> {
+    let loss = match (&asked.epsilon, &asked.rho) {
+        (Some(epsilon), None) => Loss::pure(amount::<Epsilon>("epsilon", epsilon, "1")?),
+        (None, Some(rho)) => Loss::concentrated(amount::<Rho>("rho", rho, "0.1")?),
+        (Some(_), Some(_)) => wrong_usage("quantile", ErrorKind::ArgumentConflict, ONE_OF_TWO),
+        (None, None) => wrong_usage("quantile", ErrorKind::MissingRequiredArgument, ONE_OF_TWO),
+    };
+    let parts = Number::parse(&asked.percentile).map(Number::parts);
+    let percentile = parts.and_then(|(digits, scale)| Percentile::new(digits, scale));
+    let percentile = percentile.ok_or_else(|| {
+        let range = "a number above 0 and below 1 with at most 4 decimal places";
+        refuse("percentile", &asked.percentile, range, "0.9")
+    })?;
+    let groups = whole("max-groups", &asked.max_groups, 1..=10_000, "3")?;
+    let rows = whole("max-rows", &asked.max_rows, 1..=1_000_000, "2")?;
+    let points = whole("points", &asked.points, 1..=MAX_LATTICE.unsigned_abs(), "1000000")?;
+    let far = points.cast_signed() - 1;
+    let quantile = Quantile::new(
+        percentile,
+        ((0, far), far),
+        u32::try_from(rows).unwrap_or(u32::MAX),
+        (u32::try_from(groups).unwrap_or(u32::MAX), false),
+        Neighbouring::AddRemove,
+        loss,
+    );
+    let quantile = quantile.map_err(|error| {
+        Failure::new(
+            format!("no quantile can be drawn at {loss}: {error}"),
+            "for example `--rho 0.1` or `--epsilon 1`",
+        )
+    })?;
+    Ok(Report::Quantile {
+        rate: quantile.rate(),
+        even: quantile.rank_distance_even(INTERVAL_LEVEL),
+        worst: quantile.rank_distance(INTERVAL_LEVEL),
+    })
+}

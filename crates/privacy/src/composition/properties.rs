@@ -71,11 +71,11 @@ fn between(low: f64, high: f64) -> impl Strategy<Value = f64> {
     (low.ln()..high.ln()).prop_map(f64::exp)
 }
 
-/// Checks that `got` is at or above `want`, but for the rounding of `want`, and by at most 1e-3.
-fn above(both: [f64; 2], want: f64) -> Result<(), TestCaseError> {
+/// Checks that `got` is at or above `want`, but for the rounding of `want`, and by at most that part of it.
+fn above(both: [f64; 2], want: f64, most: f64) -> Result<(), TestCaseError> {
     for got in both {
         prop_assert!(got >= want * (1.0 - 1e-11), "{got} < {want}, {:e}", 1.0 - got / want);
-        prop_assert!(got <= want * (1.0 + 1e-3), "{got} > {want}, {:e}", got / want - 1.0);
+        prop_assert!(got <= want * (1.0 + most), "{got} > {want}, {:e}", got / want - 1.0);
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ proptest! {
     #[test]
     fn a_gaussian_on_the_grid_is_the_gaussian(mu in between(1e-3, 30.0), delta in between(1e-15, 0.01)) {
         let parts = Parts { mu_squared: mu * mu, ..Parts::default() };
-        above(on_the_grid(&parts, delta), gaussian_epsilon_at(mu, delta))?;
+        above(on_the_grid(&parts, delta), gaussian_epsilon_at(mu, delta), 1e-3)?;
     }
 
     #[test]
@@ -132,7 +132,7 @@ proptest! {
         let (tilt, moments) = closed.epsilon_at(delta);
         let law = binomial::tilted(all, &closed, tilt);
         let want = falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, &closed));
-        above(on_the_grid(&apart, delta), want)?;
+        above(on_the_grid(&apart, delta), want, 1e-3)?;
     }
 
     #[test]
@@ -148,7 +148,8 @@ proptest! {
         let spread = (f64::from(times) * epsilon0 * epsilon0 + mu * mu).sqrt();
         let epsilon = (part * 4.0 * spread).min(0.9 * f64::from(times) * epsilon0 + 4.0 * mu);
         let want = responses_with_gaussian(epsilon0, times, mu, epsilon);
-        above(delta_on_the_grid(&parts, epsilon), want)?;
+        // A delta moves by more than the epsilon that it is at: seldom by 1e-3.
+        above(delta_on_the_grid(&parts, epsilon), want, 1e-2)?;
     }
 
     #[test]

@@ -52,6 +52,13 @@ pub(crate) struct Listing {
     pub(crate) rows: u32,
 }
 
+impl Listing {
+    /// What a value counts as.
+    pub(crate) fn clamped(&self, value: i64) -> i64 {
+        value.clamp(self.range.0, self.range.1)
+    }
+}
+
 /// Exact sums of some of the data, by group.
 pub(crate) struct Partial {
     pub(crate) keys: Vec<ArrayRef>,
@@ -152,6 +159,7 @@ impl Bounder {
             self.row_totals[id * width] += 1;
         }
         for ((measure, place), &(low, high)) in rows.measures.iter().zip(1..).zip(&self.bounds) {
+            // One loop for both, with the addition in a closure, was measured to be some percent slower.
             if measure.null_count() == 0 {
                 for (&id, value) in ids.iter().zip(measure.values()) {
                     self.row_totals[id * width + place] += i128::from((*value).clamp(low, high));
@@ -166,10 +174,9 @@ impl Bounder {
         }
         let listings = self.listings.iter().zip(&mut self.row_lists);
         for (values, (listing, list)) in rows.listed.iter().zip(listings) {
-            let (low, high) = listing.range;
             for (&id, value) in ids.iter().zip(values) {
                 if let Some(value) = value {
-                    list.push(u32::try_from(id).map_err(|_| too_many())?, value.clamp(low, high));
+                    list.push(u32::try_from(id).map_err(|_| too_many())?, listing.clamped(value));
                 }
             }
         }
@@ -182,8 +189,7 @@ impl Bounder {
                 };
                 let contributions = rows.measures.iter().zip(&self.bounds).zip(sizes).map(one);
                 let listed = rows.listed.iter().zip(&self.listings).map(|(values, listing)| {
-                    let (low, high) = listing.range;
-                    let value = values.is_valid(row).then(|| values.value(row).clamp(low, high));
+                    let value = values.is_valid(row).then(|| listing.clamped(values.value(row)));
                     (value, listing.range)
                 });
                 self.extremes[id].add(contributions, listed);

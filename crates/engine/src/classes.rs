@@ -6,7 +6,7 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::arrow::error::ArrowError;
 use hashbrown::HashMap;
-use hushtable_query::{ColumnType, Value};
+use hushtable_query::{Classes, ColumnType, Value};
 
 use crate::eval::constant;
 
@@ -29,6 +29,14 @@ enum Code<'a> {
 }
 
 impl ClassLookup {
+    /// Of the classes that have a threshold of their own.
+    ///
+    /// # Errors
+    /// Only for expressions that binding cannot have made.
+    pub(crate) fn of(classes: &Classes) -> Result<Self, ArrowError> {
+        Self::new(classes.values.iter().map(|(value, _)| value), classes.expr.column_type)
+    }
+
     /// Of values of a column of that type, each once.
     ///
     /// # Errors

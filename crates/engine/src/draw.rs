@@ -183,8 +183,7 @@ fn classes(query: &PrivateQuery, keys: &[ArrayRef]) -> Result<Vec<Vec<usize>>, E
         let Some((key, classes)) = by_key else { return Ok(Vec::new()) };
         // No row had a group.
         let Some(key) = keys.get(key) else { return Ok(Vec::new()) };
-        let listed = classes.values.iter().map(|(value, _)| value);
-        Ok(ClassLookup::new(listed, classes.expr.column_type)?.places(key)?)
+        Ok(ClassLookup::of(classes)?.places(key)?)
     };
     query.measurements.iter().map(of).collect()
 }

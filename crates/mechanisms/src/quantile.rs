@@ -84,9 +84,6 @@ pub struct Quantile {
     loss: Loss,
 }
 
-/// Highest level of a cell: not reached, as a prior's least weight is above 2^-80 of the whole.
-const HIGHEST_LEVEL: u32 = 100;
-
 impl Quantile {
     /// How far apart changes of rank distances may be that one unit makes in units of 1/q, as a
     /// contribution to groups: to one that it enters or leaves, `alone`; where another takes its place,
@@ -246,11 +243,11 @@ impl Quantile {
         let mut level = 1;
         loop {
             let beyond = self.prior.weight(low, from - 1) + self.prior.weight(to + 1, high);
-            // What is farther is seldom taken, and can be in one cell. One level before it was not, so that
-            // what was drawn then was less than 32 * 2^-level of the prior's whole: cells' weights, shifted
-            // by the last level, come to 35 times the whole at most, which is far below 2^126.
-            let last = level == HIGHEST_LEVEL
-                || beyond as f64 * (-f64::from(level)).exp2() <= drawn / 16.0;
+            // What is farther is seldom taken, and can be in one cell: before level 90, as a prior's least
+            // weight is above 2^-80 of the whole. One level before it was not, so that what was drawn then was
+            // less than 32 * 2^-level of the whole: cells' weights, shifted by the last level, come to 35
+            // times the whole at most, which is far below 2^126.
+            let last = beyond as f64 * (-f64::from(level)).exp2() <= drawn / 16.0;
             let next = self.weights.least_loss(level + 1);
             let (next_from, next_to) = if last { (low, high) } else { (left(next), right(next)) };
             drawn += cell(next_from, from - 1, level) + cell(to + 1, next_to, level);

@@ -89,9 +89,11 @@ impl ExponentialWeights {
         let highest = cells.iter().map(|cell| cell.level).max().unwrap_or(0);
         let weight = |cell: &WeightCell| {
             let shift = highest - cell.level;
-            // Nothing is shifted out.
-            let fits = cell.places == 0 || shift <= cell.places.leading_zeros();
-            if fits { cell.places.checked_shl(shift).or(Some(0)) } else { None }
+            match cell.places {
+                0 => Some(0),
+                // Nothing is shifted out.
+                places => (shift <= places.leading_zeros()).then(|| places << shift),
+            }
         };
         let total = cells.iter().try_fold(0u128, |sum, cell| sum.checked_add(weight(cell)?));
         let total = total.filter(|total| (1..=MAX_BOUND).contains(total));

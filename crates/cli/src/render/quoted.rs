@@ -1,6 +1,7 @@
 //! A quote with the budget it would be paid from, for `explain`.
 
 use hushtable_engine::Quoted;
+use hushtable_ledger::Account;
 use hushtable_privacy::Loss;
 use hushtable_query::{Explanation, MechanismsExplained};
 use serde::Serialize;
@@ -20,10 +21,13 @@ struct Report<'a> {
     budget: BudgetReport<'a>,
 }
 
+/// How a quote stands with the budget.
 #[derive(Debug, Serialize)]
-struct BudgetReport<'a> {
+pub(super) struct BudgetReport<'a> {
     analyst: &'a str,
-    on_record: bool,
+    /// Absent for a workload, whose parts have a standing each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_record: Option<bool>,
     charge: Loss,
     total: Loss,
     spent: Loss,
@@ -32,6 +36,20 @@ struct BudgetReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     left_after: Option<Loss>,
     suffices: bool,
+}
+
+impl<'a> BudgetReport<'a> {
+    pub(super) fn new(
+        analyst: &'a str,
+        on_record: Option<bool>,
+        charge: Loss,
+        account: &Account,
+        left_after: Option<Loss>,
+    ) -> Self {
+        let &Account { total, spent, left } = account;
+        let suffices = left_after.is_some();
+        Self { analyst, on_record, charge, total, spent, left, left_after, suffices }
+    }
 }
 
 /// What the analyst would have left; `None` where the budget does not suffice.
@@ -48,15 +66,12 @@ pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
     pretty_json(&Report {
         explanation: &quoted.explanation,
         mechanisms: &quoted.mechanisms,
-        budget: BudgetReport {
-            analyst: &quoted.analyst,
-            on_record: quoted.on_record,
-            charge: quoted.charge,
-            total: quoted.account.total,
-            spent: quoted.account.spent,
-            left: quoted.account.left,
+        budget: BudgetReport::new(
+            &quoted.analyst,
+            Some(quoted.on_record),
+            quoted.charge,
+            &quoted.account,
             left_after,
-            suffices: left_after.is_some(),
-        },
+        ),
     })
 }

@@ -1,7 +1,6 @@
 //! What a workload would promise and cost.
 
 use hushtable_engine::{PartQuoted, Standing, WorkloadQuoted};
-use hushtable_privacy::Loss;
 use hushtable_query::{Explanation, GroupsExplained, WorkloadExplanation};
 use serde::Serialize;
 
@@ -11,6 +10,7 @@ use super::measurements::{mechanism, near, scale};
 use super::number::{at_least, less, number};
 use super::policy::policy_of_workload;
 use super::pretty_json;
+use super::quoted::BudgetReport;
 use crate::failure::Failure;
 
 /// What `--explain=json` shows: what the statement of the workload has, and how it stands with the
@@ -31,19 +31,6 @@ struct PartReport<'a> {
     explanation: &'a Explanation,
 }
 
-#[derive(Debug, Serialize)]
-struct BudgetReport<'a> {
-    analyst: &'a str,
-    charge: Loss,
-    total: Loss,
-    spent: Loss,
-    left: Loss,
-    /// Absent where the budget does not suffice.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    left_after: Option<Loss>,
-    suffices: bool,
-}
-
 /// A quote of a workload as JSON.
 pub(crate) fn json(quoted: &WorkloadQuoted) -> Result<String, Failure> {
     let left_after = less(quoted.account.left, quoted.charge);
@@ -54,15 +41,13 @@ pub(crate) fn json(quoted: &WorkloadQuoted) -> Result<String, Failure> {
     pretty_json(&Report {
         explanation: &quoted.explanation,
         parts: parts.collect(),
-        budget: BudgetReport {
-            analyst: &quoted.analyst,
-            charge: quoted.charge,
-            total: quoted.account.total,
-            spent: quoted.account.spent,
-            left: quoted.account.left,
+        budget: BudgetReport::new(
+            &quoted.analyst,
+            None,
+            quoted.charge,
+            &quoted.account,
             left_after,
-            suffices: left_after.is_some(),
-        },
+        ),
     })
 }
 

@@ -219,9 +219,7 @@ fn class_keys(
     for (key, classes) in by_key {
         let column = exact.keys.get(key).map(|column| column.slice(group, 1));
         let column = column.ok_or(EngineError::Inconsistent)?;
-        let listed = classes.values.iter().map(|(value, _)| value);
-        let lookup = ClassLookup::new(listed, classes.expr.column_type);
-        let lookup = lookup.map_err(DataFusionError::from)?;
+        let lookup = ClassLookup::of(classes).map_err(DataFusionError::from)?;
         let place = lookup.places(&column).map_err(DataFusionError::from)?;
         let listed = place.first().and_then(|&place| classes.values.get(place));
         if let (Some((value, _)), Some(key)) = (listed, keys.get_mut(key)) {

@@ -99,6 +99,14 @@ impl SlotList {
         self.groups.push(group);
         self.values.push(value);
     }
+
+    /// Slots and values of the pairs that are kept, of all slots' pairs: one that lost its slot never comes
+    /// back, and one that has it has had it from its first row.
+    fn kept(&self, pairs: &[(u32, u32)]) -> impl Iterator<Item = (u32, i64)> {
+        let all = self.slots.iter().zip(&self.groups).zip(&self.values);
+        all.filter(|((slot, group), _)| pairs[**slot as usize].1 == **group)
+            .map(|((&slot, _), &value)| (slot, value))
+    }
 }
 
 /// What is kept of the units.
@@ -251,12 +259,9 @@ impl Units {
     /// does not matter, and all rows of the pair have the same chance.
     pub(super) fn lists(&self, listings: &[Listing]) -> Vec<List> {
         let one = |(list, listing): (&SlotList, &Listing)| {
-            let (low, high) = listing.range;
-            let all = list.slots.iter().zip(&list.groups).zip(&list.values);
-            // A pair that lost its slot never comes back, and one that has it has had it from its first row.
-            let kept = all.filter(|((slot, group), _)| self.pair[**slot as usize].1 == **group);
+            let kept = list.kept(&self.pair);
             let mut kept: Vec<(u32, i64)> =
-                kept.map(|((&slot, _), &value)| (slot, value.clamp(low, high))).collect();
+                kept.map(|(slot, value)| (slot, listing.clamped(value))).collect();
             kept.sort_unstable();
             let mut made = List::default();
             for own in kept.chunk_by(|(one, _), (other, _)| one == other) {
@@ -315,11 +320,9 @@ impl Units {
         });
         let mut shares: Vec<Shares> = shares.collect();
         for (list, listing) in self.lists.iter().zip(listings) {
-            for ((&slot, &group), &value) in list.slots.iter().zip(&list.groups).zip(&list.values) {
-                let (unit, kept) = self.pair[slot as usize];
-                if kept == group {
-                    shares[unit as usize].add_value(value, listing);
-                }
+            for (slot, value) in list.kept(&self.pair) {
+                let (unit, _) = self.pair[slot as usize];
+                shares[unit as usize].add_value(value, listing);
             }
         }
         Survey::Units { shares, members: self.members() }

@@ -41,14 +41,17 @@ const SAME_NOISE: f64 = 0.5;
 /// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise.
 pub(super) fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, EngineError> {
     let query = checked.quote.query();
+    // Places among the measurements that add up, which rows have values of, and among all.
     let added = query.measurements.iter().enumerate().filter(|(_, m)| m.measure.adds_up());
-    let added: Vec<usize> = added.map(|(place, _)| place).collect();
-    let mut sizes: Vec<Sketch> = added.iter().map(|_| Sketch::new(0.0)).collect();
+    let split = added.enumerate().filter(|(_, (_, m))| m.split.is_some());
+    let mut sizes: Vec<(usize, usize, Sketch)> =
+        split.map(|(at, (place, _))| (at, place, Sketch::new(0.0))).collect();
     runtime()?.block_on(async {
         let reading = Reading::plan(query, &checked.files, &Progress::default().0).await?;
         let add = |rows: Rows| {
-            for (sketch, values) in sizes.iter_mut().zip(&rows.measures) {
-                values.iter().flatten().for_each(|value| sketch.add(value.unsigned_abs() as f64));
+            for (at, _, sketch) in &mut sizes {
+                let values = rows.measures.get(*at).into_iter().flatten().flatten();
+                values.for_each(|value| sketch.add(value.unsigned_abs() as f64));
             }
             Ok(())
         };
@@ -56,7 +59,7 @@ pub(super) fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, En
     })?;
     let groups = counted(checked, &Progress::default())?;
     let mut all = Vec::new();
-    for (&place, sketch) in added.iter().zip(&sizes) {
+    for (_, place, sketch) in sizes {
         let (Some(measurement), Some(sums)) =
             (query.measurements.get(place), groups.counted.sums.get(place))
         else {

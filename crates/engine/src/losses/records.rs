@@ -54,9 +54,7 @@ pub(super) fn tally(
         let class = match classes {
             Some(classes) => {
                 let column = push(&mut query.keys, classes.expr.clone());
-                let listed = classes.values.iter().map(|(value, _)| value);
-                let lookup = ClassLookup::new(listed, classes.expr.column_type);
-                Some((lookup.map_err(DataFusionError::from)?, column))
+                Some((ClassLookup::of(classes).map_err(DataFusionError::from)?, column))
             }
             None => None,
         };

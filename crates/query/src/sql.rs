@@ -1,11 +1,14 @@
 //! From text to the syntax tree: lifts the differential privacy clause out, parses the rest.
 
+mod bounds;
+mod dialect;
+
 use sqlparser::ast;
-use sqlparser::dialect::BigQueryDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use self::dialect::GoogleSql;
 use crate::error::Refusal;
 
 /// Longest query, in bytes.
@@ -40,51 +43,93 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, Refusal> {
             "move long lists of values into the contract's public_keys",
         ));
     }
-    let dialect = BigQueryDialect {};
-    let tokens = Tokenizer::new(&dialect, text)
-        .tokenize_with_location()
-        .map_err(|e| Refusal::new(format!("not valid SQL: {e}"), FORM))?;
-    let (lifted, tokens) = lift_options(tokens)?;
+    let dialect = dialect();
+    let not_sql = |error| syntax_error(error, "not valid SQL", FORM);
+    let (lifted, tokens) = lift_options(tokens(text, &dialect).map_err(not_sql)?)?;
     let (private, options) = (lifted.is_some(), lifted.unwrap_or_default());
-    let mut parser =
-        Parser::new(&dialect).with_recursion_limit(MAX_NESTING).with_tokens_with_locations(tokens);
-    let mut statements = parser.parse_statements().map_err(not_sql)?;
-    let statement = statements.pop().filter(|_| statements.is_empty());
-    match statement {
-        Some(ast::Statement::Query(query)) => Ok(Parsed { private, options, query: *query }),
-        Some(other) => {
-            let text = other.to_string();
-            let verb = text.split_whitespace().next().unwrap_or("that").to_uppercase();
-            Err(Refusal::new(format!("{verb} is not supported: only SELECT is"), FORM))
+    bounds::check(&tokens)?;
+    let mut parser = parser(&dialect, tokens);
+    while parser.consume_token(&Token::SemiColon) {}
+    only_select(&parser)?;
+    let query = parser.parse_query().map_err(not_sql)?;
+    if parser.consume_token(&Token::SemiColon) {
+        while parser.consume_token(&Token::SemiColon) {}
+        if parser.peek_token_ref().token != Token::EOF {
+            return Err(one_select());
         }
-        None => Err(Refusal::new("exactly one SELECT is answered at a time", FORM)),
     }
+    if parser.peek_token_ref().token != Token::EOF {
+        return parser.expected_ref("the end", parser.peek_token_ref()).map_err(not_sql);
+    }
+    Ok(Parsed { private, options, query: *query })
 }
 
 /// Parses a lone expression, as in a contract.
 pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Refusal> {
-    let dialect = BigQueryDialect {};
-    let hint = "for example DIV(naics, 10000)";
-    let not_sql = |e: ParserError| Refusal::new(format!("not an SQL expression: {e}"), hint);
-    let mut parser = Parser::new(&dialect)
-        .with_recursion_limit(MAX_NESTING)
-        .try_with_sql(text)
-        .map_err(not_sql)?;
+    if text.len() > MAX_QUERY_BYTES {
+        return Err(Refusal::new(
+            format!("the expression has {} bytes; at most {MAX_QUERY_BYTES} are read", text.len()),
+            "split it over several computed columns",
+        ));
+    }
+    let dialect = dialect();
+    let not_sql =
+        |error| syntax_error(error, "not an SQL expression", "for example DIV(naics, 10000)");
+    let tokens = tokens(text, &dialect).map_err(not_sql)?;
+    bounds::check(&tokens)?;
+    let mut parser = parser(&dialect, tokens);
     let expression = parser.parse_expr().map_err(not_sql)?;
     parser.expect_token(&Token::EOF).map_err(not_sql)?;
     Ok(expression)
 }
 
-fn not_sql(error: ParserError) -> Refusal {
+fn dialect() -> GoogleSql {
+    GoogleSql::new(bounds::MAX_WORK)
+}
+
+/// The tokens, without blanks and comments.
+fn tokens(text: &str, dialect: &GoogleSql) -> Result<Vec<TokenWithSpan>, ParserError> {
+    let mut tokens = Tokenizer::new(dialect, text).tokenize_with_location()?;
+    tokens.retain(|t| !matches!(t.token, Token::Whitespace(_)));
+    Ok(tokens)
+}
+
+fn parser(dialect: &GoogleSql, tokens: Vec<TokenWithSpan>) -> Parser<'_> {
+    Parser::new(dialect).with_recursion_limit(MAX_NESTING).with_tokens_with_locations(tokens)
+}
+
+/// Refuses other statements by their first word.
+fn only_select(parser: &Parser<'_>) -> Result<(), Refusal> {
+    match &parser.peek_token_ref().token {
+        Token::EOF => Err(one_select()),
+        Token::Word(word)
+            if !matches!(word.keyword, Keyword::NoKeyword | Keyword::SELECT | Keyword::WITH) =>
+        {
+            let verb = word.value.to_uppercase();
+            Err(Refusal::new(format!("{verb} is not supported: only SELECT is"), FORM))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn one_select() -> Refusal {
+    Refusal::new("exactly one SELECT is answered at a time", FORM)
+}
+
+fn nested_too_deep() -> Refusal {
+    Refusal::new(
+        format!("the SQL is nested more than {MAX_NESTING} deep"),
+        "use IN (…) for long chains of OR, and computed columns in the contract for long formulas",
+    )
+}
+
+fn syntax_error(error: ParserError, what: &str, hint: &str) -> Refusal {
     match error {
-        ParserError::RecursionLimitExceeded => Refusal::new(
-            format!("the query is nested more than {MAX_NESTING} deep"),
-            "use IN (…) for long chains of OR",
-        ),
+        ParserError::RecursionLimitExceeded => nested_too_deep(),
         other => {
             let text = other.to_string();
-            let text = text.strip_prefix("sql parser error: ").unwrap_or(&text).to_owned();
-            Refusal::new(format!("not valid SQL: {text}"), FORM)
+            let text = text.strip_prefix("sql parser error: ").unwrap_or(&text);
+            Refusal::new(format!("{what}: {text}"), hint)
         }
     }
 }
@@ -93,8 +138,6 @@ fn not_sql(error: ParserError) -> Refusal {
 fn lift_options(
     tokens: Vec<TokenWithSpan>,
 ) -> Result<(Option<Vec<QueryOption>>, Vec<TokenWithSpan>), Refusal> {
-    let tokens: Vec<_> =
-        tokens.into_iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).collect();
     let is_clause = |at: usize| {
         is_word(tokens.get(at), "WITH") && is_word(tokens.get(at + 1), "DIFFERENTIAL_PRIVACY")
     };
@@ -195,55 +238,4 @@ impl OptionReader<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_clause_is_lifted_out() {
-        let parsed = parse(
-            "select WITH differential_privacy OPTIONS (epsilon=1.5, Delta = 1e-5, \
-             privacy_unit_column = `user id`, group_selection_strategy = 'OPTIMAL') k, COUNT(*) \
-             FROM t GROUP BY k;",
-        )
-        .unwrap();
-        let options: Vec<_> =
-            parsed.options.iter().map(|o| (o.name.as_str(), o.value.as_str())).collect();
-        assert_eq!(
-            options,
-            [
-                ("epsilon", "1.5"),
-                ("delta", "1e-5"),
-                ("privacy_unit_column", "user id"),
-                ("group_selection_strategy", "OPTIMAL"),
-            ]
-        );
-        assert_eq!(parsed.query.to_string(), "SELECT k, COUNT(*) FROM t GROUP BY k");
-    }
-
-    #[test]
-    fn without_a_clause_or_options() {
-        assert!(parse("SELECT 1 FROM t").unwrap().options.is_empty());
-        assert!(parse("SELECT WITH DIFFERENTIAL_PRIVACY 1 FROM t").unwrap().options.is_empty());
-        let empty = parse("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS () 1 FROM t").unwrap();
-        assert!(empty.options.is_empty());
-    }
-
-    #[test]
-    fn what_is_not_one_select_is_refused() {
-        for (text, part) in [
-            ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon 1) 1 FROM t", "where `=`"),
-            ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon=1", "the end"),
-            ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (a=1, a=2) 1 FROM t", "twice"),
-            ("DELETE FROM t WHERE true", "DELETE"),
-            ("SELECT 1; SELECT 2", "exactly one"),
-            ("", "exactly one"),
-            ("SELEC 1", "not valid SQL"),
-            ("SELECT 'a", "not valid SQL"),
-        ] {
-            let refusal = parse(text).unwrap_err();
-            assert!(refusal.what.contains(part), "{text}: {}", refusal.what);
-        }
-        let deep = format!("SELECT {}1{} FROM t", "(".repeat(500), ")".repeat(500));
-        assert!(parse(&deep).unwrap_err().what.contains("nested"));
-    }
-}
+mod tests;

@@ -1,0 +1,133 @@
+//! Bounds on a text's tokens, so that parsing takes little time and little of the stack.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+
+use super::{MAX_NESTING, nested_too_deep};
+use crate::error::Refusal;
+
+/// Most tokens that the parser may look at, counting those that it looks at again.
+pub(super) const MAX_WORK: usize = 100_000;
+
+/// Most types in types: the parser descends into each without counting.
+const MAX_NESTED_TYPES: usize = 16;
+
+/// A bracket that is not closed yet.
+struct Open {
+    bracket: Token,
+    place: Location,
+    /// Brackets of the same kind that directly precede this one, and this one.
+    run: usize,
+    /// How often the parser may look at what is inside.
+    visits: usize,
+}
+
+/// Refuses brackets that do not match or are nested too deep, and what the parser would try too often.
+pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Refusal> {
+    let mut open: Vec<Open> = Vec::new();
+    // Outside of all brackets.
+    let mut visits = 1;
+    let mut work: usize = 0;
+    let mut types = 0;
+    let mut before = &Token::EOF;
+    for (at, TokenWithSpan { token, span }) in tokens.iter().enumerate() {
+        let next = tokens.get(at + 1).map_or(&Token::EOF, |t| &t.token);
+        match token {
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                let outer = open.last();
+                let run = outer.filter(|_| before == token).map_or(1, |outer| outer.run + 1);
+                let visits = outer.map_or(visits, |outer| outer.visits);
+                open.push(Open { bracket: token.clone(), place: span.start, run, visits });
+                if open.len() > MAX_NESTING {
+                    return Err(nested_too_deep());
+                }
+            }
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                let opened = open.pop().ok_or_else(|| closes_nothing(token, span.start))?;
+                if closing(&opened.bracket) != *token {
+                    return Err(does_not_close(token, span.start, &opened));
+                }
+                // A field of an element is tried as an expression, and again as a name.
+                if *token == Token::RBracket && *next == Token::Period {
+                    let visits = open.last_mut().map_or(&mut visits, |outer| &mut outer.visits);
+                    *visits = visits.saturating_mul(2);
+                }
+            }
+            Token::Word(word) if word.quote_style.is_none() => match word.keyword {
+                // ((SELECT: whether this is a query or something joined with one is tried at each `(`.
+                Keyword::SELECT
+                | Keyword::WITH
+                | Keyword::FROM
+                | Keyword::VALUES
+                | Keyword::TABLE
+                | Keyword::INSERT
+                | Keyword::UPDATE
+                | Keyword::DELETE
+                | Keyword::MERGE
+                    if *before == Token::LParen =>
+                {
+                    if let Some(innermost) = open.last_mut() {
+                        innermost.visits = innermost.visits.saturating_mul(innermost.run);
+                    }
+                }
+                Keyword::ARRAY | Keyword::STRUCT if *next == Token::Lt => types += 1,
+                _ => {}
+            },
+            _ => {}
+        }
+        work = work.saturating_add(open.last().map_or(visits, |innermost| innermost.visits));
+        before = token;
+    }
+    if let Some(opened) = open.last() {
+        return Err(not_closed(opened));
+    }
+    if work > MAX_WORK {
+        return Err(Refusal::new(
+            "queries in doubled parentheses are nested too deep",
+            "one pair of parentheses around a query is enough",
+        ));
+    }
+    if types > MAX_NESTED_TYPES {
+        return Err(Refusal::new(
+            format!("ARRAY< and STRUCT< appear {types} times; at most {MAX_NESTED_TYPES} are read"),
+            "columns are of simple types: BOOL, INT64, NUMERIC, FLOAT64, STRING, DATE, TIMESTAMP",
+        ));
+    }
+    Ok(())
+}
+
+fn closing(bracket: &Token) -> Token {
+    match bracket {
+        Token::LParen => Token::RParen,
+        Token::LBracket => Token::RBracket,
+        _ => Token::RBrace,
+    }
+}
+
+fn at(place: Location) -> String {
+    format!("line {}, column {}", place.line, place.column)
+}
+
+fn not_closed(opened: &Open) -> Refusal {
+    let (bracket, closing) = (&opened.bracket, closing(&opened.bracket));
+    Refusal::new(
+        format!("not valid SQL: the `{bracket}` at {} is never closed", at(opened.place)),
+        format!("add the `{closing}` that belongs to it"),
+    )
+}
+
+fn closes_nothing(token: &Token, place: Location) -> Refusal {
+    Refusal::new(
+        format!("not valid SQL: the `{token}` at {} closes nothing", at(place)),
+        "remove it, or add the bracket that it should close",
+    )
+}
+
+fn does_not_close(token: &Token, place: Location, opened: &Open) -> Refusal {
+    let (bracket, wanted) = (&opened.bracket, closing(&opened.bracket));
+    let (here, there) = (at(place), at(opened.place));
+    Refusal::new(
+        format!("not valid SQL: the `{token}` at {here} does not close the `{bracket}` at {there}"),
+        format!("the `{bracket}` needs a `{wanted}`"),
+    )
+}

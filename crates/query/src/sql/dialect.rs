@@ -1,0 +1,207 @@
+//! GoogleSQL for the parser, without its second attempts.
+
+use std::any::TypeId;
+use std::cell::Cell;
+
+use sqlparser::ast::{Expr, ObjectName};
+use sqlparser::dialect::{BigQueryDialect, Dialect};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, Word};
+
+/// GoogleSQL, in which every word has one meaning where it stands.
+///
+/// The parser tries a word in several ways (as a type before a literal, as a form of its own such as
+/// CAST, as a name), and each failed attempt has parsed all that is nested in it: the work doubles
+/// with every level. Here the word and the token after it decide, so that a text is parsed once.
+#[derive(Debug)]
+pub(super) struct GoogleSql {
+    base: BigQueryDialect,
+    /// How many more expressions may begin. A text needs one for each of its tokens at most, so this
+    /// ends only what the parser would try over and over.
+    attempts: Cell<usize>,
+}
+
+impl GoogleSql {
+    pub(super) fn new(attempts: usize) -> Self {
+        Self { base: BigQueryDialect, attempts: Cell::new(attempts) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn attempts_left(&self) -> usize {
+        self.attempts.get()
+    }
+}
+
+impl Dialect for GoogleSql {
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        let Some(left) = self.attempts.get().checked_sub(1) else {
+            return Some(Err(ParserError::RecursionLimitExceeded));
+        };
+        self.attempts.set(left);
+        let Token::Word(word) = &parser.peek_token_ref().token else { return None };
+        match meaning(word, &parser.peek_nth_token_ref(1).token) {
+            Meaning::Form => None,
+            Meaning::Interval => {
+                parser.advance_token();
+                Some(parser.parse_interval())
+            }
+            Meaning::Name => {
+                let word = word.clone();
+                Some(name(parser, &word))
+            }
+        }
+    }
+
+    /// Words that begin a form are nothing else if the form is wrong.
+    fn is_reserved_for_identifier(&self, _: Keyword) -> bool {
+        true
+    }
+
+    /// The parser and the tokeniser ask for BigQuery's dialect in places.
+    fn dialect(&self) -> TypeId {
+        self.base.dialect()
+    }
+
+    fn is_delimited_identifier_start(&self, c: char) -> bool {
+        self.base.is_delimited_identifier_start(c)
+    }
+
+    fn is_identifier_start(&self, c: char) -> bool {
+        self.base.is_identifier_start(c)
+    }
+
+    fn is_identifier_part(&self, c: char) -> bool {
+        self.base.is_identifier_part(c)
+    }
+
+    fn is_column_alias(&self, word: &Keyword, parser: &mut Parser) -> bool {
+        self.base.is_column_alias(word, parser)
+    }
+
+    fn supports_projection_trailing_commas(&self) -> bool {
+        self.base.supports_projection_trailing_commas()
+    }
+
+    fn supports_triple_quoted_string(&self) -> bool {
+        self.base.supports_triple_quoted_string()
+    }
+
+    fn supports_string_literal_backslash_escape(&self) -> bool {
+        self.base.supports_string_literal_backslash_escape()
+    }
+
+    fn supports_window_function_null_treatment_arg(&self) -> bool {
+        self.base.supports_window_function_null_treatment_arg()
+    }
+
+    fn supports_window_clause_named_window_reference(&self) -> bool {
+        self.base.supports_window_clause_named_window_reference()
+    }
+
+    fn supports_select_wildcard_except(&self) -> bool {
+        self.base.supports_select_wildcard_except()
+    }
+
+    fn supports_select_wildcard_replace(&self) -> bool {
+        self.base.supports_select_wildcard_replace()
+    }
+
+    fn supports_select_expr_star(&self) -> bool {
+        self.base.supports_select_expr_star()
+    }
+
+    fn supports_group_by_expr(&self) -> bool {
+        self.base.supports_group_by_expr()
+    }
+
+    fn supports_struct_literal(&self) -> bool {
+        self.base.supports_struct_literal()
+    }
+
+    fn supports_table_versioning(&self) -> bool {
+        self.base.supports_table_versioning()
+    }
+
+    fn supports_pipe_operator(&self) -> bool {
+        self.base.supports_pipe_operator()
+    }
+
+    fn supports_comma_separated_trim(&self) -> bool {
+        self.base.supports_comma_separated_trim()
+    }
+
+    fn require_interval_qualifier(&self) -> bool {
+        self.base.require_interval_qualifier()
+    }
+}
+
+/// What a word is at the start of an expression.
+enum Meaning {
+    /// The start of a form that the parser knows, or of a literal.
+    Form,
+    Interval,
+    /// A name of a column or function.
+    Name,
+}
+
+fn meaning(word: &Word, next: &Token) -> Meaning {
+    let is_form = match word.keyword {
+        Keyword::INTERVAL => return Meaning::Interval,
+        Keyword::CASE
+        | Keyword::NOT
+        | Keyword::NULL
+        | Keyword::TRUE
+        | Keyword::FALSE
+        | Keyword::EXISTS
+        | Keyword::STRUCT
+        | Keyword::CURRENT_DATE
+        | Keyword::CURRENT_TIME
+        | Keyword::CURRENT_TIMESTAMP
+        | Keyword::LOCALTIME
+        | Keyword::LOCALTIMESTAMP => true,
+        Keyword::ARRAY => matches!(next, Token::LBracket | Token::LParen | Token::Lt),
+        // Elsewhere these are names: of floors, of casts.
+        Keyword::CAST
+        | Keyword::TRY_CAST
+        | Keyword::SAFE_CAST
+        | Keyword::CONVERT
+        | Keyword::EXTRACT
+        | Keyword::CEIL
+        | Keyword::FLOOR
+        | Keyword::SUBSTR
+        | Keyword::SUBSTRING
+        | Keyword::OVERLAY
+        | Keyword::TRIM => *next == Token::LParen,
+        _ => false,
+    };
+    // As in DATE '2026-01-31'.
+    let is_literal = matches!(
+        next,
+        Token::SingleQuotedString(_)
+            | Token::DoubleQuotedString(_)
+            | Token::TripleSingleQuotedString(_)
+            | Token::TripleDoubleQuotedString(_)
+            | Token::SingleQuotedRawStringLiteral(_)
+            | Token::DoubleQuotedRawStringLiteral(_)
+    );
+    if is_form || is_literal { Meaning::Form } else { Meaning::Name }
+}
+
+/// A column or a call of a function, with its path.
+fn name(parser: &mut Parser, first: &Word) -> Result<Expr, ParserError> {
+    let mut path = vec![first.to_ident(parser.next_token().span)];
+    while parser.peek_token_ref().token == Token::Period
+        && matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
+    {
+        parser.advance_token();
+        path.push(parser.parse_identifier()?);
+    }
+    if parser.peek_token_ref().token == Token::LParen {
+        return parser.parse_function(ObjectName::from(path));
+    }
+    Ok(match <[_; 1]>::try_from(path) {
+        Ok([only]) => Expr::Identifier(only),
+        Err(path) => Expr::CompoundIdentifier(path),
+    })
+}

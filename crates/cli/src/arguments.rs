@@ -83,6 +83,18 @@ pub(crate) struct ContractArgument {
     pub(crate) contract: PathBuf,
 }
 
+/// The delay, for the commands that analysts run on data.
+#[derive(Debug, Args)]
+pub(crate) struct PaceArguments {
+    /// Show nothing, and do not end, before this many seconds have passed since the start
+    ///
+    /// Time tells of the data. For services: choose more than the slowest answer takes. Holds for
+    /// refusals and faults, too. HUSHTABLE_AT_LEAST_SECONDS sets it in the environment; the longer
+    /// delay holds.
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub(crate) at_least_seconds: Option<String>,
+}
+
 /// The question, for the commands that take one.
 #[derive(Debug, Args)]
 pub(crate) struct QuestionArguments {
@@ -130,6 +142,16 @@ pub(crate) struct QueryArguments {
     /// Write what was promised to a JSON file: mechanisms, noise, intervals, loss
     #[arg(long, value_name = "FILE")]
     pub(crate) statement: Option<PathBuf>,
+
+    /// In CSV, put ' before what a spreadsheet would take as a formula
+    ///
+    /// For files that people open in a spreadsheet: keys come from the data, and =, +, - or @ begins a
+    /// formula there. Not for programs, which read such keys as they are.
+    #[arg(long)]
+    pub(crate) csv_safe: bool,
+
+    #[command(flatten)]
+    pub(crate) pace: PaceArguments,
 }
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -152,6 +174,9 @@ pub(crate) struct ExplainArguments {
     /// How to write it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
+
+    #[command(flatten)]
+    pub(crate) pace: PaceArguments,
 }
 
 const BUDGET_EXAMPLES: &str = "\

@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use hushtable_ledger::is_ledger;
+use hushtable_query::Contract;
+
 use crate::failure::Failure;
+use crate::pace;
 
 /// A file that can be written, and is not there yet (or still has its old content).
 ///
@@ -31,6 +35,7 @@ impl PendingFile {
     pub(crate) fn replacing(path: &Path) -> Result<Self, Failure> {
         // Through a link, the file it leads to is replaced and not the link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        refuse_precious(path, &place)?;
         let found = fs::metadata(&place).ok();
         if found.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Failure::new(
@@ -66,11 +71,17 @@ impl PendingFile {
     }
 
     /// Writes the file.
-    pub(crate) fn write(self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn write(self, bytes: Vec<u8>) -> Result<(), Failure> {
+        pace::seen(move || self.write_now(&bytes))
+    }
+
+    fn write_now(self, bytes: &[u8]) -> Result<(), Failure> {
         let shown = self.shown;
         match self.way {
             Way::Direct(mut file) => file.write_all(bytes).map_err(|e| cannot_write(&shown, &e)),
             Way::Renamed { place, permissions, replace } => {
+                // A query may have made a ledger there while this one ran.
+                refuse_precious(&shown, &place)?;
                 let filled = beside(&place, permissions.as_ref()).and_then(|mut temporary| {
                     temporary.write_all(bytes)?;
                     // A rename that outlives a power cut while the content does not would leave
@@ -90,6 +101,38 @@ impl PendingFile {
                 })
             }
         }
+    }
+}
+
+/// Longest file that may be a contract: there may be a million keys in it.
+const MAX_CONTRACT_BYTES: u64 = 1 << 26;
+
+/// Refuses to replace a ledger or a contract, whosever it is.
+fn refuse_precious(shown: &Path, place: &Path) -> Result<(), Failure> {
+    let is_contract = || {
+        let small = fs::metadata(place).is_ok_and(|f| f.is_file() && f.len() <= MAX_CONTRACT_BYTES);
+        small && fs::read_to_string(place).is_ok_and(|text| Contract::recognises(&text))
+    };
+    let what = if is_ledger(place) || is_ledger(&database_of(place)) {
+        "a ledger, which records what was spent"
+    } else if is_contract() {
+        "a contract"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(
+        format!("{} is {what}, and is left as it is", shown.display()),
+        "give another name; a file that is not needed any more can be deleted by hand",
+    ))
+}
+
+/// The database that a file of SQLite's belongs to, by its name.
+fn database_of(place: &Path) -> PathBuf {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    let ends = ["-journal", "-wal", "-shm"];
+    match ends.iter().find_map(|end| name.strip_suffix(end)) {
+        Some(name) => place.with_file_name(name),
+        None => place.to_owned(),
     }
 }
 
@@ -145,12 +188,12 @@ mod tests {
         let path = folder.path().join("out.csv");
         let pending = PendingFile::replacing(&path).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        pending.write(b"a\n1\n").unwrap();
+        pending.write(b"a\n1\n".to_vec()).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"a\n1\n");
 
         drop(PendingFile::replacing(&path).unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"a\n1\n");
-        PendingFile::replacing(&path).unwrap().write(b"b\n").unwrap();
+        PendingFile::replacing(&path).unwrap().write(b"b\n".to_vec()).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"b\n");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -171,9 +214,32 @@ mod tests {
         let path = folder.path().join("hushtable.toml");
         let pending = PendingFile::new(&path).unwrap();
         fs::write(&path, "mine").unwrap();
-        assert!(pending.write(b"other").unwrap_err().to_string().contains("there already"));
+        assert!(
+            pending.write(b"other".to_vec()).unwrap_err().to_string().contains("there already")
+        );
         assert!(PendingFile::new(&path).unwrap_err().to_string().contains("there already"));
         assert_eq!(fs::read(&path).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn ledgers_and_contracts_are_left_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = folder.path().join("result.csv");
+        hushtable_ledger::Ledger::open(&ledger).unwrap();
+        let journal = folder.path().join("result.csv-journal");
+        let contract = folder.path().join("other.toml");
+        let text = "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"TODO: row, or a column\"\n";
+        fs::write(&contract, text).unwrap();
+        for path in [&ledger, &journal, &contract] {
+            let refusal = PendingFile::replacing(path).unwrap_err().to_string();
+            assert!(refusal.contains("left as it is"), "{refusal}");
+        }
+        // One that was made in the meantime.
+        let late = folder.path().join("late.csv");
+        let pending = PendingFile::replacing(&late).unwrap();
+        fs::copy(&ledger, &late).unwrap();
+        assert!(pending.write(b"a".to_vec()).unwrap_err().to_string().contains("a ledger"));
+        assert!(hushtable_ledger::is_ledger(&late));
     }
 
     #[cfg(unix)]
@@ -185,11 +251,11 @@ mod tests {
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        PendingFile::replacing(&link).unwrap().write(b"new").unwrap();
+        PendingFile::replacing(&link).unwrap().write(b"new".to_vec()).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        PendingFile::replacing(Path::new("/dev/null")).unwrap().write(b"x").unwrap();
+        PendingFile::replacing(Path::new("/dev/null")).unwrap().write(b"x".to_vec()).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 }

@@ -1,9 +1,12 @@
-//! The end of every run: exit codes, and panics that say nothing of the data.
+//! The end of every run: exit codes, fixed delays, and panics that say nothing of the data.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use crate::failure::Failure;
+use crate::pace::Pace;
 use crate::stdio;
 
 /// Exit code after an audit that found a violation.
@@ -22,15 +25,28 @@ pub(crate) fn silence_panics() {
     std::panic::set_hook(Box::new(|_| {}));
 }
 
-/// Runs a command to its exit code, and says on stderr what went wrong.
-pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
-    let (code, text) = ending(run);
+/// Runs a command to its exit code, not before its delay has passed, and says on stderr what went wrong.
+pub(crate) fn guarded(pace: Pace, run: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
+    let (code, text) = ending(pace, thread::sleep, run);
+    // Where stderr is closed, there is nobody to tell.
     stdio::note(&text);
     ExitCode::from(code)
 }
 
-fn ending(run: impl FnOnce() -> Result<(), Failure>) -> (u8, String) {
-    match catch_unwind(AssertUnwindSafe(run)) {
+fn ending(
+    pace: Pace,
+    sleep: impl FnOnce(Duration),
+    run: impl FnOnce() -> Result<(), Failure>,
+) -> (u8, String) {
+    let (ended, effects) = pace.keep(sleep, || catch_unwind(AssertUnwindSafe(run)));
+    // Also where the command failed: it may have said what was charged before.
+    let show = || effects.into_iter().try_for_each(|effect| effect());
+    let shown = catch_unwind(AssertUnwindSafe(show));
+    let ended = match ended {
+        Ok(Ok(())) => shown,
+        other => other,
+    };
+    match ended {
         // Whoever closed the pipe has seen enough of a result that is there.
         Ok(Ok(()) | Err(Failure::ClosedPipe)) => (0, String::new()),
         Ok(Err(Failure::Violation)) => (VIOLATION, String::new()),
@@ -41,11 +57,21 @@ fn ending(run: impl FnOnce() -> Result<(), Failure>) -> (u8, String) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::rc::Rc;
+    use std::time::Instant;
+
     use super::*;
+    use crate::pace::seen;
+
+    fn at_once(run: impl FnOnce() -> Result<(), Failure>) -> (u8, String) {
+        let sleep = |_| panic!("there is no delay");
+        ending(Pace::none(Instant::now()), sleep, run)
+    }
 
     #[test]
     fn a_panic_ends_in_a_constant_text() {
-        let (code, text) = ending(|| panic!("Ada Lovelace owes 17.20"));
+        let (code, text) = at_once(|| panic!("Ada Lovelace owes 17.20"));
         assert_eq!(code, 101);
         insta::assert_snapshot!(text, @"
         error: internal error; no result was released
@@ -55,10 +81,48 @@ mod tests {
 
     #[test]
     fn exit_codes() {
-        assert_eq!(ending(|| Ok(())), (0, String::new()));
-        assert_eq!(ending(|| Err(Failure::ClosedPipe)), (0, String::new()));
-        assert_eq!(ending(|| Err(Failure::Violation)), (3, String::new()));
-        let (code, text) = ending(|| Err(Failure::new("no", "yes")));
+        assert_eq!(at_once(|| Ok(())), (0, String::new()));
+        assert_eq!(at_once(|| Err(Failure::ClosedPipe)), (0, String::new()));
+        assert_eq!(at_once(|| Err(Failure::Violation)), (3, String::new()));
+        let (code, text) = at_once(|| Err(Failure::new("no", "yes")));
         assert_eq!((code, text.as_str()), (1, "error: no\n  hint: yes\n"));
+    }
+
+    /// How a command ends, in order: what it does, the sleep, what is seen of it.
+    fn delayed(run: impl FnOnce() -> Result<(), Failure>) -> (u8, Vec<&'static str>) {
+        let order = Rc::new(RefCell::new(Vec::new()));
+        let pace = Pace::of(Some("3600"), Instant::now()).unwrap();
+        let left = Cell::new(Duration::ZERO);
+        let sleep = |duration| {
+            left.set(duration);
+            order.borrow_mut().push("sleep");
+        };
+        let (code, _) = ending(pace, sleep, || {
+            let shown = Rc::clone(&order);
+            seen(move || {
+                shown.borrow_mut().push("shown");
+                Ok(())
+            })?;
+            order.borrow_mut().push("run");
+            run()
+        });
+        // Less what has gone by since the start.
+        assert!(left.get() > Duration::ZERO && left.get() < Duration::from_secs(3600));
+        (code, order.take())
+    }
+
+    #[test]
+    fn answers_refusals_and_panics_are_seen_after_the_delay() {
+        let order = vec!["run", "sleep", "shown"];
+        assert_eq!(delayed(|| Ok(())), (0, order.clone()));
+        assert_eq!(delayed(|| Err(Failure::new("no", "yes"))), (1, order.clone()));
+        assert_eq!(delayed(|| panic!("Ada")), (101, order));
+    }
+
+    #[test]
+    fn what_cannot_be_shown_after_the_delay_is_told() {
+        let pace = Pace::of(Some("1"), Instant::now()).unwrap();
+        let (code, text) = ending(pace, |_| (), || seen(|| Err(Failure::new("full", "room"))));
+        assert_eq!((code, text.as_str()), (1, "error: full\n  hint: room\n"));
     }
 }

@@ -6,22 +6,41 @@ mod draft;
 mod failure;
 mod files;
 mod guard;
+mod pace;
 mod progress;
 mod protected;
 mod published;
 mod render;
 mod stdio;
+mod visible;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Parser;
 
 use crate::arguments::{Cli, Command};
+use crate::pace::Pace;
 
 fn main() -> ExitCode {
+    let started = Instant::now();
     guard::silence_panics();
     let cli = Cli::parse();
-    guard::guarded(|| match &cli.command {
+    let option = match &cli.command {
+        Command::Query(asked) => Some(&asked.pace),
+        Command::Explain(asked) => Some(&asked.pace),
+        Command::Release(asked) => Some(&asked.pace),
+        _ => None,
+    };
+    let pace = option.map_or(Ok(Pace::none(started)), |option| {
+        Pace::of(option.at_least_seconds.as_deref(), started)
+    });
+    let pace = match pace {
+        Ok(pace) => pace,
+        // Before anything was looked at.
+        Err(failure) => return guard::guarded(Pace::none(started), || Err(failure)),
+    };
+    guard::guarded(pace, || match &cli.command {
         Command::Query(asked) => commands::query::run(asked),
         Command::Explain(asked) => commands::explain::run(asked),
         Command::Release(asked) => commands::release::run(asked),

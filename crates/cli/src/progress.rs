@@ -8,6 +8,8 @@ use std::time::Duration;
 use hushtable_engine::{Progress, WorkloadProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::pace::is_kept;
+
 /// Quicker queries show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 const REFRESH: Duration = Duration::from_millis(100);
@@ -31,7 +33,8 @@ pub(crate) fn watched_workload<T>(progress: &WorkloadProgress, work: impl FnOnce
 
 /// Whether a bar is shown, so that nothing else should be.
 pub(crate) fn is_shown() -> bool {
-    io::stderr().is_terminal()
+    // How far a query has come tells how long it takes.
+    io::stderr().is_terminal() && !is_kept()
 }
 
 fn beside<T>(look: Look<'_>, work: impl FnOnce() -> T) -> T {

@@ -1,76 +1,65 @@
-//! Files that a result must not replace.
+//! Files that a result must not replace, and places where it must not be.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use hushtable_engine::{Session, list_files};
+use hushtable_engine::{Session, resolved, same, would_read};
 
 use crate::failure::Failure;
 use crate::files::PendingFile;
 
-/// The files that a result must not replace. A ledger that is replaced forgets what was spent.
+/// What a contract has on the disk: its file, its ledger, its data.
+///
+/// A ledger that is replaced forgets what was spent, and a file among the data becomes data.
 #[derive(Debug)]
-pub(crate) struct Protected(Vec<PathBuf>);
+pub(crate) struct Protected {
+    files: Vec<PathBuf>,
+    /// The contract's folder, and the tables' names with their locations in it.
+    folder: PathBuf,
+    tables: Vec<(String, String)>,
+}
 
 impl Protected {
     pub(crate) fn of(session: &Session, contract: &Path) -> Self {
+        let mut files = vec![resolved(contract)];
         let ledger = session.ledger_path();
-        let mut journal = ledger.clone().into_os_string();
-        journal.push("-journal");
-        let mut paths = vec![contract.to_owned(), ledger, journal.into()];
-        let folder = contract.parent().unwrap_or(Path::new(""));
-        for table in session.contract().tables.values() {
-            // What is wrong with a location is for the query to say.
-            if let Ok(files) = list_files(&table.path, folder) {
-                paths.extend(files.into_iter().map(|file| file.path));
-            }
+        for end in ["", "-journal", "-wal", "-shm"] {
+            let mut path = ledger.clone().into_os_string();
+            path.push(end);
+            files.push(resolved(Path::new(&path)));
         }
-        Self(paths.iter().map(|path| resolved(path)).collect())
+        let tables = session.contract().tables.values();
+        Self {
+            files,
+            folder: contract.parent().unwrap_or(Path::new("")).to_owned(),
+            tables: tables.map(|table| (table.name.clone(), table.path.clone())).collect(),
+        }
     }
 
     /// With one more file.
     pub(crate) fn and(mut self, path: &Path) -> Self {
-        self.0.push(resolved(path));
+        self.files.push(resolved(path));
         self
     }
 
     pub(crate) fn pending(&self, path: &Path) -> Result<PendingFile, Failure> {
-        if self.0.contains(&resolved(path)) {
+        let place = resolved(path);
+        if self.files.iter().any(|file| same(file, &place)) {
             return Err(Failure::new(
-                format!("{} belongs to the contract or is data of it", path.display()),
+                format!("{} belongs to the contract", path.display()),
                 "give another name; nothing was asked, and nothing was charged",
             ));
         }
+        let reads = |(_, location): &&(String, String)| would_read(location, &self.folder, path);
+        if let Some((table, location)) = self.tables.iter().find(reads) {
+            return Err(Failure::new(
+                format!(
+                    "{} is where table `{table}` reads its data (path = \"{location}\"): the result \
+                     would become data",
+                    path.display()
+                ),
+                "give a name in another folder; nothing was asked, and nothing was charged",
+            ));
+        }
         PendingFile::replacing(path)
-    }
-}
-
-/// The path as the file system has it, also for a file that is not there yet.
-pub(crate) fn resolved(path: &Path) -> PathBuf {
-    if let Ok(real) = fs::canonicalize(path) {
-        return real;
-    }
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    match (fs::canonicalize(folder), path.file_name()) {
-        (Ok(real), Some(name)) => real.join(name),
-        _ => path.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_file_has_one_resolved_path() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.csv");
-        let other = folder.path().join(".").join("x.csv");
-        assert_eq!(resolved(&path), resolved(&other));
-        fs::write(&path, "").unwrap();
-        assert_eq!(resolved(&path), resolved(&other));
     }
 }

@@ -47,7 +47,7 @@ pub use losses::{
 pub use session::{Answer, Progress, Quoted, Session, Timings};
 pub use source::{
     Compression, DataFile, FileColumn, Format, ReadProgress, SourceError, file_schema, list_files,
-    scan,
+    resolved, same, scan, would_read,
 };
 pub use tabulate::{Numbered, Tabulated};
 pub use workload::{

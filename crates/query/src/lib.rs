@@ -34,5 +34,6 @@ pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy};
+pub use sql::MAX_QUERY_BYTES;
 pub use types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, MAX_STRING_BYTES, Value};
 pub use workload::{MAX_QUERIES, Workload, WorkloadQuery};

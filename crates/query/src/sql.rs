@@ -11,8 +11,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use self::dialect::GoogleSql;
 use crate::error::Refusal;
 
-/// Longest query, in bytes.
-const MAX_QUERY_BYTES: usize = 65_536;
+/// Longest query or expression, in bytes.
+pub const MAX_QUERY_BYTES: usize = 65_536;
 /// Deepest nesting of a query's syntax.
 const MAX_NESTING: usize = 60;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ReportFormat, TableFormat};
+use super::{PaceArguments, ReportFormat, TableFormat};
 
 const RELEASE_EXAMPLES: &str = "\
 Examples:
@@ -36,6 +36,10 @@ pub(crate) struct ReleaseArguments {
     #[arg(long, value_enum, default_value = "csv")]
     pub(crate) format: TableFormat,
 
+    /// In CSV, put ' before what a spreadsheet would take as a formula
+    #[arg(long)]
+    pub(crate) csv_safe: bool,
+
     /// Show what the workload would promise and cost, and do nothing else
     #[arg(
         long,
@@ -47,6 +51,9 @@ pub(crate) struct ReleaseArguments {
         conflicts_with = "out"
     )]
     pub(crate) explain: Option<ReportFormat>,
+
+    #[command(flatten)]
+    pub(crate) pace: PaceArguments,
 
     /// The workload; the paths in it are relative to its folder
     #[arg(value_name = "WORKLOAD")]

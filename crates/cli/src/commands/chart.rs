@@ -21,6 +21,6 @@ impl ChartFile {
 
     pub(super) fn write(self, chart: &Chart) -> Result<(), Failure> {
         let bytes = chart.draw(self.format)?;
-        self.file.write(&bytes)
+        self.file.write(bytes)
     }
 }

@@ -34,12 +34,12 @@ pub(crate) fn run(asked: &FiguresArguments) -> Result<(), Failure> {
 fn written(figure: &Figure, folder: &Path) -> Result<(), Failure> {
     for (extension, format) in [("svg", Format::Svg), ("png", Format::Png)] {
         let drawn = timed(|| figure.chart.draw(format))?;
-        write(&folder.join(format!("{}.{extension}", figure.name)), &drawn)?;
+        write(&folder.join(format!("{}.{extension}", figure.name)), drawn)?;
     }
-    write(&folder.join(format!("{}.csv", figure.name)), &numbers(figure)?)
+    write(&folder.join(format!("{}.csv", figure.name)), numbers(figure)?)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write(path: &Path, bytes: Vec<u8>) -> Result<(), Failure> {
     PendingFile::replacing(path)?.write(bytes)?;
     stdio::print(format!("{}\n", path.display()).as_bytes())
 }

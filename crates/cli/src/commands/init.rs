@@ -28,7 +28,7 @@ pub(crate) fn run(asked: &InitArguments) -> Result<(), Failure> {
     }
     let text = contract(&tables);
     let Some(pending) = pending else { return stdio::print(text.as_bytes()) };
-    pending.write(text.as_bytes())?;
+    pending.write(text.into_bytes())?;
     stdio::note(&format!(
         "wrote {}: fill in what is marked TODO, then `hushtable explain` a query\n",
         asked.output.display()

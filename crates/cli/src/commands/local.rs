@@ -44,7 +44,7 @@ pub(crate) fn randomize(asked: &RandomizeArguments) -> Result<(), Failure> {
     }
     let bytes = writer.into_inner().map_err(|e| unwritten(e.into_error().into()))?;
     match output {
-        Some(output) => output.write(&bytes),
+        Some(output) => output.write(bytes),
         None => stdio::print(&bytes),
     }
 }

@@ -10,7 +10,7 @@ pub(crate) mod figures;
 pub(crate) mod init;
 pub(crate) mod local;
 pub(crate) mod losses;
-mod parse;
+pub(crate) mod parse;
 pub(crate) mod query;
 pub(crate) mod release;
 mod usage;

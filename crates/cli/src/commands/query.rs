@@ -2,26 +2,28 @@
 
 use std::path::Path;
 
-use hushtable_engine::{Answer, Progress, Session};
+use hushtable_engine::{Answer, Progress, Session, resolved, same};
 
 use crate::arguments::{QueryArguments, TableFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
-use crate::protected::{Protected, resolved};
+use crate::protected::Protected;
+use crate::render::TableStyle;
 use crate::render::cell::timestamp;
 use crate::render::grid::visible;
 use crate::{render, stdio};
 
 pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     // Whatever can be wrong with the command is found before the budget is touched.
-    let format = format(asked)?;
+    let on_terminal = asked.output.is_none() && stdio::stdout_is_terminal();
+    let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
     let session = Session::open(&asked.contract.contract)?;
     let sql = stdio::sql(&asked.question.sql)?;
     let protected = Protected::of(&session, &asked.contract.contract);
     let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;
     let statement = asked.statement.as_deref().map(|p| protected.pending(p)).transpose()?;
     if let (Some(output), Some(statement)) = (&asked.output, &asked.statement)
-        && resolved(output) == resolved(statement)
+        && same(&resolved(output), &resolved(statement))
     {
         return Err(Failure::new(
             format!("--output and --statement both name {}", output.display()),
@@ -34,12 +36,12 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     let answer = watched(&progress, || session.query(&sql, analyst, &progress))?;
     // From here on the charge stands, so it is told whatever happens to the files.
     stdio::note(&account_of(&answer, &session));
-    let result = render::result(&answer.table, format)?;
+    let result = render::result(&answer.table, style)?;
     if let Some(statement) = statement {
-        statement.write(render::pretty_json(&answer.statement)?.as_bytes())?;
+        statement.write(render::pretty_json(&answer.statement)?.into_bytes())?;
     }
     match output {
-        Some(output) => output.write(&result),
+        Some(output) => output.write(result),
         None => stdio::print(&result),
     }
 }

@@ -12,10 +12,11 @@ use hushtable_query::Workload;
 use crate::arguments::{ReleaseArguments, ReportFormat, TableFormat};
 use crate::failure::Failure;
 use crate::files::PendingFile;
+use crate::pace;
 use crate::progress::{is_shown, watched_workload};
 use crate::protected::Protected;
 use crate::render::grid::visible;
-use crate::render::workload;
+use crate::render::{TableStyle, workload};
 use crate::{render, stdio};
 
 const STATEMENT: &str = "statement.json";
@@ -36,19 +37,24 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
         };
         return stdio::print(text.as_bytes());
     };
+    let style = TableStyle::new(asked.format, asked.csv_safe, false)?;
     let protected = Protected::of(&session, &contract).and(&asked.workload);
     let made = make(folder)?;
-    let result = Files::in_folder(folder, &workload, asked.format, &protected)
+    let result = Files::in_folder(folder, &workload, style, &protected)
         .and_then(|files| release(plan, files, &session));
     if made && result.is_err() {
-        // Where it is empty: nothing was released then.
-        let _ = fs::remove_dir(folder);
+        let folder = folder.to_owned();
+        pace::seen(move || {
+            // Where it is empty: nothing was released then.
+            let _ = fs::remove_dir(folder);
+            Ok(())
+        })?;
     }
     result
 }
 
 fn release(plan: WorkloadPlan<'_>, files: Files, session: &Session) -> Result<(), Failure> {
-    let Files { folder, format, tables, statement } = files;
+    let Files { folder, style, tables, statement } = files;
     let progress = plan.progress();
     let mut tables = tables.into_iter();
     let first = Cell::new(true);
@@ -58,10 +64,11 @@ fn release(plan: WorkloadPlan<'_>, files: Files, session: &Session) -> Result<()
             |answer: &PartAnswer| -> Result<String, Failure> {
                 // Without the statement nobody takes a folder for whole that is being written.
                 if first.replace(false) {
-                    take_away(&folder.join(STATEMENT))?;
+                    let old = folder.join(STATEMENT);
+                    pace::seen(move || take_away(&old))?;
                 }
                 let (name, file) = tables.next().ok_or_else(not_planned)?;
-                file.write(&render::result(&answer.table, format)?)?;
+                file.write(render::result(&answer.table, style)?)?;
                 if !is_shown() {
                     stdio::note(&finished(&progress, &folder.join(&name), answer.on_record));
                 }
@@ -69,7 +76,7 @@ fn release(plan: WorkloadPlan<'_>, files: Files, session: &Session) -> Result<()
             },
         )
     })?;
-    statement.write(render::pretty_json(&answer.statement)?.as_bytes())?;
+    statement.write(render::pretty_json(&answer.statement)?.into_bytes())?;
     let count = progress.queries();
     let tables = if count == 1 { "1 table" } else { &format!("{count} tables") };
     let folder = visible(&folder.display().to_string());
@@ -80,7 +87,7 @@ fn release(plan: WorkloadPlan<'_>, files: Files, session: &Session) -> Result<()
 /// The files of a workload, which can all be written, and are not there yet or still as they were.
 struct Files {
     folder: PathBuf,
-    format: TableFormat,
+    style: TableStyle,
     /// By name, in the order of the queries.
     tables: Vec<(String, PendingFile)>,
     statement: PendingFile,
@@ -90,11 +97,11 @@ impl Files {
     fn in_folder(
         folder: &Path,
         workload: &Workload,
-        format: TableFormat,
+        style: TableStyle,
         protected: &Protected,
     ) -> Result<Self, Failure> {
         let tables = workload.queries.iter().map(|query| {
-            let name = format!("{}.{}", query.name, extension(format));
+            let name = format!("{}.{}", query.name, extension(style.format));
             let file = protected.pending(&folder.join(&name))?;
             Ok((name, file))
         });
@@ -102,7 +109,7 @@ impl Files {
             tables: tables.collect::<Result<_, Failure>>()?,
             statement: protected.pending(&folder.join(STATEMENT))?,
             folder: folder.to_owned(),
-            format,
+            style,
         })
     }
 }

@@ -2,6 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
+pub(crate) use crate::visible::visible;
+
 /// Blanks between columns.
 const GAP: usize = 2;
 
@@ -82,32 +84,9 @@ impl Grid {
     }
 }
 
-/// `text` on one line and without what would steer a terminal: it may come from the data's keys,
-/// from a query or from names of columns.
-pub(crate) fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        // Besides control characters, those that turn the direction of writing around, or break
-        // lines.
-        if c.is_control()
-            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_steers_a_terminal_is_shown() {
-        assert_eq!(visible("a\u{1b}[2Jb\nc\u{202e}d é 日"), "a\\u{1b}[2Jb\\nc\\u{202e}d é 日");
-    }
 
     #[test]
     fn wide_characters_count_twice() {

@@ -4,12 +4,13 @@
 //! Integers and decimals are numbers where a reader that takes them for 64-bit floats, as most do,
 //! gets the same decimal back, and text where it would not (beyond 2^53, or more than 15 digits).
 //! Floats are numbers in their shortest form, and text if they are infinite. Dates and
-//! timestamps are text as in ISO 8601.
+//! timestamps are text as in ISO 8601. What steers a terminal or cannot be seen is written as `\\uXXXX`.
 
 use datafusion::arrow::record_batch::RecordBatch;
 
 use super::cell::{Cell, rows};
 use crate::failure::Failure;
+use crate::visible::visible_json;
 
 /// Integers up to here are all 64-bit floats.
 const MAX_EXACT: u64 = 1 << 53;
@@ -67,5 +68,5 @@ fn significant(decimal: &str) -> usize {
 }
 
 fn text(value: &str) -> String {
-    serde_json::Value::from(value).to_string()
+    visible_json(&serde_json::Value::from(value).to_string())
 }

@@ -32,14 +32,41 @@ mod tests;
 
 use datafusion::arrow::record_batch::RecordBatch;
 
+use self::csv::CsvStyle;
 use crate::arguments::TableFormat;
 use crate::failure::Failure;
+use crate::visible::visible_json;
 
-/// A result in a format.
-pub(crate) fn result(batch: &RecordBatch, format: TableFormat) -> Result<Vec<u8>, Failure> {
-    match format {
+/// How a result is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableStyle {
+    pub(crate) format: TableFormat,
+    /// For CSV alone.
+    pub(crate) csv: CsvStyle,
+}
+
+impl TableStyle {
+    /// The style that a command's options ask for; `terminal`: CSV is shown on one.
+    pub(crate) fn new(
+        format: TableFormat,
+        csv_safe: bool,
+        terminal: bool,
+    ) -> Result<Self, Failure> {
+        if csv_safe && format != TableFormat::Csv {
+            return Err(Failure::new(
+                "--csv-safe is given, and the result is not CSV",
+                "--format csv, or leave --csv-safe out: the other formats have no formulas",
+            ));
+        }
+        Ok(Self { format, csv: CsvStyle { no_formulas: csv_safe, visible: terminal } })
+    }
+}
+
+/// A result in a style.
+pub(crate) fn result(batch: &RecordBatch, style: TableStyle) -> Result<Vec<u8>, Failure> {
+    match style.format {
         TableFormat::Table => table::table(batch).map(String::into_bytes),
-        TableFormat::Csv => csv::csv(batch).map(String::into_bytes),
+        TableFormat::Csv => csv::csv(batch, style.csv).map(String::into_bytes),
         TableFormat::Json => json::json(batch).map(String::into_bytes),
         TableFormat::Parquet => parquet::parquet(batch),
     }
@@ -47,7 +74,8 @@ pub(crate) fn result(batch: &RecordBatch, format: TableFormat) -> Result<Vec<u8>
 
 /// A report as JSON.
 pub(crate) fn pretty_json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|_| cannot_show("report"))
+    let text = serde_json::to_string_pretty(value).map_err(|_| cannot_show("report"))?;
+    Ok(visible_json(&text) + "\n")
 }
 
 /// A fault of the program: it made what it cannot write.

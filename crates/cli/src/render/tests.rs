@@ -6,8 +6,12 @@ use hushtable_query::Strategy;
 use super::samples::{batch, epsilon, private, public, rho, single};
 use super::*;
 
+fn style(format: TableFormat) -> TableStyle {
+    TableStyle::new(format, false, false).unwrap()
+}
+
 fn text(format: TableFormat) -> String {
-    String::from_utf8(result(&batch(), format).unwrap()).unwrap()
+    String::from_utf8(result(&batch(), style(format)).unwrap()).unwrap()
 }
 
 #[test]
@@ -28,11 +32,11 @@ fn json_texts() {
 #[test]
 fn results_without_rows() {
     let none = batch().slice(0, 0).project(&[0, 2]).unwrap();
-    let text = |format| String::from_utf8(result(&none, format).unwrap()).unwrap();
+    let text = |format| String::from_utf8(result(&none, style(format)).unwrap()).unwrap();
     assert_eq!(text(TableFormat::Table), "town  n\n────  ─\n");
     assert_eq!(text(TableFormat::Csv), "town,n\n");
     assert_eq!(text(TableFormat::Json), "[]\n");
-    assert!(!result(&none, TableFormat::Parquet).unwrap().is_empty());
+    assert!(!result(&none, style(TableFormat::Parquet)).unwrap().is_empty());
 }
 
 #[test]
@@ -60,7 +64,7 @@ fn other_programs_read_the_same_json() {
 
 #[test]
 fn parquet_keeps_everything() {
-    let bytes = result(&batch(), TableFormat::Parquet).unwrap();
+    let bytes = result(&batch(), style(TableFormat::Parquet)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
     std::fs::write(&path, bytes).unwrap();

@@ -54,6 +54,18 @@ fn a_query_may_come_from_standard_input() {
     assert_eq!(shop.run(&["query", COUNT_BY_PRODUCT]).success(), piped);
 }
 
+/// Input without an end would never be read to it.
+#[cfg(target_os = "linux")]
+#[test]
+fn reading_a_query_stops_at_its_limit() {
+    let shop = Shop::new();
+    let endless = fs::File::open("/dev/zero").unwrap();
+    let output = shop.command(&["query", "-"]).stdin(endless).output().unwrap();
+    let refusal = Run::of(output).refusal();
+    assert!(refusal.contains("more than 65536 bytes"), "{refusal}");
+    shop.assert_untouched();
+}
+
 #[test]
 fn what_is_refused_costs_nothing_and_prints_nothing() {
     let shop = Shop::new();

@@ -85,7 +85,7 @@ fn modified_ns(found: &Metadata) -> i128 {
 }
 
 /// The format that a name stands for.
-fn format_of(path: &Path) -> Option<Format> {
+pub(super) fn format_of(path: &Path) -> Option<Format> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let csv = |compression| Format::Csv { compression };
     [

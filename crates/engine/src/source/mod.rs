@@ -17,6 +17,7 @@ pub(crate) mod normalise;
 mod parquet;
 mod plan;
 mod progress;
+mod reach;
 mod text;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use error::SourceError;
 pub use files::list_files;
 pub use plan::file_schema;
 pub use progress::ReadProgress;
+pub use reach::{resolved, same, would_read};
 
 /// A file of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use hushtable_privacy::{Delta, Epsilon, Loss, Neighbouring, Rho};
 use serde::Serialize;
+use toml::de::{DeTable, DeValue};
 
 use crate::expr::{Expr, ExprKind};
 use crate::lattice::{Number, Step};
@@ -127,6 +128,20 @@ impl Contract {
     /// Whatever is wrong, with its line, value, allowed range and a hint.
     pub fn parse(text: &str, file: &str) -> Result<Self, ContractError> {
         tables::contract(text, file)
+    }
+
+    /// Whether a text is a contract, be it right, wrong or not finished.
+    pub fn recognises(text: &str) -> bool {
+        let is_table = |value: &DeValue<'_>| {
+            value.as_table().is_some_and(|table| table.contains_key("privacy_unit"))
+        };
+        // Most texts are none, and need not be parsed.
+        text.contains("privacy_unit")
+            && DeTable::parse(text).is_ok_and(|root| {
+                let tables =
+                    root.get_ref().get("tables").and_then(|tables| tables.get_ref().as_table());
+                tables.is_some_and(|all| all.values().any(|table| is_table(table.get_ref())))
+            })
     }
 
     /// The table of that name: exactly, or in other letter case where that is unambiguous.

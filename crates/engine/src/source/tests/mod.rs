@@ -4,6 +4,7 @@ mod csv;
 mod files;
 mod parquet;
 mod parquet_raw;
+mod reach;
 mod schema;
 mod values;
 

@@ -1,0 +1,119 @@
+//! A fixed delay: nothing of a command can be seen before it has passed.
+//!
+//! Running time depends on the data. With a delay that is longer than the slowest answer takes, answers,
+//! refusals and faults all come at the same time after the start: what a command would print or write is
+//! kept until then.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use crate::commands::parse::real;
+use crate::failure::Failure;
+
+/// The environment's setting, in seconds. The larger of it and the option holds.
+const SETTING: &str = "HUSHTABLE_AT_LEAST_SECONDS";
+/// A day.
+const MOST: f64 = 86_400.0;
+const RANGE: &str = "a number of seconds from 0 to 86400";
+
+/// Something that can be seen from outside: a text that is printed, a file that is written.
+type Effect = Box<dyn FnOnce() -> Result<(), Failure>>;
+
+thread_local! {
+    /// What is kept until the delay has passed; `None` where there is no delay.
+    static KEPT: RefCell<Option<Vec<Effect>>> = const { RefCell::new(None) };
+}
+
+/// Whether there is a delay, so that what can be seen is kept.
+pub(crate) fn is_kept() -> bool {
+    KEPT.with_borrow(Option::is_some)
+}
+
+/// Has the effect at once, or keeps it until the delay has passed.
+pub(crate) fn seen(effect: impl FnOnce() -> Result<(), Failure> + 'static) -> Result<(), Failure> {
+    if !is_kept() {
+        return effect();
+    }
+    KEPT.with_borrow_mut(|kept| kept.get_or_insert_default().push(Box::new(effect)));
+    Ok(())
+}
+
+/// The least time from the start of a command to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    started: Instant,
+    least: Duration,
+}
+
+impl Pace {
+    /// The delay that the option and the environment ask for.
+    pub(crate) fn of(option: Option<&str>, started: Instant) -> Result<Self, Failure> {
+        let setting = std::env::var_os(SETTING);
+        let setting = setting.map(|text| text.to_string_lossy().into_owned());
+        Self::longer(option, setting.as_deref(), started)
+    }
+
+    fn longer(
+        option: Option<&str>,
+        setting: Option<&str>,
+        started: Instant,
+    ) -> Result<Self, Failure> {
+        let seconds = |name: &str, text: Option<&str>| {
+            text.map_or(Ok(0.0), |text| real(name, text, 0.0..=MOST, RANGE, "10"))
+        };
+        let setting = seconds(SETTING, setting).map_err(|_| {
+            let text = setting.unwrap_or_default();
+            Failure::new(
+                format!("the environment's {SETTING} = {text} is not valid: it must be {RANGE}"),
+                format!("for example `{SETTING}=10`"),
+            )
+        })?;
+        let least = Duration::from_secs_f64(seconds("at-least-seconds", option)?.max(setting));
+        Ok(Self { started, least })
+    }
+
+    /// No delay.
+    pub(crate) fn none(started: Instant) -> Self {
+        Self { started, least: Duration::ZERO }
+    }
+
+    /// Runs a command. With a delay, what the command gives to [`seen`] is kept, and handed over with how
+    /// the command ended once the delay has passed.
+    pub(crate) fn keep<T>(
+        self,
+        sleep: impl FnOnce(Duration),
+        run: impl FnOnce() -> T,
+    ) -> (T, Vec<Effect>) {
+        if self.least.is_zero() {
+            return (run(), Vec::new());
+        }
+        KEPT.set(Some(Vec::new()));
+        let ended = run();
+        let effects = KEPT.take().unwrap_or_default();
+        sleep(self.least.saturating_sub(self.started.elapsed()));
+        (ended, effects)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_delay_holds() {
+        let now = Instant::now();
+        let least = |option, setting| Pace::longer(option, setting, now).map(|pace| pace.least);
+        let seconds = Duration::from_secs_f64;
+        assert_eq!(least(None, None).unwrap(), Duration::ZERO);
+        assert_eq!(least(Some("2.5"), None).unwrap(), seconds(2.5));
+        assert_eq!(least(None, Some("3")).unwrap(), seconds(3.0));
+        assert_eq!(least(Some("2.5"), Some("3")).unwrap(), seconds(3.0));
+        assert_eq!(least(Some("4"), Some("3")).unwrap(), seconds(4.0));
+        for bad in ["", "-1", "nan", "inf", "86401", "ten"] {
+            let option = least(Some(bad), None).unwrap_err().to_string();
+            assert!(option.contains("at-least-seconds"), "{option}");
+            let setting = least(None, Some(bad)).unwrap_err().to_string();
+            assert!(setting.contains(SETTING), "{setting}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a terminal gets to see, through a pseudo-terminal, and what spreadsheets do.
+
+use std::fs;
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
+
+use crate::support::{COUNT_BY_PRODUCT, Shop};
+
+/// The shop with keys that move the cursor, hide, begin formulas or break lines.
+fn hostile() -> Shop {
+    let shop = Shop::new();
+    let contract = fs::read_to_string(shop.path("hushtable.toml")).unwrap();
+    let keys = r#"["\u001b[2J", "bre\u200Bad", "\U000E0041", "=1+1", "a\nb", "\u009b2J"]"#;
+    let hostile = contract.replace(r#"["bread", "coffee", "wine"]"#, keys);
+    fs::write(shop.path("hushtable.toml"), hostile).unwrap();
+    shop
+}
+
+/// What a command shows on a terminal, which `script` of util-linux makes for it.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(shop: &Shop, arguments: &[&str]) -> String {
+    let mut command = Command::new("script");
+    let quoted = |text: &&str| format!("'{}'", text.replace('\'', "'\\''"));
+    let words: Vec<String> = arguments.iter().map(quoted).collect();
+    let run = format!("exec \"$HUSHTABLE\" {}", words.join(" "));
+    command.args(["--quiet", "--return", "--command", &run, "/dev/null"]);
+    command.env("HUSHTABLE", env!("CARGO_BIN_EXE_hushtable")).env("SHELL", "/bin/sh");
+    let output = command.current_dir(shop.path("")).stdin(Stdio::null()).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{shown}");
+    shown.replace("\r\n", "\n")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn terminals_are_not_steered_by_keys_in_any_format() {
+    let shop = hostile();
+    for format in ["table", "csv", "json"] {
+        let shown = on_a_terminal(&shop, &["query", "--format", format, COUNT_BY_PRODUCT]);
+        assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+        assert!(!shown.contains(['\u{200b}', '\u{e0041}']), "{shown:?}");
+        let escape = if format == "json" { "bre\\u200bad" } else { "bre\\u{200b}ad" };
+        assert!(shown.contains(escape), "{shown}");
+        assert!(!shown.contains("a\nb"), "{shown}");
+    }
+    // Reports, too, whatever a contract calls its columns.
+    let contract = fs::read_to_string(shop.path("hushtable.toml")).unwrap();
+    let renamed = contract.replace("quantity =", "\"qu\u{202e}antity\" =");
+    fs::write(shop.path("hushtable.toml"), renamed).unwrap();
+    let csv = fs::read_to_string(shop.path("visits.csv")).unwrap();
+    fs::write(shop.path("visits.csv"), csv.replace("quantity", "qu\u{202e}antity")).unwrap();
+    let sql = "SELECT product, SUM(`qu\u{202e}antity`) FROM visits GROUP BY product";
+    for format in ["text", "json"] {
+        let shown = on_a_terminal(&shop, &["explain", "--format", format, sql]);
+        assert!(!shown.contains('\u{202e}') && shown.contains("202e"), "{shown}");
+    }
+}
+
+#[test]
+fn programs_get_keys_as_they_are() {
+    let shop = hostile();
+    let csv = shop.run(&["query", "--format", "csv", COUNT_BY_PRODUCT]).success();
+    assert!(csv.contains("\u{1b}[2J") && csv.contains("bre\u{200b}ad"), "{csv}");
+    let json = shop.run(&["query", "--format", "json", COUNT_BY_PRODUCT]).success();
+    let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let keys: Vec<&str> =
+        rows.as_array().unwrap().iter().filter_map(|r| r["product"].as_str()).collect();
+    assert!(keys.contains(&"\u{1b}[2J") && keys.contains(&"\u{e0041}"), "{keys:?}");
+}
+
+#[test]
+fn spreadsheets_get_no_formulas() {
+    let shop = hostile();
+    let plain = shop.run(&["query", COUNT_BY_PRODUCT]).success();
+    assert!(plain.contains("\n=1+1,"), "{plain}");
+    let safe = shop.run(&["query", "--csv-safe", COUNT_BY_PRODUCT]).success();
+    assert_eq!(safe, plain.replace("\n=1+1,", "\n'=1+1,"));
+    let workload = format!(
+        "epsilon = 1\ndelta = 1e-6\n[[queries]]\nname = \"products\"\nsql = \"{COUNT_BY_PRODUCT}\"\n"
+    );
+    fs::write(shop.path("w.toml"), workload).unwrap();
+    shop.run(&["release", "--csv-safe", "--out", "out", "w.toml"]).success();
+    let safe = fs::read_to_string(shop.path("out/products.csv")).unwrap();
+    assert!(safe.contains("\n'=1+1,"), "{safe}");
+    let json = ["query", "--csv-safe", "--format", "json", COUNT_BY_PRODUCT];
+    let refusal = shop.run(&json).refusal();
+    assert!(refusal.contains("--csv-safe"), "{refusal}");
+}

@@ -19,7 +19,7 @@ use crate::survey::{Extremes, Survey};
 use crate::values::List;
 pub(crate) use units::PartialMembers;
 pub(crate) use units::too_many;
-use units::{NEW, NOTHING, SlotList, Units, clamped};
+use units::{NEW, NOTHING, SlotList, Units, add, clamped};
 
 /// Least and greatest contribution of one unit to one group, for each measurement.
 pub(crate) type Bounds = Vec<(i64, i64)>;
@@ -50,6 +50,8 @@ pub(crate) struct Listing {
     pub(crate) range: (i64, i64),
     /// Most values of a unit in a group.
     pub(crate) rows: u32,
+    /// Where they are added up in the end: the least and greatest sum of a unit in a group.
+    pub(crate) sum: Option<(i64, i64)>,
 }
 
 impl Listing {
@@ -64,9 +66,10 @@ pub(crate) struct Partial {
     pub(crate) keys: Vec<ArrayRef>,
     /// Number of units.
     pub(crate) units: Vec<i64>,
-    /// Sums of clamped contributions, for each measurement.
+    /// Sums of clamped contributions, for each measurement; and after them for each listing that is
+    /// added up.
     pub(crate) sums: Vec<Vec<i128>>,
-    /// Values that are kept one by one, clamped, for each listing.
+    /// Values that are kept one by one, clamped, for each other listing.
     pub(crate) lists: Vec<List>,
     /// Which groups each unit is in, where they are asked for.
     pub(crate) members: Option<PartialMembers>,
@@ -144,7 +147,8 @@ impl Bounder {
     pub(crate) fn add(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
         match (&rows.unit, self.sampling) {
             (Some(unit), Some((key, most))) => self.add_units(rows, unit, key, most),
-            (None, None) => self.add_rows(rows),
+            // A row's sum is bounded as a value.
+            (None, None) if self.listings.iter().all(|l| l.sum.is_none()) => self.add_rows(rows),
             // Rows must never count as units where units have several rows.
             _ => Err(inconsistent()),
         }
@@ -243,9 +247,7 @@ impl Bounder {
             let Some(slot) = units.slot(unit, group)? else { continue };
             for (measure, sums) in rows.measures.iter().zip(&mut units.sums) {
                 if measure.is_valid(row) {
-                    let sum = &mut sums[slot as usize];
-                    let before = if *sum == NOTHING { 0 } else { *sum };
-                    *sum = before + i128::from(measure.value(row));
+                    add(&mut sums[slot as usize], measure.value(row));
                 }
             }
             for (values, list) in rows.listed.iter().zip(&mut units.lists) {
@@ -281,8 +283,23 @@ impl Bounder {
             }
         }
         let mut lists = self.row_lists;
-        if let Some(kept) = &self.units {
-            lists = kept.lists(&self.listings);
+        if self.sampling.is_some() {
+            lists = Vec::new();
+            for (place, listing) in self.listings.iter().enumerate() {
+                match listing.sum {
+                    Some(within) => {
+                        let mut added = vec![0i128; groups];
+                        if let Some(kept) = &self.units {
+                            kept.add_up(place, listing, within, &mut added);
+                        }
+                        sums.push(added);
+                    }
+                    None => {
+                        let list = self.units.as_ref().map(|kept| kept.list(place, listing));
+                        lists.push(list.unwrap_or_default());
+                    }
+                }
+            }
         }
         let members = match &self.units {
             Some(kept) if self.with_members => Some(kept.members()),

@@ -133,6 +133,8 @@ enum Measured {
     Units,
     AddedUp,
     Listed,
+    /// Listed, and added up in the end.
+    Summed,
 }
 
 /// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
@@ -140,8 +142,8 @@ pub(crate) struct Scan {
     reading: Reading,
     has_unit: bool,
     keyed: bool,
-    /// What becomes of the measurements: those that add up have `bounds`, in their order, quantiles have
-    /// `listings` in theirs.
+    /// How the measurements are read: those that add up have `bounds`, in their order, those that keep
+    /// values one by one have `listings` in theirs.
     measured: Vec<Measured>,
     bounds: Bounds,
     listings: Vec<Listing>,
@@ -180,12 +182,19 @@ impl Scan {
         let pieces = counts_pieces.then_some((1, LARGEST));
         let measured = || query.measurements.iter().filter(|m| m.measure.adds_up());
         let listing = |m: &Measurement| match m.measure {
-            Measure::Quantile { rows, .. } => Some(Listing { range: (m.low, m.high), rows }),
-            _ => None,
+            Measure::Quantile { rows, .. } => {
+                Some(Listing { range: (m.low, m.high), rows, sum: None })
+            }
+            // The sum is bounded by what its noise is made for.
+            Measure::SumOfRows { low, high, rows, .. } => {
+                Some(Listing { range: (low, high), rows, sum: Some((m.low, m.high)) })
+            }
+            Measure::Units | Measure::Rows | Measure::Values(_) | Measure::Sum(_) => None,
         };
         let how = |m: &Measurement| match m.measure {
             Measure::Units => Measured::Units,
             Measure::Rows | Measure::Values(_) | Measure::Sum(_) => Measured::AddedUp,
+            Measure::SumOfRows { .. } => Measured::Summed,
             Measure::Quantile { .. } => Measured::Listed,
         };
         Ok(Self {
@@ -232,7 +241,9 @@ impl Scan {
         let Self { reading, has_unit, keyed, measured, bounds, sizes, most_groups, .. } = self;
         let Self { with_members, counts_pieces, listings, .. } = self;
         let Reading { plan, tasks: context, rows } = reading;
-        let mut groups = Merged::new(bounds.len(), listings.len());
+        let adding = bounds.len();
+        let summed = listings.iter().filter(|listing| listing.sum.is_some()).count();
+        let mut groups = Merged::new(adding + summed, listings.len() - summed);
         let shared = Arc::new((rows, bounds, sizes, listings));
         let mut tasks = JoinSet::new();
         let by_unit = matches!(plan.output_partitioning(), Partitioning::Hash(_, UNIT_PARTITIONS));
@@ -265,6 +276,7 @@ impl Scan {
         }
         let surveys = std::mem::take(&mut groups.surveys);
         let All { keys, units, sums: mut added, values: listed, members } = groups.finish()?;
+        let mut summed = added.split_off(adding.min(added.len())).into_iter();
         let pieces = if counts_pieces { added.pop() } else { None };
         let (mut added, mut listed) = (added.into_iter(), listed.into_iter());
         let (mut sums, mut values) = (Vec::new(), Vec::new());
@@ -272,10 +284,11 @@ impl Scan {
             sums.push(match how {
                 Measured::Units => units.iter().map(|&n| i128::from(n)).collect(),
                 Measured::AddedUp => added.next().unwrap_or_default(),
+                Measured::Summed => summed.next().ok_or(EngineError::Inconsistent)?,
                 Measured::Listed => Vec::new(),
             });
             values.push(match how {
-                Measured::Units | Measured::AddedUp => None,
+                Measured::Units | Measured::AddedUp | Measured::Summed => None,
                 Measured::Listed => Some(listed.next().unwrap_or_default()),
             });
         }

@@ -24,7 +24,7 @@ pub(crate) struct RowProgram {
     keys: Vec<Program>,
     unit: Option<usize>,
     measures: Vec<Measured>,
-    /// What quantiles are of.
+    /// What is kept one by one: for quantiles, and for sums of some of a unit's rows.
     listed: Vec<Measured>,
     /// Where groups are chosen by them: the pieces of each row, which come after the measures.
     pieces: Option<Pieces>,
@@ -47,10 +47,7 @@ pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
     query.filter.iter().for_each(&mut visit);
     query.keys.iter().for_each(|k| visit(&k.expr));
     for measurement in &query.measurements {
-        match &measurement.measure {
-            Measure::Units | Measure::Rows => {}
-            Measure::Values(e) | Measure::Sum(e) | Measure::Quantile { of: e, .. } => visit(e),
-        }
+        measurement.measure.operand().into_iter().for_each(&mut visit);
     }
     if query.chooses_by_pieces() {
         let classes = query.measurements.iter().filter_map(|m| m.split.as_ref()?.classes.as_ref());
@@ -63,9 +60,9 @@ pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
 }
 
 impl RowProgram {
-    /// Makes the expressions ready; measures are those of the measurements that add up, in their order, and
-    /// quantiles are listed in theirs. Column `i` of a query is column `i` here: batches have gaps
-    /// filled by [`spread`].
+    /// Makes the expressions ready. Measures are those of the measurements that add up, in their
+    /// order; those that keep values one by one are listed in theirs. Column `i` of a query is column
+    /// `i` here: batches have gaps filled by [`spread`].
     ///
     /// # Errors
     /// Only for expressions that binding cannot have made.
@@ -78,7 +75,7 @@ impl RowProgram {
                 Measure::Rows => measures.push(Measured::One),
                 Measure::Values(e) => measures.push(Measured::Present(Program::new(e)?)),
                 Measure::Sum(e) => measures.push(Measured::Points(Program::new(e)?, m.step)),
-                Measure::Quantile { of, .. } => {
+                Measure::SumOfRows { of, .. } | Measure::Quantile { of, .. } => {
                     listed.push(Measured::Points(Program::new(of)?, m.step));
                 }
             }

@@ -8,7 +8,7 @@ use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::{Account, Ledger, Outcome, StoredRelease};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
-use hushtable_query::{Contract, Explanation, MechanismsExplained, Quote, Table, bind};
+use hushtable_query::{Contract, Explanation, MechanismsExplained, Quote, Table, Warning, bind};
 
 use crate::answer::{Answering, Question};
 use crate::error::EngineError;
@@ -153,6 +153,15 @@ impl Session {
         };
         let mechanisms = MechanismsExplained::of(&quote);
         Ok(Quoted { explanation, mechanisms, analyst, account, charge, on_record })
+    }
+
+    /// The warnings about a query, for people to see before they ask it. Costs nothing and reads no
+    /// file.
+    ///
+    /// # Errors
+    /// When the query is refused.
+    pub fn warnings(&self, sql: &str) -> Result<Vec<Warning>, EngineError> {
+        Ok(bind(sql, &self.contract)?.warnings)
     }
 
     /// Answers a query: charges it, reads the data, adds noise, puts the release on record.

@@ -15,6 +15,7 @@ use crate::contract::{Table, Unit};
 use crate::expr::{Expr, ExprKind};
 use crate::quote::{Noise, NoiseByClass, Quote, Strategy};
 use crate::types::{ColumnType, Value};
+use crate::warning::Warning;
 pub use mechanisms::{MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile};
 pub use policy::{
     ClassThreshold, ClassesExplained, Met, PolicyExample, PolicyExplained, PolicyTermExplained,
@@ -52,6 +53,9 @@ pub struct Explanation {
     /// For a total in rho: the epsilon that it implies at some deltas.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub total_as_epsilon: Vec<EpsilonAt>,
+    /// Probable mistakes in the query.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// (epsilon, delta) implied by a rho, rounded up.
@@ -199,6 +203,9 @@ pub struct MeasurementExplained {
     /// Least and greatest contribution of one unit to a group, in the column's units; for a quantile the
     /// range that values are clamped to.
     pub bounds: (f64, f64),
+    /// Where rows are bounded one by one: what of each row counts, and how many rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_row: Option<PerRowExplained>,
     /// Multiples that contributions are rounded to, in the column's units.
     pub granularity: f64,
     /// Scale b of a Laplace or sigma of a Gaussian, in the column's units; for other mechanisms the standard
@@ -227,6 +234,15 @@ pub struct MeasurementExplained {
     /// scale and the interval above are then the largest of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<ClassExplained>,
+}
+
+/// How the rows of a unit count in a group, where they are bounded one by one.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PerRowExplained {
+    /// Least and greatest value of a row, in the column's units; others are clamped.
+    pub bounds: (f64, f64),
+    /// Most rows of a unit that count, of those that have a value.
+    pub rows: u32,
 }
 
 /// How near a released quantile is to the exact one, by the number of values in between.
@@ -348,6 +364,7 @@ impl Explanation {
             total: quote.total(),
             policy: explain_policy(quote),
             total_as_epsilon,
+            warnings: query.warnings.clone(),
         }
     }
 }
@@ -417,6 +434,12 @@ fn explain_measurement(
         name: measurement.name.clone(),
         mechanism,
         bounds,
+        per_row: match measurement.measure {
+            Measure::SumOfRows { low, high, rows, .. } => {
+                Some(PerRowExplained { bounds: (low as f64 * step, high as f64 * step), rows })
+            }
+            _ => None,
+        },
         granularity: step,
         noise_scale: scale.map(|scale| scale * step),
         half_width_95: half_width.map(|width| width * step),

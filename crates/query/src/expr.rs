@@ -288,6 +288,10 @@ impl RowScope<'_> {
 }
 
 impl Resolve for RowScope<'_> {
+    fn names(&self, name: &str) -> bool {
+        !self.find(name, str::eq_ignore_ascii_case).is_empty()
+    }
+
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
         let name = match node {
             ast::Expr::Identifier(name) => &name.value,

@@ -160,13 +160,15 @@ impl Step {
     pub fn default_for(column_type: ColumnType, low: Number, high: Number) -> Self {
         match column_type {
             ColumnType::Decimal { scale } => Self::Decimal(scale),
-            ColumnType::Float => {
-                let largest = low.to_f64().abs().max(high.to_f64().abs());
-                let exponent = if largest > 0.0 { largest.log2().floor() } else { 0.0 };
-                Self::PowerOfTwo(exponent.clamp(-100.0, 100.0) as i16 - 30)
-            }
+            ColumnType::Float => Self::for_floats(low.to_f64().abs().max(high.to_f64().abs())),
             _ => Self::Whole(1),
         }
+    }
+
+    /// The step used for floats up to `largest` in size.
+    pub(crate) fn for_floats(largest: f64) -> Self {
+        let exponent = if largest > 0.0 { largest.log2().floor() } else { 0.0 };
+        Self::PowerOfTwo(exponent.clamp(-100.0, 100.0) as i16 - 30)
     }
 
     /// The step's size.

@@ -10,8 +10,10 @@ mod expr;
 mod lattice;
 mod model;
 mod quote;
+mod range;
 mod sql;
 mod types;
+mod warning;
 mod workload;
 
 pub use bind::{
@@ -25,10 +27,10 @@ pub use error::Refusal;
 pub use explain::{
     ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, Explanation,
     GroupsExplained, INTERVAL_LEVEL, IntervalExplained, KeepProbability, MeasurementExplained,
-    MechanismCompared, MechanismsExplained, MechanismsOnData, Met, OutputExplained, PolicyExample,
-    PolicyExplained, PolicyTermExplained, PrivateGroups, QuantileExplained, RoundExplained,
-    SizeQuantile, WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of,
-    policy_of_noise, rho_at,
+    MechanismCompared, MechanismsExplained, MechanismsOnData, Met, OutputExplained,
+    PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained, PrivateGroups,
+    QuantileExplained, RoundExplained, SizeQuantile, WholePieces, WorkloadExplanation,
+    WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};
@@ -36,4 +38,5 @@ pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy};
 pub use sql::MAX_QUERY_BYTES;
 pub use types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, MAX_STRING_BYTES, Value};
+pub use warning::{Warning, WarningCode};
 pub use workload::{MAX_QUERIES, Workload, WorkloadQuery};

@@ -79,9 +79,10 @@ fn the_default_releases_smaller_groups_than_any_named_strategy() {
 fn equal_aggregates_are_measured_once() {
     let q = query(
         &format!(
-            "{PRIVATE} forum, SUM(score) AS a, AVG(score, weight => 3) AS b, \
-         COUNT(score, contribution_bounds_per_group => (0, 4)) AS c, SUM(score) + 1 AS d \
-         FROM posts GROUP BY forum HAVING SUM(score) > 0 ORDER BY AVG(score) DESC"
+            "{PRIVATE} forum, SUM({of}) AS a, AVG({of}, weight => 3) AS b, \
+         COUNT(score, contribution_bounds_per_group => (0, 4)) AS c, SUM({of}) + 1 AS d \
+         FROM posts GROUP BY forum HAVING SUM({of}) > 0 ORDER BY AVG({of}) DESC",
+            of = "score, contribution_bounds_per_row => (-10, 100)",
         )
         .replace(
             "max_groups_contributed = 2",
@@ -237,7 +238,7 @@ fn medians_beside_split_sums_cost_plain_rho() {
 fn explanations_read_as_expected() {
     let text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
                 max_groups_contributed = 2, max_rows_per_group = 3) forum, COUNT(DISTINCT author) AS authors, \
-                AVG(price) AS price FROM posts WHERE score > 0 GROUP BY forum";
+                AVG(price, contribution_bounds_per_row => (0, 99.99)) AS price FROM posts WHERE score > 0 GROUP BY forum";
     insta::assert_snapshot!(serde_json::to_string_pretty(&explain(text)).unwrap());
 }
 

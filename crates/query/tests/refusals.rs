@@ -151,10 +151,79 @@ fn aggregates() {
         "APPROX_QUANTILES(score, 2)",
         "SUM(score) WITHIN GROUP (ORDER BY score)",
         "SUM(score, contribution_bounds_per_row => (0, 5))",
+        "SUM(score, contribution_bounds_per_row => (0, 5), contribution_bounds_per_group => (0, 9))",
+        "SUM(score, contribution_bounds_per_row => (0, 0))",
+        "SUM(score, contribution_bounds_per_row => (0, 1e30))",
+        "COUNT(score, contribution_bounds_per_row => (0, 5))",
+        "SUM(EXTRACT(MONTH FROM posted))",
+        "SUM(LENGTH(forum))",
+        "AVG(weight / 2)",
         "SUM(MEDIAN(score))",
     ]
     .map(with)
     .to_vec();
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(refusals(&queries));
+}
+
+/// A sum per unit and group over a count of rows is no mean, and rows that are bounded one by one
+/// can still be too many.
+#[test]
+fn averages_of_units_with_several_rows() {
+    let with = |rows: u32, select: &str| {
+        format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+             max_groups_contributed = 2, max_rows_per_group = {rows}) {select} FROM posts GROUP BY forum"
+        )
+    };
+    let queries = [
+        with(3, "AVG(score)"),
+        with(3, "AVG(score, contribution_bounds_per_group => (0, 5))"),
+        with(3, "AVG(IF(score >= 5, 1, 0), contribution_bounds_per_group => (0, 1))"),
+        with(3, "AVG(score, contribution_bounds_per_row => (0, 5))"),
+        with(3, "AVG(IF(score >= 5, 1, 0))"),
+        with(1, "AVG(score)"),
+        with(1_000_000_000, "SUM(weight, contribution_bounds_per_row => (0, 1e9))"),
+    ];
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(refusals(&queries));
+}
+
+/// Conditions that cannot mean what they say.
+#[test]
+fn conditions() {
+    let loans = |condition: &str| format!("SELECT COUNT(*) FROM loans WHERE {condition}");
+    let posts = |select: &str| {
+        format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+             max_groups_contributed = 2, max_rows_per_group = 1) {select}"
+        )
+    };
+    let queries = [
+        loans("county = NULL"),
+        loans("NULL <> county"),
+        loans("amount > CAST(NULL AS FLOAT64)"),
+        loans("amount BETWEEN 1 AND NULL"),
+        loans("CASE county WHEN NULL THEN TRUE ELSE FALSE END"),
+        loans("NULLIF(county, NULL) = 'x'"),
+        loans("\"county\" = 'x'"),
+        loans("county = \"COUNTY\""),
+        loans("county IN ('a', \"amount\")"),
+        loans("county LIKE \"county\""),
+        "SELECT COUNT(\"county\") FROM loans".to_owned(),
+        "SELECT COUNT(*) FROM loans GROUP BY \"county\"".to_owned(),
+        "SELECT COUNT(*) FROM loans GROUP BY \"county \"".to_owned(),
+        "SELECT COUNT(*) FROM loans GROUP BY 'county'".to_owned(),
+        "SELECT county, COUNT(*) AS n FROM loans GROUP BY county HAVING \"n\" > '3'".to_owned(),
+        "SELECT county, COUNT(*) AS n FROM loans GROUP BY county ORDER BY \"n\"".to_owned(),
+        "SELECT county, COUNT(*) AS n FROM loans GROUP BY county HAVING COUNT(*) = NULL".to_owned(),
+        posts("lang, COUNT(*) FROM posts WHERE lang = 'DE ' GROUP BY lang"),
+        posts("lang, COUNT(*) FROM posts WHERE lang IN ('es', 'it') AND score > 3 GROUP BY lang"),
+        posts("year, COUNT(*) FROM posts WHERE year = 2023 GROUP BY year"),
+        posts("lang, COUNT(*) FROM posts WHERE lang IN ('es', 'de') GROUP BY lang"),
+        loans("county = \"elsewhere\""),
+        loans("county LIKE 'x'"),
+    ];
     let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
     insta::assert_snapshot!(refusals(&queries));
 }

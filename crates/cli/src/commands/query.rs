@@ -31,6 +31,9 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         ));
     }
 
+    for warning in session.warnings(&sql)? {
+        stdio::note(&render::warnings::note(&warning, None));
+    }
     let progress = Progress::default();
     let analyst = asked.question.analyst.as_deref();
     let answer = watched(&progress, || session.query(&sql, analyst, &progress))?;

@@ -38,6 +38,9 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
         return stdio::print(text.as_bytes());
     };
     let style = TableStyle::new(asked.format, asked.csv_safe, false)?;
+    for (query, warning) in plan.warnings() {
+        stdio::note(&render::warnings::note(warning, Some(query)));
+    }
     let protected = Protected::of(&session, &contract).and(&asked.workload);
     let made = make(folder)?;
     let result = Files::in_folder(folder, &workload, style, &protected)

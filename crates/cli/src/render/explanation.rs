@@ -12,6 +12,7 @@ use super::mechanisms::compared;
 use super::number::{at_least, number, probability};
 use super::policy::policy;
 use super::quoted::left_after;
+use super::warnings::warned;
 
 /// A quote as text.
 pub(crate) fn text(quoted: &Quoted) -> String {
@@ -23,6 +24,7 @@ pub(crate) fn text(quoted: &Quoted) -> String {
         policy(explanation.policy.as_ref()),
         compared(&quoted.mechanisms),
         outputs(explanation),
+        warned(&explanation.warnings),
         cost(quoted),
     ];
     let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();

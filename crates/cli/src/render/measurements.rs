@@ -1,6 +1,6 @@
 //! What is measured, as text.
 
-use hushtable_query::{MAX_LATTICE, MeasurementExplained, QuantileExplained};
+use hushtable_query::{MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileExplained};
 
 use super::grid::{Grid, Side, visible};
 use super::mechanisms::interval;
@@ -28,10 +28,11 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
             (i + 1).to_string(),
             visible(&m.name),
             mechanism(m),
-            match (m.split_threshold, m.quantile) {
-                (Some(threshold), _) => format!("any, split at {}", number(threshold)),
-                (None, Some(quantile)) => values(quantile.rows_per_unit, m),
-                (None, None) => format!("{} to {}", number(low), number(high)),
+            match (m.split_threshold, m.quantile, m.per_row) {
+                (Some(threshold), ..) => format!("any, split at {}", number(threshold)),
+                (_, Some(quantile), _) => values(quantile.rows_per_unit, m),
+                (.., Some(per_row)) => rows(per_row),
+                _ => format!("{} to {}", number(low), number(high)),
             },
             number(m.granularity),
             scale(m),
@@ -87,6 +88,13 @@ fn values(rows: u32, m: &MeasurementExplained) -> String {
     // Where there are no bounds, all that the lattice has.
     let all = high / m.granularity >= MAX_LATTICE as f64;
     if all { rows } else { format!("{rows} from {} to {}", number(low), number(high)) }
+}
+
+/// What a unit adds to a sum whose rows are bounded one by one.
+fn rows(per_row: PerRowExplained) -> String {
+    let PerRowExplained { bounds: (low, high), rows } = per_row;
+    let what = if rows == 1 { "1 row".to_owned() } else { format!("{} rows", number(rows.into())) };
+    format!("{what} of {} to {}", number(low), number(high))
 }
 
 /// The scale of the noise, where that is what there is.

@@ -23,6 +23,7 @@ pub(crate) mod parquet;
 mod policy;
 pub(crate) mod quoted;
 pub(crate) mod table;
+pub(crate) mod warnings;
 pub(crate) mod workload;
 
 #[cfg(test)]

@@ -87,6 +87,7 @@ fn measurement(
         name: name.to_owned(),
         mechanism: mechanism.to_owned(),
         bounds,
+        per_row: None,
         granularity: step,
         noise_scale: Some(noise_scale),
         half_width_95: Some(noise_scale * 2.995_7),
@@ -128,6 +129,7 @@ pub(super) fn single() -> Quoted {
             total: loss,
             policy: None,
             total_as_epsilon: Vec::new(),
+            warnings: Vec::new(),
         },
         mechanisms: Vec::new(),
         analyst: "ana".to_owned(),
@@ -168,6 +170,7 @@ pub(super) fn public() -> Quoted {
                 EpsilonAt { delta: 1e-6, epsilon: 5.256_52 },
                 EpsilonAt { delta: 1e-9, epsilon: 6.437_1 },
             ],
+            warnings: Vec::new(),
         },
         mechanisms: Vec::new(),
         analyst: "bo".to_owned(),
@@ -233,6 +236,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
             } else {
                 Vec::new()
             },
+            warnings: Vec::new(),
         },
         mechanisms: Vec::new(),
         analyst: "ana".to_owned(),

@@ -11,6 +11,7 @@ use super::number::{at_least, less, number};
 use super::policy::policy_of_workload;
 use super::pretty_json;
 use super::quoted::BudgetReport;
+use super::warnings::warned_by;
 use crate::failure::Failure;
 
 /// What `--explain=json` shows: what the statement of the workload has, and how it stands with the
@@ -59,6 +60,7 @@ pub(crate) fn text(quoted: &WorkloadQuoted) -> String {
         queries(&quoted.parts),
         measurements(&quoted.parts),
         explanation.policy.as_ref().map_or_else(String::new, policy_of_workload),
+        warned_by(&quoted.parts),
         cost(quoted),
     ];
     let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();

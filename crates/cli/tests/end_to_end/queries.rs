@@ -84,6 +84,63 @@ fn what_is_refused_costs_nothing_and_prints_nothing() {
 }
 
 #[test]
+fn warnings_come_before_the_charge() {
+    let shop = Shop::new();
+    let odd = "SELECT product, COUNT(*) AS n FROM visits WHERE product IN ('Wine', 'bread') GROUP BY product";
+    let explained = shop.run(&["explain", odd]).success();
+    let warning = "'Wine' is not among the public keys of `product`";
+    assert!(
+        explained.contains(&format!("Warnings\n  warning: {warning}\n    hint: ")),
+        "{explained}"
+    );
+    shop.assert_untouched();
+    let run = shop.run(&["query", odd, "--statement", "s.json", "--output", "o.csv"]);
+    let (warned, charged) = (run.stderr.find(warning), run.stderr.find("charged"));
+    assert!(warned.is_some() && warned < charged, "{}", run.stderr);
+    assert!(run.stderr.starts_with("warning: "), "{}", run.stderr);
+    run.success();
+    let statement = fs::read_to_string(shop.path("s.json")).unwrap();
+    let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
+    assert_eq!(statement["warnings"][0]["code"], "not_a_public_key");
+    assert_eq!(statement["warnings"][0]["what"], warning);
+    // Warned, and not charged.
+    let dear = odd.replace("SELECT ", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 9) ");
+    let run = shop.run(&["query", &dear]);
+    assert!(
+        run.stderr.starts_with("warning: ") && run.stderr.contains("error: "),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(shop.spent(), 1.0);
+    // What is refused is not charged, either.
+    for mistake in ["town = NULL", "\"town\" = 'Wick'", "product = 'Wine'"] {
+        let sql = format!("SELECT product, COUNT(*) FROM visits WHERE {mistake} GROUP BY product");
+        shop.run(&["query", &sql]).refusal();
+    }
+    assert_eq!(shop.spent(), 1.0);
+}
+
+/// Bounds per row, from the command line to the statement.
+#[test]
+fn rows_are_bounded_as_the_statement_says() {
+    let shop = Shop::new();
+    let sql = "SELECT AVG(IF(quantity >= 6, 1, 0)) AS high FROM visits";
+    let explained = shop.run(&["explain", sql]).success();
+    assert!(explained.contains("5 rows of 0 to 1"), "{explained}");
+    let run = shop.run(&["query", sql, "--statement", "s.json"]);
+    let answer = run.success();
+    // A third of 1,500 rows, with a noise of scale 10 on both sum and count.
+    let mean: f64 = answer.lines().nth(1).unwrap().parse().unwrap();
+    assert!((0.2..0.47).contains(&mean), "{mean}");
+    let statement = fs::read_to_string(shop.path("s.json")).unwrap();
+    let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
+    let sum = &statement["measurements"][0];
+    assert_eq!(sum["per_row"]["rows"], 5);
+    assert_eq!(sum["per_row"]["bounds"][1], 1.0);
+    assert_eq!(sum["bounds"][1], 5.0);
+}
+
+#[test]
 fn more_than_the_budget_is_refused() {
     let shop = Shop::new();
     let ask = |epsilon: &str| {

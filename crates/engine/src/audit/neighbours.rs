@@ -197,6 +197,8 @@ pub(crate) fn without_row(
             Measure::Units => 1,
             Measure::Rows | Measure::Values(_) | Measure::Sum(_) => values.next().unwrap_or(0),
             Measure::Quantile { .. } => 0,
+            // Where rows are units, a row's sum is its value.
+            Measure::SumOfRows { .. } => return Err(EngineError::Inconsistent),
         };
         if let Some(sum) = sums.get_mut(group) {
             *sum -= value;

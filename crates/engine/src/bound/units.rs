@@ -254,30 +254,51 @@ impl Units {
         members
     }
 
-    /// The values of kept pairs, clamped. Of a pair that has too many, those that stay are the ones with the
-    /// least keyed hash of the pair, the value and how many equal ones come before it: the order of the rows
-    /// does not matter, and all rows of the pair have the same chance.
-    pub(super) fn lists(&self, listings: &[Listing]) -> Vec<List> {
-        let one = |(list, listing): (&SlotList, &Listing)| {
-            let kept = list.kept(&self.pair);
-            let mut kept: Vec<(u32, i64)> =
-                kept.map(|(slot, value)| (slot, listing.clamped(value))).collect();
-            kept.sort_unstable();
-            let mut made = List::default();
-            for own in kept.chunk_by(|(one, _), (other, _)| one == other) {
-                let Some(&(slot, _)) = own.first() else { continue };
-                let (_, group) = self.pair[slot as usize];
-                let most = listing.rows as usize;
-                if own.len() <= most {
-                    own.iter().for_each(|&(_, value)| made.push(group, value));
-                } else {
-                    let values = own.iter().map(|&(_, value)| value);
-                    self.sampled(slot, values, most).for_each(|value| made.push(group, value));
-                }
+    /// Hands over the values of the list at that place, clamped, with the slots of their pairs, where
+    /// these are kept. Of a pair that has too many values, those with the least keyed hash of the pair,
+    /// the value and the number of equal ones before it count. So the order of the rows does not
+    /// matter, and all rows of the pair have the same chance.
+    fn each_chosen(&self, place: usize, listing: &Listing, mut each: impl FnMut(u32, i64)) {
+        let Some(list) = self.lists.get(place) else { return };
+        let kept = list.kept(&self.pair);
+        let mut kept: Vec<(u32, i64)> =
+            kept.map(|(slot, value)| (slot, listing.clamped(value))).collect();
+        kept.sort_unstable();
+        let most = listing.rows as usize;
+        for own in kept.chunk_by(|(one, _), (other, _)| one == other) {
+            let Some(&(slot, _)) = own.first() else { continue };
+            let values = own.iter().map(|&(_, value)| value);
+            if own.len() <= most {
+                values.for_each(|value| each(slot, value));
+            } else {
+                self.sampled(slot, values, most).for_each(|value| each(slot, value));
             }
-            made
-        };
-        self.lists.iter().zip(listings).map(one).collect()
+        }
+    }
+
+    /// The values of the list at that place, by group.
+    pub(super) fn list(&self, place: usize, listing: &Listing) -> List {
+        let mut list = List::default();
+        self.each_chosen(place, listing, |slot, value| {
+            list.push(self.pair[slot as usize].1, value)
+        });
+        list
+    }
+
+    /// Adds up the values of the list at that place: those of each pair first, whose sum is within
+    /// these bounds, and then all of a group.
+    pub(super) fn add_up(
+        &self,
+        place: usize,
+        listing: &Listing,
+        within: (i64, i64),
+        sums: &mut [i128],
+    ) {
+        let mut of_pairs = vec![NOTHING; self.pair.len()];
+        self.each_chosen(place, listing, |slot, value| add(&mut of_pairs[slot as usize], value));
+        for (&sum, &(_, group)) in of_pairs.iter().zip(&self.pair) {
+            sums[group as usize] += clamped(sum, within);
+        }
     }
 
     /// So many of a slot's values, which are sorted.
@@ -319,11 +340,11 @@ impl Units {
             shares
         });
         let mut shares: Vec<Shares> = shares.collect();
-        for (list, listing) in self.lists.iter().zip(listings) {
-            for (slot, value) in list.kept(&self.pair) {
+        for (place, listing) in listings.iter().enumerate() {
+            self.each_chosen(place, listing, |slot, value| {
                 let (unit, _) = self.pair[slot as usize];
                 shares[unit as usize].add_value(value, listing);
-            }
+            });
         }
         Survey::Units { shares, members: self.members() }
     }
@@ -356,6 +377,12 @@ impl Units {
         }
         victim
     }
+}
+
+/// Adds a row's value to a unit's sum.
+pub(super) fn add(sum: &mut i128, value: i64) {
+    let before = if *sum == NOTHING { 0 } else { *sum };
+    *sum = before + i128::from(value);
 }
 
 /// What a unit's sum counts as: nothing, or what the bounds leave of it.

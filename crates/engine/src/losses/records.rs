@@ -251,8 +251,8 @@ impl Records<'_> {
             let measurement = &meter.measurement;
             let value = match measurement.measure {
                 Measure::Units => 1,
-                // It may lose all that a quantile costs, whatever it has.
-                Measure::Quantile { .. } => continue,
+                // It may lose all that these cost, whatever it has.
+                Measure::SumOfRows { .. } | Measure::Quantile { .. } => continue,
                 _ => measures.next().map_or(0, |m: &Int64Array| value_at(m, row)),
             };
             match &measurement.split {

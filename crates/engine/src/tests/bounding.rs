@@ -26,7 +26,7 @@ fn batch(rows: &[Row]) -> Rows {
             rows.iter().map(|_| Some(1)).collect(),
             rows.iter().map(|(.., v)| *v).collect(),
         ],
-        listed: vec![rows.iter().map(|(.., v)| *v).collect(); 2],
+        listed: vec![rows.iter().map(|(.., v)| *v).collect(); 4],
         rows: rows.len(),
     }
 }
@@ -37,11 +37,16 @@ type Groups = HashMap<Option<String>, (i64, i128, i128, [Vec<i64>; 2])>;
 
 const BOUNDS: [(i64, i64); 2] = [(0, 3), (-5, 10)];
 
-const LISTINGS: [Listing; 2] =
-    [Listing { range: (-6, 9), rows: 2 }, Listing { range: (-6, 9), rows: 1000 }];
+/// Two lists, and the sums of the same values.
+const LISTINGS: [Listing; 4] = [
+    Listing { range: (-6, 9), rows: 2, sum: None },
+    Listing { range: (-6, 9), rows: 1000, sum: None },
+    Listing { range: (-6, 9), rows: 2, sum: Some((-12, 18)) },
+    Listing { range: (-6, 9), rows: 1000, sum: Some((-6000, 9000)) },
+];
 
 fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
-    let mut merged = Merged::new(2, 2);
+    let mut merged = Merged::new(4, 2);
     for part in parts {
         let mut bounder =
             Bounder::of_units(BOUNDS.to_vec(), true, KEY, most).listing(LISTINGS.to_vec());
@@ -59,6 +64,10 @@ fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
         .enumerate()
         .map(|(g, name)| {
             let values = [0, 1].map(|listing: usize| values[listing].of(g).to_vec());
+            // What is added up are the values that count.
+            for (values, sums) in values.iter().zip(&sums[2..]) {
+                assert_eq!(values.iter().map(|&v| i128::from(v)).sum::<i128>(), sums[g]);
+            }
             (name.map(str::to_owned), (units[g], sums[0][g], sums[1][g], values))
         })
         // A group whose units were all pushed out is no group: selection never sees it.
@@ -155,6 +164,10 @@ proptest! {
             prop_assert!((0..=1).contains(&change.0), "{change:?}");
             prop_assert!((0..=3).contains(&change.1), "{change:?}");
             prop_assert!((-5..=10).contains(&change.2), "{change:?}");
+            let sum = |values: &[i64]| values.iter().sum::<i64>();
+            // Two rows of a unit at most, each from -6 to 9.
+            let change = sum(&a.3[0]) - sum(&b.3[0]);
+            prop_assert!((-12..=18).contains(&change), "{change:?}");
         }
         prop_assert!(moved <= most, "{moved} groups moved");
     }
@@ -214,7 +227,7 @@ fn rows_are_kept_by_keyed_hash() {
         let mut bounder = Bounder::of_units(BOUNDS.to_vec(), true, SamplingKey(bytes), 1)
             .listing(LISTINGS.to_vec());
         bounder.add(&batch(&rows)).unwrap();
-        let mut merged = Merged::new(2, 2);
+        let mut merged = Merged::new(4, 2);
         merged.add(bounder.finish().unwrap()).unwrap();
         let values = merged.finish().unwrap().values[0].of(0).to_vec();
         assert_eq!(values.len(), 2);
@@ -251,7 +264,7 @@ fn groups_are_kept_by_keyed_hash() {
 #[test]
 fn rows_that_are_units_are_clamped_one_by_one() {
     let rows: Vec<Row> = vec![(0, Some(1), Some(100)), (0, Some(1), Some(-100)), (0, None, None)];
-    let mut bounder = Bounder::of_rows(BOUNDS.to_vec(), true).listing(LISTINGS.to_vec());
+    let mut bounder = Bounder::of_rows(BOUNDS.to_vec(), true).listing(LISTINGS[..2].to_vec());
     let mut all = batch(&rows);
     all.unit = None;
     bounder.add(&all).unwrap();
@@ -260,6 +273,29 @@ fn rows_that_are_units_are_clamped_one_by_one() {
     assert_eq!((values.of(0), values.of(1)), (&[-6, 9][..], &[][..]));
     assert_eq!(partial.units, [2, 1]);
     assert_eq!(partial.sums, [[2, 1], [5, 0]]);
+}
+
+/// A sum of rows is bounded once more as a whole, by what its noise is made for.
+#[test]
+fn sums_of_rows_are_within_their_bounds() {
+    let rows: Vec<Row> =
+        vec![(1, None, Some(9)), (1, None, Some(9)), (2, None, Some(-9)), (3, None, None)];
+    let mut bounder = Bounder::of_units(Vec::new(), true, KEY, 1).listing(vec![Listing {
+        range: (-6, 9),
+        rows: 2,
+        sum: Some((-5, 10)),
+    }]);
+    let mut all = batch(&rows);
+    all.measures.clear();
+    bounder.add(&all).unwrap();
+    let partial = bounder.finish().unwrap();
+    assert_eq!((partial.units, partial.sums), (vec![3], vec![vec![10 - 5]]));
+    assert!(partial.lists.is_empty());
+    // Where rows are units, no sum of rows is asked for.
+    let mut rows_are_units = Bounder::of_rows(BOUNDS.to_vec(), true).listing(LISTINGS.to_vec());
+    let mut all = batch(&rows);
+    all.unit = None;
+    assert!(rows_are_units.add(&all).is_err());
 }
 
 #[test]

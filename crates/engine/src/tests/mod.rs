@@ -1,5 +1,6 @@
 //! Tests of the whole way from a question to its release.
 
+mod averages;
 mod bounding;
 mod budgets;
 mod errors;

@@ -84,7 +84,9 @@ fn nan_is_null_and_infinity_is_clamped() {
 
 #[test]
 fn averages_are_sums_over_counts() {
-    let sql = exactly("shop, AVG(days) AS a FROM visits GROUP BY shop");
+    let sql = exactly(
+        "shop, AVG(days, contribution_bounds_per_row => (-10, 10)) AS a FROM visits GROUP BY shop",
+    );
     let rows = place().rows(&sql);
     assert_eq!(rows, "north|3.0\nsouth|3.0\nwest|NULL\n");
 }

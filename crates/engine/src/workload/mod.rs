@@ -15,7 +15,7 @@ use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, Sto
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    ContractError, Explanation, Quote, Table, Workload, WorkloadExplanation, WorkloadQuery,
+    ContractError, Explanation, Quote, Table, Warning, Workload, WorkloadExplanation, WorkloadQuery,
 };
 
 pub use self::progress::WorkloadProgress;
@@ -124,6 +124,13 @@ impl WorkloadPlan<'_> {
     /// How far the work is, for another thread to look at.
     pub fn progress(&self) -> Arc<WorkloadProgress> {
         Arc::clone(&self.progress)
+    }
+
+    /// The warnings about the queries, each with its query's name.
+    pub fn warnings(&self) -> impl Iterator<Item = (&str, &Warning)> {
+        self.workload.queries.iter().zip(&self.parts).flat_map(|(query, part)| {
+            part.asked.explanation.warnings.iter().map(|warning| (query.name.as_str(), warning))
+        })
     }
 
     /// What the workload would promise and cost. Changes no file.

@@ -6,6 +6,7 @@ use sqlparser::ast;
 
 use super::arguments::Arguments;
 use super::options::Options;
+use super::rows::RowBounds;
 use super::{Key, Measure, Measurement};
 use crate::bind_expr::cast;
 use crate::contract::{Table, Unit};
@@ -13,6 +14,7 @@ use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, RowScope, bind_row_expression};
 use crate::lattice::{MAX_LATTICE, Number, Step};
 use crate::types::{ColumnType, Value};
+use crate::warning::Warning;
 
 /// Most different measurements in one query.
 const MAX_MEASUREMENTS: usize = 100;
@@ -35,6 +37,7 @@ pub(super) struct Aggregates<'a> {
     pub(super) keys: &'a [Key],
     pub(super) filter: Option<&'a Expr>,
     pub(super) measurements: Vec<Measurement>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 impl Aggregates<'_> {
@@ -52,6 +55,11 @@ impl Aggregates<'_> {
             "AVG" => self.average(function, arguments, keys),
             _ => self.quantile(function, name, &arguments, keys),
         }
+    }
+
+    /// The expression in a few words.
+    pub(super) fn name_of(&self, expr: &Expr) -> String {
+        short(expr, self.stored)
     }
 
     pub(super) fn row(&self, node: &ast::Expr) -> Result<Expr, Refusal> {
@@ -177,7 +185,7 @@ impl Aggregates<'_> {
         arguments: &Arguments,
         keys: usize,
     ) -> Result<Expr, Refusal> {
-        let &Arguments { bounds, weight, .. } = arguments;
+        let &Arguments { bounds, row_bounds, weight, .. } = arguments;
         if !operand.column_type.is_numeric() {
             return Err(Refusal::new(
                 format!("`{function}` adds up values of type {}", operand.column_type),
@@ -185,7 +193,8 @@ impl Aggregates<'_> {
             ));
         }
         let declared = self.table.column_of(&operand);
-        let split = declared.and_then(|c| c.split.as_ref()).filter(|_| bounds.is_none());
+        let own_bounds = bounds.is_some() || row_bounds.is_some();
+        let split = declared.and_then(|c| c.split.as_ref()).filter(|_| !own_bounds);
         let split = split.map(|split| self.in_force(split));
         if split.is_some() && !matches!(self.options.loss, Some(Loss::Concentrated { .. })) {
             return Err(Refusal::new(
@@ -195,6 +204,13 @@ impl Aggregates<'_> {
             ));
         }
         let mechanism = released_by(function, arguments, split.is_some())?;
+        let per_group =
+            bounds.is_some() || split.is_some() || declared.is_some_and(|c| c.bounds.is_some());
+        if (row_bounds.is_some() || !per_group)
+            && let Some(bounds) = RowBounds::of(&operand, arguments)
+        {
+            return self.sum_of_rows(function, operand, &bounds, (weight, keys));
+        }
         let within = |threshold: Number| (threshold.negative(), threshold);
         let bounds = bounds
             .or(split.as_ref().map(|s| within(s.largest())))
@@ -214,8 +230,9 @@ impl Aggregates<'_> {
             }
             return Err(Refusal::new(
                 format!("`{function}` has no bounds on what one unit adds to a group"),
-                "SUM(x, contribution_bounds_per_group => (0, 100)), or bounds of the column in \
-                 the contract; choose them without looking at the data",
+                "contribution_bounds_per_row => (0, 100) for the value of each row, or \
+                 contribution_bounds_per_group for the sum of a unit's rows, or bounds of the column \
+                 in the contract; choose them without looking at the data",
             ));
         };
         let own_step = declared.and_then(|c| c.granularity);
@@ -226,13 +243,7 @@ impl Aggregates<'_> {
             own_step.unwrap_or_else(|| Step::default_for(column_type, finest_low, finest_high));
         let (low_steps, high_steps) = in_steps((low, high), step)?;
         if low_steps > high_steps || low_steps == 0 && high_steps == 0 {
-            return Err(Refusal::new(
-                format!(
-                    "the bounds ({low}, {high}) hold no multiple of the granularity {} but zero",
-                    step.to_f64()
-                ),
-                "wider bounds, or a finer granularity of the column in the contract",
-            ));
+            return Err(no_step_within((low, high), step));
         }
         let split = split.map(|s| s.in_steps(step)).transpose()?;
         let largest = split.as_ref().and_then(|s| s.all().into_iter().max());
@@ -315,6 +326,9 @@ impl Aggregates<'_> {
     ) -> Result<Expr, Refusal> {
         let operand = self.operand(&arguments, function)?;
         let weight = arguments.weight;
+        if arguments.row_bounds.is_none() && operand.column_type.is_numeric() {
+            self.check_average(function, &operand, &arguments)?;
+        }
         let sum = self.sum_of(function, operand.clone(), &arguments, keys)?;
         let (low, high) = self.count_bounds(None)?;
         let count = counting(Measure::Values(operand), low, high, weight);
@@ -345,6 +359,17 @@ pub(super) fn in_steps((low, high): (Number, Number), step: Step) -> Result<(i64
     })
 }
 
+/// The refusal of bounds within which a sum is always zero.
+pub(super) fn no_step_within((low, high): (Number, Number), step: Step) -> Refusal {
+    Refusal::new(
+        format!(
+            "the bounds ({low}, {high}) hold no multiple of the granularity {} but zero",
+            step.to_f64()
+        ),
+        "wider bounds, or a finer granularity of the column in the contract",
+    )
+}
+
 /// The type of what is released in such steps.
 pub(super) fn released_as(step: Step) -> ColumnType {
     match step {
@@ -364,7 +389,7 @@ fn released_by(
     if arguments.mechanism.is_some() && !split {
         return Err(Refusal::new(
             format!("`{function}`: mechanism => '{mechanism}' is for sums that are not clamped"),
-            "SUM(x) of a column with `split` in the contract, without contribution_bounds_per_group",
+            "SUM(x) of a column with `split` in the contract, without bounds in the query",
         ));
     }
     if arguments.offset.is_some() && !mechanism.transforms() {
@@ -397,6 +422,7 @@ fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
         Measure::Units => "count of privacy units".to_owned(),
         Measure::Rows => "count of rows".to_owned(),
         Measure::Values(expr) => format!("count of {}", short(expr, stored)),
+        Measure::SumOfRows { of, .. } => format!("sum of {}", short(of, stored)),
         Measure::Sum(expr) if measurement.mechanism == RecordMechanism::default() => {
             format!("sum of {}", short(expr, stored))
         }
@@ -413,7 +439,7 @@ fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
 }
 
 /// The expression in a few words.
-fn short(expr: &Expr, stored: &[(String, ColumnType)]) -> String {
+pub(super) fn short(expr: &Expr, stored: &[(String, ColumnType)]) -> String {
     match &expr.kind {
         ExprKind::Column(i) => stored.get(*i).map_or("?", |(name, _)| name).to_owned(),
         ExprKind::Call(Function::ToInt, inner) => {
@@ -428,6 +454,9 @@ fn short(expr: &Expr, stored: &[(String, ColumnType)]) -> String {
                     names.push(name.clone());
                 }
             });
+            if names.is_empty() {
+                return "a constant".to_owned();
+            }
             format!("an expression of {}", names.join(", "))
         }
     }

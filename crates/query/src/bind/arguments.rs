@@ -35,7 +35,7 @@ impl Aggregates<'_> {
     ) -> Result<Arguments, Refusal> {
         let form = "COUNT(*), COUNT(x), COUNT(DISTINCT unit), SUM(x), AVG(x), each with \
                     contribution_bounds_per_group => (low, high) and weight => 2 where wanted; MEDIAN(x) and \
-                    PERCENTILE_CONT(x, 0.9), with contribution_bounds_per_row";
+                    PERCENTILE_CONT(x, 0.9); all but COUNT with contribution_bounds_per_row => (low, high)";
         let odd = || Refusal::new(format!("`{function}` is not supported"), form);
         if function.over.is_some() {
             return Err(Refusal::new(
@@ -106,12 +106,17 @@ impl Aggregates<'_> {
                 "contribution_bounds_per_row => (0, 100): the range of values in which it is",
             ));
         }
-        if !quantile && arguments.row_bounds.is_some() {
+        if name == "COUNT" && arguments.row_bounds.is_some() {
             return Err(Refusal::new(
-                format!(
-                    "`{function}`: contribution_bounds_per_row is for MEDIAN and PERCENTILE_CONT"
-                ),
-                "contribution_bounds_per_group => (0, 100)",
+                format!("`{function}`: a row counts as one, and has no bounds"),
+                "contribution_bounds_per_group => (0, 5): how many rows of a unit count in a group",
+            ));
+        }
+        if arguments.bounds.is_some() && arguments.row_bounds.is_some() {
+            return Err(Refusal::new(
+                format!("`{function}` has bounds per group and bounds per row"),
+                "contribution_bounds_per_row clamps every row, contribution_bounds_per_group the sum \
+                 of a unit's rows in a group: keep one of them",
             ));
         }
         let wanted = if name == "PERCENTILE_CONT" { 2 } else { 1 };
@@ -158,8 +163,8 @@ impl Aggregates<'_> {
             other => {
                 return Err(Refusal::new(
                     format!("there is no argument `{other}` of an aggregate"),
-                    "the arguments are contribution_bounds_per_group and weight; contribution_bounds_per_row for \
-                     quantiles; and mechanism and offset for sums of columns with `split`",
+                    "the arguments are contribution_bounds_per_group or contribution_bounds_per_row, and weight; \
+                     and mechanism and offset for sums of columns with `split`",
                 ));
             }
         }

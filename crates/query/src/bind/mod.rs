@@ -2,10 +2,12 @@
 
 mod aggregate;
 mod arguments;
+mod conditions;
 mod counts;
 mod options;
 mod output;
 mod quantile;
+mod rows;
 mod statement;
 mod thresholds;
 
@@ -20,6 +22,7 @@ use crate::lattice::Step;
 use crate::quote::Strategy;
 use crate::sql;
 use crate::types::{ColumnType, Value};
+use crate::warning::Warning;
 
 /// A checked query: what is read, how it is bounded, what is measured, what is shown.
 ///
@@ -56,6 +59,9 @@ pub struct PrivateQuery {
     pub offset: u64,
     /// What the whole query may cost; delta is zero where no group is chosen privately.
     pub loss: Loss,
+    /// Probable mistakes in it. They are no part of what is asked.
+    #[serde(skip)]
+    pub warnings: Vec<Warning>,
 }
 
 /// One group key.
@@ -186,6 +192,17 @@ pub enum Measure {
     Values(Expr),
     /// The sum of its rows' values, each rounded to the lattice.
     Sum(Expr),
+    /// The sum of some of its rows' values, each rounded to the lattice and clamped by itself.
+    SumOfRows {
+        /// The value of a row.
+        of: Expr,
+        /// Least value of a row, in steps.
+        low: i64,
+        /// Greatest value of a row, in steps.
+        high: i64,
+        /// Most rows of a unit in a group that count, of those that have a value.
+        rows: u32,
+    },
     /// Its rows' values, each rounded to the lattice and clamped to `low` and `high`: a quantile of all
     /// units' is released.
     Quantile {
@@ -201,11 +218,23 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Whether what rows have is added up: neither a count of units, which has no need to, nor a quantile.
+    /// Whether rows are added up as they come. A count of units has no need to, and quantiles and
+    /// sums of some rows keep values one by one.
     pub fn adds_up(&self) -> bool {
         match self {
             Self::Rows | Self::Values(_) | Self::Sum(_) => true,
-            Self::Units | Self::Quantile { .. } => false,
+            Self::Units | Self::SumOfRows { .. } | Self::Quantile { .. } => false,
+        }
+    }
+
+    /// What is computed of a row, where it is not only counted.
+    pub fn operand(&self) -> Option<&Expr> {
+        match self {
+            Self::Units | Self::Rows => None,
+            Self::Values(of)
+            | Self::Sum(of)
+            | Self::SumOfRows { of, .. }
+            | Self::Quantile { of, .. } => Some(of),
         }
     }
 }

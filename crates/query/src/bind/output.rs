@@ -23,6 +23,12 @@ impl OutputScope<'_, '_> {
 }
 
 impl Resolve for OutputScope<'_, '_> {
+    fn names(&self, name: &str) -> bool {
+        let Aggregates { stored, table, .. } = &self.aggregates;
+        let rows = RowScope { stored, computed: &table.columns };
+        rows.names(name) || self.aliases.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+    }
+
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
         if let Some((function, name)) = aggregate_name(node) {
             return Some(self.aggregates.bind(function, &name, self.keys.len()));

@@ -5,9 +5,9 @@ use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, released_as};
 use super::arguments::Arguments;
+use super::rows::RowBounds;
 use super::{Measure, Measurement};
 use crate::bind_expr::cast;
-use crate::contract::Unit;
 use crate::error::Refusal;
 use crate::expr::Expr;
 use crate::lattice::{MAX_LATTICE, Number, Step};
@@ -55,13 +55,18 @@ impl Aggregates<'_> {
                 (step, (-MAX_LATTICE, MAX_LATTICE), scale)
             }
             (None, None) => {
-                return Err(Refusal::new(
-                    format!(
-                        "`{function}` has no bounds on the values among which it is looked for"
-                    ),
-                    "MEDIAN(x, contribution_bounds_per_row => (0, 100)), or bounds of the column in the \
-                     contract; choose them without looking at the data",
-                ));
+                let Some(known) = RowBounds::of(&operand, arguments) else {
+                    return Err(Refusal::new(
+                        format!(
+                            "`{function}` has no bounds on the values among which it is looked for"
+                        ),
+                        "MEDIAN(x, contribution_bounds_per_row => (0, 100)), or bounds of the column in the \
+                         contract; choose them without looking at the data",
+                    ));
+                };
+                let step = known.step(&operand, own_step);
+                let (low, high) = known.in_steps(&operand, step)?;
+                (step, (low, high), low.abs().max(high.abs()))
             }
         };
         if low > high {
@@ -73,16 +78,7 @@ impl Aggregates<'_> {
                 "wider bounds, or a finer granularity of the column in the contract",
             ));
         }
-        let rows = match (&self.table.unit, self.options.max_rows_per_group) {
-            (Unit::Row, _) => 1,
-            (Unit::Column(_), Some(most)) => most,
-            (Unit::Column(_), None) => {
-                return Err(Refusal::new(
-                    format!("how many rows of one unit may `{function}` look at in a group?"),
-                    "max_rows_per_group = 1 in OPTIONS or in the contract's defaults",
-                ));
-            }
-        };
+        let rows = self.rows_of_a_unit(function)?;
         let wanted = Measurement {
             name: String::new(),
             measure: Measure::Quantile { of: operand, percentile, rows, scale },

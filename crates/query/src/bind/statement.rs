@@ -4,6 +4,7 @@ use hushtable_privacy::{Delta, Loss};
 use sqlparser::ast;
 
 use super::aggregate::Aggregates;
+use super::conditions::{Conditions, check_public_keys};
 use super::options::Options;
 use super::output::OutputScope;
 use super::{Groups, Key, Order, Output, PrivateQuery, unit_index};
@@ -128,10 +129,17 @@ pub(super) fn bind(
     let stored = table.stored_columns();
     let rows = RowScope { stored: &stored, computed: &table.columns };
     let mut conditions = Vec::new();
+    let mut odd = Conditions::of_rows(table);
     if let Some(node) = &select.selection {
-        conditions.push(condition(bind_row_expression(node, &rows)?, "WHERE")?);
+        let filter = condition(bind_row_expression(node, &rows)?, "WHERE")?;
+        odd.condition(&filter);
+        conditions.push(filter);
     }
     let keys = group_keys(select, table, &rows)?;
+    for filter in &conditions {
+        check_public_keys(filter, table, &keys)?;
+    }
+    keys.iter().for_each(|key| odd.value(&key.expr));
     for key in &keys {
         if let Some(values) = &key.public {
             let listed = ExprKind::InList(Box::new(key.expr.clone()), values.clone());
@@ -148,6 +156,7 @@ pub(super) fn bind(
         keys: &keys,
         filter: filter.as_ref(),
         measurements: Vec::new(),
+        warnings: Vec::new(),
     };
     let outputs = outputs(select, &mut aggregates, &keys)?;
     let aliases: Vec<(String, Expr)> =
@@ -157,7 +166,16 @@ pub(super) fn bind(
         select.having.as_ref().map(|node| condition(scope.bind(node)?, "HAVING")).transpose()?;
     let order_by = order_by(query, &mut scope, &outputs)?;
     let (limit, offset) = limits(query)?;
-    let measurements = aggregates.measurements;
+    let Aggregates { measurements, mut warnings, .. } = aggregates;
+    measurements.iter().for_each(|m| odd.measure(&m.measure));
+    let mut odd_results = Conditions::of_groups(&keys, &measurements, &stored);
+    having.iter().for_each(|condition| odd_results.condition(condition));
+    outputs.iter().for_each(|output| odd_results.value(&output.expr));
+    for warning in odd.found().into_iter().chain(odd_results.found()) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
     let by_pieces = options.by_pieces && matches!(groups, Groups::Private { .. });
     if by_pieces && measurements.iter().all(|m| m.split.is_none()) {
         return Err(Refusal::new(
@@ -180,6 +198,7 @@ pub(super) fn bind(
         filter,
         max_groups_contributed: max_groups(table, options, groups)?,
         loss: budget(options, groups)?,
+        warnings,
         columns: stored,
         keys,
         groups,
@@ -280,6 +299,9 @@ fn select_item<'a>(node: &'a ast::Expr, select: &'a ast::Select) -> Result<&'a a
                 ast::Value::Number(text, _) => text.parse::<usize>().ok(),
                 _ => None,
             };
+            if !matches!(value.value, ast::Value::Number(..)) {
+                return Ok(node);
+            }
             let item = position.and_then(|p| p.checked_sub(1)).and_then(|p| items.get(p));
             match item {
                 Some(ast::SelectItem::UnnamedExpr(e))

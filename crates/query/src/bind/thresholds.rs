@@ -94,7 +94,7 @@ impl InForce {
 
 /// The values that `expr` can have in a row for which the condition holds, where it says: from its parts
 /// of the forms `expr = constant` and `expr IN (constants)` that must all hold.
-fn met(condition: &Expr, expr: &Expr) -> Option<Vec<Value>> {
+pub(super) fn met(condition: &Expr, expr: &Expr) -> Option<Vec<Value>> {
     match &condition.kind {
         ExprKind::Binary(BinaryOp::And, left, right) => match (met(left, expr), met(right, expr)) {
             (Some(mut left), Some(right)) => {

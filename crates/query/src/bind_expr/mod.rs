@@ -30,6 +30,9 @@ const MAX_PARTS: usize = 5_000;
 pub(crate) trait Resolve {
     /// The expression that the node stands for here; `None` if it is an ordinary one.
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>>;
+
+    /// Whether a name stands for a column here.
+    fn names(&self, name: &str) -> bool;
 }
 
 /// Binds expressions in one scope.
@@ -42,6 +45,14 @@ fn too_deep(most: usize) -> Refusal {
     Refusal::new(
         format!("an expression is nested more than {most} deep"),
         "use IN (…) for long chains of OR, and computed columns in the contract for long formulas",
+    )
+}
+
+/// Double quotes are those of texts in GoogleSQL, and those of names elsewhere.
+fn quoted_column(text: &str) -> Refusal {
+    Refusal::new(
+        format!("\"{text}\" is a text and not the column of that name"),
+        format!("`{text}` for the column, '{text}' for the text"),
     )
 }
 
@@ -124,7 +135,14 @@ impl<'a, R: Resolve> Binder<'a, R> {
         use ast::Expr as E;
         Ok(match node {
             E::Nested(inner) => self.bind(inner)?,
-            E::Value(value) => Expr::literal(constant(&value.value)?),
+            E::Value(value) => {
+                if let ast::Value::DoubleQuotedString(text) = &value.value
+                    && self.scope.names(text)
+                {
+                    return Err(quoted_column(text));
+                }
+                Expr::literal(constant(&value.value)?)
+            }
             E::TypedString(typed) => typed_literal(typed)?,
             E::UnaryOp { op: UnaryOperator::Not, expr } => {
                 let inner = self.boolean(expr, "NOT")?;

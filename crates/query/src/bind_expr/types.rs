@@ -62,6 +62,12 @@ pub(super) fn case_of(tests: Vec<Expr>, mut results: Vec<Expr>) -> Expr {
 }
 
 pub(super) fn compare(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, Refusal> {
+    if left.is_null_literal() || right.is_null_literal() {
+        return Err(Refusal::new(
+            "a comparison with NULL is never true",
+            "x IS NULL, or x IS NOT NULL",
+        ));
+    }
     let (left, right) = unify(left, right, "a comparison")?;
     Ok(Expr::binary(op, left, right, ColumnType::Bool))
 }

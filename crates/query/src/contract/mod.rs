@@ -115,7 +115,7 @@ pub struct Defaults {
     pub delta: Option<Delta>,
     /// Most groups that one unit enters.
     pub max_groups_contributed: Option<u32>,
-    /// Most rows of one unit that COUNT counts in one group.
+    /// Most rows of one unit that count in one group.
     pub max_rows_per_group: Option<u32>,
     /// How groups are chosen.
     pub group_selection_strategy: Option<Strategy>,

@@ -62,6 +62,36 @@ fn broken_quantiles_are_caught() {
     assert!(bound(&place, &rows(4), &rows(1), 0.0, 40_000, 64) > 1.0);
 }
 
+/// A sum whose rows are bounded one by one, of more rows of a unit than its noise is for, or of
+/// larger ones.
+#[test]
+fn broken_sums_of_rows_are_caught() {
+    let place = place();
+    let ask = |rows: u32, most: u32, table: &str| {
+        sql(
+            &format!("epsilon = 1, max_rows_per_group = {rows}"),
+            &format!(
+                "SUM(days, contribution_bounds_per_row => (-{most}, {most})) AS s FROM {table}"
+            ),
+        )
+    };
+    let visits = |rows: u32, most: u32| ask(rows, most, "visits");
+    assert!(bound(&place, &visits(4, 4), &visits(4, 4), 0.0, 40_000, 71) <= 1.0);
+    assert!(bound(&place, &visits(4, 4), &visits(3, 4), 0.0, 40_000, 72) > 1.1);
+    assert!(bound(&place, &visits(4, 4), &visits(4, 3), 0.0, 40_000, 73) > 1.1);
+    // The sum and the count of a mean, each with half of the budget.
+    let mean = |rows: u32| {
+        let options = format!("epsilon = 1, max_rows_per_group = {rows}");
+        sql(&options, "AVG(days, contribution_bounds_per_row => (-4, 4)) AS a FROM visits")
+    };
+    assert!(bound(&place, &mean(4), &mean(4), 0.0, 40_000, 74) <= 1.0);
+    assert!(bound(&place, &mean(4), &mean(2), 0.0, 40_000, 75) > 1.2);
+    let exchanged = ask(4, 4, "exchanged");
+    assert!(bound(&place, &exchanged, &exchanged, 0.0, 40_000, 76) <= 1.0);
+    // One adds 16 and another -2, and the noise is for 16.
+    assert!(bound(&place, &exchanged, &visits(4, 4), 0.0, 40_000, 77) > 1.0);
+}
+
 /// Noise for one unit more or less, where one is exchanged for another.
 #[test]
 fn a_wrong_relation_is_caught() {

@@ -1,0 +1,32 @@
+//! Warnings about queries.
+
+use hushtable_engine::PartQuoted;
+use hushtable_query::Warning;
+
+use super::grid::visible;
+
+/// A warning for the standard error stream, with the name of its query where there are several.
+pub(crate) fn note(warning: &Warning, query: Option<&str>) -> String {
+    let query = query.map_or_else(String::new, |query| format!("{}: ", visible(query)));
+    let (what, hint) = (visible(&warning.what), visible(&warning.hint));
+    format!("warning: {query}{what}\n  hint: {hint}\n")
+}
+
+/// The warnings of a query as a section of a quote; empty where there are none.
+pub(super) fn warned(warnings: &[Warning]) -> String {
+    section(warnings.iter().map(|warning| note(warning, None)))
+}
+
+/// The warnings of the queries of a workload.
+pub(super) fn warned_by(parts: &[PartQuoted]) -> String {
+    section(parts.iter().flat_map(|part| {
+        part.explanation.warnings.iter().map(|warning| note(warning, Some(&part.name)))
+    }))
+}
+
+fn section(notes: impl Iterator<Item = String>) -> String {
+    let lines: Vec<String> = notes
+        .flat_map(|note| note.lines().map(|line| format!("  {line}\n")).collect::<Vec<_>>())
+        .collect();
+    if lines.is_empty() { String::new() } else { format!("Warnings\n{}", lines.concat()) }
+}

@@ -1,0 +1,209 @@
+//! SUM and AVG with bounds per row: every row's value is clamped by itself, and so many rows of a
+//! unit count in a group.
+
+use hushtable_mechanisms::RecordMechanism;
+use sqlparser::ast;
+
+use super::aggregate::{Aggregates, in_steps, no_step_within, released_as};
+use super::arguments::Arguments;
+use super::{Measure, Measurement};
+use crate::contract::Unit;
+use crate::error::Refusal;
+use crate::expr::Expr;
+use crate::lattice::{MAX_LATTICE, Number, Step};
+use crate::range::Range;
+use crate::warning::{Warning, WarningCode};
+
+/// What is known of a row's value.
+pub(super) enum RowBounds {
+    /// As the query says: other values are clamped.
+    Given(Number, Number),
+    /// From the structure of the expression: no value is outside.
+    Known(Range),
+}
+
+impl RowBounds {
+    /// Of an expression: as the call says, or as its structure tells.
+    pub(super) fn of(operand: &Expr, arguments: &Arguments) -> Option<Self> {
+        match arguments.row_bounds {
+            Some((low, high)) => Some(Self::Given(low, high)),
+            None => Range::of(operand).filter(|r| *r != Range::Nothing).map(Self::Known),
+        }
+    }
+
+    /// The lattice where the contract declares none.
+    pub(super) fn step(&self, operand: &Expr, declared: Option<Step>) -> Step {
+        let column_type = operand.column_type;
+        declared.unwrap_or_else(|| match self {
+            Self::Given(low, high) => Step::default_for(column_type, *low, *high),
+            Self::Known(range) => range.default_step(column_type),
+        })
+    }
+
+    /// The bounds in steps: those of a query rounded inwards, as it asks for no more; known ones
+    /// outwards, so that nothing is cut off.
+    pub(super) fn in_steps(&self, operand: &Expr, step: Step) -> Result<(i64, i64), Refusal> {
+        match self {
+            Self::Given(low, high) => in_steps((*low, *high), step),
+            Self::Known(range) => range.in_steps(step, operand.column_type).ok_or_else(|| {
+                Refusal::new(
+                    "the values of the expression can be too large to be added up",
+                    "contribution_bounds_per_row => (0, 100)",
+                )
+            }),
+        }
+    }
+}
+
+impl Aggregates<'_> {
+    /// The sum of an expression whose rows are bounded one by one.
+    pub(super) fn sum_of_rows(
+        &mut self,
+        function: &ast::Function,
+        operand: Expr,
+        bounds: &RowBounds,
+        (weight, keys): (u32, usize),
+    ) -> Result<Expr, Refusal> {
+        let declared = self.table.column_of(&operand).and_then(|c| c.granularity);
+        let step = bounds.step(&operand, declared);
+        let (low, high) = bounds.in_steps(&operand, step)?;
+        if low > high || low == 0 && high == 0 {
+            return Err(match bounds {
+                RowBounds::Given(low, high) => no_step_within((*low, *high), step),
+                RowBounds::Known(_) => Refusal::new(
+                    format!("`{function}` adds up values that are always zero"),
+                    "leave it out; zero needs no data",
+                ),
+            });
+        }
+        let rows = self.rows_of_a_unit(function)?;
+        let (measure, (low, high)) = match self.table.unit {
+            // A row's contribution is its value.
+            Unit::Row => (Measure::Sum(operand), (low, high)),
+            Unit::Column(_) => {
+                let within = unit_within((low, high), rows).ok_or_else(|| {
+                    Refusal::new(
+                        format!(
+                            "`{function}`: {rows} rows of one unit may add up to more than \
+                             {MAX_LATTICE} steps of {}",
+                            step.to_f64()
+                        ),
+                        "a smaller max_rows_per_group, narrower bounds, or a coarser granularity \
+                         of the column in the contract",
+                    )
+                })?;
+                (Measure::SumOfRows { of: operand, low, high, rows }, within)
+            }
+        };
+        let wanted = Measurement {
+            name: String::new(),
+            measure,
+            low,
+            high,
+            split: None,
+            mechanism: RecordMechanism::default(),
+            offset: None,
+            step,
+            weight,
+            column_type: released_as(step),
+        };
+        self.measured(wanted, keys)
+    }
+
+    /// Most rows of one unit that count in a group, where each counts by itself.
+    pub(super) fn rows_of_a_unit(&self, function: &ast::Function) -> Result<u32, Refusal> {
+        match (&self.table.unit, self.options.max_rows_per_group) {
+            (Unit::Row, _) => Ok(1),
+            (Unit::Column(_), Some(most)) => Ok(most),
+            (Unit::Column(_), None) => Err(Refusal::new(
+                format!("how many rows of one unit may `{function}` look at in a group?"),
+                "max_rows_per_group = 1 in OPTIONS or in the contract's defaults",
+            )),
+        }
+    }
+
+    /// Looks whether the sum of an AVG, which is bounded per unit and group, goes with its count.
+    pub(super) fn check_average(
+        &mut self,
+        function: &ast::Function,
+        operand: &Expr,
+        arguments: &Arguments,
+    ) -> Result<(), Refusal> {
+        let Unit::Column(unit) = &self.table.unit else { return Ok(()) };
+        let declared = self.table.column_of(operand).and_then(|c| c.bounds);
+        let Some((low, high)) = arguments.bounds.or(declared) else { return Ok(()) };
+        let rows = self.rows_of_a_unit(function)?;
+        let hint = if Range::of(operand).is_some() && declared.is_none() {
+            "leave the bounds out: the expression itself tells the range of its values".to_owned()
+        } else {
+            format!(
+                "contribution_bounds_per_row => ({low}, {high}): every value is clamped to that"
+            )
+        };
+        if rows == 1 {
+            let warning = Warning::new(
+                WarningCode::SumPerUnit,
+                format!(
+                    "AVG of {} adds up all rows of one `{unit}` in a group, within ({low}, \
+                     {high}), and counts one of them",
+                    self.name_of(operand)
+                ),
+                format!("{hint}, and the same row is added and counted"),
+            );
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+            return Ok(());
+        }
+        Err(Refusal::new(
+            format!(
+                "`{function}` would clamp the sum of all rows of one `{unit}` in a group to ({low}, \
+                 {high}) and count up to {rows} of them: the quotient is no mean"
+            ),
+            format!("{hint}, and the same rows are added and counted"),
+        ))
+    }
+}
+
+/// What so many rows within these bounds add up to, one at least; `None` beyond [`MAX_LATTICE`].
+fn unit_within((low, high): (i64, i64), rows: u32) -> Option<(i64, i64)> {
+    let rows = i64::from(rows);
+    let low = if low < 0 { low.checked_mul(rows)? } else { low };
+    let high = if high > 0 { high.checked_mul(rows)? } else { high };
+    (low >= -MAX_LATTICE && high <= MAX_LATTICE).then_some((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bounds of a unit are the least and greatest sum of one row or more, over all choices.
+    #[test]
+    fn units_of_several_rows_add_up_to_no_more() {
+        for low in -3i64..=3 {
+            for high in low..=3 {
+                for rows in 1..=4u32 {
+                    let mut sums: Vec<i64> = (low..=high).collect();
+                    let mut all = sums.clone();
+                    for _ in 1..rows {
+                        sums = sums.iter().flat_map(|s| (low..=high).map(move |v| s + v)).collect();
+                        sums.sort_unstable();
+                        sums.dedup();
+                        all.extend(&sums);
+                    }
+                    let ends = all.iter().min().copied().zip(all.iter().max().copied());
+                    assert_eq!(unit_within((low, high), rows), ends, "{low} {high} {rows}");
+                }
+            }
+        }
+        assert_eq!(unit_within((0, MAX_LATTICE), 1), Some((0, MAX_LATTICE)));
+        for (low, high, rows) in [
+            (0, MAX_LATTICE / 2 + 1, 2),
+            (-MAX_LATTICE / 2 - 1, 0, 2),
+            (0, MAX_LATTICE, u32::MAX),
+            (-MAX_LATTICE, 0, u32::MAX),
+        ] {
+            assert_eq!(unit_within((low, high), rows), None);
+        }
+    }
+}

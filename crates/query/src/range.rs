@@ -1,0 +1,385 @@
+//! The range of a number that an expression computes, where its structure tells it: whatever the
+//! data, no value is outside.
+//!
+//! Rounding follows the engine's. An operation on floats that rounds correctly is monotone in each
+//! operand, so the ends of the operands give the ends of the result; what rounds in other ways is
+//! widened outwards. What does not fit a type is NULL, and NULL is in no range. No promise rests on
+//! this: rows are clamped to a range all the same.
+
+use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
+use crate::lattice::{MAX_LATTICE, Step};
+use crate::types::{ColumnType, Value};
+
+/// 10^38: decimals have fewer digits.
+const DECIMAL_LIMIT: i128 = 10i128.pow(38);
+
+/// Floats up to here are scaled and rounded without overflow.
+const LARGEST_FLOAT: f64 = 1e280;
+
+/// Least and greatest value of an expression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Range {
+    /// Always NULL.
+    Nothing,
+    /// Integers, or the digits of decimals at the expression's scale.
+    Exact(i128, i128),
+    /// Finite floats.
+    Float(f64, f64),
+}
+
+impl Range {
+    /// The range of an expression; `None` where the structure does not tell it, and for what is no
+    /// number.
+    pub(crate) fn of(expr: &Expr) -> Option<Self> {
+        let range = match &expr.kind {
+            ExprKind::Literal(value) => Self::of_value(value)?,
+            ExprKind::Case(branches, otherwise) => {
+                let results = branches.iter().map(|(_, result)| result);
+                Self::hull(results.chain(otherwise.as_deref()))?
+            }
+            ExprKind::Cast(inner) => Self::cast(inner, expr.column_type)?,
+            ExprKind::Binary(BinaryOp::Mod, left, right) => Self::remainder(left, right)?,
+            ExprKind::Binary(op, left, right) => {
+                Self::arithmetic(*op, Self::of(left)?, Self::of(right)?)?
+            }
+            ExprKind::Call(Function::Coalesce, all) => Self::hull(all.iter())?,
+            ExprKind::Call(Function::Length, of) => Self::Exact(0, characters(of.first()?)?.into()),
+            ExprKind::Call(Function::DatePart(part), _) => Self::of_part(*part)?,
+            ExprKind::Call(function, of) => Self::called(*function, of.first()?)?,
+            _ => return None,
+        };
+        range.fitting(expr.column_type)
+    }
+
+    fn of_value(value: &Value) -> Option<Self> {
+        Some(match *value {
+            Value::Null => Self::Nothing,
+            Value::Int(n) => Self::Exact(n.into(), n.into()),
+            Value::Decimal { digits, .. } => Self::Exact(digits, digits),
+            Value::Float(x) => Self::Float(x, x),
+            _ => return None,
+        })
+    }
+
+    /// The values that a type holds; the others are NULL.
+    fn fitting(self, column_type: ColumnType) -> Option<Self> {
+        let within = |low: i128, high: i128, least: i128, most: i128| {
+            if high < least || low > most {
+                Self::Nothing
+            } else {
+                Self::Exact(low.max(least), high.min(most))
+            }
+        };
+        match (self, column_type) {
+            (Self::Nothing, _) => Some(Self::Nothing),
+            (Self::Exact(low, high), ColumnType::Int) => {
+                Some(within(low, high, i64::MIN.into(), i64::MAX.into()))
+            }
+            (Self::Exact(low, high), ColumnType::Decimal { .. }) => {
+                Some(within(low, high, 1 - DECIMAL_LIMIT, DECIMAL_LIMIT - 1))
+            }
+            (Self::Float(low, high), ColumnType::Float) => {
+                (low.is_finite() && high.is_finite()).then_some(self)
+            }
+            _ => None,
+        }
+    }
+
+    /// The smallest range that holds those of all expressions.
+    fn hull<'a>(all: impl Iterator<Item = &'a Expr>) -> Option<Self> {
+        all.map(Self::of).try_fold(Self::Nothing, |whole, next| {
+            Some(match (whole, next?) {
+                (Self::Nothing, other) | (other, Self::Nothing) => other,
+                (Self::Exact(a, b), Self::Exact(c, d)) => Self::Exact(a.min(c), b.max(d)),
+                (Self::Float(a, b), Self::Float(c, d)) => Self::Float(a.min(c), b.max(d)),
+                _ => return None,
+            })
+        })
+    }
+
+    fn arithmetic(op: BinaryOp, left: Self, right: Self) -> Option<Self> {
+        match (left, right) {
+            (Self::Nothing, _) | (_, Self::Nothing) => Some(Self::Nothing),
+            (Self::Exact(a, b), Self::Exact(c, d)) => {
+                let corners = match op {
+                    BinaryOp::Add => [a.checked_add(c), b.checked_add(d)].to_vec(),
+                    BinaryOp::Sub => [a.checked_sub(d), b.checked_sub(c)].to_vec(),
+                    BinaryOp::Mul => pairs([a, b], [c, d]).map(|(x, y)| x.checked_mul(y)).collect(),
+                    BinaryOp::IntDiv => {
+                        // Quotients are largest by the divisors that are nearest to zero.
+                        let divisors = [c, d, -1, 1].into_iter();
+                        let divisors = divisors.filter(|y| *y != 0 && (c..=d).contains(y));
+                        let all = divisors.flat_map(|y| [a.checked_div(y), b.checked_div(y)]);
+                        all.collect::<Vec<_>>()
+                    }
+                    _ => return None,
+                };
+                let corners: Vec<i128> = corners.into_iter().collect::<Option<_>>()?;
+                Some(match (corners.iter().min(), corners.iter().max()) {
+                    (Some(&low), Some(&high)) => Self::Exact(low, high),
+                    // Only zero divides.
+                    _ => Self::Nothing,
+                })
+            }
+            (Self::Float(a, b), Self::Float(c, d)) => {
+                let compute: fn(f64, f64) -> f64 = match op {
+                    BinaryOp::Add => |x, y| x + y,
+                    BinaryOp::Sub => |x, y| x - y,
+                    BinaryOp::Mul => |x, y| x * y,
+                    // A divisor near zero has any quotient.
+                    BinaryOp::Div if c > 0.0 || d < 0.0 => |x, y| x / y,
+                    _ => return None,
+                };
+                let corners = pairs([a, b], [c, d]).map(|(x, y)| compute(x, y));
+                Some(floats(corners))
+            }
+            _ => None,
+        }
+    }
+
+    /// A remainder has the dividend's sign, and is nearer to zero than both operands allow.
+    fn remainder(left: &Expr, right: &Expr) -> Option<Self> {
+        let (low, high) = match Self::of(left) {
+            Some(Self::Nothing) => return Some(Self::Nothing),
+            Some(Self::Exact(low, high)) => (low, high),
+            _ => (i64::MIN.into(), i64::MAX.into()),
+        };
+        Some(match Self::of(right)? {
+            Self::Exact(c, d) => match c.abs().max(d.abs()) {
+                0 => Self::Nothing,
+                largest => {
+                    let most = largest - 1;
+                    Self::Exact(low.clamp(-most, 0), high.clamp(0, most))
+                }
+            },
+            Self::Nothing => Self::Nothing,
+            Self::Float(..) => return None,
+        })
+    }
+
+    fn called(function: Function, operand: &Expr) -> Option<Self> {
+        let one = match operand.column_type {
+            ColumnType::Decimal { scale } => 10i128.pow(scale.into()),
+            _ => 1,
+        };
+        let range = Self::of(operand);
+        if function == Function::Sign && range.is_none() {
+            return match operand.column_type {
+                ColumnType::Float => Some(Self::Float(-1.0, 1.0)),
+                _ => Some(Self::Exact(-one, one)),
+            };
+        }
+        Some(match (range?, function) {
+            (Self::Nothing, _) => Self::Nothing,
+            (Self::Exact(low, high), Function::Negate) => Self::Exact(-high, -low),
+            (Self::Float(low, high), Function::Negate) => Self::Float(0.0 - high, 0.0 - low),
+            (Self::Exact(low, high), Function::Abs) => {
+                let least = if low <= 0 && high >= 0 { 0 } else { low.abs().min(high.abs()) };
+                Self::Exact(least, low.abs().max(high.abs()))
+            }
+            (Self::Float(low, high), Function::Abs) => {
+                let crosses = low <= 0.0 && high >= 0.0;
+                let least = if crosses { 0.0 } else { low.abs().min(high.abs()) };
+                Self::Float(least, low.abs().max(high.abs()))
+            }
+            (Self::Exact(low, high), Function::Sign) => {
+                Self::Exact(low.signum() * one, high.signum() * one)
+            }
+            (Self::Float(low, high), Function::Sign) => {
+                let sign = |x: f64| if x == 0.0 { 0.0 } else { x.signum() };
+                Self::Float(sign(low), sign(high))
+            }
+            (Self::Exact(low, high), Function::ToInt) => {
+                Self::Exact(rounded(low, one), rounded(high, one))
+            }
+            (Self::Float(low, high), Function::ToInt) => {
+                Self::Exact(low.round() as i128, high.round() as i128)
+            }
+            (Self::Float(low, high), Function::Floor) => Self::Float(low.floor(), high.floor()),
+            (Self::Float(low, high), Function::Ceil) => Self::Float(low.ceil(), high.ceil()),
+            (Self::Float(low, high), Function::Round(digits)) => {
+                let factor = 10f64.powi(i32::from(digits));
+                let most = low.abs().max(high.abs());
+                if most.max(most * factor) > LARGEST_FLOAT {
+                    return None;
+                }
+                let round = |x: f64| (x * factor).round() / factor;
+                Self::Float(round(low), round(high))
+            }
+            // Roots of what is below zero are NULL.
+            (Self::Float(_, high), Function::Sqrt) if high < 0.0 => Self::Nothing,
+            (Self::Float(low, high), Function::Sqrt) => {
+                Self::Float(low.max(0.0).sqrt(), high.sqrt())
+            }
+            _ => return None,
+        })
+    }
+
+    fn cast(inner: &Expr, to: ColumnType) -> Option<Self> {
+        let from = inner.column_type;
+        if (from, to) == (ColumnType::Bool, ColumnType::Int) {
+            return Some(Self::Exact(0, 1));
+        }
+        let scale = |column_type: ColumnType| match column_type {
+            ColumnType::Int => Some(0u8),
+            ColumnType::Decimal { scale } => Some(scale),
+            _ => None,
+        };
+        Some(match (Self::of(inner)?, scale(from), scale(to)) {
+            (Self::Nothing, ..) => Self::Nothing,
+            (Self::Exact(low, high), Some(own), Some(to)) if to >= own => {
+                let factor = 10i128.pow((to - own).into());
+                Self::Exact(low.checked_mul(factor)?, high.checked_mul(factor)?)
+            }
+            (Self::Exact(low, high), Some(own), Some(to)) => {
+                let divisor = 10i128.pow((own - to).into());
+                Self::Exact(rounded(low, divisor), rounded(high, divisor))
+            }
+            (Self::Exact(low, high), Some(own), None) if to == ColumnType::Float => {
+                let one = 10i128.pow(own.into());
+                let exact = |n: i128| n % one == 0 && (n / one).abs() <= 1 << 53;
+                let float = |n: i128| n as f64 / one as f64;
+                Self::Float(
+                    if exact(low) { float(low) } else { float(low).next_down().next_down() },
+                    if exact(high) { float(high) } else { float(high).next_up().next_up() },
+                )
+            }
+            (Self::Float(low, high), None, Some(to)) => {
+                let factor = 10f64.powi(to.into());
+                // A cast of floats to integers goes to the largest there are, beyond them.
+                Self::Exact((low * factor).round() as i128, (high * factor).round() as i128)
+            }
+            _ => return None,
+        })
+    }
+
+    fn of_part(part: DatePart) -> Option<Self> {
+        Some(match part {
+            DatePart::Quarter => Self::Exact(1, 4),
+            DatePart::Month => Self::Exact(1, 12),
+            DatePart::Day => Self::Exact(1, 31),
+            DatePart::DayOfWeek => Self::Exact(1, 7),
+            DatePart::DayOfYear => Self::Exact(1, 366),
+            DatePart::Hour => Self::Exact(0, 23),
+            DatePart::Minute | DatePart::Second => Self::Exact(0, 59),
+            // A calendar of half a million years is no bound that anybody wants noise for.
+            DatePart::Year | DatePart::IsoWeek => return None,
+        })
+    }
+
+    /// The size of lattice steps where none is declared.
+    pub(crate) fn default_step(&self, column_type: ColumnType) -> Step {
+        match (*self, column_type) {
+            (Self::Float(low, high), _) => Step::for_floats(low.abs().max(high.abs())),
+            (_, ColumnType::Decimal { scale }) => Step::Decimal(scale),
+            _ => Step::Whole(1),
+        }
+    }
+
+    /// The range in steps of the lattice, rounded outwards: it holds every value, rounded. `None`
+    /// without any value, and beyond [`MAX_LATTICE`].
+    pub(crate) fn in_steps(&self, step: Step, column_type: ColumnType) -> Option<(i64, i64)> {
+        let (low, high) = match (*self, step, column_type) {
+            (Self::Exact(low, high), Step::Whole(n), ColumnType::Int) => {
+                outwards(low, high, n.into())
+            }
+            (Self::Exact(low, high), Step::Decimal(to), ColumnType::Decimal { scale }) => {
+                outwards(low, high, 10i128.pow(scale.checked_sub(to)?.into()))
+            }
+            (Self::Float(low, high), Step::PowerOfTwo(exponent), ColumnType::Float) => {
+                let size = 2f64.powi(exponent.into());
+                ((low / size).floor() as i128, (high / size).ceil() as i128)
+            }
+            _ => return None,
+        };
+        let fits = |steps: i128| i64::try_from(steps).ok().filter(|n| n.abs() <= MAX_LATTICE);
+        Some((fits(low)?, fits(high)?))
+    }
+
+    /// Whether the comparison holds for no two values of the ranges, which are of one type.
+    pub(crate) fn never(op: BinaryOp, left: Self, right: Self) -> bool {
+        fn never<T: PartialOrd>(op: BinaryOp, (a, b): (T, T), (c, d): (T, T)) -> bool {
+            match op {
+                BinaryOp::Eq => b < c || d < a,
+                BinaryOp::Ne => a == b && c == d && a == c,
+                BinaryOp::Lt => a >= d,
+                BinaryOp::Le => a > d,
+                BinaryOp::Gt => b <= c,
+                BinaryOp::Ge => b < c,
+                _ => false,
+            }
+        }
+        match (left, right) {
+            (Self::Nothing, _) | (_, Self::Nothing) => true,
+            (Self::Exact(a, b), Self::Exact(c, d)) => never(op, (a, b), (c, d)),
+            (Self::Float(a, b), Self::Float(c, d)) => never(op, (a, b), (c, d)),
+            _ => false,
+        }
+    }
+}
+
+fn pairs<T: Copy>(left: [T; 2], right: [T; 2]) -> impl Iterator<Item = (T, T)> {
+    left.into_iter().flat_map(move |x| right.map(|y| (x, y)))
+}
+
+/// The range of these floats; an overflow is seen by its infinity.
+fn floats(all: impl Iterator<Item = f64>) -> Range {
+    let (low, high) =
+        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    Range::Float(low + 0.0, high + 0.0)
+}
+
+fn outwards(low: i128, high: i128, size: i128) -> (i128, i128) {
+    (low.div_euclid(size), -(-high).div_euclid(size))
+}
+
+/// `value / divisor`, halves away from zero; `divisor` above zero.
+fn rounded(value: i128, divisor: i128) -> i128 {
+    let (quotient, rest) = (value / divisor, value % divisor);
+    if rest.abs() >= divisor - rest.abs() { quotient + value.signum() } else { quotient }
+}
+
+/// The most characters that a text can have, where its structure bounds them.
+fn characters(text: &Expr) -> Option<u64> {
+    let first = |of: &[Expr]| of.first().and_then(characters);
+    let longest = |all: &mut dyn Iterator<Item = &Expr>| {
+        all.map(characters).try_fold(0, |most: u64, next| Some(most.max(next?)))
+    };
+    match &text.kind {
+        ExprKind::Literal(Value::Null) => Some(0),
+        ExprKind::Literal(Value::String(text)) => u64::try_from(text.chars().count()).ok(),
+        ExprKind::Case(branches, otherwise) => {
+            let results = branches.iter().map(|(_, result)| result);
+            longest(&mut results.chain(otherwise.as_deref()))
+        }
+        ExprKind::Cast(inner) => match inner.column_type {
+            ColumnType::Bool => Some(5),
+            // -9223372036854775808.
+            ColumnType::Int => Some(20),
+            _ => None,
+        },
+        ExprKind::Call(function, of) => match *function {
+            Function::Substr { start, length } => {
+                let rest = first(of).map(|all| all.saturating_sub(u64::from(start).max(1) - 1));
+                at_most(length, rest)
+            }
+            Function::Right(length) => at_most(Some(length), first(of)),
+            Function::Trim | Function::LTrim | Function::RTrim => first(of),
+            // One character becomes up to three.
+            Function::Lower | Function::Upper => first(of)?.checked_mul(3),
+            Function::Concat => {
+                of.iter().map(characters).try_fold(0u64, |sum, next| sum.checked_add(next?))
+            }
+            Function::Coalesce => longest(&mut of.iter()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn at_most(length: Option<u32>, characters: Option<u64>) -> Option<u64> {
+    match (length.map(u64::from), characters) {
+        (Some(length), Some(characters)) => Some(length.min(characters)),
+        (length, characters) => length.or(characters),
+    }
+}

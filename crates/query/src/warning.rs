@@ -1,0 +1,35 @@
+//! Probable mistakes in a query that is answered all the same.
+
+use serde::Serialize;
+
+/// Something that is probably a mistake. It follows from the query and the contract alone, so it
+/// reveals nothing of the data, and is known before anything is charged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Its kind.
+    pub code: WarningCode,
+    /// The mistake, as it seems.
+    pub what: String,
+    /// What is probably meant.
+    pub hint: String,
+}
+
+/// The kinds of warnings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarningCode {
+    /// A condition that no row meets, whatever the data.
+    NeverTrue,
+    /// A comparison of constants.
+    ConstantCondition,
+    /// A constant that is not among the public keys of the column it is compared with.
+    NotAPublicKey,
+    /// An AVG that adds up all rows of a unit and counts one of them.
+    SumPerUnit,
+}
+
+impl Warning {
+    pub(crate) fn new(code: WarningCode, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code, what: what.into(), hint: hint.into() }
+    }
+}

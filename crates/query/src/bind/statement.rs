@@ -1,5 +1,7 @@
 //! The clauses of a SELECT.
 
+use std::collections::{HashMap, HashSet};
+
 use hushtable_privacy::{Delta, Loss};
 use sqlparser::ast;
 
@@ -388,6 +390,8 @@ fn outputs(
 ) -> Result<Vec<Output>, Refusal> {
     let mut scope = OutputScope { aggregates, keys, aliases: &[] };
     let mut outputs: Vec<Output> = Vec::new();
+    // In lower case: the names that are taken, and how many have the same beginning.
+    let (mut taken, mut copies) = (HashSet::new(), HashMap::new());
     for (position, item) in select.projection.iter().enumerate() {
         let (node, name) = match item {
             ast::SelectItem::UnnamedExpr(node) => (node, default_name(node, position)),
@@ -401,11 +405,10 @@ fn outputs(
         };
         let expr = scope.bind(node)?;
         // Two columns of one name would be one key in JSON.
-        let taken = |n: &str| outputs.iter().any(|o| o.name.eq_ignore_ascii_case(n));
         let mut unique = name.clone();
-        let mut copy = 1;
-        while taken(&unique) {
-            copy += 1;
+        let copy = copies.entry(name.to_ascii_lowercase()).or_insert(1);
+        while !taken.insert(unique.to_ascii_lowercase()) {
+            *copy += 1;
             unique = format!("{name}_{copy}");
         }
         outputs.push(Output { name: unique, expr });

@@ -1,0 +1,86 @@
+//! Inputs to begin with.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use datafusion::parquet::arrow::ArrowWriter;
+
+pub(crate) const SHOP: &str = include_str!("../../examples/shop/hushtable.toml");
+
+fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+pub(crate) fn sql() -> Vec<Vec<u8>> {
+    let many = format!("SELECT {}town FROM visits GROUP BY town", "COUNT(*),".repeat(7_000));
+    texts(&[
+        &many,
+        include_str!("../../examples/establishments/counties.sql"),
+        include_str!("../../examples/herds/districts.sql"),
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+         max_groups_contributed = 3) town, COUNT(*) AS n, SUM(CASE WHEN quantity > 2 THEN \
+         CAST(amount AS FLOAT64) ELSE 0 END) AS s FROM visits WHERE NOT (town = 'x' OR quantity IN \
+         (1, 2)) AND day BETWEEN DATE '2024-01-01' AND DATE '2024-12-31' GROUP BY town HAVING n > 10 \
+         ORDER BY s DESC LIMIT 20",
+        "SELECT EXTRACT(YEAR FROM day), MEDIAN(amount), PERCENTILE_CONT(amount, 0.9) FROM visits \
+         GROUP BY EXTRACT(YEAR FROM day)",
+        "SELECT SUBSTR(town, 1, 2) || UPPER(TRIM(town)), COUNT(DISTINCT customer_id) FROM visits \
+         WHERE town LIKE '%a_b%' GROUP BY SUBSTR(town, 1, 2) || UPPER(TRIM(town))",
+    ])
+}
+
+pub(crate) fn contracts() -> Vec<Vec<u8>> {
+    texts(&[
+        SHOP,
+        include_str!("../../examples/establishments/hushtable.toml"),
+        include_str!("../../examples/herds/hushtable.toml"),
+        include_str!("../../examples/sim/hushtable.toml"),
+    ])
+}
+
+pub(crate) fn workloads() -> Vec<Vec<u8>> {
+    texts(&[
+        include_str!("../../examples/establishments/workload.toml"),
+        "epsilon = 1\ndelta = 1e-6\n[levels]\nplace = [\"town\", \"product\"]\n[[queries]]\n\
+         name = \"{place}\"\nsql = \"SELECT {place}, COUNT(*) FROM visits GROUP BY {place}\"\n\
+         weight = 2\n",
+    ])
+}
+
+pub(crate) fn models() -> Vec<Vec<u8>> {
+    texts(&[
+        include_str!("../../examples/partial-knowledge/example-1-noise.toml"),
+        include_str!("../../examples/partial-knowledge/example-4-sum.toml"),
+        include_str!("../../examples/partial-knowledge/example-6-correlated.toml"),
+        include_str!("../../examples/partial-knowledge/example-9.toml"),
+    ])
+}
+
+pub(crate) fn csv() -> Vec<Vec<u8>> {
+    texts(&[
+        "id,town,amount,day\n1,Ashford,12.50,2024-01-31\n2,\"Wick, \"\"old\"\"\",-3,\n,,,\n",
+        "a;b\r\n1;2\r\n\r\n\"x\ny\";4",
+        "\u{feff}a,a b,\n1e400,NaN,99999999999999999999\n",
+    ])
+}
+
+pub(crate) fn parquet() -> Vec<Vec<u8>> {
+    let numbers: Vec<Option<i64>> = (0..40).map(|i| (i % 7 != 0).then_some(i * 1_000)).collect();
+    let names: Vec<String> = (0..40).map(|i| format!("town {}", i % 5)).collect();
+    let floats: Vec<f64> = (0..40).map(|i| f64::from(i) / 3.0).collect();
+    let columns: [(&str, ArrayRef); 3] = [
+        ("id", Arc::new(Int64Array::from(numbers))),
+        ("town", Arc::new(StringArray::from(names))),
+        ("amount", Arc::new(Float64Array::from(floats))),
+    ];
+    let written = |columns: &[(&str, ArrayRef)]| {
+        let batch = RecordBatch::try_from_iter(columns.to_vec()).ok()?;
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).ok()?;
+        writer.write(&batch).ok()?;
+        writer.into_inner().ok()
+    };
+    [written(&columns), written(&columns[..1]), written(&columns[1..2])]
+        .into_iter()
+        .flatten()
+        .collect()
+}

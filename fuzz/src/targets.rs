@@ -1,0 +1,128 @@
+//! The readers, each as a function of arbitrary bytes that must return soon, whatever they are.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use datafusion::physical_plan::ExecutionPlanProperties;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
+use hushtable_engine::{ReadProgress, file_schema, list_files, scan};
+use hushtable_query::{
+    ColumnType, Contract, ModelFile, Publication, Workload, bind, bind_expression,
+};
+
+use crate::harness::Target;
+use crate::seeds;
+
+/// Batches of a file that are read: a small file may well hold a billion rows.
+const BATCHES: usize = 8;
+
+/// All targets.
+pub const TARGETS: [Target; 6] = [
+    Target { name: "sql", run: sql, seeds: seeds::sql },
+    Target { name: "contract", run: contract, seeds: seeds::contracts },
+    Target { name: "workload", run: workload, seeds: seeds::workloads },
+    Target { name: "model_file", run: model_file, seeds: seeds::models },
+    Target { name: "csv", run: csv, seeds: seeds::csv },
+    Target { name: "parquet", run: parquet, seeds: seeds::parquet },
+];
+
+static CONTRACT: LazyLock<Option<Contract>> =
+    LazyLock::new(|| Contract::parse(seeds::SHOP, "hushtable.toml").ok());
+
+fn ask(sql: &str) {
+    if let Some(contract) = &*CONTRACT {
+        let _ = bind(sql, contract);
+    }
+}
+
+/// A query, bound.
+pub fn sql(input: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(input) {
+        ask(text);
+    }
+}
+
+/// A contract, with its expressions.
+pub fn contract(input: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(input) {
+        let _ = Contract::recognises(text);
+        let _ = Contract::parse(text, "hushtable.toml");
+    }
+}
+
+/// A workload, with its queries bound.
+pub fn workload(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let file = |_: &str| Ok("SELECT COUNT(*) FROM visits".to_owned());
+    let Ok(workload) = Workload::parse(text, "workload.toml", &file) else { return };
+    // A workload of a thousand queries may take a thousand times as long as a query.
+    workload.queries.iter().take(4).for_each(|query| ask(&query.sql));
+}
+
+/// A finite model, with its expressions bound.
+pub fn model_file(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(model) = ModelFile::parse(text, "model.toml") else { return };
+    let columns: Vec<(String, ColumnType)> =
+        model.parameters.iter().map(|p| (p.name.clone(), p.column_type)).collect();
+    let records = model.records.iter().flatten().map(|(_, written)| written);
+    let published = match &model.publication {
+        Publication::Expressions { parts, .. } => parts.as_slice(),
+        Publication::Table(_) => &[],
+    };
+    for written in records.chain(&model.knowledge).chain(published).take(4) {
+        let _ = bind_expression(&written.text, &columns);
+    }
+}
+
+/// A file of CSV.
+pub fn csv(input: &[u8]) {
+    read("input.csv", input);
+}
+
+/// A file of Parquet.
+pub fn parquet(input: &[u8]) {
+    read("input.parquet", input);
+}
+
+/// Reads a file's schema, and its first batches as the types that it has and as text.
+fn read(name: &str, input: &[u8]) {
+    let Ok(folder) = tempfile::tempdir() else { return };
+    if fs::write(folder.path().join(name), input).is_err() {
+        return;
+    }
+    let Ok(files) = list_files(name, folder.path()) else { return };
+    let Ok(schema) = file_schema(&files) else { return };
+    let types = [ColumnType::Int, ColumnType::Date, ColumnType::Float, ColumnType::Timestamp];
+    let columns = schema.iter().zip(types.iter().cycle()).take(64).map(|(column, other)| {
+        let own = column.column_type.filter(|own| *own != ColumnType::String);
+        (column.name.clone(), own.unwrap_or(*other))
+    });
+    let columns: Vec<(String, ColumnType)> = columns.collect();
+    let texts = columns.iter().map(|(name, _)| (name.clone(), ColumnType::String)).collect();
+    for columns in [columns, texts] {
+        read_as(folder.path(), name, &columns);
+    }
+}
+
+fn read_as(folder: &Path, name: &str, columns: &[(String, ColumnType)]) {
+    static RUNTIME: LazyLock<Option<tokio::runtime::Runtime>> =
+        LazyLock::new(|| tokio::runtime::Builder::new_current_thread().build().ok());
+    static CONTEXT: LazyLock<SessionContext> = LazyLock::new(|| {
+        SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1))
+    });
+    let (Some(runtime), Ok(files)) = (&*RUNTIME, list_files(name, folder)) else { return };
+    let progress = Arc::new(ReadProgress::default());
+    runtime.block_on(async {
+        let Ok(table) = scan(&CONTEXT, &files, columns, &progress).await else { return };
+        let tasks = Arc::new(table.task_ctx());
+        let Ok(plan) = table.create_physical_plan().await else { return };
+        for partition in 0..plan.output_partitioning().partition_count() {
+            let Ok(stream) = plan.execute(partition, Arc::clone(&tasks)) else { return };
+            let mut stream = stream.take(BATCHES);
+            while let Some(Ok(_)) = stream.next().await {}
+        }
+    });
+}

@@ -1,0 +1,43 @@
+//! A second of fuzzing, one target after the other: CPU time is measured, so nothing runs beside it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use cpu_time::ProcessTime;
+use hushtable_fuzz::{LIMIT, TARGETS, Target, fuzz, replay};
+
+#[test]
+fn readers_take_what_is_made_of_their_seeds() {
+    let folder = tempfile::tempdir().unwrap();
+    for target in &TARGETS {
+        let (runs, _) = fuzz(target, Duration::from_millis(200), 1, folder.path()).unwrap();
+        assert!(runs >= (target.seeds)().len() as u64, "{}", target.name);
+    }
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    failures_are_found(folder.path());
+}
+
+/// A panic and too much time, each with its input in a file.
+fn failures_are_found(folder: &Path) {
+    let seeds = || vec![b"short".to_vec(), b"longer".to_vec()];
+    let panics = |input: &[u8]| assert!(input.len() < 6);
+    let takes_long = |input: &[u8]| {
+        let started = ProcessTime::now();
+        while input.len() > 5 && started.elapsed() <= LIMIT {}
+    };
+    let targets = [
+        (Target { name: "panics", run: panics, seeds }, "panics"),
+        (Target { name: "slow", run: takes_long, seeds }, "of CPU time, more than"),
+    ];
+    for (target, part) in &targets {
+        let failed = fuzz(target, Duration::ZERO, 1, folder).unwrap_err();
+        assert!(failed.what.contains(part), "{}", failed.what);
+        assert_eq!(fs::read(&failed.input).unwrap(), b"longer");
+        fs::copy(&failed.input, folder.join("kept")).unwrap();
+    }
+    let panics = targets[0].0;
+    assert_eq!(replay(&panics, &folder.join("kept"), folder).unwrap_err().what, "panics");
+}

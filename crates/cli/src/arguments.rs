@@ -4,6 +4,7 @@ mod assess;
 mod assess_table;
 mod audit;
 mod calc;
+mod check;
 mod figures;
 mod local;
 mod losses;
@@ -24,6 +25,7 @@ pub(crate) use calc::{
     CalcArguments, CalcCommand, ComposeArguments, ConvertArguments, NoiseArguments, NoiseMechanism,
     QuantileArguments, SampleArguments, SampleMechanism, SelectionArguments, SelectionStrategy,
 };
+pub(crate) use check::CheckArguments;
 pub(crate) use figures::{Experiment, FiguresArguments};
 pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments};
 pub(crate) use losses::{FitArguments, PolicyArguments};
@@ -38,6 +40,7 @@ Examples:
   hushtable budget                           what was spent, and what is left
   hushtable calc convert --rho 1 --delta 1e-6
                                              what a budget means, without any data
+  hushtable check visits                     for the owner: does the table fit its contract?
   hushtable audit \"SELECT …\"                 for the owner: try to break a query's promise
   hushtable assess count --unknown 500@0.1 --epsilon 0.5
                                              what an exact count gives away
@@ -66,6 +69,7 @@ pub(crate) enum Command {
     Budget(BudgetArguments),
     Init(InitArguments),
     Calc(CalcArguments),
+    Check(CheckArguments),
     Audit(AuditArguments),
     Policy(PolicyArguments),
     Fit(FitArguments),
@@ -269,6 +273,7 @@ mod tests {
             "budget",
             "init",
             "calc",
+            "check",
             "audit",
             "policy",
             "fit",

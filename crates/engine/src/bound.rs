@@ -7,6 +7,7 @@
 //! not depend on the order of the rows, and no more than the kept ones need memory; but values that are kept
 //! one by one stay until the end, also those of groups that were pushed out.
 
+mod tally;
 mod units;
 
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
@@ -17,6 +18,7 @@ use siphasher::sip::SipHasher24;
 use crate::intern::{Hashes, Interner, inconsistent};
 use crate::survey::{Extremes, Survey};
 use crate::values::List;
+pub(crate) use tally::{Cut, Histogram, Tally};
 pub(crate) use units::PartialMembers;
 pub(crate) use units::too_many;
 use units::{NEW, NOTHING, SlotList, Units, add, clamped};
@@ -75,6 +77,8 @@ pub(crate) struct Partial {
     pub(crate) members: Option<PartialMembers>,
     /// What single units contribute, where it is asked for.
     pub(crate) survey: Option<Survey>,
+    /// Contributions and what limits cut off, where it is asked for.
+    pub(crate) tally: Option<Tally>,
 }
 
 /// Bounds the rows of some units, and adds them up by group.
@@ -94,6 +98,9 @@ pub(crate) struct Bounder {
     /// Where it is to be told what single units contribute, by which sizes; and what rows have been seen.
     surveyed: Option<Bounds>,
     extremes: Vec<Extremes>,
+    /// Where contributions are tallied: the place of the measurement that counts rows, and the tally of
+    /// rows that are units.
+    tallied: Option<(usize, Tally)>,
 }
 
 impl Bounder {
@@ -111,6 +118,7 @@ impl Bounder {
             row_lists: Vec::new(),
             surveyed: None,
             extremes: Vec::new(),
+            tallied: None,
         }
     }
 
@@ -138,6 +146,12 @@ impl Bounder {
     /// The same, and it will tell what single units contribute, as parts of `sizes`.
     pub(crate) fn surveyed(self, sizes: Bounds) -> Self {
         Self { surveyed: Some(sizes), ..self }
+    }
+
+    /// Also tallies contributions and what limits cut off. The measurement in place `rows` counts rows.
+    pub(crate) fn tallied(self, rows: usize) -> Self {
+        let tally = Tally::new(self.bounds.len(), self.listings.len());
+        Self { tallied: Some((rows, tally)), ..self }
     }
 
     /// Adds a batch.
@@ -183,6 +197,9 @@ impl Bounder {
                     list.push(u32::try_from(id).map_err(|_| too_many())?, listing.clamped(value));
                 }
             }
+        }
+        if let Some((_, tally)) = &mut self.tallied {
+            tally.add_rows(rows, &self.bounds, &self.listings);
         }
         if let Some(sizes) = &self.surveyed {
             self.extremes.resize_with(groups, Extremes::default);
@@ -310,9 +327,13 @@ impl Bounder {
             Some(kept) => kept.survey(&self.bounds, &self.listings),
             None => Survey::Rows(self.extremes),
         });
+        let tally = self.tallied.map(|(rows, tally)| match &self.units {
+            Some(kept) => kept.tally(&self.bounds, &self.listings, rows),
+            None => tally,
+        });
         drop(self.units);
         let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
-        Ok(Partial { keys, units, sums, lists, members, survey })
+        Ok(Partial { keys, units, sums, lists, members, survey, tally })
     }
 }
 

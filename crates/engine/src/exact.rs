@@ -17,7 +17,7 @@ use hushtable_mechanisms::Memberships;
 use hushtable_query::{ColumnType, Measure, Measurement, PrivateQuery, Quote};
 use tokio::task::JoinSet;
 
-use crate::bound::{Bounder, Bounds, Listing, Partial, Rows, SamplingKey};
+use crate::bound::{Bounder, Bounds, Listing, Partial, Rows, SamplingKey, Tally};
 use crate::error::EngineError;
 use crate::merged::{All, Merged};
 use crate::rows::{LARGEST, RowProgram, columns_read, spread};
@@ -115,7 +115,7 @@ impl RowsOf {
         batch: &RecordBatch,
         work: &mut impl FnMut(Rows) -> Result<(), DataFusionError>,
     ) -> Result<(), DataFusionError> {
-        let step = rows_at_once(batch);
+        let step = rows_at_once(batch.columns(), batch.num_rows());
         let mut from = 0;
         while from < batch.num_rows() {
             let part = batch.slice(from, step.min(batch.num_rows() - from));
@@ -125,6 +125,22 @@ impl RowsOf {
         }
         Ok(())
     }
+}
+
+/// Exact groups, with what a [`Look`] has asked for.
+pub(crate) struct Looked {
+    pub(crate) exact: Exact,
+    pub(crate) surveys: Vec<Surveyed>,
+    pub(crate) tallies: Option<Tallies>,
+}
+
+/// What units contribute, with and without the limit on their groups.
+#[derive(Default)]
+pub(crate) struct Tallies {
+    /// As in a release.
+    pub(crate) limited: Tally,
+    /// With all groups of every unit.
+    pub(crate) all_groups: Tally,
 }
 
 /// How a measurement is read.
@@ -165,7 +181,20 @@ impl Scan {
         files: &[DataFile],
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
-        let query = quote.query();
+        let by_membership = quote.selection().is_some_and(|s| s.strategy().by_membership());
+        Self::of(quote.query(), by_membership, files, progress).await
+    }
+
+    /// As [`plan`](Self::plan), for a query without its mechanisms; `with_members` records each unit's groups.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub(crate) async fn of(
+        query: &PrivateQuery,
+        with_members: bool,
+        files: &[DataFile],
+        progress: &Arc<ReadProgress>,
+    ) -> Result<Self, EngineError> {
         let mut reading = Reading::plan(query, files, progress).await?;
         if let Some(unit) = query.unit {
             // All rows of a unit must meet in one partition, or it would be bounded once in each.
@@ -209,8 +238,7 @@ impl Scan {
                 .collect(),
             sizes: measured().map(|m| (m.low, m.high)).chain(pieces).collect(),
             most_groups: query.max_groups_contributed,
-            with_members: query.unit.is_some()
-                && quote.selection().is_some_and(|s| s.strategy().by_membership()),
+            with_members: query.unit.is_some() && with_members,
             counts_pieces,
         })
     }
@@ -224,7 +252,7 @@ impl Scan {
         charge: OpenedCharge,
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
-        let (exact, _) = self.look(key, Look::default()).await?;
+        let Looked { exact, .. } = self.look(key, Look::default()).await?;
         Ok(ExactGroups { charge, exact })
     }
 
@@ -233,17 +261,14 @@ impl Scan {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub(crate) async fn look(
-        self,
-        key: SamplingKey,
-        look: Look,
-    ) -> Result<(Exact, Vec<Surveyed>), EngineError> {
+    pub(crate) async fn look(self, key: SamplingKey, look: Look) -> Result<Looked, EngineError> {
         let Self { reading, has_unit, keyed, measured, bounds, sizes, most_groups, .. } = self;
         let Self { with_members, counts_pieces, listings, .. } = self;
         let Reading { plan, tasks: context, rows } = reading;
         let adding = bounds.len();
         let summed = listings.iter().filter(|listing| listing.sum.is_some()).count();
         let mut groups = Merged::new(adding + summed, listings.len() - summed);
+        let counts_rows = adding.saturating_sub(1 + usize::from(counts_pieces));
         let shared = Arc::new((rows, bounds, sizes, listings));
         let mut tasks = JoinSet::new();
         let by_unit = matches!(plan.output_partitioning(), Partitioning::Hash(_, UNIT_PARTITIONS));
@@ -254,25 +279,41 @@ impl Scan {
             let shared = Arc::clone(&shared);
             tasks.spawn(async move {
                 let (rows, bounds, sizes, listings) = &*shared;
-                let mut bounder = if has_unit {
-                    Bounder::of_units(bounds.clone(), keyed, key, most_groups)
-                } else {
-                    Bounder::of_rows(bounds.clone(), keyed)
+                let bounder = |most_groups| {
+                    let bounder = if has_unit {
+                        Bounder::of_units(bounds.clone(), keyed, key, most_groups)
+                    } else {
+                        Bounder::of_rows(bounds.clone(), keyed)
+                    };
+                    let bounder = bounder.listing(listings.clone());
+                    if look.tally { bounder.tallied(counts_rows) } else { bounder }
                 };
-                bounder = bounder.listing(listings.clone());
+                let mut first = bounder(most_groups);
                 if with_members {
-                    bounder = bounder.with_members();
+                    first = first.with_members();
                 }
                 if look.survey {
-                    bounder = bounder.surveyed(sizes.clone());
+                    first = first.surveyed(sizes.clone());
+                }
+                let mut bounders = vec![first];
+                if look.tally && has_unit {
+                    bounders.push(bounder(u32::MAX));
                 }
                 let without = look.without.map(|unit| Without::new(unit, key));
-                partition(stream, rows, bounder, without).await
+                partition(stream, rows, bounders, without).await
             });
         }
-        while let Some(partial) = tasks.join_next().await {
-            let partial = partial.map_err(|_| EngineError::Interrupted)??;
-            groups.add(partial)?;
+        let mut tallies = look.tally.then(Tallies::default);
+        while let Some(partials) = tasks.join_next().await {
+            let mut partials = partials.map_err(|_| EngineError::Interrupted)??.into_iter();
+            let mut first = partials.next().ok_or(EngineError::Inconsistent)?;
+            if let (Some(tallies), Some(limited)) = (&mut tallies, first.tally.take()) {
+                // A row is in one group, so that no limit on groups takes any from it.
+                let all = partials.next().and_then(|all| all.tally);
+                tallies.all_groups.merge(all.unwrap_or_else(|| limited.clone()));
+                tallies.limited.merge(limited);
+            }
+            groups.add(first)?;
         }
         let surveys = std::mem::take(&mut groups.surveys);
         let All { keys, units, sums: mut added, values: listed, members } = groups.finish()?;
@@ -292,35 +333,38 @@ impl Scan {
                 Measured::Listed => Some(listed.next().unwrap_or_default()),
             });
         }
-        Ok((Exact { keys, units, pieces, sums, values, members }, surveys))
+        let exact = Exact { keys, units, pieces, sums, values, members };
+        Ok(Looked { exact, surveys, tallies })
     }
 }
 
-/// The exact groups of the rows of one stream.
+/// The exact groups of the rows of one stream, as each of the bounders has them.
 async fn partition(
     mut stream: SendableRecordBatchStream,
     rows: &RowsOf,
-    mut bounder: Bounder,
+    mut bounders: Vec<Bounder>,
     mut without: Option<Without>,
-) -> Result<Partial, DataFusionError> {
+) -> Result<Vec<Partial>, DataFusionError> {
     while let Some(batch) = stream.next().await {
         rows.each(&batch?, &mut |mut rows| {
             if let Some(without) = &mut without {
                 rows = without.apply(rows)?;
             }
-            if rows.rows > 0 { bounder.add(&rows) } else { Ok(()) }
+            if rows.rows == 0 {
+                return Ok(());
+            }
+            bounders.iter_mut().try_for_each(|bounder| bounder.add(&rows))
         })?;
     }
-    bounder.finish()
+    bounders.into_iter().map(Bounder::finish).collect()
 }
 
 /// How many rows of a batch to compute with at once: all, unless their text is long. A dictionary can
 /// make a long text stand in every row, and a function of it would be written out for each.
-fn rows_at_once(batch: &RecordBatch) -> usize {
+pub(crate) fn rows_at_once(columns: &[ArrayRef], rows: usize) -> usize {
     const BYTES: usize = 16 << 20;
     let length = |view: &u128| (*view as u32) as usize;
-    let texts = batch.columns().iter().filter_map(|c| c.as_string_view_opt());
+    let texts = columns.iter().filter_map(|c| c.as_string_view_opt());
     let bytes: usize = texts.map(|t| t.views().iter().map(length).sum::<usize>()).sum();
-    let rows = batch.num_rows();
     if bytes <= BYTES { rows.max(1) } else { (rows * BYTES / bytes).max(1) }
 }

@@ -10,6 +10,7 @@ mod audit;
 mod batches;
 mod bound;
 mod budgets;
+mod check;
 mod classes;
 mod counts;
 mod draw;
@@ -26,6 +27,7 @@ mod record;
 mod release;
 mod rows;
 mod session;
+mod sketch;
 mod source;
 mod survey;
 mod tabulate;
@@ -37,6 +39,10 @@ mod tests;
 
 pub use audit::{AuditOptions, AuditReport, Compared, EventFound};
 pub use budgets::{BudgetLine, Together};
+pub use check::{
+    Advice, CheckReport, ColumnCheck, CutOff, FormCount, Forms, GroupsCheck, KeysCheck, Limit,
+    QueryCheck, RangeCheck, Spread, TableCheck,
+};
 pub use counts::{GroupSizes, group_sizes};
 pub use error::EngineError;
 pub use local::{Secret, randomise};

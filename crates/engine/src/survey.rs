@@ -14,6 +14,8 @@ use crate::intern::Hashes;
 pub(crate) struct Look {
     /// Tell what single units contribute.
     pub(crate) survey: bool,
+    /// Tally contributions and what limits cut off. The last measurement must count rows, without a bound.
+    pub(crate) tally: bool,
     /// Leave out the rows of the unit with that keyed hash.
     pub(crate) without: Option<u128>,
 }

@@ -183,6 +183,18 @@ impl Selection {
         self.mechanism.keep_probability(units, self.least, false)
     }
 
+    /// The probability that the noisy count of a known group of `units` is at least `threshold`; zero
+    /// where there is no noisy count.
+    pub fn reach_probability(&self, units: u64, threshold: i64) -> f64 {
+        let missing = i128::from(threshold) - i128::from(units);
+        match &self.mechanism {
+            Mechanism::TruncatedGeometric(m) => m.law().tail(missing).clamp(0.0, 1.0),
+            // The fine noise is rounded to units.
+            Mechanism::Threshold(m) => m.noise_tail(missing as f64 - 0.5).clamp(0.0, 1.0),
+            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => 0.0,
+        }
+    }
+
     /// The least number of units with which a group appears at least half of the time, as in
     /// [`keep_probability`](Self::keep_probability).
     pub fn half_size(&self) -> u64 {

@@ -183,3 +183,22 @@ fn what_cannot_select_is_refused() {
         assert!(Selection::new(strategy, rho, reach(3)).is_err(), "{strategy}");
     }
 }
+
+/// The share of draws of a known group's noisy count that reach a threshold.
+#[test]
+fn known_groups_reach_a_threshold_as_often_as_computed() {
+    let groups = 20_000;
+    for strategy in Strategy::ALL.into_iter().filter(|s| s.gives_count()) {
+        let selection = made(strategy, "1", "1e-3", 1);
+        for (units, threshold) in [(5, 5), (5, 7), (9, 6), (0, 3)] {
+            let (units_of, known) = (vec![units; groups], vec![true; groups]);
+            let population = Population { units: &units_of, members: None, known: &known };
+            let chosen = selection.choose(&population, &mut TestSeed(5).generator()).unwrap();
+            let reached = |c: &&Chosen| c.noisy_count >= Some(i128::from(threshold));
+            let found = chosen.iter().filter(reached).count() as f64 / groups as f64;
+            let want = selection.reach_probability(units, threshold);
+            let deviation = (want * (1.0 - want) / groups as f64).sqrt();
+            assert!((found - want).abs() < 5.0 * deviation, "{strategy} {units}: {found} {want}");
+        }
+    }
+}

@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod calc;
 mod chart;
+pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod figures;
 pub(crate) mod init;

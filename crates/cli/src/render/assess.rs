@@ -145,11 +145,16 @@ impl Report {
 
 /// Lines of at most [`WIDTH`] columns, broken between words.
 pub(crate) fn wrapped(text: &str) -> String {
+    wrapped_at(text, WIDTH)
+}
+
+/// Lines of at most `width` columns, broken between words.
+pub(crate) fn wrapped_at(text: &str, width: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
     for word in text.split_whitespace() {
         let length = word.chars().count();
-        if column > 0 && column + 1 + length > WIDTH {
+        if column > 0 && column + 1 + length > width {
             out.push('\n');
             column = 0;
         } else if column > 0 {

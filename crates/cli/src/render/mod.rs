@@ -7,6 +7,7 @@ pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod calc;
 pub(crate) mod cell;
+pub(crate) mod check;
 pub(crate) mod csv;
 pub(crate) mod differencing;
 pub(crate) mod explanation;

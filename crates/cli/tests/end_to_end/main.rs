@@ -8,6 +8,7 @@ mod assess_tables;
 mod audits;
 mod budgets;
 mod calc;
+mod checks;
 mod drafts;
 mod examples;
 mod figures;

@@ -29,7 +29,7 @@ use crate::bound::SamplingKey;
 use crate::classes::ClassLookup;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::{Exact, Scan};
+use crate::exact::{Exact, Looked, Scan};
 use crate::session::{Checked, Progress, Session, runtime};
 use crate::source::ReadProgress;
 use crate::survey::Look;
@@ -151,7 +151,7 @@ impl Tables {
                 scan.look(key, look).await
             })
         };
-        let (exact, surveys) = scan(Look { survey: true, without: None })?;
+        let Looked { exact, surveys, .. } = scan(Look { survey: true, ..Look::default() })?;
         // Groups appear from so many units on.
         let least = match query.groups {
             Groups::Private { least, .. } => Some(i64::from(least)),
@@ -163,7 +163,7 @@ impl Tables {
         let without = |who: &Option<Who>| match who {
             None => table(query, exact.clone()),
             Some(Who::Unit(unit)) => {
-                let (exact, _) = scan(Look { survey: false, without: Some(*unit) })?;
+                let Looked { exact, .. } = scan(Look { without: Some(*unit), ..Look::default() })?;
                 table(query, exact)
             }
             Some(Who::Row(row)) => table(query, without_row(&exact, query, row)?),
@@ -199,7 +199,7 @@ fn table(query: &PrivateQuery, exact: Exact) -> Result<Table, EngineError> {
 }
 
 /// The next of 1, 2 and 5 times a power of ten that is not below.
-fn coarse(epsilon: f64) -> f64 {
+pub(crate) fn coarse(epsilon: f64) -> f64 {
     if !epsilon.is_finite() || epsilon <= 0.0 {
         return epsilon;
     }

@@ -71,8 +71,8 @@ const LIKELY: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Unit {
     /// Its last slot; the others follow from it by `next`.
-    last: u32,
-    count: u32,
+    pub(super) last: u32,
+    pub(super) count: u32,
     /// Whether its slots are in the table: they are not as long as they are few and side by side, as
     /// where rows come unit by unit.
     in_table: bool,
@@ -102,7 +102,7 @@ impl SlotList {
 
     /// Slots and values of the pairs that are kept, of all slots' pairs: one that lost its slot never comes
     /// back, and one that has it has had it from its first row.
-    fn kept(&self, pairs: &[(u32, u32)]) -> impl Iterator<Item = (u32, i64)> {
+    pub(super) fn kept(&self, pairs: &[(u32, u32)]) -> impl Iterator<Item = (u32, i64)> {
         let all = self.slots.iter().zip(&self.groups).zip(&self.values);
         all.filter(|((slot, group), _)| pairs[**slot as usize].1 == **group)
             .map(|((&slot, _), &value)| (slot, value))
@@ -258,7 +258,12 @@ impl Units {
     /// these are kept. Of a pair that has too many values, those with the least keyed hash of the pair,
     /// the value and the number of equal ones before it count. So the order of the rows does not
     /// matter, and all rows of the pair have the same chance.
-    fn each_chosen(&self, place: usize, listing: &Listing, mut each: impl FnMut(u32, i64)) {
+    pub(super) fn each_chosen(
+        &self,
+        place: usize,
+        listing: &Listing,
+        mut each: impl FnMut(u32, i64),
+    ) {
         let Some(list) = self.lists.get(place) else { return };
         let kept = list.kept(&self.pair);
         let mut kept: Vec<(u32, i64)> =

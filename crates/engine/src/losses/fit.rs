@@ -13,7 +13,7 @@ use super::{Losses, rho};
 use crate::bound::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::Scan;
+use crate::exact::{Looked, Scan};
 use crate::session::{Checked, Progress, Session, runtime};
 use crate::survey::Look;
 
@@ -154,7 +154,7 @@ pub(super) fn counted(checked: &Checked<'_>, progress: &Progress) -> Result<Grou
         // Rows are units, so that no group is left out by the key.
         scan.look(SamplingKey([0; 16]), Look::default()).await
     });
-    let (mut exact, _) = exact?;
+    let Looked { mut exact, .. } = exact?;
     // The numbers of records go along with the sums, so that they come in the order of the groups.
     exact.sums.push(exact.units.iter().map(|&n| n.into()).collect());
     let (_, mut counted) = Counted::new(query, exact)?;

@@ -6,11 +6,11 @@ use hushtable_query::{MechanismsOnData, Quote, SizeQuantile};
 use super::MechanismLosses;
 use super::fit::counted;
 use super::records::tally;
-use super::sketch::Sketch;
 use crate::bound::Rows;
 use crate::error::EngineError;
 use crate::exact::Reading;
 use crate::session::{Checked, Progress, runtime};
+use crate::sketch::Sketch;
 
 /// The losses by each mechanism that can be drawn at the query's rho.
 pub(super) fn by_mechanism(checked: &Checked<'_>) -> Result<Vec<MechanismLosses>, EngineError> {

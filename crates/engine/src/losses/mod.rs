@@ -4,7 +4,6 @@
 mod fit;
 mod mechanisms;
 mod records;
-mod sketch;
 
 #[cfg(test)]
 mod tests;
@@ -16,10 +15,10 @@ use serde::Serialize;
 
 use crate::error::EngineError;
 use crate::session::{Checked, Progress, Session};
+pub use crate::sketch::{Distribution, Quantile};
 pub use fit::{FitOptions, FitReport, Fitted};
 use mechanisms::{by_mechanism, on_data};
 use records::{Tally, tally};
-pub use sketch::{Distribution, Quantile};
 
 /// What records lose by a query. About the exact data: for its owner, not to be published.
 #[derive(Clone, Debug, Serialize)]

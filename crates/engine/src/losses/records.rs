@@ -10,7 +10,6 @@ use hushtable_query::{
     Expr, Key, Measure, Measurement, Noise, Quote, Thresholds, policy_of_noise, rho_at,
 };
 
-use super::sketch::Sketch;
 use super::{GroupLosses, Losses, OwnerLosses, rho};
 use crate::bound::Rows;
 use crate::classes::ClassLookup;
@@ -18,6 +17,7 @@ use crate::error::EngineError;
 use crate::exact::Reading;
 use crate::intern::Interner;
 use crate::session::{Checked, Progress, runtime};
+use crate::sketch::Sketch;
 
 /// What there is to tell.
 pub(super) struct Tally {

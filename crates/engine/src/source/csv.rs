@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::csv::{ByteRecord, Reader, ReaderBuilder};
-use datafusion::arrow::array::ArrayRef;
 use hushtable_query::{ColumnType, MAX_STRING_BYTES};
 
+use super::sink::{Misfit, Sink};
 use super::{Compression, ReadProgress, SourceError, plan};
 
 /// A file that tells how much of it has been read.
@@ -62,7 +62,7 @@ impl CsvFile {
         Ok(file)
     }
 
-    /// Hands the rows to `emit`, in batches, until it returns false.
+    /// Hands the rows to `sink`, in batches, until it wants no more.
     ///
     /// One row is in memory at a time besides the batch: an unbalanced quote makes the rest of
     /// the file one field, which is then NULL if it is longer than a string may be.
@@ -70,7 +70,7 @@ impl CsvFile {
         &self,
         columns: &[CsvColumn],
         progress: &Arc<ReadProgress>,
-        emit: &mut dyn FnMut(Vec<ArrayRef>, usize) -> bool,
+        sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
         let mut reader = self.reader(progress)?;
         let mut record = ByteRecord::new();
@@ -84,15 +84,18 @@ impl CsvFile {
                     break;
                 }
                 rows += 1;
-                for ((place, _), builder) in columns.iter().zip(&mut builders) {
+                for (column, ((place, _), builder)) in columns.iter().zip(&mut builders).enumerate()
+                {
                     let field = record.get(*place).filter(|field| !field.is_empty());
                     bytes += field.map_or(0, |field| field.len().min(MAX_STRING_BYTES));
-                    builder.push(field);
+                    if !builder.push(field) {
+                        sink.misfit(column, Misfit::Text(field.unwrap_or_default()));
+                    }
                 }
             }
             if rows > 0 {
                 let arrays: Result<_, _> = builders.iter_mut().map(|b| b.finish()).collect();
-                if !emit(arrays.map_err(|_| plan::planned_otherwise())?, rows) {
+                if !sink.batch(arrays.map_err(|_| plan::planned_otherwise())?, rows) {
                     return Ok(());
                 }
             }

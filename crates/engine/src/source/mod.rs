@@ -18,6 +18,7 @@ mod parquet;
 mod plan;
 mod progress;
 mod reach;
+mod sink;
 mod text;
 
 #[cfg(test)]
@@ -32,8 +33,10 @@ use hushtable_query::ColumnType;
 pub use error::SourceError;
 pub use files::list_files;
 pub use plan::file_schema;
+pub(crate) use plan::observe;
 pub use progress::ReadProgress;
 pub use reach::{resolved, same, would_read};
+pub(crate) use sink::{Misfit, Sink};
 
 /// A file of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

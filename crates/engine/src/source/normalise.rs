@@ -74,7 +74,9 @@ fn text(array: &ArrayRef, to: ColumnType) -> Result<ArrayRef, ArrowError> {
         return string(bytes);
     }
     let mut column = TextColumn::new(to, bytes.len())?;
-    bytes.iter().for_each(|field| column.push(field));
+    for field in bytes {
+        column.push(field);
+    }
     column.finish()
 }
 

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, TimeUnit};
 use datafusion::parquet::arrow::ProjectionMask;
 use datafusion::parquet::arrow::arrow_reader::{
@@ -19,6 +18,7 @@ use hushtable_query::ColumnType;
 
 use super::convert::{Stored, type_name};
 use super::normalise::normalise;
+use super::sink::{Sink, misfits};
 use super::{SourceError, plan};
 
 /// A Parquet file and what its footer says.
@@ -70,12 +70,12 @@ impl ParquetFile {
         found.map_or(0, |group| u64::try_from(group.num_rows()).unwrap_or(0))
     }
 
-    /// Hands the rows of some row groups to `emit`, in batches, until it returns false.
+    /// Hands the rows of some row groups to `sink`, in batches, until it wants no more.
     pub(super) fn read(
         &self,
         row_groups: &[usize],
         picks: &[ParquetPick],
-        emit: &mut dyn FnMut(Vec<ArrayRef>, usize) -> bool,
+        sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
         let mut roots: Vec<usize> = picks.iter().map(|(root, ..)| *root).collect();
         roots.sort_unstable();
@@ -91,12 +91,14 @@ impl ParquetFile {
         })?;
         let mut next = || guard(&self.path, || reader.next().transpose().map_err(Into::into));
         while let Some(batch) = next()? {
-            let array = |(root, stored, to): &ParquetPick| {
-                let place = roots.binary_search(root).ok()?;
-                normalise(batch.columns().get(place)?, *stored, *to).ok()
+            let array = |(column, (root, stored, to)): (usize, &ParquetPick)| {
+                let found = batch.columns().get(roots.binary_search(root).ok()?)?;
+                let values = normalise(found, *stored, *to).ok()?;
+                misfits((column, *stored), found, &values, sink);
+                Some(values)
             };
-            let arrays: Option<Vec<_>> = picks.iter().map(array).collect();
-            if !emit(arrays.ok_or_else(plan::planned_otherwise)?, batch.num_rows()) {
+            let arrays: Option<Vec<_>> = picks.iter().enumerate().map(array).collect();
+            if !sink.batch(arrays.ok_or_else(plan::planned_otherwise)?, batch.num_rows()) {
                 break;
             }
         }

@@ -15,6 +15,7 @@ use hushtable_query::{ColumnType, MAX_SCALE};
 use super::convert::{Stored, arrow_type, common};
 use super::csv::{CsvColumn, CsvFile};
 use super::parquet::{ParquetFile, ParquetPick};
+use super::sink::{Misfit, Sink};
 use super::text::TextColumn;
 use super::{DataFile, FileColumn, Format, ReadProgress, SourceError};
 
@@ -72,6 +73,46 @@ pub(super) fn table(
     };
     let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Schema::new(fields));
+    let work = work(files, columns)?;
+    progress.expect(work.iter().map(|(bytes, _)| bytes).sum());
+    let streams = share_out(work, partitions)
+        .into_iter()
+        .map(|work| {
+            let (schema, progress) = (Arc::clone(&schema), Arc::clone(progress));
+            let partition = Partition { schema, work: Arc::new(work), progress };
+            Arc::new(partition) as Arc<dyn PartitionStream>
+        })
+        .collect();
+    StreamingTable::try_new(schema, streams)
+        .map_err(|_| SourceError::Internal { what: "the streams of a scan were refused" })
+}
+
+/// Hands all rows to `sink`, one file after the other, with what did not fit its column.
+///
+/// # Errors
+/// As [`scan`](super::scan) and its stream.
+pub(crate) fn observe(
+    files: &[DataFile],
+    columns: &[(String, ColumnType)],
+    progress: &Arc<ReadProgress>,
+    sink: &mut dyn Sink,
+) -> Result<(), SourceError> {
+    let work = work(files, columns)?;
+    progress.expect(work.iter().map(|(bytes, _)| bytes).sum());
+    let mut sink = Heeded { sink, wanted: true };
+    for (bytes, piece) in &work {
+        if sink.wanted {
+            piece.read(*bytes, progress, &mut sink)?;
+        }
+    }
+    Ok(())
+}
+
+/// The pieces of work to read some columns, with their sizes in bytes.
+fn work(
+    files: &[DataFile],
+    columns: &[(String, ColumnType)],
+) -> Result<Vec<(u64, Work)>, SourceError> {
     let mut work = Vec::new();
     for file in open_all(files)? {
         let picks = columns
@@ -92,17 +133,7 @@ pub(super) fn table(
             }
         }
     }
-    progress.expect(work.iter().map(|(bytes, _)| bytes).sum());
-    let streams = share_out(work, partitions)
-        .into_iter()
-        .map(|work| {
-            let (schema, progress) = (Arc::clone(&schema), Arc::clone(progress));
-            let partition = Partition { schema, work: Arc::new(work), progress };
-            Arc::new(partition) as Arc<dyn PartitionStream>
-        })
-        .collect();
-    StreamingTable::try_new(schema, streams)
-        .map_err(|_| SourceError::Internal { what: "the streams of a scan were refused" })
+    Ok(work)
 }
 
 /// Shares work out to at most `partitions` partitions of about the same size: the largest piece
@@ -244,6 +275,61 @@ enum Work {
     Parquet(Arc<ParquetFile>, Arc<Vec<ParquetPick>>, usize),
 }
 
+impl Work {
+    /// Hands its rows to `sink`, and reports how much of its `bytes` has been read.
+    fn read(
+        &self,
+        bytes: u64,
+        progress: &Arc<ReadProgress>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), SourceError> {
+        match self {
+            Self::Csv(file, columns) => file.read(columns, progress, sink),
+            Self::Parquet(file, picks, group) => {
+                let all = file.rows(*group).max(1);
+                file.read(&[*group], picks, &mut Watched { sink, progress, bytes, all })
+            }
+        }
+    }
+}
+
+/// A sink that reports progress by the share of a row group's rows.
+struct Watched<'a> {
+    sink: &'a mut dyn Sink,
+    progress: &'a ReadProgress,
+    bytes: u64,
+    all: u64,
+}
+
+impl Sink for Watched<'_> {
+    fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
+        let share = u128::from(self.bytes) * rows as u128 / u128::from(self.all);
+        self.progress.advance(u64::try_from(share).unwrap_or(0));
+        self.sink.batch(columns, rows)
+    }
+
+    fn misfit(&mut self, column: usize, what: Misfit<'_>) {
+        self.sink.misfit(column, what);
+    }
+}
+
+/// A sink that remembers whether more is wanted.
+struct Heeded<'a> {
+    sink: &'a mut dyn Sink,
+    wanted: bool,
+}
+
+impl Sink for Heeded<'_> {
+    fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
+        self.wanted = self.sink.batch(columns, rows);
+        self.wanted
+    }
+
+    fn misfit(&mut self, column: usize, what: Misfit<'_>) {
+        self.sink.misfit(column, what);
+    }
+}
+
 /// Some of the work, one piece after the other on a thread of its own: decompressing and parsing
 /// would hold up the threads of the runtime.
 #[derive(Debug)]
@@ -278,18 +364,7 @@ impl PartitionStream for Partition {
                 if sender.is_closed() {
                     break;
                 }
-                match piece {
-                    Work::Csv(file, columns) => file.read(columns, &progress, &mut emit)?,
-                    Work::Parquet(file, picks, group) => {
-                        let all = file.rows(*group).max(1);
-                        let mut emit = |arrays: Vec<ArrayRef>, rows: usize| {
-                            let share = u128::from(*bytes) * rows as u128 / u128::from(all);
-                            progress.advance(u64::try_from(share).unwrap_or(0));
-                            emit(arrays, rows)
-                        };
-                        file.read(&[*group], picks, &mut emit)?;
-                    }
-                }
+                piece.read(*bytes, &progress, &mut emit)?;
             }
             if mismatch { Err(planned_otherwise().into()) } else { Ok(()) }
         });

@@ -10,7 +10,9 @@ pub struct ReadProgress {
 }
 
 impl ReadProgress {
+    /// Starts anew, with that much work.
     pub(crate) fn expect(&self, work: u64) {
+        self.done.store(0, Ordering::Relaxed);
         self.expected.store(work, Ordering::Relaxed);
     }
 

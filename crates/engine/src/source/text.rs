@@ -50,27 +50,33 @@ impl TextColumn {
         Ok(Self { values, utc: "+00:00".parse()? })
     }
 
-    /// Appends a field, or NULL if there is none or it is not a value of the column.
-    pub(super) fn push(&mut self, field: Option<&[u8]>) {
+    /// Appends a field, or NULL if there is none or it is not a value of the column. Returns false in
+    /// the last case.
+    pub(super) fn push(&mut self, field: Option<&[u8]>) -> bool {
         let text = field
             .filter(|bytes| bytes.len() <= MAX_STRING_BYTES)
             .and_then(|bytes| std::str::from_utf8(bytes).ok());
         let trimmed = text.map(str::trim_ascii);
-        match &mut self.values {
-            Values::Bool(out) => out.append_option(trimmed.and_then(boolean)),
-            Values::Int(out) => out.append_option(trimmed.and_then(Int64Type::parse)),
-            Values::Decimal(out, scale) => {
-                out.append_option(trimmed.and_then(|text| decimal(text, *scale)));
+        let fits = match &mut self.values {
+            Values::Bool(out) => append(trimmed.and_then(boolean), |v| out.append_option(v)),
+            Values::Int(out) => {
+                append(trimmed.and_then(Int64Type::parse), |v| out.append_option(v))
             }
-            Values::Float(out) => out.append_option(trimmed.and_then(float)),
-            Values::String(out) => out.append_option(text),
-            Values::Date(out) => out.append_option(trimmed.and_then(Date32Type::parse)),
+            Values::Decimal(out, scale) => {
+                append(trimmed.and_then(|text| decimal(text, *scale)), |v| out.append_option(v))
+            }
+            Values::Float(out) => append(trimmed.and_then(float), |v| out.append_option(v)),
+            Values::String(out) => append(text, |v| out.append_option(v)),
+            Values::Date(out) => {
+                append(trimmed.and_then(Date32Type::parse), |v| out.append_option(v))
+            }
             Values::Timestamp(out) => {
                 // The error holds the text, and ends here.
                 let at = trimmed.and_then(|text| string_to_datetime(&self.utc, text).ok());
-                out.append_option(at.map(|at| at.timestamp_micros()));
+                append(at.map(|at| at.timestamp_micros()), |v| out.append_option(v))
             }
-        }
+        };
+        fits || field.is_none()
     }
 
     /// The values so far; the column is empty afterwards.
@@ -85,6 +91,13 @@ impl TextColumn {
             Values::Timestamp(out) => Arc::new(out.finish()),
         })
     }
+}
+
+/// Appends a value or NULL; whether it was a value.
+fn append<T>(value: Option<T>, out: impl FnOnce(Option<T>)) -> bool {
+    let fits = value.is_some();
+    out(value);
+    fits
 }
 
 fn boolean(text: &str) -> Option<bool> {

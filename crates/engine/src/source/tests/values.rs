@@ -20,7 +20,9 @@ const TYPES: [ColumnType; 8] = [
 
 fn column(to: ColumnType, fields: &[&str]) -> ArrayRef {
     let mut column = TextColumn::new(to, 8).unwrap();
-    fields.iter().for_each(|field| column.push(Some(field.as_bytes())));
+    for field in fields {
+        column.push(Some(field.as_bytes()));
+    }
     column.finish().unwrap()
 }
 
@@ -127,8 +129,10 @@ proptest! {
     fn any_bytes(fields in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 0..20)) {
         for to in TYPES {
             let mut column = TextColumn::new(to, 4).unwrap();
-            fields.iter().for_each(|field| column.push(Some(field)));
-            prop_assert_eq!(column.finish().unwrap().len(), fields.len());
+            let fits: Vec<bool> = fields.iter().map(|field| column.push(Some(field))).collect();
+            let values = column.finish().unwrap();
+            let present: Vec<bool> = (0..values.len()).map(|row| values.is_valid(row)).collect();
+            prop_assert_eq!(fits, present);
         }
     }
 

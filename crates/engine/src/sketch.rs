@@ -1,4 +1,4 @@
-//! The distribution of a loss over many records, in little memory.
+//! The distribution of a number over many records, in little memory.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const QUANTILES: [f64; 9] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999]
 
 /// How many records have which loss.
 #[derive(Clone)]
-pub(super) struct Sketch {
+pub(crate) struct Sketch {
     /// By the power of two above, in parts of a doubling.
     bins: BTreeMap<i64, u64>,
     none: u64,
@@ -49,12 +49,12 @@ pub struct Quantile {
 
 impl Sketch {
     /// Of nothing yet; `limit` is the rho that losses are compared with.
-    pub(super) fn new(limit: f64) -> Self {
+    pub(crate) fn new(limit: f64) -> Self {
         Self { bins: BTreeMap::new(), none: 0, records: 0, above: 0, limit, largest: 0.0 }
     }
 
     /// One more record, which loses that much.
-    pub(super) fn add(&mut self, loss: f64) {
+    pub(crate) fn add(&mut self, loss: f64) {
         self.records += 1;
         // What rounding up has added to a loss at the limit is not more than the limit.
         self.above += u64::from(loss > self.limit * (1.0 + 1e-9));
@@ -66,7 +66,7 @@ impl Sketch {
         }
     }
 
-    pub(super) fn distribution(&self) -> Distribution {
+    pub(crate) fn distribution(&self) -> Distribution {
         let all = self.records.max(1) as f64;
         let mut curve = Vec::with_capacity(self.bins.len() + 1);
         let mut below = self.none;
@@ -91,8 +91,76 @@ impl Sketch {
         }
     }
 
-    pub(super) fn records(&self) -> u64 {
+    pub(crate) fn records(&self) -> u64 {
         self.records
+    }
+
+    /// Adds the records of another one.
+    fn merge(&mut self, other: &Self) {
+        for (&bin, count) in &other.bins {
+            *self.bins.entry(bin).or_default() += count;
+        }
+        self.none += other.none;
+        self.records += other.records;
+        self.above += other.above;
+        self.largest = self.largest.max(other.largest);
+    }
+
+    /// The number of that rank, 1 for the smallest.
+    fn at_rank(&self, rank: u64) -> f64 {
+        let mut below = self.none;
+        if rank <= below {
+            return 0.0;
+        }
+        for (&bin, count) in &self.bins {
+            below += count;
+            if rank <= below {
+                return (bin as f64 / BINS).exp2().min(self.largest);
+            }
+        }
+        self.largest
+    }
+}
+
+/// Numbers of either sign. Secret: no Debug, Display or Serialize.
+#[derive(Clone)]
+pub(crate) struct SignedSketch {
+    /// The sizes of those below zero.
+    below: Sketch,
+    /// The others.
+    above: Sketch,
+}
+
+impl SignedSketch {
+    /// Of nothing yet.
+    pub(crate) fn new() -> Self {
+        Self { below: Sketch::new(0.0), above: Sketch::new(0.0) }
+    }
+
+    /// One more number, which is not NaN.
+    pub(crate) fn add(&mut self, number: f64) {
+        let side = if number < 0.0 { &mut self.below } else { &mut self.above };
+        side.add(number.abs());
+    }
+
+    /// Adds the numbers of another one.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.below.merge(&other.below);
+        self.above.merge(&other.above);
+    }
+
+    /// The number that a share of all do not exceed, its size rounded up by less than 0.07 %; the
+    /// smallest for a share of zero. `None` if there is none.
+    pub(crate) fn at(&self, share: f64) -> Option<f64> {
+        let (below, all) = (self.below.records, self.below.records + self.above.records);
+        if all == 0 {
+            return None;
+        }
+        let rank = ((share * all as f64).ceil() as u64).clamp(1, all);
+        Some(match rank.checked_sub(below) {
+            None | Some(0) => -self.below.at_rank(below - rank + 1),
+            Some(rank) => self.above.at_rank(rank),
+        })
     }
 }
 
@@ -116,5 +184,23 @@ mod tests {
         }
         assert_eq!(told.curve[0], (0.0, 0.001));
         assert_eq!(told.curve.last(), Some(&(0.999, 1.0)));
+    }
+
+    #[test]
+    fn quantiles_of_numbers_of_either_sign_are_those_of_the_numbers() {
+        let mut numbers: Vec<f64> = (-300..=700).map(|i| f64::from(i * 37 % 501) * 0.25).collect();
+        let (mut sketch, mut other) = (SignedSketch::new(), SignedSketch::new());
+        assert_eq!(sketch.at(0.5), None);
+        for (place, &number) in numbers.iter().enumerate() {
+            if place % 3 == 0 { &mut other } else { &mut sketch }.add(number);
+        }
+        sketch.merge(&other);
+        numbers.sort_by(f64::total_cmp);
+        for share in [0.0, 0.01, 0.25, 0.29, 0.3, 0.31, 0.5, 0.99, 1.0] {
+            let rank = ((share * 1001.0f64).ceil() as usize).max(1);
+            let (exact, found) = (numbers[rank - 1], sketch.at(share).unwrap());
+            assert!((found - exact).abs() <= exact.abs() * 0.0007, "{share} {found} {exact}");
+            assert!(found.abs() >= exact.abs() * (1.0 - 1e-12), "{share} {found} {exact}");
+        }
     }
 }

@@ -1,0 +1,31 @@
+//! `hushtable check`.
+
+use hushtable_engine::{Progress, Session};
+
+use crate::arguments::{CheckArguments, ReportFormat};
+use crate::failure::Failure;
+use crate::progress::watched;
+use crate::render::check;
+use crate::stdio;
+
+pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
+    let session = Session::open(&asked.contract.contract)?;
+    let (table, sql) = match (asked.table.as_deref(), asked.sql.as_deref()) {
+        (Some(only), None) if is_query(&session, only) => (None, Some(only)),
+        both => both,
+    };
+    let sql = sql.map(stdio::sql).transpose()?;
+    let progress = Progress::default();
+    let report = watched(&progress, || session.check_data(table, sql.as_deref(), &progress))?;
+    let text = match asked.format {
+        ReportFormat::Text => check::text(&report),
+        ReportFormat::Json => check::json(&report)?,
+    };
+    stdio::print(text.as_bytes())
+}
+
+/// Whether what stands alone is a query and not a table: its name would have no blanks, or be declared.
+fn is_query(session: &Session, text: &str) -> bool {
+    let blank = text.trim().contains(char::is_whitespace);
+    session.contract().table(text).is_none() && (text == "-" || blank)
+}

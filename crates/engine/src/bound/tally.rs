@@ -1,0 +1,246 @@
+//! What the limits on a unit leave of what it has, for the owner of the data alone.
+
+use std::collections::BTreeMap;
+
+use datafusion::arrow::array::Int64Array;
+
+use super::units::{NONE, NOTHING, SlotList, Units, clamped};
+use super::{Bounds, Listing, Rows};
+use crate::sketch::SignedSketch;
+
+/// Numbers and how often each occurs. Secret: no Debug, Display or Serialize.
+#[derive(Clone, Default)]
+pub(crate) struct Histogram {
+    counts: BTreeMap<u64, u64>,
+    all: u64,
+}
+
+impl Histogram {
+    /// One more occurrence.
+    pub(crate) fn add(&mut self, number: u64) {
+        self.add_times(number, 1);
+    }
+
+    /// More occurrences of one number.
+    pub(crate) fn add_times(&mut self, number: u64, times: u64) {
+        if times > 0 {
+            *self.counts.entry(number).or_default() += times;
+            self.all += times;
+        }
+    }
+
+    /// How many numbers there are.
+    pub(crate) fn all(&self) -> u64 {
+        self.all
+    }
+
+    /// How many are above a limit.
+    pub(crate) fn above(&self, limit: u64) -> u64 {
+        self.counts.iter().rev().take_while(|(number, _)| **number > limit).map(|(_, n)| n).sum()
+    }
+
+    /// Their sum.
+    pub(crate) fn sum(&self) -> u64 {
+        self.counts.iter().map(|(number, times)| number * times).sum()
+    }
+
+    /// The least number that a share of all do not exceed; 0 if there is none.
+    pub(crate) fn at(&self, share: f64) -> u64 {
+        let rank = ((share * self.all as f64).ceil() as u64).max(1);
+        let mut below = 0;
+        let reached = self.counts.iter().find(|(_, times)| {
+            below += **times;
+            below >= rank
+        });
+        reached.map_or(0, |(&number, _)| number)
+    }
+
+    fn merge(&mut self, other: Self) {
+        other.counts.into_iter().for_each(|(number, times)| self.add_times(number, times));
+    }
+}
+
+/// What a limit takes away from contributions. Secret: no Debug, Display or Serialize.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Cut {
+    /// The sizes of all contributions, added up.
+    pub(crate) total: u128,
+    /// The sizes of what is taken away or added, added up.
+    pub(crate) cut: u128,
+    /// Units of which something is taken away, or to which something is added.
+    pub(crate) units: u64,
+}
+
+impl Cut {
+    /// One more contribution and what counts of it; whether they differ.
+    fn add(&mut self, contribution: i128, counts: i128) -> bool {
+        self.total = self.total.saturating_add(contribution.unsigned_abs());
+        self.cut = self.cut.saturating_add(contribution.abs_diff(counts));
+        contribution != counts
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.total = self.total.saturating_add(other.total);
+        self.cut = self.cut.saturating_add(other.cut);
+        self.units += other.units;
+    }
+}
+
+/// What units contribute, and what of it is cut off. Secret: no Debug, Display or Serialize.
+#[derive(Clone, Default)]
+pub(crate) struct Tally {
+    /// Groups of each unit.
+    pub(crate) groups_per_unit: Histogram,
+    /// Rows of each unit in each of its groups.
+    pub(crate) rows_per_group: Histogram,
+    /// For each measurement that adds up: what its bounds cut off, and what units have in a group.
+    pub(crate) sums: Vec<(Cut, SignedSketch)>,
+    /// For each listing: values beyond the most that a unit may have in a group, and values that are
+    /// clamped. By their sizes where they are added up, else by their number.
+    pub(crate) lists: Vec<[Cut; 2]>,
+}
+
+impl Tally {
+    /// Of nothing yet, for so many sums and listings.
+    pub(super) fn new(sums: usize, lists: usize) -> Self {
+        Self {
+            sums: (0..sums).map(|_| (Cut::default(), SignedSketch::new())).collect(),
+            lists: vec![Default::default(); lists],
+            ..Self::default()
+        }
+    }
+
+    /// Adds rows that are units.
+    pub(super) fn add_rows(&mut self, rows: &Rows, bounds: &Bounds, listings: &[Listing]) {
+        let values = |column: &Int64Array| -> Vec<i64> { column.iter().flatten().collect() };
+        for _ in 0..rows.rows {
+            self.groups_per_unit.add(1);
+            self.rows_per_group.add(1);
+        }
+        for (((cut, sizes), measure), &bounds) in
+            self.sums.iter_mut().zip(&rows.measures).zip(bounds)
+        {
+            for value in values(measure) {
+                sizes.add(value as f64);
+                cut.units += u64::from(cut.add(value.into(), clamped(value.into(), bounds)));
+            }
+        }
+        for (([beyond, range], column), listing) in
+            self.lists.iter_mut().zip(&rows.listed).zip(listings)
+        {
+            for value in values(column) {
+                beyond.add(1, 1);
+                let whole = i128::from(listing.clamped(value) == value);
+                range.units += u64::from(range.add(1, whole));
+            }
+        }
+    }
+
+    /// Adds what other units contribute.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.groups_per_unit.merge(other.groups_per_unit);
+        self.rows_per_group.merge(other.rows_per_group);
+        if self.sums.is_empty() && self.lists.is_empty() {
+            (self.sums, self.lists) = (other.sums, other.lists);
+            return;
+        }
+        for ((cut, sizes), (other_cut, other_sizes)) in self.sums.iter_mut().zip(other.sums) {
+            cut.merge(other_cut);
+            sizes.merge(&other_sizes);
+        }
+        for (own, other) in self.lists.iter_mut().zip(other.lists) {
+            own.iter_mut().zip(other).for_each(|(own, other)| own.merge(other));
+        }
+    }
+}
+
+impl Units {
+    /// What the units contribute to their kept groups, and what the bounds cut off. The measurement in
+    /// place `rows` counts rows.
+    pub(super) fn tally(&self, bounds: &Bounds, listings: &[Listing], rows: usize) -> Tally {
+        let mut tally = Tally::new(bounds.len(), listings.len());
+        let lists = self.lists.iter().zip(listings);
+        let lists: Vec<Listed> = lists.map(|(list, l)| Listed::of(list, l, &self.pair)).collect();
+        for (place, (listing, listed)) in listings.iter().zip(&lists).enumerate() {
+            let mut chosen = 0u128;
+            self.each_chosen(place, listing, |_, value| {
+                chosen = chosen.saturating_add(listing.weight(value));
+            });
+            if let Some([beyond, range]) = tally.lists.get_mut(place) {
+                let (total, clamped) = (listed.total, listed.clamped);
+                *beyond = Cut { total, cut: clamped.saturating_sub(chosen), units: 0 };
+                *range = Cut { total, cut: listed.cut, units: 0 };
+            }
+        }
+        for unit in &self.units {
+            tally.groups_per_unit.add(unit.count.into());
+            let (mut slot, mut touched) = (unit.last, vec![false; bounds.len()]);
+            let mut listed = vec![[false; 2]; lists.len()];
+            while slot != NONE {
+                let at = slot as usize;
+                for ((sums, &bounds), ((cut, sizes), touched)) in
+                    self.sums.iter().zip(bounds).zip(tally.sums.iter_mut().zip(&mut touched))
+                {
+                    let sum = sums[at];
+                    if sum != NOTHING {
+                        sizes.add(sum as f64);
+                        *touched |= cut.add(sum, clamped(sum, bounds));
+                    }
+                }
+                let own = self.sums.get(rows).map_or(0, |sums| sums[at]);
+                tally.rows_per_group.add(u64::try_from(own).unwrap_or(0));
+                for ((own, list), listing) in listed.iter_mut().zip(&lists).zip(listings) {
+                    own[0] |= list.of_slot[at].0 > listing.rows;
+                    own[1] |= list.of_slot[at].1;
+                }
+                slot = self.next[at];
+            }
+            for ((cut, _), touched) in tally.sums.iter_mut().zip(touched) {
+                cut.units += u64::from(touched);
+            }
+            for (cuts, touched) in tally.lists.iter_mut().zip(listed) {
+                cuts.iter_mut().zip(touched).for_each(|(cut, t)| cut.units += u64::from(t));
+            }
+        }
+        tally
+    }
+}
+
+impl Listing {
+    /// What a value weighs in a tally: its size where values are added up, else one.
+    fn weight(&self, value: i64) -> u128 {
+        if self.sum.is_some() { value.unsigned_abs().into() } else { 1 }
+    }
+}
+
+/// The values of a listing before the most that a unit may have in a group are chosen.
+struct Listed {
+    /// What they weigh.
+    total: u128,
+    /// What they weigh when they are clamped.
+    clamped: u128,
+    /// What clamping changes.
+    cut: u128,
+    /// For each slot: how many values it has, and whether any of them is clamped.
+    of_slot: Vec<(u32, bool)>,
+}
+
+impl Listed {
+    fn of(list: &SlotList, listing: &Listing, pairs: &[(u32, u32)]) -> Self {
+        let of_slot = vec![(0, false); pairs.len()];
+        let mut listed = Self { total: 0, clamped: 0, cut: 0, of_slot };
+        for (slot, value) in list.kept(pairs) {
+            let clamped = listing.clamped(value);
+            let added_up = listing.sum.is_some();
+            let cut = if added_up { value.abs_diff(clamped) } else { (value != clamped).into() };
+            listed.total = listed.total.saturating_add(listing.weight(value));
+            listed.clamped = listed.clamped.saturating_add(listing.weight(clamped));
+            listed.cut = listed.cut.saturating_add(cut.into());
+            if let Some((values, any)) = listed.of_slot.get_mut(slot as usize) {
+                *values = values.saturating_add(1);
+                *any |= clamped != value;
+            }
+        }
+        listed
+    }
+}

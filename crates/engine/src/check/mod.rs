@@ -1,0 +1,92 @@
+//! How well a table fits its contract, and what a query's limits leave of it: for the owner of the data
+//! alone. No part of the path of a query: nothing is charged, and nothing can be released.
+
+mod advice;
+mod columns;
+mod forms;
+mod query;
+mod report;
+
+#[cfg(test)]
+mod tests;
+
+use hushtable_noise::Generator;
+use hushtable_query::{Refusal, Table};
+
+use crate::bound::{Histogram, SamplingKey};
+use crate::error::EngineError;
+use crate::session::{Checked, Progress, Session};
+pub use advice::Advice;
+pub use forms::{FormCount, Forms};
+pub use report::{
+    CheckReport, ColumnCheck, CutOff, GroupsCheck, KeysCheck, Limit, QueryCheck, RangeCheck,
+    Spread, TableCheck,
+};
+
+impl Session {
+    /// Looks at the values of a table, or of all tables, and at what a query makes of them. Reads the data
+    /// once, and once more for a query; charges nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When there is no such table, the query is refused or of another table, the data cannot be read, or
+    /// there is no randomness.
+    pub fn check_data(
+        &self,
+        table: Option<&str>,
+        sql: Option<&str>,
+        progress: &Progress,
+    ) -> Result<CheckReport, EngineError> {
+        let mut key = SamplingKey([0; 16]);
+        Generator::from_os()?.fill_bytes(&mut key.0)?;
+        let checked = sql.map(|sql| self.check(sql)).transpose()?;
+        let named = table.map(|name| self.named(name)).transpose()?;
+        let tables: Vec<&Table> = match (named, &checked) {
+            (Some(table), Some(checked)) if table.name != checked.table.name => {
+                return Err(EngineError::Refused(Refusal::new(
+                    format!("the query is of `{}`, not of `{}`", checked.table.name, table.name),
+                    "leave the table out: the query names it",
+                )));
+            }
+            (None, Some(checked)) => vec![checked.table],
+            (Some(table), _) => vec![table],
+            (None, None) => self.contract().tables.values().collect(),
+        };
+        let check = |table: &Table| self.check_one(table, checked.as_ref(), key, progress);
+        Ok(CheckReport { tables: tables.into_iter().map(check).collect::<Result<_, _>>()? })
+    }
+
+    fn named(&self, name: &str) -> Result<&Table, EngineError> {
+        self.contract().table(name).ok_or_else(|| {
+            let names: Vec<&str> = self.contract().tables.keys().map(String::as_str).collect();
+            EngineError::Refused(Refusal::new(
+                format!("there is no table `{name}`"),
+                format!("the contract's tables are {}", names.join(", ")),
+            ))
+        })
+    }
+
+    fn check_one(
+        &self,
+        table: &Table,
+        checked: Option<&Checked<'_>>,
+        key: SamplingKey,
+        progress: &Progress,
+    ) -> Result<TableCheck, EngineError> {
+        let mut report = match checked {
+            Some(checked) => columns::read(table, &checked.files, progress)?,
+            None => columns::read(table, &self.files(table)?, progress)?,
+        };
+        report.query = checked.map(|checked| query::read(checked, key, progress)).transpose()?;
+        report.advice = advice::of(table, &report);
+        Ok(report)
+    }
+}
+
+fn spread(histogram: &Histogram) -> Spread {
+    Spread {
+        median: histogram.at(0.5),
+        at_95: histogram.at(0.95),
+        at_99: histogram.at(0.99),
+        largest: histogram.at(1.0),
+    }
+}

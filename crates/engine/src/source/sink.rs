@@ -1,0 +1,62 @@
+//! Where rows go as they are read.
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::datatypes::{DataType, Float16Type, Float32Type, Float64Type};
+
+use super::convert::Stored;
+
+/// Takes rows in batches.
+pub(crate) trait Sink {
+    /// Takes the columns of some rows; false if it wants no more.
+    fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool;
+
+    /// Learns of a value of the next batch that does not fit its column's type, and is NULL there. For
+    /// the owner of the data alone; all others have no use for it.
+    fn misfit(&mut self, _column: usize, _what: Misfit<'_>) {}
+}
+
+impl<F: FnMut(Vec<ArrayRef>, usize) -> bool> Sink for F {
+    fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
+        self(columns, rows)
+    }
+}
+
+/// A value that is not of its column's type. Secret: no Debug or Display.
+pub(crate) enum Misfit<'a> {
+    /// Text that cannot be read as the type.
+    Text(&'a [u8]),
+    /// Not a number.
+    NaN,
+    /// A number or a time that the type cannot hold.
+    OutOfRange,
+}
+
+/// Reports to a sink the values of a file's column that are NULL under the declared type.
+pub(super) fn misfits(
+    (column, stored): (usize, Stored),
+    found: &ArrayRef,
+    values: &ArrayRef,
+    sink: &mut dyn Sink,
+) {
+    // A column of nothing but NULLs keeps no record of them.
+    if stored == Stored::Null || values.null_count() == found.null_count() {
+        return;
+    }
+    for row in (0..found.len()).filter(|&row| values.is_null(row) && found.is_valid(row)) {
+        sink.misfit(column, misfit(stored, found, row));
+    }
+}
+
+fn misfit(stored: Stored, found: &ArrayRef, row: usize) -> Misfit<'_> {
+    let nan = match found.data_type() {
+        DataType::Float16 => found.as_primitive::<Float16Type>().value(row).is_nan(),
+        DataType::Float32 => found.as_primitive::<Float32Type>().value(row).is_nan(),
+        DataType::Float64 => found.as_primitive::<Float64Type>().value(row).is_nan(),
+        _ => false,
+    };
+    match found.as_binary_view_opt().filter(|_| stored == Stored::Text) {
+        _ if nan => Misfit::NaN,
+        Some(text) => Misfit::Text(text.value(row)),
+        None => Misfit::OutOfRange,
+    }
+}

@@ -41,7 +41,7 @@ pub enum LedgerError {
         "the budget of analyst {analyst:?} on table {table:?} is in epsilon ({limit}), but charge \
          {charge} on it was made in rho ({loss}), and rho cannot be counted in epsilon\n  \
          hint: the table's owner has to give this budget in rho; what was spent in epsilon counts \
-         there as rho = epsilon^2 / 2"
+         there as rho = epsilon tanh(epsilon / 2)"
     )]
     SpentInRho {
         /// Whose account.
@@ -56,16 +56,13 @@ pub enum LedgerError {
         limit: Loss,
     },
 
-    /// A loss in epsilon that is above the largest rho.
+    /// Questions that are to be paid for at once, for more than the largest loss.
     #[error(
-        "this query costs {loss}, which on a budget in rho is rho = epsilon^2 / 2, above the \
-         largest rho that is kept, 1000000\n  \
-         hint: ask with epsilon at most 1414"
+        "these queries together cost more than the largest loss that is kept (epsilon or rho of \
+         1000000, delta below 1)\n  \
+         hint: ask for less, or for fewer queries at once"
     )]
-    LossTooLarge {
-        /// What the query costs.
-        loss: Loss,
-    },
+    LossesTooLarge,
 
     /// The account's charges, in the currency of the limit, add up to more than can be kept.
     #[error(

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use hushtable_privacy::{Loss, LossError};
+use hushtable_privacy::{Event, Loss};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::charge::Receipt;
@@ -183,16 +183,25 @@ fn begin<'a>(conn: &'a mut Connection, path: &Path) -> Result<Transaction<'a>, L
         .map_err(|error| LedgerError::sqlite(path, error))
 }
 
+/// What a request costs in the currency of its budget. In rho a loss in epsilon costs what its events do,
+/// which is never more than it does as a whole but for their rounding; if they are all of it.
 fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
-    let Request { analyst, table, loss, limit, .. } = request;
-    loss.in_currency_of(*limit).map_err(|error| match error {
-        LossError::Currency => LedgerError::RhoFromEpsilon {
-            analyst: analyst.clone(),
-            table: table.clone(),
-            loss: *loss,
-            limit: *limit,
-        },
-        LossError::TooLarge => LedgerError::LossTooLarge { loss: *loss },
+    let Request { analyst, table, loss, limit, events, .. } = request;
+    let whole = loss.in_currency_of(*limit).map_err(|_| LedgerError::RhoFromEpsilon {
+        analyst: analyst.clone(),
+        table: table.clone(),
+        loss: *loss,
+        limit: *limit,
+    })?;
+    let sum = |nothing: Loss, part: fn(&Event) -> Option<Loss>| {
+        events.iter().try_fold(nothing, |sum, event| sum.plus(part(event)?).ok())
+    };
+    if whole == *loss || sum(loss.nothing(), Event::in_epsilon) != Some(*loss) {
+        return Ok(whole);
+    }
+    Ok(match sum(whole.nothing(), Event::in_rho) {
+        Some(parts) if parts.is_within(whole) => parts,
+        _ => whole,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Choosing which groups may appear.
 
 use hushtable_noise::{EntropyError, Generator};
-use hushtable_privacy::{Delta, Epsilon, Loss, homogeneous_shares};
+use hushtable_privacy::{Delta, Epsilon, Loss, homogeneous_shares, pure_epsilon};
 
 use crate::additive::half_width;
 use crate::error::MechanismError;
@@ -99,8 +99,8 @@ impl Selection {
     /// For the strategies that work group by group the budget is split over the groups. Epsilon and
     /// delta go by the optimal composition of equal mechanisms (Kairouz, Oh & Viswanath 2015; theory
     /// section 4), which is never worse than equal shares and far better for many groups. A rho pays
-    /// for (e, d) in each of k groups with k e^2/2 = rho and k d = delta, as (e, d)-DP is
-    /// d-approximate (e^2/2)-zCDP (theory section 5). Gaussian noise has the l2 sensitivity of the
+    /// for (e, d) in each of k groups with k e tanh(e/2) = rho and k d = delta ([`Loss::in_rho`]).
+    /// Gaussian noise has the l2 sensitivity of the
     /// counts or weights, and shares delta with its threshold by their joint delta.
     ///
     /// # Errors
@@ -130,10 +130,7 @@ impl Selection {
         let mechanism = match loss {
             Loss::Approximate { epsilon, delta } => shared(by_group, epsilon, delta, groups)?,
             Loss::Concentrated { rho, delta } => {
-                let epsilon = (2.0 * rho.to_f64() / groups as f64).sqrt();
-                let epsilon =
-                    Epsilon::from_f64_down(epsilon).map_err(|_| MechanismError::TooLarge)?;
-                by_group(epsilon, delta.share(groups))?
+                by_group(pure_epsilon(rho, groups), delta.share(groups))?
             }
         };
         Ok(Self { mechanism, least: 1, loss })

@@ -64,12 +64,20 @@ fn the_budget_is_split_over_groups() {
     let many = made(Strategy::Optimal, "1", "1e-5", 100);
     let equal = made(Strategy::Optimal, "0.01", "1e-7", 1);
     assert!(many.half_size() * 2 < equal.half_size(), "{}", many.half_size());
-    let rho = Loss::Concentrated { rho: "1.5".parse().unwrap(), delta: "3e-5".parse().unwrap() };
-    // 3 groups at epsilon 1 cost 3 * 1/2.
-    let concentrated = Selection::new(Strategy::Optimal, rho, reach(3)).unwrap();
-    for n in 0..30 {
-        let (a, b) = (concentrated.keep_probability(n), alone.keep_probability(n));
-        assert!((a - b).abs() < 1e-9);
+    let concentrated = |rho: &str, delta: &str, groups| {
+        let rho = rho.parse().unwrap();
+        let loss = Loss::Concentrated { rho, delta: delta.parse().unwrap() };
+        Selection::new(Strategy::Optimal, loss, reach(groups)).unwrap()
+    };
+    // 3 groups at epsilon 1 cost 3 tanh(1/2); and a rho of 8 pays for epsilon = 8.
+    let large = made(Strategy::Optimal, "8.005340595359", "1e-5", 1);
+    for (of_rho, of_epsilon) in
+        [(concentrated("1.386351471781", "3e-5", 3), alone), (concentrated("8", "1e-5", 1), large)]
+    {
+        for n in 0..30 {
+            let (a, b) = (of_rho.keep_probability(n), of_epsilon.keep_probability(n));
+            assert!((a - b).abs() < 1e-9);
+        }
     }
 }
 

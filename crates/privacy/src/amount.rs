@@ -103,7 +103,8 @@ impl<U: Unit> Amount<U> {
     /// No loss.
     pub const ZERO: Self = Self::raw(0);
 
-    const fn raw(units: u64) -> Self {
+    /// The amount of `units` that are known to be at most the largest.
+    pub(crate) const fn raw(units: u64) -> Self {
         Self { units, kind: PhantomData }
     }
 

@@ -133,15 +133,15 @@ impl Event {
         }
     }
 
-    /// The event as a loss in rho and delta, rounded up: mu^2/2 for a Gaussian, epsilon^2/2 for an
-    /// epsilon (Bun & Steinke 2016, Propositions 1.4 and 1.6). `None` above the largest rho.
+    /// The event as a loss in rho and delta, rounded up: mu^2/2 for a Gaussian (Bun & Steinke 2016,
+    /// Proposition 1.6), [`Loss::in_rho`] for an epsilon. `None` above the largest rho.
     pub fn in_rho(&self) -> Option<Loss> {
         match *self {
             Self::Gaussian { mu_squared } => mu_squared.to_rho_up().map(Loss::concentrated),
-            Self::DiscreteLaplace { epsilon } => Loss::pure(epsilon).in_rho().ok(),
+            Self::DiscreteLaplace { epsilon } => Some(Loss::pure(epsilon).in_rho()),
             Self::DiscreteGaussian(event) => event.rho_up().map(Loss::concentrated),
             Self::Approximate { epsilon, delta } => {
-                Loss::Approximate { epsilon, delta }.in_rho().ok()
+                Some(Loss::Approximate { epsilon, delta }.in_rho())
             }
             Self::Concentrated { rho, delta } => Some(Loss::Concentrated { rho, delta }),
         }
@@ -210,9 +210,9 @@ mod tests {
             rhos,
             [
                 "rho = 0.045",
-                "rho = 0.005",
+                "rho = 0.004995837496",
                 "rho = 0.100000000001",
-                "rho = 0.005, delta = 0.001000000000000001",
+                "rho = 0.004995837496, delta = 0.001000000000000001",
                 "rho = 123456.123456789012",
             ]
         );

@@ -149,14 +149,14 @@ mod tests {
         let epsilon = "0.2".parse().unwrap();
         for (event, times, spent) in [
             (gaussian("0.2"), 3, "0.06"),
-            (Event::DiscreteLaplace { epsilon }, 2, "0.1"),
-            (Event::from(approximate("0.2", "0")), 1, "0.12"),
-            (Event::from(concentrated("0.08", "0")), 1, "0.2"),
+            (Event::DiscreteLaplace { epsilon }, 2, "0.09986719785"),
+            (Event::from(approximate("0.2", "0")), 1, "0.119800796775"),
+            (Event::from(concentrated("0.08", "0")), 1, "0.199800796775"),
             // 1/(2 * 2.5), and a smallest unit for the rounding of its double.
             (
                 Event::DiscreteGaussian(DiscreteGaussianEvent::new(2.5, 1).unwrap()),
                 1,
-                "0.400000000001",
+                "0.399800796776",
             ),
         ] {
             filter.try_spend(&event, times).unwrap();

@@ -20,7 +20,7 @@
 use serde::Serialize;
 
 use crate::Rho;
-use crate::search::last;
+use crate::pure::{pure_in_rho, pure_of};
 
 /// Relative error that the functions of this module stay under.
 const MARGIN: f64 = 1e-13;
@@ -185,26 +185,6 @@ impl Growth {
     }
 }
 
-/// The loss in rho of what is `epsilon`-differentially private, rounded up: epsilon tanh(epsilon/2), which
-/// for small epsilon is epsilon^2/2 and never more.
-///
-/// *Proof.* The ratio r of two such laws is between e^-epsilon and e^epsilon, and has mean 1 under the
-/// second. As r^a is convex, its mean is largest where r has its ends only: for a randomised response
-/// (Kairouz, Oh & Viswanath 2015). Its Rényi divergence of order a is
-/// `(ln cosh(x epsilon) - ln cosh(epsilon/2)) / (a - 1)` for x = a - 1/2. As x^2 - 1/4 = a (a - 1), the
-/// divergence over a is the slope of psi(z) = ln cosh(epsilon sqrt z) between z = 1/4 and z = x^2. psi is
-/// concave, since psi'(z) = epsilon tanh(epsilon sqrt z) / (2 sqrt z) falls; so the slope is at most
-/// psi'(1/4) = epsilon tanh(epsilon/2). It is reached as a goes to 1.
-pub fn pure_in_rho(epsilon: f64) -> f64 {
-    epsilon * (0.5 * epsilon).tanh() * (1.0 + MARGIN)
-}
-
-/// The largest epsilon that loses no more than `rho` by [`pure_in_rho`], rounded down.
-fn pure_of(rho: f64) -> f64 {
-    // tanh x >= x / (1 + x), so epsilon tanh(epsilon/2) >= rho at epsilon = rho + sqrt(2 rho) + 1.
-    last(0.0, rho + (2.0 * rho).sqrt() + 1.0, |epsilon| pure_in_rho(epsilon) <= rho)
-}
-
 /// ln(1 + q/a), by how much it may move on the lattice.
 fn log(q: f64, offset: f64) -> f64 {
     (q / offset).ln_1p() + 2.0 * STEP * std::f64::consts::LN_2
@@ -317,27 +297,6 @@ mod tests {
             for q in [0.01, 0.1, 1.0, 10.0, 1000.0] {
                 assert!(excess(a, q) <= 1.0 + 1e-12, "{a} {q}");
             }
-        }
-    }
-
-    /// Against the Rényi divergences of a randomised response, the worst of all pairs.
-    #[test]
-    fn pure_losses_in_rho_are_above_every_order_and_reached() {
-        for epsilon in [0.01f64, 0.3, 1.0, 3.0, 10.0] {
-            let rho = pure_in_rho(epsilon);
-            assert!(rho <= 0.5 * epsilon * epsilon * (1.0 + 1e-12));
-            let p = 1.0 / (1.0 + (-epsilon).exp());
-            let q = 1.0 - p;
-            let mut most = 0.0f64;
-            for order in [1.001, 1.1, 1.5, 2.0, 5.0, 20.0, 60.0] {
-                let (a, b) = (order, 1.0 - order);
-                let sum = p.powf(a) * q.powf(b) + q.powf(a) * p.powf(b);
-                most = most.max(sum.ln() / (order - 1.0) / order);
-            }
-            assert!(most <= rho * (1.0 + 1e-9), "{epsilon}: {most} {rho}");
-            assert!(most >= rho * 0.99, "{epsilon}: {most} {rho}");
-            let back = pure_of(rho);
-            assert!(pure_in_rho(back) <= rho && (back / epsilon - 1.0).abs() < 1e-9);
         }
     }
 

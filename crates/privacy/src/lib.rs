@@ -19,6 +19,7 @@ mod loss;
 mod mu_squared;
 mod odometer;
 mod policy;
+mod pure;
 mod relation;
 mod search;
 mod trials;
@@ -33,12 +34,13 @@ pub use gaussian::{
     analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, normal_cdf, normal_quantile,
     normal_tail,
 };
-pub use growth::{Growth, GrowthError, pure_in_rho};
+pub use growth::{Growth, GrowthError};
 pub use homogeneous::{homogeneous_delta, homogeneous_shares};
 pub use loss::{Loss, LossError};
 pub use mu_squared::MuSquared;
 pub use odometer::{Odometer, OdometerError};
 pub use policy::{PolicyError, PolicyTerm, RecordPolicy, group_loss};
+pub use pure::{pure_epsilon, pure_in_rho, pure_rho};
 pub use relation::{Contribution, Neighbouring};
 pub use search::falls_to;
 pub use trials::{epsilon_at_least, probability_at_least, probability_at_most};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Delta, Epsilon, Rho};
+use crate::{Delta, Epsilon, Rho, pure_rho};
 
 /// A privacy loss in one of the two currencies in which budgets are kept.
 ///
@@ -71,13 +71,12 @@ impl Loss {
     /// The loss in the currency of `limit`, rounded up.
     ///
     /// # Errors
-    /// [`LossError::Currency`] where the loss is in rho and the limit in epsilon;
-    /// [`LossError::TooLarge`] where it is too large to be kept in rho.
+    /// [`LossError::Currency`] where the loss is in rho and the limit in epsilon.
     pub fn in_currency_of(self, limit: Self) -> Result<Self, LossError> {
         match (limit, self) {
             (Self::Approximate { .. }, Self::Approximate { .. }) => Ok(self),
             (Self::Approximate { .. }, Self::Concentrated { .. }) => Err(LossError::Currency),
-            (Self::Concentrated { .. }, _) => self.in_rho(),
+            (Self::Concentrated { .. }, _) => Ok(self.in_rho()),
         }
     }
 
@@ -150,21 +149,15 @@ impl Loss {
         within && self.delta() <= limit.delta()
     }
 
-    /// The same promise in rho: (epsilon, delta)-DP is delta-approximate (epsilon^2/2)-zCDP
-    /// (theory section 5). Rounded up to the smallest unit. There is no way back by addition, so
-    /// a loss in rho cannot be paid from a budget in epsilon.
-    ///
-    /// # Errors
-    /// When epsilon^2/2 is above the largest rho.
-    pub fn in_rho(self) -> Result<Self, LossError> {
+    /// The same promise in rho, rounded up: (epsilon, delta)-DP is delta-approximate
+    /// (epsilon tanh(epsilon/2))-zCDP, as it is at worst a randomised response of that epsilon except
+    /// with probability delta (Kairouz, Oh & Viswanath 2015). There is no way back by addition, so a
+    /// loss in rho cannot be paid from a budget in epsilon.
+    pub fn in_rho(self) -> Self {
         match self {
-            Self::Concentrated { .. } => Ok(self),
+            Self::Concentrated { .. } => self,
             Self::Approximate { epsilon, delta } => {
-                let units = u128::from(epsilon.units());
-                let halved = (units * units).div_ceil(2 * u128::from(Epsilon::units_per_one()));
-                let units = u64::try_from(halved).map_err(|_| LossError::TooLarge)?;
-                let rho = Rho::from_units(units).map_err(|_| LossError::TooLarge)?;
-                Ok(Self::Concentrated { rho, delta })
+                Self::Concentrated { rho: pure_rho(epsilon), delta }
             }
         }
     }
@@ -191,10 +184,14 @@ mod tests {
     fn epsilon_in_rho_rounds_up() {
         let loss = Loss::pure("0.000003".parse().unwrap());
         // 4.5e-12 is kept as 5e-12.
-        assert_eq!(loss.in_rho().unwrap(), Loss::concentrated("5e-12".parse().unwrap()));
+        assert_eq!(loss.in_rho(), Loss::concentrated("5e-12".parse().unwrap()));
+        // tanh(1/2) = 0.46211715726000975...
         let one = Loss::pure("1".parse().unwrap());
-        assert_eq!(one.in_rho().unwrap(), Loss::concentrated("0.5".parse().unwrap()));
-        assert_eq!(Loss::pure("1000000".parse().unwrap()).in_rho(), Err(LossError::TooLarge));
+        let want = Loss::concentrated("0.462117157261".parse().unwrap());
+        assert_eq!(one.in_rho(), want);
+        // No epsilon is too large to be kept.
+        let most = Loss::pure("1000000".parse().unwrap());
+        assert_eq!(most.in_rho(), Loss::concentrated("1000000".parse().unwrap()));
     }
 
     #[test]

@@ -8,19 +8,33 @@ use crate::{Delta, Epsilon, Event, Loss, LossError, Rho, normal_tail};
 /// A running total of losses that are decided in view of the answers before (*fully adaptive*), which
 /// holds at all times at once.
 ///
-/// With `confidence` and `allowed` the two deltas it is made with, and between any two neighbouring
-/// tables, in both directions: except with probability confidence + allowed, the privacy loss of
-/// everything that ran is at no time above [`Odometer::epsilon`] at that time (the second part is for
-/// the events' own deltas: with that probability at most, one of them tells all). So it holds at a
-/// *stopping time* too, at whichever moment one chooses to look, in view of all that was seen. And
-/// for an epsilon that was fixed in advance, an interaction that stops before its reading is above it
-/// is (epsilon, confidence + allowed)-differentially private: to stop there is a filter.
+/// It is made for one delta, of which half is the chance that the bound fails, the *confidence*, and half
+/// is for the events' own deltas, the *allowance*. Neither ever changes: a confidence that shrank with
+/// the deltas charged would be exceeded before they are.
+///
+/// # The guarantee
+/// Take any two neighbouring tables, and let P and Q be the laws of all that is seen. The outputs are
+/// computed from a *view* that tells at least as much: that of the pairs of laws which dominate the
+/// events, with a sign of whether an event's delta came true. Except with probability delta under P, the
+/// privacy loss of the view is at no time above [`Odometer::epsilon`] at that time. For events without
+/// deltas this is true of the outputs' own loss. It is not for the others: an (epsilon, delta)-DP
+/// mechanism may lose slightly more than epsilon with probability 1/2, if it does so by little. What
+/// follows for the outputs, at whichever moment one chooses to look in view of all that was seen (a
+/// *stopping time*), with U the reading then:
+/// - P\[S\] <= E\[e^U; S\] + delta for every set S of outputs, the expectation being under Q. *Proof.*
+///   Where the view's loss is at most U, the view has P <= e^U Q, and U is a function of the outputs.
+/// - So their loss is at any time above U + x, for a fixed x > 0, with probability at most
+///   delta/(1 - e^-x): twice delta for x = ln 2. *Proof.* With S the outputs of which this is true at the
+///   first time that it is, E\[e^U; S\] <= e^-x P\[S\].
+/// - For an epsilon that was fixed in advance, an interaction that stops before its reading is above it
+///   is (epsilon, delta)-differentially private: to stop there is a filter.
 ///
 /// The reading itself is not the epsilon of an (epsilon, delta) promise where it depends on the
 /// answers. Where losses are fixed in advance, a [`Composition`](crate::Composition) says less.
 ///
-/// Method: with R the sum of the rhos so far and L the loss, e^(t L - t(1+t) R) is a supermartingale
-/// for every t > 0 (an epsilon counts as rho = epsilon^2/2, a Gaussian as mu^2/2), and so is its
+/// # Method
+/// With R the sum of the rhos so far and L the view's loss, e^(t L - t(1+t) R) is a supermartingale
+/// for every t > 0 (an event counts as [`Event::in_rho`]), and so is its
 /// mixture over t with a half-normal density, which by Ville's inequality is never above
 /// 1/confidence but with that probability (Whitehouse, Ramdas, Rogers & Wu 2023; Howard,
 /// Ramdas, McAuliffe & Sekhon 2021, one-sided normal mixture). Where all events have an epsilon, the
@@ -40,24 +54,28 @@ pub struct Odometer {
 /// A loss that an odometer cannot count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OdometerError {
-    /// The events' deltas would add up to more than is allowed.
-    #[error("the events' deltas would add up to more than the odometer allows")]
+    /// The events' deltas would add up to more than half of the odometer's.
+    #[error("the events' deltas would add up to more than half of the odometer's")]
     Delta,
     /// The rhos add up to more than is kept.
     #[error("the losses add up to more than the largest amount")]
     TooLarge,
-    /// The confidence is zero.
+    /// The delta is zero.
     #[error("an odometer's delta is not valid: it must be above 0")]
     Confidence,
 }
 
 impl Odometer {
-    /// An odometer at zero. The reading may fail with probability `confidence`, beside the events' own
-    /// deltas, which may add up to `allowed`; it is tightest when about `rho` is spent.
+    /// An odometer at zero, whose guarantee fails with probability `delta` at most. It is tightest when
+    /// about `rho` is spent.
+    ///
+    /// Like delta, `rho` is fixed before the first answer, or it is another odometer.
     ///
     /// # Errors
-    /// When `confidence` is zero.
-    pub fn new(confidence: Delta, allowed: Delta, rho: Rho) -> Result<Self, OdometerError> {
+    /// When `delta` is zero.
+    pub fn new(delta: Delta, rho: Rho) -> Result<Self, OdometerError> {
+        let allowed = delta.share(2);
+        let confidence = delta.checked_sub(allowed).unwrap_or(Delta::ZERO);
         if confidence.is_zero() {
             return Err(OdometerError::Confidence);
         }
@@ -71,7 +89,7 @@ impl Odometer {
     /// Counts an event that is about to run `times` times.
     ///
     /// # Errors
-    /// When the events' deltas would pass what is allowed, or rho the largest amount; then nothing is
+    /// When the events' deltas would pass the allowance, or rho the largest amount; then nothing is
     /// counted, and the event must not run.
     pub fn record(&mut self, event: &Event, times: u64) -> Result<(), OdometerError> {
         let in_rho = event.in_rho().ok_or(OdometerError::TooLarge)?;
@@ -127,9 +145,8 @@ mod tests {
     use super::*;
     use crate::{MuSquared, normal_quantile};
 
-    fn odometer(confidence: &str, rho: &str) -> Odometer {
-        let allowed = "1e-7".parse().unwrap();
-        Odometer::new(confidence.parse().unwrap(), allowed, rho.parse().unwrap()).unwrap()
+    fn odometer(delta: &str, rho: &str) -> Odometer {
+        Odometer::new(delta.parse().unwrap(), rho.parse().unwrap()).unwrap()
     }
 
     fn gaussian(mu_squared: &str) -> Event {
@@ -138,21 +155,38 @@ mod tests {
 
     #[test]
     fn it_is_near_what_a_fixed_rho_gives() {
-        for (rho, delta) in [("0.01", "1e-6"), ("0.5", "1e-6"), ("0.5", "1e-10"), ("4", "1e-9")] {
+        for (rho, delta) in [("0.01", "2e-6"), ("0.5", "2e-6"), ("0.5", "2e-10"), ("4", "2e-9")] {
             let mut odometer = odometer(delta, rho);
             assert_eq!(odometer.epsilon(), Some(Epsilon::ZERO));
             let rho: Rho = rho.parse().unwrap();
             odometer.record(&Event::from(Loss::concentrated(rho)), 1).unwrap();
             let got = odometer.epsilon().unwrap().to_f64();
-            let (rho, delta) = (rho.to_f64(), delta.parse::<f64>().unwrap());
+            let (rho, delta) = (rho.to_f64(), 0.5 * delta.parse::<f64>().unwrap());
             // Bun & Steinke's Proposition 1.3, a tail bound at one time only.
             let fixed = rho + 2.0 * (rho * -delta.ln()).sqrt();
             assert!(got > fixed && got < 1.15 * fixed, "{rho} {delta}: {got} {fixed}");
         }
     }
 
+    /// One odometer for all budgets: that for a hundredth is near the best of each.
+    #[test]
+    fn it_is_near_the_best_far_from_where_it_is_tightest() {
+        for delta in ["2e-6", "2e-10"] {
+            for rho in ["0.001", "0.1", "1", "10"] {
+                let read = |near: &str| {
+                    let mut odometer = odometer(delta, near);
+                    let event = Event::from(Loss::concentrated(rho.parse().unwrap()));
+                    odometer.record(&event, 1).unwrap();
+                    odometer.epsilon().unwrap().to_f64()
+                };
+                let (one, best) = (read("0.01"), read(rho));
+                assert!(one >= best && one < 1.1 * best, "{rho} {delta}: {one} {best}");
+            }
+        }
+    }
+
     /// Someone watches the loss itself, and stops as soon as it is above the reading: that must not
-    /// happen more often than the confidence says.
+    /// happen more often than half of the delta says.
     #[test]
     fn the_reading_holds_at_all_times() {
         let mut state = 7u64;
@@ -161,7 +195,7 @@ mod tests {
             normal_quantile(((state >> 12) as f64 + 0.5) / 2f64.powi(52))
         };
         let (runs, steps) = (4000, 60);
-        let mut step = odometer("0.05", "0.3");
+        let mut step = odometer("0.1", "0.3");
         let readings: Vec<f64> = (0..steps)
             .map(|_| {
                 step.record(&gaussian("0.04"), 1).unwrap();
@@ -184,9 +218,35 @@ mod tests {
         assert!(rate > 0.005, "the bound is far from what it bounds: {rate}");
     }
 
+    /// An (epsilon, delta)-DP mechanism that loses more than epsilon with probability 1/2: an output that
+    /// P gives half of the time, and Q with e^-epsilon (1/2 - delta). The consequence for outputs holds.
+    #[test]
+    fn outputs_may_lose_more_than_their_view_but_by_little() {
+        let (epsilon, delta) = (0.5f64, 0.01f64);
+        let p = [0.5, 0.5];
+        let q = [(-epsilon).exp() * (0.5 - delta), 1.0 - (-epsilon).exp() * (0.5 - delta)];
+        let divergence = |a: [f64; 2], b: [f64; 2]| -> f64 {
+            a.iter().zip(b).map(|(a, b)| (a - epsilon.exp() * b).max(0.0)).sum()
+        };
+        assert!((divergence(p, q) - delta).abs() < 1e-12 && divergence(q, p) < delta);
+        let mut odometer = odometer("0.02", "0.1");
+        let event = Event::Approximate {
+            epsilon: Epsilon::from_f64(epsilon).unwrap(),
+            delta: Delta::from_f64(delta).unwrap(),
+        };
+        odometer.record(&event, 1).unwrap();
+        let reading = odometer.epsilon().unwrap().to_f64();
+        assert_eq!(reading, epsilon);
+        // The loss is above the reading half of the time, which the odometer's delta does not allow,
+        let excess = (p[0] / q[0]).ln() - reading;
+        assert!(excess > 0.0 && p[0] > 0.02);
+        // and above it by so little that delta/(1 - e^-excess) does.
+        assert!(p[0] <= 0.02 / -(-excess).exp_m1());
+    }
+
     #[test]
     fn few_small_epsilons_just_add_up() {
-        let mut odometer = odometer("1e-6", "0.1");
+        let mut odometer = odometer("2e-7", "0.1");
         let (epsilon, delta) = ("0.1".parse().unwrap(), "1e-8".parse().unwrap());
         odometer.record(&Event::Approximate { epsilon, delta }, 10).unwrap();
         assert_eq!(odometer.epsilon(), "1".parse().ok());
@@ -202,7 +262,6 @@ mod tests {
         let huge =
             Event::Gaussian { mu_squared: MuSquared::from("1000000".parse::<Rho>().unwrap()) };
         assert_eq!(odometer.record(&huge, 1), Err(OdometerError::TooLarge));
-        let none = Odometer::new(Delta::ZERO, Delta::ZERO, Rho::ZERO);
-        assert_eq!(none, Err(OdometerError::Confidence));
+        assert_eq!(Odometer::new(Delta::ZERO, Rho::ZERO), Err(OdometerError::Confidence));
     }
 }

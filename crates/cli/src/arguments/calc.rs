@@ -98,9 +98,11 @@ const CONVERT_EXAMPLES: &str = "\
 Examples:
   hushtable calc convert --rho 0.5 --delta 1e-6      which epsilon
   hushtable calc convert --rho 0.5 --epsilon 5       which delta
-  hushtable calc convert --epsilon 1 --delta 1e-6    the largest rho within";
+  hushtable calc convert --epsilon 1 --delta 1e-6    the largest rho within
+  hushtable calc convert --epsilon 1                 what a pure epsilon costs in rho
+  hushtable calc convert --rho 0.5                   the largest pure epsilon that it pays for";
 
-/// Convert between rho (zCDP) and epsilon with delta; give two of the three
+/// Convert between rho (zCDP) and epsilon, with delta or without
 #[derive(Debug, Args)]
 #[command(after_long_help = CONVERT_EXAMPLES)]
 pub(crate) struct ConvertArguments {

@@ -32,6 +32,7 @@ struct TogetherReport {
     delta: Delta,
     /// Null where no epsilon holds.
     epsilon_if_losses_were_fixed: Option<Epsilon>,
+    delta_at_all_times: Delta,
     epsilon_at_all_times: Option<Epsilon>,
 }
 
@@ -49,6 +50,7 @@ pub(crate) fn json(lines: &[BudgetLine]) -> Result<String, Failure> {
             together: (!line.charges.is_empty()).then_some(TogetherReport {
                 delta: line.together.delta,
                 epsilon_if_losses_were_fixed: line.together.fixed,
+                delta_at_all_times: line.together.delta_at_all_times,
                 epsilon_at_all_times: line.together.adaptive,
             }),
             charges: &line.charges,
@@ -72,17 +74,17 @@ fn block(line: &BudgetLine) -> String {
         amounts.push(["of whom", "a record at the thresholds; larger ones may lose more"]);
     }
     if !line.charges.is_empty() {
-        let at = format!("delta = {}", line.together.delta);
-        let epsilon = |epsilon: Option<Epsilon>, when: &str| match epsilon {
-            Some(epsilon) => format!("epsilon = {}, {at}, {when}", at_least(epsilon.to_f64())),
-            None => format!("no epsilon at {at}"),
+        let together = &line.together;
+        let epsilon = |epsilon: Option<Epsilon>, delta: Delta, when: &str| match epsilon {
+            Some(epsilon) => {
+                format!("epsilon = {}, delta = {delta}, {when}", at_least(epsilon.to_f64()))
+            }
+            None => format!("no epsilon at delta = {delta}, {when}"),
         };
         let fixed = "if what each cost was fixed before the first answer";
         let adaptive = "at all times, even if costs followed from answers";
-        amounts.push(["in all", &epsilon(line.together.fixed, fixed)]);
-        if line.together.fixed.is_some() {
-            amounts.push(["", &epsilon(line.together.adaptive, adaptive)]);
-        }
+        amounts.push(["in all", &epsilon(together.fixed, together.delta, fixed)]);
+        amounts.push(["", &epsilon(together.adaptive, together.delta_at_all_times, adaptive)]);
     }
     let (analyst, table) = (visible(&line.analyst), visible(&line.table));
     format!("{analyst} on {table}\n{}\n{}", amounts.text(2), charges(&line.charges))

@@ -30,6 +30,10 @@ pub(crate) enum Report {
     Delta { rho: Rho, epsilon: Epsilon, delta: f64 },
     /// What rho fits into, rounded down.
     Rho { epsilon: Epsilon, delta: Delta, rho: Rho },
+    /// What a pure epsilon costs of a budget in rho, rounded up.
+    RhoOfPure { epsilon: Epsilon, rho: Rho },
+    /// The pure epsilon that a budget in rho pays for, rounded down.
+    PureWithin { rho: Rho, epsilon: Epsilon },
     /// Noise with a delta at each epsilon, rounded up.
     Gaussian { epsilon: Epsilon, delta: f64, variance: f64 },
     /// Noise with an epsilon, rounded up.
@@ -69,13 +73,15 @@ impl Report {
                     keep.join(",")
                 )
             }
-            Self::Epsilon { epsilon, .. } | Self::EpsilonOfEvents { epsilon, .. } => {
+            Self::Epsilon { epsilon, .. }
+            | Self::PureWithin { epsilon, .. }
+            | Self::EpsilonOfEvents { epsilon, .. } => {
                 format!("\"epsilon\":{epsilon}")
             }
             Self::Delta { delta, .. } | Self::DeltaOfEvents { delta, .. } => {
                 format!("\"delta\":{}", digits17(*delta))
             }
-            Self::Rho { rho, .. } => format!("\"rho\":{rho}"),
+            Self::Rho { rho, .. } | Self::RhoOfPure { rho, .. } => format!("\"rho\":{rho}"),
             Self::Gaussian { delta, variance, .. } => {
                 format!("\"delta\":{},\"variance\":{}", digits17(*delta), digits17(*variance))
             }
@@ -121,6 +127,12 @@ impl Report {
             }
             Self::Rho { epsilon, delta, rho } => {
                 format!("epsilon = {epsilon} with delta = {delta}: rho = {rho} fits\n")
+            }
+            Self::RhoOfPure { epsilon, rho } => {
+                format!("epsilon = {epsilon} without delta costs rho = {rho}\n")
+            }
+            Self::PureWithin { rho, epsilon } => {
+                format!("rho = {rho} pays for epsilon = {epsilon} without delta\n")
             }
             Self::Gaussian { epsilon, delta, variance } => {
                 let (delta, variance) = (at_least(*delta), number(*variance));

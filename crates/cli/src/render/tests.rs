@@ -103,6 +103,7 @@ fn budgets() -> Vec<BudgetLine> {
     let together = |fixed: &str| Together {
         delta: "1e-5".parse().unwrap(),
         fixed: Some(fixed.parse().unwrap()),
+        delta_at_all_times: "2e-5".parse().unwrap(),
         adaptive: None,
     };
     let first = epsilon("1", "1e-6");
@@ -113,11 +114,11 @@ fn budgets() -> Vec<BudgetLine> {
             table: "posts".to_owned(),
             account: Account {
                 total: rho("3", "1e-5"),
-                spent: rho("0.75", "1e-6"),
-                left: rho("2.25", "9e-6"),
+                spent: rho("0.712117157261", "1e-6"),
+                left: rho("2.287882842739", "9e-6"),
             },
             charges: vec![
-                charge(1, &long, first, rho("0.5", "1e-6"), true),
+                charge(1, &long, first, rho("0.462117157261", "1e-6"), true),
                 charge(2, "SELECT COUNT(*) FROM posts", rho("0.25", "0"), rho("0.25", "0"), false),
             ],
             together: together("3.456789012"),

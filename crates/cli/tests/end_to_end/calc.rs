@@ -34,6 +34,8 @@ const RIGHT: [&str; 26] = [
     "convert --rho 0.5 --epsilon 5",
     "convert --epsilon 1 --delta 1e-6",
     "convert --rho 0 --epsilon 1",
+    "convert --epsilon 1",
+    "convert --rho 8",
     "noise --mechanism gaussian --sigma-squared 1 --epsilon 1",
     "noise --mechanism gaussian --sigma-squared 20 --sensitivity 1.5 --epsilon 1000",
     "noise --mechanism discrete-gaussian --sigma-squared 1 --epsilon 1",
@@ -152,7 +154,8 @@ fn calc_with_wrong_flags_is_wrong_usage() {
     let shown: Vec<String> = [
         "selection --epsilon 1 --delta 1e-5",
         "selection --epsilon 1 --delta 1e-5 --units 1 --strategy best",
-        "convert --rho 1",
+        "convert",
+        "convert --delta 1e-6",
         "convert --rho 1 --epsilon 1 --delta 1e-6",
         "noise --mechanism gaussian --sigma-squared 1",
         "noise --mechanism discrete-gaussian --scale 1 --epsilon 1",

@@ -117,7 +117,7 @@ fn payment(request: &Request, receipt: Receipt, new: bool) -> Payment {
 fn check(records: &Records<'_>, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
     let [(first, cost), others @ ..] = new else { return Ok(()) };
     let charged = others.iter().try_fold(*cost, |sum, (_, loss)| sum.plus(*loss));
-    let charged = charged.map_err(|_| LedgerError::LossTooLarge { loss: *cost })?;
+    let charged = charged.map_err(|_| LedgerError::LossesTooLarge)?;
     let Request { analyst, table, limit, .. } = first;
     let account = records.account(analyst, table, *limit)?;
     if account.admits(charged) {

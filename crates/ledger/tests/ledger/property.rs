@@ -33,11 +33,11 @@ fn parts(loss: Loss) -> (u128, u128, bool) {
     }
 }
 
-/// As `parts`, in rho; epsilon^2 / 2 rounded up, in units of 10^-12.
+/// As `parts`, in rho, in units of 10^-12.
 fn in_rho(loss: Loss) -> (u128, u128) {
     match parts(loss) {
         (rho, delta, true) => (rho, delta),
-        (epsilon, delta, false) => ((epsilon * epsilon).div_ceil(2 * 10u128.pow(12)), delta),
+        (_, delta, false) => (parts(loss.in_rho()).0, delta),
     }
 }
 
@@ -62,7 +62,8 @@ proptest! {
         let (mut sums, mut released) = ([(0, 0); 2], std::collections::HashSet::<(usize, u64, i64)>::new());
         for (loss, who, question, record) in steps {
             let analyst = ["alice", "bob"][who].to_owned();
-            let request = Request { analyst, loss, limit, ..request(question, "rho 0", "rho 0") };
+            let events = vec![loss.into()];
+            let request = Request { analyst, loss, events, limit, ..request(question, "rho 0", "rho 0") };
             let (units, delta) = if rho_limit { in_rho(loss) } else { let p = parts(loss); (p.0, p.1) };
             let sum = (sums[who].0 + units, sums[who].1 + delta);
             let wrong_currency = parts(loss).2 && !rho_limit;
@@ -90,7 +91,6 @@ proptest! {
                     let expected = match &error {
                         LedgerError::RhoFromEpsilon { .. } => wrong_currency,
                         LedgerError::Exhausted(_) => !wrong_currency,
-                        LedgerError::LossTooLarge { .. } => rho_limit && units > 10u128.pow(18),
                         _ => false,
                     };
                     prop_assert!(expected, "{error}");

@@ -1,7 +1,9 @@
 //! `hushtable calc convert`.
 
 use clap::error::ErrorKind;
-use hushtable_privacy::{Delta, Epsilon, Rho, zcdp_delta_at, zcdp_epsilon_at};
+use hushtable_privacy::{
+    Delta, Epsilon, Rho, pure_epsilon, pure_rho, zcdp_delta_at, zcdp_epsilon_at,
+};
 
 use super::wrong_usage;
 use crate::arguments::ConvertArguments;
@@ -9,8 +11,8 @@ use crate::commands::parse::{amount, refuse};
 use crate::failure::Failure;
 use crate::render::calc::Report;
 
-const TWO_OF_THREE: &str = "two of '--rho <R>', '--epsilon <E>' and '--delta <D>' are converted \
-    into the third";
+const GIVEN: &str = "two of '--rho <R>', '--epsilon <E>' and '--delta <D>' are converted into the \
+    third; without a delta, '--epsilon <E>' alone into rho and '--rho <R>' alone into epsilon";
 
 pub(super) fn report(asked: &ConvertArguments) -> Result<Report, Failure> {
     let rho = |text: &str| amount::<Rho>("rho", text, "0.5");
@@ -20,10 +22,16 @@ pub(super) fn report(asked: &ConvertArguments) -> Result<Report, Failure> {
         (Some(r), None, Some(d)) => to_epsilon(rho(r)?, delta(d)?),
         (Some(r), Some(e), None) => Ok(to_delta(rho(r)?, epsilon(e)?)),
         (None, Some(e), Some(d)) => to_rho(epsilon(e)?, delta(d)?),
-        (Some(_), Some(_), Some(_)) => {
-            wrong_usage("convert", ErrorKind::ArgumentConflict, TWO_OF_THREE)
+        (None, Some(e), None) => {
+            let epsilon = epsilon(e)?;
+            Ok(Report::RhoOfPure { epsilon, rho: pure_rho(epsilon) })
         }
-        _ => wrong_usage("convert", ErrorKind::MissingRequiredArgument, TWO_OF_THREE),
+        (Some(r), None, None) => {
+            let rho = rho(r)?;
+            Ok(Report::PureWithin { rho, epsilon: pure_epsilon(rho, 1) })
+        }
+        (Some(_), Some(_), Some(_)) => wrong_usage("convert", ErrorKind::ArgumentConflict, GIVEN),
+        _ => wrong_usage("convert", ErrorKind::MissingRequiredArgument, GIVEN),
     }
 }
 

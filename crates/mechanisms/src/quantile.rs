@@ -1,9 +1,10 @@
 //! Quantiles of the values in a group, by an exponential mechanism.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use hushtable_noise::{BatchError, ExponentialWeights, Generator, Ratio, WeightCell};
-use hushtable_privacy::{Contribution, Epsilon, Loss, Neighbouring};
+use hushtable_privacy::{Contribution, Epsilon, Event, Loss, Neighbouring, range_of_rho};
 use serde::{Serialize, Serializer};
 
 use crate::error::MechanismError;
@@ -68,7 +69,9 @@ impl Serialize for Percentile {
 /// and above zero somewhere, so that epsilon bounds it; and a range of epsilon is rho = epsilon^2 / 8, as
 /// K(t) = ln E e^(t L) for the log-ratio L has K'' <= epsilon^2 / 4 (Hoeffding's lemma) and K(0) = K(1) = 0,
 /// from which K(a) <= a (a - 1) epsilon^2 / 8 for a > 1. Groups are drawn independently: their epsilons
-/// and rhos add up.
+/// and rhos add up, and together they are one event of bounded range ([`Quantile::event`]). Where a unit's
+/// group is left and another entered instead, the two draws together have the sum of their ranges as
+/// theirs.
 ///
 /// *Source.* Smith, "Privacy-preserving statistical estimation with optimal convergence rates" (STOC 2011),
 /// for the mechanism; Dong, Durfee & Rogers, "Optimal differential privacy composition for exponential
@@ -82,6 +85,7 @@ pub struct Quantile {
     /// For rank distances in units of 1/q, where the percentile is m/q.
     weights: ExponentialWeights,
     loss: Loss,
+    event: Event,
 }
 
 impl Quantile {
@@ -112,25 +116,33 @@ impl Quantile {
         loss: Loss,
     ) -> Result<Self, MechanismError> {
         let contribution = Self::contribution(percentile, rows, groups, single);
+        let one = Contribution { groups: 1, single_group: true, ..contribution };
+        let (alone, swapped) = (one.l1(Neighbouring::AddRemove), one.l1(Neighbouring::Replace));
+        // The draws that a unit changes, and by how much each, in units of 1/q of the rate. A group that is
+        // left and one that is entered instead are together one draw.
+        let (draws, apart) = match relation {
+            Neighbouring::AddRemove => (groups, alone),
+            Neighbouring::Replace if single => (1, swapped),
+            Neighbouring::Replace => (groups, 2 * alone),
+        };
+        let count = NonZeroU32::new(draws).filter(|_| apart > 0);
+        let count = count.ok_or(MechanismError::NoSensitivity)?;
         let one = 1u128 << 64;
         // In units of 2^-64, rounded down.
         let (rate, loss) = match loss {
             Loss::Approximate { epsilon, .. } => {
-                let apart = contribution.l1(relation);
-                if apart == 0 {
-                    return Err(MechanismError::NoSensitivity);
-                }
-                let all = apart.checked_mul(u128::from(Epsilon::units_per_one()));
+                let all = apart * u128::from(draws);
+                let all = all.checked_mul(u128::from(Epsilon::units_per_one()));
                 let all = all.ok_or(MechanismError::TooLarge)?;
                 ((u128::from(epsilon.units()) << 64) / all, Loss::pure(epsilon))
             }
             Loss::Concentrated { rho, .. } => {
-                let squared = contribution.l2_squared(relation);
-                let squared = squared.ok_or(MechanismError::TooLarge)?;
-                if squared == 0 {
-                    return Err(MechanismError::NoSensitivity);
-                }
-                let rate = (8.0 * rho.to_f64() / squared as f64).sqrt();
+                let share = rho.to_f64() / f64::from(draws);
+                let rate = match relation {
+                    Neighbouring::Replace if !single => (range_of_rho(share) / swapped as f64)
+                        .min(range_of_rho(0.5 * share) / alone as f64),
+                    _ => range_of_rho(share) / apart as f64,
+                };
                 // Five roundings of half an ulp each are less than this.
                 let rate = rate * (1.0 - 8.0 * f64::EPSILON);
                 ((rate * one as f64).floor() as u128, Loss::concentrated(rho))
@@ -144,7 +156,26 @@ impl Quantile {
         }
         let prior = Prior::new(range.0, range.1, scale).ok_or(MechanismError::NoSensitivity)?;
         let weights = ExponentialWeights::new(Ratio::new(rate, one)?);
-        Ok(Self { percentile, prior, weights, loss })
+        // One left and one entered lose less rho than one of their common range, unless a shared one may
+        // have that range.
+        let together = relation == Neighbouring::Replace && !single && swapped < 2 * alone;
+        let event = match loss {
+            Loss::Approximate { epsilon, .. } => Event::BoundedRange { epsilon, draws: count },
+            Loss::Concentrated { .. } if together => loss.into(),
+            Loss::Concentrated { .. } => {
+                let range = apart as f64 * weights.rate().to_f64() * (1.0 + 2.0 * f64::EPSILON);
+                match Epsilon::from_f64_up(f64::from(draws) * range) {
+                    Ok(epsilon) => Event::BoundedRange { epsilon, draws: count },
+                    Err(_) => loss.into(),
+                }
+            }
+        };
+        Ok(Self { percentile, prior, weights, loss, event })
+    }
+
+    /// The draws of all groups that a unit changes, as one event.
+    pub fn event(&self) -> Event {
+        self.event
     }
 
     /// What the released points of all groups cost.

@@ -1,5 +1,5 @@
 use hushtable_noise::TestSeed;
-use hushtable_privacy::Rho;
+use hushtable_privacy::{Composition, Rho};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 
@@ -192,6 +192,107 @@ fn several_groups_share_the_loss() {
     near(rate((1, false), 1, replace, rho("0.125")), 0.5);
 }
 
+/// The event covers all that one unit does, in both directions: by the whole law of every pair of small
+/// groups, where it enters or leaves two, or another takes its place in them, or in others.
+#[test]
+fn events_cover_what_a_unit_changes() {
+    let range = (0, 2);
+    type Law = Vec<(f64, f64)>;
+    for p in ["0.5", "0.9"] {
+        for loss in [pure("1.3"), rho("0.2")] {
+            for (groups, relation) in [
+                (2, Neighbouring::AddRemove),
+                (1, Neighbouring::Replace),
+                (2, Neighbouring::Replace),
+            ] {
+                let reach = (groups, false);
+                let own =
+                    Quantile::new(percentile(p), (range, 2), 1, reach, relation, loss).unwrap();
+                let losses = |first: &[i64], second: &[i64]| -> Law {
+                    let (first, second) = (law(&own, first), law(&own, second));
+                    first.iter().zip(&second).map(|(a, b)| (*a, (a / b).ln())).collect()
+                };
+                let (mut alone, mut shared): (Vec<Law>, Vec<Law>) = (Vec::new(), Vec::new());
+                for list in lists(range, 3) {
+                    for one in range.0..=range.1 {
+                        let more = with(&list, &[one]);
+                        alone.extend([losses(&list, &more), losses(&more, &list)]);
+                        for other in range.0..=range.1 {
+                            shared.push(losses(&more, &with(&list, &[other])));
+                        }
+                    }
+                }
+                let all = Composition::new(&[(own.event(), 1)]).unwrap();
+                let at: Vec<(f64, f64)> = [0.1, 0.4, 0.7, 0.95]
+                    .into_iter()
+                    .map(|part| Epsilon::from_f64_down(part * 1.3).unwrap())
+                    .map(|epsilon| (epsilon.to_f64(), all.delta_at(epsilon)))
+                    .collect();
+                let check = |laws: [&Law; 2]| {
+                    let [first, second] = laws;
+                    for (epsilon, reported) in &at {
+                        let joint = first
+                            .iter()
+                            .flat_map(|(p, l)| second.iter().map(move |(q, m)| (p * q, l + m)));
+                        let lost: f64 = joint
+                            .filter(|(_, l)| l > epsilon)
+                            .map(|(p, l)| -p * (epsilon - l).exp_m1())
+                            .sum();
+                        assert!(
+                            lost <= reported + 1e-13,
+                            "{p} {loss} {relation}: {lost} {reported}"
+                        );
+                    }
+                };
+                let nothing: Law = vec![(1.0, 0.0)];
+                let (pairs, lone) = match (relation, groups) {
+                    (Neighbouring::AddRemove, _) => (vec![&alone], vec![]),
+                    // One group is left and another entered, or one is shared.
+                    (Neighbouring::Replace, 1) => (vec![&alone], vec![&shared]),
+                    (Neighbouring::Replace, _) => (vec![&shared], vec![]),
+                };
+                for laws in pairs {
+                    for first in laws {
+                        for second in laws {
+                            check([first, second]);
+                        }
+                    }
+                }
+                for first in lone.into_iter().flatten() {
+                    check([first, &nothing]);
+                }
+            }
+        }
+    }
+}
+
+/// Under a rho the event spends it, and no more than what rounding adds; large ones pay for as much as a
+/// pure epsilon does.
+#[test]
+fn events_spend_their_rho() {
+    for (p, relation, groups) in [
+        ("0.5", Neighbouring::AddRemove, (1, true)),
+        ("0.9", Neighbouring::AddRemove, (5, false)),
+        ("0.5", Neighbouring::Replace, (5, false)),
+        ("0.9", Neighbouring::Replace, (1, true)),
+        ("0.9", Neighbouring::Replace, (5, false)),
+    ] {
+        for text in ["0.001", "0.2", "8", "100", "1000"] {
+            let made = Quantile::new(percentile(p), ((0, 9), 9), 2, groups, relation, rho(text));
+            let Some(Loss::Concentrated { rho, .. }) = made.unwrap().event().in_rho() else {
+                panic!("no rho")
+            };
+            let asked: f64 = text.parse().unwrap();
+            assert!((rho.to_f64() / asked - 1.0).abs() < 1e-8, "{p} {relation} {text}: {rho}");
+        }
+    }
+    // The range is epsilon, not twice that.
+    let own = quantile("0.5", (0, 9), pure("1.3"));
+    let draws = NonZeroU32::new(1).unwrap();
+    assert_eq!(own.event(), Event::BoundedRange { epsilon: "1.3".parse().unwrap(), draws });
+    assert!((own.rate() - 1.3).abs() < 1e-12);
+}
+
 /// Rates are rounded down, by exact whole numbers: no more than the loss is drawn, and no less but for what
 /// rounding takes, of the float or of the last of the rate's 2^-64.
 #[test]
@@ -222,10 +323,15 @@ fn rates_are_rounded_down() {
                     let own = make(Loss::pure(Epsilon::from_units(units).unwrap()));
                     let (n, d) = parts(&own);
                     below(&n * &apart * groups * &one, d * units, n);
-                    // rate^2 apart^2 groups / 8 <= rho.
+                    // rate^2 apart^2 groups / 8 <= rho, unless a pure epsilon of a group's is larger.
                     let own = make(Loss::concentrated(Rho::from_units(units).unwrap()));
                     let (n, d) = parts(&own);
-                    below(&n * &n * &apart * &apart * groups * &one, &d * &d * units * 8u8, n);
+                    let drawn = &n * &n * &apart * &apart * groups * &one;
+                    if units / u64::from(groups) > 8 * Rho::units_per_one() {
+                        assert!(drawn > &d * &d * units * 8u8);
+                    } else {
+                        below(drawn, &d * &d * units * 8u8, n);
+                    }
                 }
             }
         }

@@ -10,9 +10,11 @@ mod spectrum;
 mod tilted;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use self::parts::{Lattice, Parts, ROUNDING, Responses};
 use self::tilted::Tilted;
+use crate::bounded_range::Ranges;
 use crate::search::falls_to;
 use crate::{
     Delta, DiscreteGaussianEvent, Epsilon, Event, MuSquared, Rho, gaussian_delta,
@@ -27,9 +29,12 @@ use crate::{
 ///   in Kairouz, Oh & Viswanath 2015;
 /// - one discrete Gaussian event: exact, by its lattice;
 /// - zCDP alone: Canonne, Kamath & Steinke 2020, Proposition 12;
+/// - draws of bounded range in one query, or of one range and all fixed in advance: exact (Dong, Durfee &
+///   Rogers 2020, Theorem 3). Otherwise by the largest moments that they may have, which is
+///   about a tenth above in epsilon at a delta of 1e-6, less at smaller ones and a fifth at 0.01;
 /// - mixtures: the law of the loss by convolution on a grid, rounded so that it is never less private
-///   than the true one, with a bounded error of the transform; zCDP events come on top by the
-///   expectation of what they may add at each loss;
+///   than the true one, with a bounded error of the transform; events of zCDP and of bounded range come
+///   on top by the expectation of what they may add at each loss;
 /// - moments at every order (Rényi), and the sum of the epsilons, where these are less.
 ///
 /// It holds for mechanisms that were chosen adaptively, each in view of the answers before, **if their
@@ -47,6 +52,10 @@ pub struct Composition {
     responses: BTreeMap<Epsilon, u64>,
     /// How many, by the bits of sigma^2 and the sensitivity.
     lattices: BTreeMap<(u64, u64), Lattice>,
+    /// How many, by the sum of the ranges above zero and the number of draws that it is of.
+    ranges: BTreeMap<(Epsilon, NonZeroU32), u64>,
+    /// Whether all questions were fixed before the first answer.
+    in_advance: bool,
     /// In smallest units.
     rho: u128,
     /// How many times each delta above zero is lost outright.
@@ -84,6 +93,13 @@ impl Composition {
         Ok(all)
     }
 
+    /// The same events, if the questions too were fixed before the first answer, as in a workload: not even
+    /// *what* is asked depends on answers.
+    #[must_use]
+    pub fn in_advance(self) -> Self {
+        Self { in_advance: true, ..self }
+    }
+
     /// Adds an event that ran `times` times; an error leaves the composition as it was.
     ///
     /// # Errors
@@ -106,6 +122,12 @@ impl Composition {
                 let key = (event.law().sigma_squared().to_bits(), event.sensitivity());
                 let had = self.lattices.get(&key).map_or(0, |l| l.times);
                 self.lattices.insert(key, Lattice { event, times: more(had)? });
+            }
+            Event::BoundedRange { epsilon, draws } => {
+                let sum = more(self.ranges.get(&(epsilon, draws)).copied().unwrap_or(0))?;
+                if !epsilon.is_zero() {
+                    self.ranges.insert((epsilon, draws), sum);
+                }
             }
             Event::Concentrated { rho, delta } => {
                 let had = self.deltas.get(&delta).copied().unwrap_or(0);
@@ -167,7 +189,7 @@ impl Composition {
         if left <= 0.0 {
             return sum;
         }
-        match (Epsilon::from_f64_up(Self::epsilon_of(&parts, left)).ok(), sum) {
+        match (Epsilon::from_f64_up(self.epsilon_of(&parts, left)).ok(), sum) {
             (Some(found), Some(sum)) => Some(found.min(sum)),
             (found, sum) => found.or(sum),
         }
@@ -181,17 +203,21 @@ impl Composition {
         }
         let (tilt, ln_delta) = parts.ln_delta_at(at);
         let exact = match &parts {
-            Parts { mu_squared, rho: 0.0, responses, lattices, .. }
-                if responses.is_empty() && lattices.is_empty() =>
+            Parts { mu_squared, responses, lattices, .. }
+                if parts.has_only_laws() && responses.is_empty() && lattices.is_empty() =>
             {
                 gaussian_delta(root_up(*mu_squared), at)
             }
-            Parts { mu_squared: 0.0, rho: 0.0, responses, lattices, .. }
-                if responses.is_empty() && is_one(lattices) =>
+            Parts { mu_squared: 0.0, responses, lattices, .. }
+                if parts.has_only_laws() && responses.is_empty() && is_one(lattices) =>
             {
                 lattice_delta(lattices, at)
             }
-            parts if parts.has_no_law() => zcdp_delta_at(parts.rho, at),
+            parts if parts.has_no_law() => match (self.alike(parts), parts.ranges.is_empty()) {
+                (Some(ranges), _) => ranges.delta_in_advance(at).unwrap_or(1.0),
+                (None, true) => zcdp_delta_at(parts.rho, at),
+                (None, false) => 1.0,
+            },
             parts => Self::law(parts, tilt).delta_at(at, parts),
         };
         // A bound that is not a number is none.
@@ -199,26 +225,46 @@ impl Composition {
     }
 
     /// The epsilon at the delta that is left when what is lost outright is paid for.
-    fn epsilon_of(parts: &Parts, delta: f64) -> f64 {
+    fn epsilon_of(&self, parts: &Parts, delta: f64) -> f64 {
         let (tilt, moments) = parts.epsilon_at(delta);
         let exact = match parts {
-            Parts { mu_squared, rho: 0.0, responses, lattices, .. }
-                if responses.is_empty() && lattices.is_empty() =>
+            Parts { mu_squared, responses, lattices, .. }
+                if parts.has_only_laws() && responses.is_empty() && lattices.is_empty() =>
             {
                 gaussian_epsilon_at(root_up(*mu_squared), delta)
             }
-            Parts { mu_squared: 0.0, rho: 0.0, responses, lattices, .. }
-                if responses.is_empty() && is_one(lattices) =>
+            Parts { mu_squared: 0.0, responses, lattices, .. }
+                if parts.has_only_laws() && responses.is_empty() && is_one(lattices) =>
             {
                 falls_to(delta, 0.0, moments, |epsilon| lattice_delta(lattices, epsilon))
             }
-            parts if parts.has_no_law() => zcdp_epsilon_at(parts.rho, delta),
+            parts if parts.has_no_law() => match (self.alike(parts), parts.ranges.is_empty()) {
+                (Some(ranges), _) => falls_to(delta, 0.0, moments, |epsilon| {
+                    ranges.delta_in_advance(epsilon).unwrap_or(1.0)
+                }),
+                (None, true) => zcdp_epsilon_at(parts.rho, delta),
+                (None, false) => moments,
+            },
             parts => {
                 let law = Self::law(parts, tilt);
                 falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, parts))
             }
         };
         exact.min(moments) * (1.0 + 1e-15)
+    }
+
+    /// The draws of bounded range, where there is nothing else, they are of one range, and the questions of
+    /// all were fixed before the first answer.
+    fn alike(&self, parts: &Parts) -> Option<Ranges> {
+        match parts.ranges.as_slice() {
+            [one]
+                if parts.rho <= 0.0
+                    && (self.in_advance || self.ranges.values().sum::<u64>() == 1) =>
+            {
+                Some(*one)
+            }
+            _ => None,
+        }
     }
 
     fn law(parts: &Parts, tilt: f64) -> Tilted {
@@ -235,12 +281,26 @@ impl Composition {
             epsilon: epsilon.to_f64() * (1.0 + f64::EPSILON),
             times: *times,
         });
+        // Those of equal shares are together, as nearly all are.
+        let mut ranges: Vec<Ranges> = Vec::new();
+        for ((epsilon, draws), times) in &self.ranges {
+            let range = epsilon.to_f64() / f64::from(draws.get()) * (1.0 + 2.0 * f64::EPSILON);
+            let draws = times.saturating_mul(draws.get().into());
+            match ranges.iter_mut().find(|one| (one.range / range - 1.0).abs() < 1e-14) {
+                Some(one) => {
+                    one.range = one.range.max(range);
+                    one.draws = one.draws.saturating_add(draws);
+                }
+                None => ranges.push(Ranges { range, draws }),
+            }
+        }
         let common = self.responses.keys().fold(0, |all, epsilon| divisor(all, epsilon.units()));
         Parts {
             common: common as f64 / Epsilon::units_per_one() as f64 * (1.0 + f64::EPSILON),
             mu_squared: if self.mu_squared.is_zero() { 0.0 } else { self.mu_squared.to_f64_up() },
             responses: responses.collect(),
             lattices: self.lattices.values().copied().collect(),
+            ranges,
             rho: self.rho as f64 / Rho::units_per_one() as f64 * (1.0 + 2.0 * f64::EPSILON),
         }
     }
@@ -270,7 +330,8 @@ impl Composition {
         }
         let units =
             |(epsilon, times): (&Epsilon, &u64)| u128::from(epsilon.units()) * u128::from(*times);
-        self.responses.iter().map(units).sum()
+        let ranges = self.ranges.iter().map(|((epsilon, _), times)| units((epsilon, times)));
+        self.responses.iter().map(units).chain(ranges).sum()
     }
 }
 

@@ -1,8 +1,11 @@
 //! What is on record of one run of a mechanism.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::amount::as_text;
+use crate::bounded_range::ranges_rho;
 use crate::{Delta, DiscreteGaussian, DiscreteGaussianError, Epsilon, Loss, MuSquared, Rho};
 
 /// One run of a mechanism, as far as its privacy loss is concerned.
@@ -10,7 +13,8 @@ use crate::{Delta, DiscreteGaussian, DiscreteGaussianError, Epsilon, Loss, MuSqu
 /// Each kind stands for a pair of laws that is at least as easy to tell apart as what the mechanism
 /// releases about any two neighbouring tables (a *dominating pair*: Zhu, Dong & Wang 2022), in both
 /// directions, as all these pairs are symmetric; only [`Event::Concentrated`] has no such pair, and
-/// is bounded by its Rényi divergences. Serialised as JSON with exact decimals as text, tagged by
+/// is bounded by its Rényi divergences, and [`Event::BoundedRange`] has several, of which now one and now
+/// another is the worst. Serialised as JSON with exact decimals as text, tagged by
 /// `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -41,6 +45,17 @@ pub enum Event {
         /// The delta.
         #[serde(with = "as_text")]
         delta: Delta,
+    },
+    /// Draws by mechanisms whose log-ratios have a bounded range, such as the exponential mechanism, of one
+    /// query: between any two neighbouring tables, the losses of each are in an interval of length
+    /// epsilon/draws around zero (Durfee & Rogers 2019). So each is (epsilon/draws)-differentially private,
+    /// and loses much less than that.
+    BoundedRange {
+        /// The sum of the ranges.
+        #[serde(with = "as_text")]
+        epsilon: Epsilon,
+        /// How many there are, of equal ranges.
+        draws: NonZeroU32,
     },
     /// Any delta-approximate rho-zCDP mechanism (Bun & Steinke 2016, Definition 8.1).
     Concentrated {
@@ -127,14 +142,17 @@ impl Event {
     /// of Gaussian noise and of zCDP have an epsilon for each delta.
     pub fn in_epsilon(&self) -> Option<Loss> {
         match *self {
-            Self::DiscreteLaplace { epsilon } => Some(Loss::pure(epsilon)),
+            Self::DiscreteLaplace { epsilon } | Self::BoundedRange { epsilon, .. } => {
+                Some(Loss::pure(epsilon))
+            }
             Self::Approximate { epsilon, delta } => Some(Loss::Approximate { epsilon, delta }),
             _ => None,
         }
     }
 
     /// The event as a loss in rho and delta, rounded up: mu^2/2 for a Gaussian (Bun & Steinke 2016,
-    /// Proposition 1.6), [`Loss::in_rho`] for an epsilon. `None` above the largest rho.
+    /// Proposition 1.6), [`Loss::in_rho`] for an epsilon, and range^2/8 for each draw of bounded range
+    /// (Cesar & Rogers 2021), or that of its epsilon where it is less. `None` above the largest rho.
     pub fn in_rho(&self) -> Option<Loss> {
         match *self {
             Self::Gaussian { mu_squared } => mu_squared.to_rho_up().map(Loss::concentrated),
@@ -142,6 +160,9 @@ impl Event {
             Self::DiscreteGaussian(event) => event.rho_up().map(Loss::concentrated),
             Self::Approximate { epsilon, delta } => {
                 Some(Loss::Approximate { epsilon, delta }.in_rho())
+            }
+            Self::BoundedRange { epsilon, draws } => {
+                Some(Loss::concentrated(ranges_rho(epsilon, draws.get())))
             }
             Self::Concentrated { rho, delta } => Some(Loss::Concentrated { rho, delta }),
         }
@@ -170,6 +191,10 @@ mod tests {
                 r#"{"kind":"approximate","epsilon":"0.1","delta":"0.001000000000000001"}"#,
             ),
             (
+                Event::BoundedRange { epsilon, draws: NonZeroU32::new(3).unwrap() },
+                r#"{"kind":"bounded_range","epsilon":"0.1","draws":3}"#,
+            ),
+            (
                 Event::Concentrated { rho, delta: Delta::ZERO },
                 r#"{"kind":"concentrated","rho":"123456.123456789012","delta":"0"}"#,
             ),
@@ -196,6 +221,7 @@ mod tests {
             r#"{"kind":"discrete_gaussian","sigma_squared":20,"sensitivity":1,"k":2}"#,
             r#"{"kind":"approximate","epsilon":"1"}"#,
             r#"{"kind":"approximate","epsilon":"1","delta":"1"}"#,
+            r#"{"kind":"bounded_range","epsilon":"1","draws":0}"#,
             r#"{"kind":"other"}"#,
         ] {
             assert!(serde_json::from_str::<Event>(bad).is_err(), "{bad}");
@@ -213,10 +239,12 @@ mod tests {
                 "rho = 0.004995837496",
                 "rho = 0.100000000001",
                 "rho = 0.004995837496, delta = 0.001000000000000001",
+                // 0.1^2/(8 * 3), rounded up.
+                "rho = 0.000416666667",
                 "rho = 123456.123456789012",
             ]
         );
         let epsilons = events().iter().filter(|(event, _)| event.in_epsilon().is_some()).count();
-        assert_eq!(epsilons, 2);
+        assert_eq!(epsilons, 3);
     }
 }

@@ -6,6 +6,7 @@
 //! samples, and nothing here knows of tables.
 
 mod amount;
+mod bounded_range;
 mod composition;
 mod convert;
 mod decimal;
@@ -25,6 +26,7 @@ mod search;
 mod trials;
 
 pub use amount::{AmountError, Delta, Epsilon, Mu, Rho};
+pub use bounded_range::range_of_rho;
 pub use composition::{Composition, CompositionError};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at};
 pub use discrete_gaussian::{DiscreteGaussian, DiscreteGaussianError};

@@ -202,7 +202,7 @@ impl Quote {
     }
 
     /// The mechanisms as events, from which the tightest total of several queries follows; together they
-    /// cost no more than [`total`](Self::total). Those of Gaussian noise under a rho are Gaussian
+    /// cost no more than [`total`](Self::total), but for rounding in the last place of a quantile's range. Those of Gaussian noise under a rho are Gaussian
     /// differentially private, mu^2 = 2 rho, with a threshold's delta apart.
     pub fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
@@ -223,6 +223,10 @@ impl Quote {
             }
         }
         for noise in &self.noise {
+            if let Noise::Quantile(quantile) = noise {
+                events.push(quantile.event());
+                continue;
+            }
             let Some(loss) = noise.loss() else { continue };
             let own = noise.largest();
             events.push(match (own.and_then(Measuring::additive).map(Additive::law), loss) {

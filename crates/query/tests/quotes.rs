@@ -5,7 +5,7 @@
 mod common;
 
 use hushtable_mechanisms::Strategy;
-use hushtable_privacy::{Event, Loss};
+use hushtable_privacy::{Delta, Event, Loss};
 use hushtable_query::{
     Explanation, Groups, GroupsExplained, Measure, Noise, PrivateQuery, Quote, bind,
 };
@@ -186,8 +186,18 @@ fn quantiles_of_several_groups_share_the_loss() {
         );
         let quote = Quote::new(bind(&text, &contract).unwrap()).unwrap();
         let [Noise::Quantile(quantile)] = quote.noise() else { panic!("one quantile") };
-        assert_eq!(quote.events(), [quote.total().into()]);
-        assert!(!matches!(quote.events()[0], Event::Gaussian { .. }));
+        // One event of four draws, which spends all of the budget.
+        let [event @ Event::BoundedRange { draws, .. }] = quote.events()[..] else {
+            panic!("no bounded range")
+        };
+        assert_eq!(draws.get(), 4);
+        match quote.total() {
+            Loss::Concentrated { rho, .. } => {
+                let own = event.in_rho().unwrap().rho().unwrap();
+                assert!((own.to_f64() / rho.to_f64() - 1.0).abs() < 1e-9);
+            }
+            total => assert_eq!(event.in_epsilon(), Some(total.with_delta(Delta::ZERO))),
+        }
         quantile.rate()
     };
     let unit = "privacy_unit = \"author\"\n";

@@ -219,6 +219,8 @@ Events:
   gaussian:MU                   Gaussian noise, mu = l2 sensitivity / sigma
   discrete-gaussian:S[,d]       noise of a discrete Gaussian with sigma squared S on one number
                                 that a unit moves by up to d [default: 1]
+  bounded-range:EPSILON[,DRAWS] draws by an exponential mechanism in one query, whose ranges add
+                                up to EPSILON [default: 1]
   approx:EPSILON,DELTA          any (epsilon, delta)-differentially private event
   zcdp:RHO[,DELTA]              any rho-zCDP event
 

@@ -24,7 +24,7 @@ fn number(value: &serde_json::Value) -> f64 {
     value.as_str().unwrap().parse().unwrap()
 }
 
-const RIGHT: [&str; 26] = [
+const RIGHT: [&str; 30] = [
     "selection --epsilon 1 --delta 1e-5 --units 0,1,11,12,23",
     "selection --epsilon 1 --delta 1e-5 --units 1,11,12 --strategy truncated-geometric",
     "selection --epsilon 1 --delta 1e-5 --units 1,11,13 --strategy laplace",
@@ -46,6 +46,8 @@ const RIGHT: [&str; 26] = [
     "quantile --epsilon 1000 --points 1",
     "compose --event discrete-laplace:0.1x100 --delta 1e-6",
     "compose --event discrete-laplace:0.1x3 --delta 0",
+    "compose --event bounded-range:0.1x100 --delta 1e-6",
+    "compose --event bounded-range:10,100 --delta 1e-6",
     "compose --event gaussian:0.3x10 --epsilon 1",
     "compose --event discrete-gaussian:20 --epsilon 1",
     "compose --event discrete-gaussian:100,2x50 --delta 1e-6",
@@ -103,6 +105,8 @@ fn calc_refuses_wrong_values() {
         "noise --mechanism discrete-laplace --scale 1e31",
         "noise --mechanism discrete-laplace --scale 1 --sensitivity -2",
         "quantile --rho 0",
+        "compose --event bounded-range:1,0 --delta 1e-6",
+        "compose --event bounded-range:1,2,3 --delta 1e-6",
         "quantile --epsilon -1",
         "quantile --epsilon 1e-12 --max-groups 10000 --max-rows 1000000",
         "quantile --rho 1 --percentile 1",

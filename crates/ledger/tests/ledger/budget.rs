@@ -1,5 +1,7 @@
 //! What a budget admits, what it refuses and how it says so.
 
+use std::num::NonZeroU32;
+
 use hushtable_ledger::{Account, Ledger, LedgerError, Outcome, Request};
 use hushtable_privacy::Event;
 use insta::assert_snapshot;
@@ -186,6 +188,13 @@ fn a_budget_in_rho_pays_for_the_parts_of_an_epsilon() {
     assert_eq!(cost(0, vec![half, half]), loss("rho 0.244918662404"));
     let whole = loss("rho 0.462117157261");
     assert_eq!(cost(1, vec![loss("epsilon 1").into()]), whole);
+    // A quantile in one group, and in up to four.
+    let quantile = |draws| {
+        let epsilon = "1".parse().unwrap();
+        vec![Event::BoundedRange { epsilon, draws: NonZeroU32::new(draws).unwrap() }]
+    };
+    assert_eq!(cost(5, quantile(1)), loss("rho 0.125"));
+    assert_eq!(cost(6, quantile(4)), loss("rho 0.03125"));
     // Where the record has less than what was asked, or more, it is not believed.
     assert_eq!(cost(2, vec![half]), whole);
     assert_eq!(cost(3, vec![half; 3]), whole);

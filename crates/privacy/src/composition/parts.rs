@@ -1,6 +1,7 @@
 //! The events of a composition, sorted by kind, and the moments of their losses.
 
 use crate::DiscreteGaussianEvent;
+use crate::bounded_range::Ranges;
 use crate::search::valley;
 
 /// A unit of rounding, 2^-53.
@@ -35,6 +36,8 @@ pub(crate) struct Parts {
     pub(crate) lattices: Vec<Lattice>,
     /// Of all that is known in rho only.
     pub(crate) rho: f64,
+    /// By range, which differ: known by their moments only, as the worst t depends on all the rest.
+    pub(crate) ranges: Vec<Ranges>,
     /// What all epsilons of `responses` are multiples of, or zero where that is not known.
     pub(crate) common: f64,
 }
@@ -90,10 +93,15 @@ impl Lattice {
 impl Parts {
     /// Whether nothing is there that loses anything.
     pub(crate) fn is_empty(&self) -> bool {
-        self.has_no_law() && self.rho <= 0.0
+        self.has_no_law() && self.has_only_laws()
     }
 
-    /// Whether all there is, if anything, is known in rho only.
+    /// Whether a pair of laws is known of all there is.
+    pub(crate) fn has_only_laws(&self) -> bool {
+        self.rho <= 0.0 && self.ranges.is_empty()
+    }
+
+    /// Whether all there is, if anything, is known by its moments only.
     pub(crate) fn has_no_law(&self) -> bool {
         self.mu_squared <= 0.0 && self.responses.is_empty() && self.lattices.is_empty()
     }
@@ -107,7 +115,7 @@ impl Parts {
         }
     }
 
-    /// Sum of ln E\[e^(tilt L)\] over all but what is known in rho only: tilt times the Rényi
+    /// Sum of ln E\[e^(tilt L)\] over all but what is known by its moments only: tilt times the Rényi
     /// divergence of order 1 + tilt. Any real tilt.
     pub(crate) fn ln_moment(&self, tilt: f64) -> f64 {
         let responses = self.responses.iter().map(|r| r.times as f64 * r.ln_moment(tilt));
@@ -115,15 +123,20 @@ impl Parts {
         0.5 * tilt * (1.0 + tilt) * self.mu_squared + responses.sum::<f64>() + lattices.sum::<f64>()
     }
 
-    /// The same bound for what is known in rho only.
-    pub(crate) fn ln_moment_of_rho(&self, tilt: f64) -> f64 {
-        tilt * (1.0 + tilt) * self.rho
+    /// A bound of the same sum over what is known by its moments only, with its slope. The tilt is above
+    /// zero.
+    pub(crate) fn ln_bound(&self, tilt: f64) -> (f64, f64) {
+        let of_rho = (tilt * (1.0 + tilt) * self.rho, (1.0 + 2.0 * tilt) * self.rho);
+        self.ranges
+            .iter()
+            .map(|r| r.ln_moment(tilt))
+            .fold(of_rho, |(sum, slopes), (ln, slope)| (sum + ln, slopes + slope))
     }
 
     /// What the sum of both may be off by.
     pub(crate) fn slack(&self, tilt: f64) -> f64 {
-        let terms = (self.responses.len() + self.lattices.len() + 8) as f64;
-        let size = self.ln_moment(tilt).abs() + self.ln_moment_of_rho(tilt).abs();
+        let terms = (self.responses.len() + self.lattices.len() + self.ranges.len() + 8) as f64;
+        let size = self.ln_moment(tilt).abs() + self.ln_bound(tilt).0.abs();
         let responses: f64 = self.responses.iter().map(|r| r.slack(tilt)).sum();
         // The theta functions are of some hundred terms.
         let lattices: f64 = self.lattices.iter().map(|l| 1e-13 * l.times as f64).sum();
@@ -131,7 +144,7 @@ impl Parts {
     }
 
     fn ln_all(&self, tilt: f64) -> f64 {
-        self.ln_moment(tilt) + self.ln_moment_of_rho(tilt) + ln_price(tilt)
+        self.ln_moment(tilt) + self.ln_bound(tilt).0 + ln_price(tilt)
     }
 
     /// The tilt that is best at `epsilon`, and the ln of the delta that the moment at it bounds:

@@ -36,11 +36,11 @@ pub(crate) struct Tilted {
 }
 
 impl Tilted {
-    /// The delta at `epsilon` of the events with this law and those in `parts.rho` together, rounded
+    /// The delta at `epsilon` of the events with this law and those of `parts` without one together, rounded
     /// up; may be above 1.
     pub(crate) fn delta_at(&self, epsilon: f64, parts: &Parts) -> f64 {
-        let mut residual = Residual::new(parts.rho);
-        let of_rho = parts.ln_moment_of_rho(self.tilt);
+        let mut residual = Residual::new(parts);
+        let bound = parts.ln_bound(self.tilt).0;
         let (mut sum, mut squares) = (0.0f64, 0.0f64);
         // Without a residual, what is at or below epsilon counts for nothing.
         let border = (epsilon - self.loss_slack - self.lowest) / self.step;
@@ -56,14 +56,14 @@ impl Tilted {
                 squares += count * (2.0 * NEGLIGIBLE).exp();
                 break;
             }
-            let value = (self.tilt * x + residual.ln_at(x) - of_rho).exp();
+            let value = (self.tilt * x + residual.ln_at(x) - bound).exp();
             sum += weight * value;
             squares += value * value;
         }
         let outside = self.left_out * ln_price(self.tilt).exp();
         let all = sum + squares.sqrt() * self.error + outside + UNDERFLOW;
-        let exponent = self.ln_moment + of_rho - self.tilt * epsilon;
-        let sizes = self.ln_moment.abs() + of_rho.abs() + self.tilt * epsilon;
+        let exponent = self.ln_moment + bound - self.tilt * epsilon;
+        let sizes = self.ln_moment.abs() + bound.abs() + self.tilt * epsilon;
         // A loss that is taken too high is divided by too much of its tilt.
         let rounding = 1e-12
             + self.tilt * self.loss_slack

@@ -123,6 +123,8 @@ fn together(events: &[Event], total: Loss) -> Vec<EpsilonAt> {
     if events.iter().any(|event| all.add(event, 1).is_err()) {
         return Vec::new();
     }
+    // No query of a workload depends on an answer.
+    let all = all.in_advance();
     let at = |more: &str| {
         let delta = more.parse::<Delta>().ok()?.checked_add(total.delta())?;
         let epsilon = all.epsilon_at(delta)?;

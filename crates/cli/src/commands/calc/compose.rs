@@ -138,6 +138,22 @@ fn event(text: &str, kind: &str, values: &[&str]) -> Result<Event, Failure> {
             let delta = given.amount("delta", delta, !epsilon.is_zero())?;
             Ok(Event::Approximate { epsilon, delta })
         }
+        "bounded-range" => {
+            let given = Given { text, example: "bounded-range:1,10x3" };
+            let (epsilon, draws) = match values {
+                [epsilon] => (epsilon, "1"),
+                [epsilon, draws] => (epsilon, *draws),
+                _ => {
+                    return Err(
+                        given.refuse("it has a value, epsilon, and perhaps a number of draws")
+                    );
+                }
+            };
+            let draws = draws.parse().map_err(|_| {
+                given.refuse(&format!("draws must be a whole number from 1 to {}", u32::MAX))
+            })?;
+            Ok(Event::BoundedRange { epsilon: given.amount("epsilon", epsilon, false)?, draws })
+        }
         "zcdp" => {
             let given = Given { text, example: "zcdp:0.05x10" };
             let (rho, delta) = match values {
@@ -149,7 +165,8 @@ fn event(text: &str, kind: &str, values: &[&str]) -> Result<Event, Failure> {
             Ok(Event::Concentrated { rho, delta: given.amount("delta", delta, true)? })
         }
         _ => Err(Given { text, example: "gaussian:0.5x10" }.refuse(
-            "the kind must be discrete-laplace, gaussian, discrete-gaussian, approx or zcdp",
+            "the kind must be discrete-laplace, gaussian, discrete-gaussian, bounded-range, approx \
+             or zcdp",
         )),
     }
 }

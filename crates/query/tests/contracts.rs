@@ -73,6 +73,27 @@ fn wrong_contracts() {
     insta::assert_snapshot!("empty", Contract::parse("", "hushtable.toml").unwrap_err());
 }
 
+/// Names that people would take for one, in every alphabet.
+#[test]
+fn names_that_differ_in_letter_case_or_spaces_alone_are_refused() {
+    let budget = "bo = { rho = 0.5, delta = 1e-5 }";
+    let other = |name: &str| format!("{budget}\n{name} = {{ epsilon = 1 }}");
+    let (upper, spaces) = (other("Ana"), other("\" a  n\u{a0}a \""));
+    let greek = other("\"ΓΆΜΜΑ\" = { epsilon = 1 }\n\"γάμμα\"");
+    let elsewhere = "ANA = { rho = 1.5 }";
+    insta::assert_snapshot!(errors(&[
+        (budget, &upper),
+        (budget, &spaces),
+        (budget, &greek),
+        ("ana = { rho = 1.5 }", elsewhere),
+        ("[tables.loans.budgets]", "[tables.loans.budgets]\n[tables.\"LO ANS\"]"),
+        ("[tables.loans.budgets]", "[tables.loans.budgets]\n[tables.Posts]"),
+    ]));
+    let others = other("anna");
+    let text = common::CONTRACT.replacen(budget, &others, 1);
+    assert_eq!(Contract::parse(&text, "hushtable.toml").unwrap().tables["posts"].budgets.len(), 3);
+}
+
 #[test]
 fn a_good_contract_is_read_exactly() {
     let contract = common::contract();

@@ -144,13 +144,9 @@ impl Contract {
             })
     }
 
-    /// The table of that name: exactly, or in other letter case where that is unambiguous.
+    /// The table of that name, in any letter case: no two names differ in that alone.
     pub fn table(&self, name: &str) -> Option<&Table> {
-        if let Some(table) = self.tables.get(name) {
-            return Some(table);
-        }
-        let mut found = self.tables.values().filter(|t| t.name.eq_ignore_ascii_case(name));
-        found.next().filter(|_| found.next().is_none())
+        self.tables.values().find(|table| table.name.eq_ignore_ascii_case(name))
     }
 }
 

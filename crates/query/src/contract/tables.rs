@@ -29,8 +29,11 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     let hint = "declare at least one table: [tables.NAME]";
     let tables_item = root.required("tables", hint)?;
     let mut tables = BTreeMap::new();
-    for (name, item) in tables_item.section("tables", hint)?.items() {
-        tables.insert(name.to_owned(), table(name, &item)?);
+    let (mut names, mut analysts) = (Names::default(), Names::default());
+    let section = tables_item.section("tables", hint)?;
+    section.items().try_for_each(|(name, item)| names.add("tables", name, &item))?;
+    for (name, item) in section.items() {
+        tables.insert(name.to_owned(), table(name, &item, &mut analysts)?);
     }
     if tables.is_empty() {
         return Err(tables_item.error("the contract has no table", hint));
@@ -38,7 +41,26 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     Ok(Contract { ledger, tables })
 }
 
-fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
+/// Names that each have budgets of their own, by what is left of them without letter case and white
+/// space: people would take two names with the same rest for one.
+#[derive(Default)]
+struct Names(BTreeMap<String, String>);
+
+impl Names {
+    fn add(&mut self, what: &str, name: &str, item: &Item<'_, '_>) -> Result<(), ContractError> {
+        let rest: String = name.to_lowercase().split_whitespace().collect();
+        let known = self.0.entry(rest).or_insert_with(|| name.to_owned());
+        if known != name {
+            return Err(item.error(
+                format!("the {what} `{known}` and `{name}` differ in letter case or spaces alone"),
+                "write a name the same way everywhere, and give others other letters or digits",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn table(name: &str, item: &Item<'_, '_>, analysts: &mut Names) -> Result<Table, ContractError> {
     let label = format!("table `{name}`");
     let section = item.section(&label, "[tables.NAME]")?;
     section.only(&[
@@ -128,6 +150,7 @@ fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
     let budgets_item = section.required("budgets", hint)?;
     let mut budgets = BTreeMap::new();
     for (analyst, item) in budgets_item.section("the budgets", hint)?.items() {
+        analysts.add("analysts", analyst, &item)?;
         budgets.insert(analyst.to_owned(), budget(&item)?);
     }
     if budgets.is_empty() {
@@ -146,7 +169,6 @@ fn table(name: &str, item: &Item<'_, '_>) -> Result<Table, ContractError> {
     })
 }
 
-/// An epsilon, delta or rho as it is written.
 /// The column that names the owner of a record.
 fn owner(item: &Item<'_, '_>, unit: &Unit, columns: &[Column]) -> Result<String, ContractError> {
     let hint = "owner = \"firm_id\": the column that names who owns a record, such as the firm of an \
@@ -164,6 +186,7 @@ fn owner(item: &Item<'_, '_>, unit: &Unit, columns: &[Column]) -> Result<String,
     Ok(name.to_owned())
 }
 
+/// An epsilon, delta or rho as it is written.
 fn amount<T: FromStr<Err = AmountError>>(item: &Item<'_, '_>) -> Result<T, ContractError> {
     let hint =
         format!("for example {} = {}", item.key, if item.key == "delta" { "1e-6" } else { "0.5" });

@@ -6,6 +6,7 @@ mod audit;
 mod calc;
 mod check;
 mod figures;
+mod ledger;
 mod local;
 mod losses;
 mod release;
@@ -27,6 +28,9 @@ pub(crate) use calc::{
 };
 pub(crate) use check::CheckArguments;
 pub(crate) use figures::{Experiment, FiguresArguments};
+pub(crate) use ledger::{
+    LedgerArguments, LedgerBackupArguments, LedgerCheckArguments, LedgerCommand,
+};
 pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments};
 pub(crate) use losses::{FitArguments, PolicyArguments};
 pub(crate) use release::ReleaseArguments;
@@ -67,6 +71,7 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     Release(ReleaseArguments),
     Budget(BudgetArguments),
+    Ledger(LedgerArguments),
     Init(InitArguments),
     Calc(CalcArguments),
     Check(CheckArguments),
@@ -271,6 +276,7 @@ mod tests {
             "explain",
             "release",
             "budget",
+            "ledger",
             "init",
             "calc",
             "check",
@@ -293,6 +299,12 @@ mod tests {
             let sub = calc.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();
             insta::assert_snapshot!(format!("help_calc_{name}"), help);
+        }
+        let ledger = command.find_subcommand_mut("ledger").unwrap();
+        for name in ["check", "backup"] {
+            let sub = ledger.find_subcommand_mut(name).unwrap();
+            let help = std::mem::take(sub).term_width(100).render_long_help();
+            insta::assert_snapshot!(format!("help_ledger_{name}"), help);
         }
         let assess = command.find_subcommand_mut("assess").unwrap();
         for name in [

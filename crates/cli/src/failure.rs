@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use hushtable_engine::{EngineError, SourceError};
+use hushtable_ledger::LedgerError;
 use hushtable_plot::PlotError;
 
 use crate::render::grid::visible;
@@ -67,6 +68,12 @@ impl fmt::Display for Failure {
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
+        Self::from_text(&error.to_string())
+    }
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
         Self::from_text(&error.to_string())
     }
 }

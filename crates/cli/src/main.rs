@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Command::Explain(asked) => commands::explain::run(asked),
         Command::Release(asked) => commands::release::run(asked),
         Command::Budget(asked) => commands::budget::run(asked),
+        Command::Ledger(asked) => commands::ledger::run(asked),
         Command::Init(asked) => commands::init::run(asked),
         Command::Calc(asked) => commands::calc::run(asked),
         Command::Assess(asked) => commands::assess::run(asked),

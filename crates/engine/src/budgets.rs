@@ -70,7 +70,7 @@ impl Session {
     /// When the ledger cannot be read.
     pub fn budget(&self, delta: Option<Delta>) -> Result<Vec<BudgetLine>, EngineError> {
         let small = Delta::from_units(1_000_000_000_000).unwrap_or(Delta::ZERO);
-        let ledger = Ledger::open_read_only(&self.ledger_path())?;
+        let ledger = self.ledger_for_looking()?;
         let charges = ledger.as_ref().map(Ledger::charges).transpose()?.unwrap_or_default();
         let mut lines = Vec::new();
         for table in self.contract().tables.values() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::RecordBatch;
-use hushtable_ledger::{Account, Ledger, Outcome, StoredRelease};
+use hushtable_ledger::{Account, Ledger, Notice, Outcome, StoredRelease};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{Contract, Explanation, MechanismsExplained, Quote, Table, Warning, bind};
@@ -20,6 +20,7 @@ use crate::source::{DataFile, ReadProgress, list_files};
 pub struct Session {
     contract: Contract,
     folder: PathBuf,
+    listener: Arc<dyn Fn(&Notice) + Send + Sync>,
 }
 
 /// What a query would cost, and what there is to pay it from.
@@ -113,7 +114,12 @@ impl Session {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
         };
-        Ok(Self { contract: parsed, folder })
+        Ok(Self { contract: parsed, folder, listener: Arc::new(|_| {}) })
+    }
+
+    /// Tells `listener` what the ledger says that is no error.
+    pub fn telling(self, listener: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
+        Self { listener: Arc::new(listener), ..self }
     }
 
     /// The contract.
@@ -139,7 +145,7 @@ impl Session {
         let Prepared { asked, limit, files, table } = prepared;
         let Question { quote, explanation, question, analyst, .. } = asked;
         let identity = fingerprint(&analyst, &question, &files)?;
-        let (account, on_record) = match Ledger::open_read_only(&self.ledger_path())? {
+        let (account, on_record) = match self.ledger_for_looking()? {
             Some(ledger) => (
                 ledger.account(&analyst, &table.name, limit)?,
                 ledger.stored(&analyst, &table.name, &identity)?.is_some(),
@@ -195,7 +201,7 @@ impl Session {
         let identity = fingerprint(&asked.analyst, &asked.question, &files)?;
         let mut timings = Timings::default();
         let started = Instant::now();
-        let mut ledger = Ledger::open(&self.ledger_path())?;
+        let mut ledger = self.ledger()?;
         let ledger_created = ledger.created();
         let outcome = ledger.charge(&asked.request(&table.name, identity, limit))?;
         timings.ledger = started.elapsed();
@@ -230,6 +236,19 @@ impl Session {
         let quote = Quote::new(query)?;
         let files = self.files(table)?;
         Ok(Checked { quote, files, table })
+    }
+
+    /// The ledger, for charging; made where there is none.
+    pub(crate) fn ledger(&self) -> Result<Ledger, EngineError> {
+        let listener = Arc::clone(&self.listener);
+        Ok(Ledger::open(&self.ledger_path())?.telling(move |notice| listener(notice)))
+    }
+
+    /// The ledger, for looking; `None` where there is none.
+    pub(crate) fn ledger_for_looking(&self) -> Result<Option<Ledger>, EngineError> {
+        let listener = Arc::clone(&self.listener);
+        let ledger = Ledger::open_read_only(&self.ledger_path())?;
+        Ok(ledger.map(|ledger| ledger.telling(move |notice| listener(notice))))
     }
 
     /// The files of a table, as they are now.

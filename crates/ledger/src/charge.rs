@@ -3,6 +3,7 @@
 use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
+use crate::chain::Link;
 use crate::{Fingerprint, StoredRelease};
 
 /// A question and what it costs.
@@ -56,7 +57,8 @@ pub struct OpenedCharge {
 #[derive(Clone, Debug)]
 pub(crate) struct Receipt {
     pub(crate) id: i64,
-    pub(crate) charged_at: String,
+    /// Tells it from charges of the same number in other ledgers.
+    pub(crate) link: Link,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) loss: Loss,
     pub(crate) charged: Loss,
@@ -127,7 +129,7 @@ pub struct ChargeRecord {
     /// Whether a release was recorded for it. If not, the query failed, or the program was
     /// stopped, after the charge; the loss is spent all the same.
     pub released: bool,
-    /// The mechanisms that ran; the loss as asked, where the record has none.
+    /// The mechanisms that ran.
     pub events: Vec<Event>,
 }
 

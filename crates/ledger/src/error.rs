@@ -140,10 +140,32 @@ pub enum LedgerError {
         path: PathBuf,
     },
 
+    /// The file is empty.
+    #[error(
+        "the ledger `{}` is empty, and no ledger is: what was spent in it is not known\n  \
+         hint: restore it from a backup; if nothing was ever charged, delete the file, and the \
+         next query makes a new ledger", .path.display()
+    )]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// There is no file.
+    #[error(
+        "there is no ledger `{}`\n  \
+         hint: the first charge makes it; if there were charges before, restore it from a \
+         backup", .path.display()
+    )]
+    Missing {
+        /// Where it should be.
+        path: PathBuf,
+    },
+
     /// The file was made by a later version.
     #[error(
-        "the ledger `{}` has format {found}, and this version of Hushtable knows formats up to \
-         {known}\n  \
+        "the ledger `{}` has format {found}, and this version of Hushtable knows format {known} \
+         only\n  \
          hint: use the newer version of Hushtable that made it", .path.display()
     )]
     Newer {
@@ -153,6 +175,58 @@ pub enum LedgerError {
         found: i64,
         /// Ours.
         known: i64,
+    },
+
+    /// The file was made by an earlier version.
+    #[error(
+        "the ledger `{}` has format {found}, and this version of Hushtable knows format {known} \
+         only\n  \
+         hint: use the version that made it; or move the file away for a new ledger, and lower \
+         the budgets in the contract by what is spent in the old one", .path.display()
+    )]
+    Older {
+        /// The ledger.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+
+    /// Locks do nothing where the ledger is.
+    #[error(
+        "the ledger `{}` cannot be used: locks do not hold in its folder ({detail}), so two \
+         queries could spend the same budget\n  \
+         hint: keep the ledger on a local disk: in the contract, ledger = \
+         \"/var/lib/hushtable/NAME.ledger\"", .path.display()
+    )]
+    NoLocks {
+        /// The ledger.
+        path: PathBuf,
+        /// What a test of the locks found.
+        detail: String,
+    },
+
+    /// A backup would replace a file.
+    #[error(
+        "`{}` is there already, and a backup replaces nothing\n  \
+         hint: give a name that is free, such as one with today's date", .path.display()
+    )]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A backup cannot be written.
+    #[error(
+        "the backup `{}` cannot be written: {detail}\n  \
+         hint: its folder must exist and be writable, and its disk must have room", .path.display()
+    )]
+    Copy {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        detail: String,
     },
 
     /// Tables or triggers in the file are not as they were made.

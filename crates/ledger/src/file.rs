@@ -1,14 +1,16 @@
 //! Opening the file so that what is committed stays.
 
 use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use tempfile::NamedTempFile;
 
-use crate::LedgerError;
-use crate::schema::{self, Contents, Format};
+use crate::schema::{self, Contents};
+use crate::{LedgerError, locks};
 
 /// How long to wait for another process, in seconds.
 pub(crate) const BUSY_SECONDS: u64 = 10;
@@ -18,11 +20,9 @@ pub(crate) struct Opened {
     pub(crate) conn: Connection,
     pub(crate) path: PathBuf,
     pub(crate) created: bool,
-    /// Its version: an older one becomes the latest when it is opened for charging.
-    pub(crate) format: Format,
 }
 
-/// Opens the ledger at `path` for charging; makes it if there is none.
+/// Opens the ledger at `path` for charging; makes it if there is no file.
 pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
     let path = absolute(path)?;
     let sql = |error| LedgerError::sqlite(&path, error);
@@ -30,7 +30,12 @@ pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
         // SQLite would not say that it is the folder that is missing.
         fs::metadata(folder).map_err(|error| LedgerError::open(&path, &error))?;
     }
-    let mut conn = connect(&path, OpenFlags::SQLITE_OPEN_CREATE)?;
+    let created = match fs::metadata(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => make(&path)?,
+        // What else may be wrong is for SQLite to say.
+        _ => false,
+    };
+    let mut conn = connect(&path)?;
     // SQLite falls back to reading alone where the file does not allow more.
     if conn.is_readonly(rusqlite::MAIN_DB).map_err(sql)? {
         let detail = "the file is read-only".to_owned();
@@ -39,20 +44,43 @@ pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
     // Before any setting is made: another program's file is left as it is.
     look(&mut conn, &path)?;
     make_durable(&conn, &path)?;
-
-    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-    // Again, under the lock: another process may have made the tables meanwhile.
-    let contents = schema::inspect(&tx).map_err(sql)?;
-    let created = contents == Contents::Nothing;
-    match accept(contents, &path)? {
-        None => schema::create(&tx).map_err(sql)?,
-        Some(Format::LATEST) => {}
-        Some(older) => schema::upgrade(&tx, older).map_err(sql)?,
-    }
-    tx.commit().map_err(sql)?;
+    // SQLite follows symbolic links too.
+    let real = fs::canonicalize(&path).map_err(|error| LedgerError::open(&path, &error))?;
+    locks::check(&path, &real)?;
     // Every time: the process that made the file may have been stopped before it came to this.
-    sync_folder(&path)?;
-    Ok(Opened { conn, path, created, format: Format::LATEST })
+    sync_folder(&real).map_err(|error| LedgerError::open(&path, &error))?;
+    Ok(Opened { conn, path, created })
+}
+
+/// Makes a new ledger, whole or not at all, for its owner alone to open; false where another
+/// program was first.
+///
+/// SQLite gives the journal the mode of the file, whatever the umask.
+fn make(path: &Path) -> Result<bool, LedgerError> {
+    let sql = |error| LedgerError::sqlite(path, error);
+    let temporary = temporary_beside(path).map_err(|error| LedgerError::open(path, &error))?;
+    let mut conn = connect(temporary.path())?;
+    make_durable(&conn, path)?;
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+    schema::create(&tx).map_err(sql)?;
+    tx.commit().map_err(sql)?;
+    drop(conn);
+    match temporary.persist_noclobber(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(LedgerError::open(path, &error.error.kind().into())),
+    }
+}
+
+/// An empty file in the folder of `path`, which its owner alone can open.
+pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().unwrap_or(path);
+    // Without the temporary file's name, which nobody asked for.
+    tempfile::Builder::new()
+        .prefix(".hushtable-")
+        .suffix(".ledger")
+        .tempfile_in(folder)
+        .map_err(|error| error.kind().into())
 }
 
 /// Opens the ledger at `path` for looking; nothing where there is none.
@@ -64,21 +92,21 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Option<Opened>, LedgerError>
     // Not SQLITE_OPEN_READ_ONLY: after a crash in the middle of a commit, reading begins with
     // undoing the half that was written, and a read-only connection may not do that. From there
     // on `query_only` refuses writes.
-    let mut conn = connect(&path, OpenFlags::empty())?;
+    let mut conn = connect(&path)?;
     let sql = |error| LedgerError::sqlite(&path, error);
     conn.pragma_update(None, "query_only", true).map_err(sql)?;
-    let format = look(&mut conn, &path)?;
-    Ok(format.map(|format| Opened { conn, path, created: false, format }))
+    look(&mut conn, &path)?;
+    Ok(Some(Opened { conn, path, created: false }))
 }
 
 /// An absolute path is always a file's name to SQLite, and never `:memory:` or a URI, which
 /// could ask for a budget that is forgotten on exit.
-fn absolute(path: &Path) -> Result<PathBuf, LedgerError> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, LedgerError> {
     std::path::absolute(path).map_err(|error| LedgerError::open(path, &error))
 }
 
-fn connect(path: &Path, more: OpenFlags) -> Result<Connection, LedgerError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
+pub(crate) fn connect(path: &Path) -> Result<Connection, LedgerError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let sql = |error| LedgerError::sqlite(path, error);
     let conn = Connection::open_with_flags(path, flags).map_err(sql)?;
     conn.busy_timeout(Duration::from_secs(BUSY_SECONDS)).map_err(sql)?;
@@ -87,20 +115,16 @@ fn connect(path: &Path, more: OpenFlags) -> Result<Connection, LedgerError> {
     Ok(conn)
 }
 
-fn look(conn: &mut Connection, path: &Path) -> Result<Option<Format>, LedgerError> {
+/// Refuses a file that is no ledger of this version.
+fn look(conn: &mut Connection, path: &Path) -> Result<(), LedgerError> {
     let sql = |error| LedgerError::sqlite(path, error);
     let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred).map_err(sql)?;
-    let contents = schema::inspect(&tx).map_err(sql)?;
-    accept(contents, path)
-}
-
-/// The version of a ledger; none for an empty file, an error for anything else.
-fn accept(contents: Contents, path: &Path) -> Result<Option<Format>, LedgerError> {
-    let path = path.to_owned();
-    match contents {
-        Contents::Ledger(format) => Ok(Some(format)),
-        Contents::Nothing => Ok(None),
-        Contents::Newer(found) => Err(LedgerError::Newer { path, found, known: schema::VERSION }),
+    let (path, known) = (path.to_owned(), schema::VERSION);
+    match schema::inspect(&tx).map_err(sql)? {
+        Contents::Ledger => Ok(()),
+        Contents::Nothing => Err(LedgerError::Empty { path }),
+        Contents::Other(found) if found > known => Err(LedgerError::Newer { path, found, known }),
+        Contents::Other(found) => Err(LedgerError::Older { path, found, known }),
         Contents::Altered => Err(LedgerError::Altered { path }),
         Contents::Foreign => Err(LedgerError::NotALedger { path }),
     }
@@ -142,16 +166,11 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// A new file is safe only when its folder's entry for it is on disk too.
-fn sync_folder(path: &Path) -> Result<(), LedgerError> {
-    // Elsewhere a folder cannot be opened as a file, and the file system's journal sees to it.
-    if cfg!(unix) {
-        let error = |error| LedgerError::open(path, &error);
-        // SQLite follows symbolic links too.
-        let real = fs::canonicalize(path).map_err(error)?;
-        if let Some(folder) = real.parent() {
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(error)?;
-        }
+/// Syncs the folder of a file: a new one is safe only when its folder's entry for it is on disk too.
+pub(crate) fn sync_folder(real: &Path) -> io::Result<()> {
+    match real.parent() {
+        // Elsewhere a folder cannot be opened as a file, and the file system's journal sees to it.
+        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -1,18 +1,18 @@
 //! The ledger itself: one connection to its file.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use hushtable_privacy::{Event, Loss};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
-use crate::charge::Receipt;
+use crate::book::Book;
 use crate::file::{self, Opened};
 use crate::records::Records;
-use crate::schema::Format;
 use crate::{
-    Account, Charge, ChargeRecord, Fingerprint, LedgerError, OpenedCharge, Outcome, Refusal,
-    Release, Request, StoredRelease,
+    Account, Charge, ChargeRecord, Fingerprint, LedgerError, Notice, OpenedCharge, Outcome,
+    Refusal, Release, Request, StoredRelease,
 };
 
 /// One connection to a ledger's file. Any number of processes and threads may each have one of
@@ -21,28 +21,47 @@ pub struct Ledger {
     conn: Connection,
     path: PathBuf,
     created: bool,
-    format: Format,
+    /// The rows, as far as they were read.
+    book: RefCell<Book>,
+    listener: Box<dyn Fn(&Notice) + Send>,
 }
 
 impl Ledger {
-    /// Opens the ledger at `path`, and makes it where there is no file, or an empty one:
+    /// Opens the ledger at `path`, checks all of its charges, and makes it where there is no file:
     /// [`Self::created`] tells. Its folder must exist.
     ///
     /// # Errors
     /// When the file cannot be opened for writing, is not a ledger (it is left as it is then), is
-    /// of a later version or damaged, or cannot be written durably; or when another process keeps
-    /// it locked for ten seconds.
+    /// empty, of another version or damaged, or cannot be written durably; when locks do nothing in
+    /// its folder; or when another process keeps it locked for ten seconds.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        file::open(path).map(Self::from)
+        Self::read(file::open(path)?)
     }
 
-    /// Opens the ledger at `path` for looking only; `None` where there is no file, or an empty
-    /// one. Never makes a file; writes to one only to undo what a crash left half-written.
+    /// Opens the ledger at `path` for looking only, and checks all of its charges; `None` where
+    /// there is no file. Never makes a file; writes to one only to undo what a crash left
+    /// half-written.
     ///
     /// # Errors
     /// As [`Self::open`], but the file may be read-only.
     pub fn open_read_only(path: &Path) -> Result<Option<Self>, LedgerError> {
-        Ok(file::open_read_only(path)?.map(Self::from))
+        file::open_read_only(path)?.map(Self::read).transpose()
+    }
+
+    fn read(Opened { conn, path, created }: Opened) -> Result<Self, LedgerError> {
+        let ledger =
+            Self { conn, path, created, book: RefCell::default(), listener: Box::new(|_| {}) };
+        ledger.look(|_, _| Ok(()))?;
+        Ok(ledger)
+    }
+
+    /// Tells `listener` of everything that is no error: now, if others can open the file, and later.
+    pub fn telling(mut self, listener: impl Fn(&Notice) + Send + 'static) -> Self {
+        self.listener = Box::new(listener);
+        if let Some(notice) = Notice::of_mode(&self.path) {
+            (self.listener)(&notice);
+        }
+        self
     }
 
     /// Whether [`Self::open`] made the file. A caller should say so: with a mistyped path, every
@@ -69,26 +88,25 @@ impl Ledger {
     /// fit, and when the file cannot be read or written. Nothing is charged then.
     pub fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
         let Request { analyst, table, fingerprint, loss, limit, .. } = request;
-        let tx = begin(&mut self.conn, &self.path)?;
-        let records = Records { conn: &tx, path: &self.path, format: self.format };
-        if let Some(stored) = records.stored(analyst, table, fingerprint)? {
-            return Ok(Outcome::Stored(stored));
-        }
-        let charged = in_budget_currency(request)?;
-        let account = records.account(analyst, table, *limit)?;
-        if !account.admits(charged) {
-            return Err(LedgerError::Exhausted(Box::new(Refusal {
-                analyst: analyst.clone(),
-                table: table.clone(),
-                questions: 1,
-                asked: *loss,
-                charged,
-                account,
-            })));
-        }
-        let receipt: Receipt = records.add_charge(request, charged)?;
-        tx.commit().map_err(|error| LedgerError::sqlite(&self.path, error))?;
-        Ok(Outcome::Charged(Charge { receipt }))
+        self.change(|records, book| {
+            if let Some(stored) = book.stored(analyst, table, fingerprint) {
+                return records.release(stored).map(Outcome::Stored);
+            }
+            let charged = in_budget_currency(request)?;
+            let account = book.account(analyst, table, *limit)?;
+            if !account.admits(charged) {
+                return Err(LedgerError::Exhausted(Box::new(Refusal {
+                    analyst: analyst.clone(),
+                    table: table.clone(),
+                    questions: 1,
+                    asked: *loss,
+                    charged,
+                    account,
+                })));
+            }
+            let receipt = records.add_charge(request, charged, false)?;
+            Ok(Outcome::Charged(Charge { receipt }))
+        })
     }
 
     /// Stores the release that `charge` paid for. When this returns, it is on disk and may be
@@ -99,6 +117,9 @@ impl Ledger {
     /// process has taken up the same charge ([`Self::begin`]) and was first, its release is returned, and
     /// only that may be shown.
     ///
+    /// Where another program keeps the file locked, this waits for as long as that takes, and says
+    /// so once ([`Self::telling`]): the release is paid for.
+    ///
     /// # Errors
     /// When the charge is of another ledger, and when the file cannot be written
     /// ([`LedgerError::Unrecorded`]). The release must not be shown then; the loss stays spent.
@@ -107,10 +128,22 @@ impl Ledger {
         charge: OpenedCharge,
         release: &Release,
     ) -> Result<Option<StoredRelease>, LedgerError> {
-        self.store(&charge, release).map_err(|error| match error {
-            LedgerError::ForeignCharge { .. } => error,
-            _ => LedgerError::Unrecorded { charge: charge.id(), reason: Box::new(error) },
-        })
+        let mut told = false;
+        loop {
+            match self.store(&charge, release) {
+                Err(LedgerError::Busy { path, .. }) => {
+                    if !std::mem::replace(&mut told, true) {
+                        (self.listener)(&Notice::Waiting { path, charge: charge.id() });
+                    }
+                }
+                Err(error @ LedgerError::ForeignCharge { .. }) => return Err(error),
+                Err(error) => {
+                    let (charge, reason) = (charge.id(), Box::new(error));
+                    return Err(LedgerError::Unrecorded { charge, reason });
+                }
+                Ok(earlier) => return Ok(earlier),
+            }
+        }
     }
 
     /// The release that [`Self::charge`] would return for free, without charging if there is
@@ -124,7 +157,11 @@ impl Ledger {
         table: &str,
         fingerprint: &Fingerprint,
     ) -> Result<Option<StoredRelease>, LedgerError> {
-        self.records().stored(analyst, table, fingerprint)
+        self.look(|records, book| {
+            book.stored(analyst, table, fingerprint)
+                .map(|stored| records.release(stored))
+                .transpose()
+        })
     }
 
     /// What is spent and left of an account whose limit is `limit`.
@@ -133,7 +170,7 @@ impl Ledger {
     /// When the limit is in epsilon but charges were made in rho, when the sum is too large to be
     /// kept, and when the file cannot be read.
     pub fn account(&self, analyst: &str, table: &str, limit: Loss) -> Result<Account, LedgerError> {
-        self.records().account(analyst, table, limit)
+        self.look(|_, book| book.account(analyst, table, limit))
     }
 
     /// All charges, oldest first.
@@ -141,7 +178,7 @@ impl Ledger {
     /// # Errors
     /// When the file cannot be read.
     pub fn charges(&self) -> Result<Vec<ChargeRecord>, LedgerError> {
-        self.records().charges()
+        self.look(|records, book| records.charges(book))
     }
 
     fn store(
@@ -149,24 +186,44 @@ impl Ledger {
         charge: &OpenedCharge,
         release: &Release,
     ) -> Result<Option<StoredRelease>, LedgerError> {
-        let tx = begin(&mut self.conn, &self.path)?;
-        let records = Records { conn: &tx, path: &self.path, format: self.format };
-        let earlier = records.release_of(&charge.receipt)?;
-        if earlier.is_none() {
-            records.add_release(charge, release)?;
-        }
-        tx.commit().map_err(|error| LedgerError::sqlite(&self.path, error))?;
-        Ok(earlier)
+        let OpenedCharge { receipt } = charge;
+        self.change(|records, book| match book.charge(receipt) {
+            None => Err(records.foreign(receipt)),
+            Some(entry) => match &entry.release {
+                Some(earlier) => records.release(earlier).map(Some),
+                None => records.add_release(receipt.id, release).map(|()| None),
+            },
+        })
     }
 
-    fn records(&self) -> Records<'_> {
-        Records { conn: &self.conn, path: &self.path, format: self.format }
+    /// Reads in one state of the file, and checks the rows that are new since the last time.
+    fn look<T>(
+        &self,
+        read: impl FnOnce(&Records<'_>, &Book) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let sql = |error| LedgerError::sqlite(&self.path, error);
+        let tx = self.conn.unchecked_transaction().map_err(sql)?;
+        let records = Records { conn: &tx, path: &self.path };
+        let mut book = self.book.borrow_mut();
+        book.catch_up(&records)?;
+        read(&records, &book)
     }
-}
 
-impl From<Opened> for Ledger {
-    fn from(Opened { conn, path, created, format }: Opened) -> Self {
-        Self { conn, path, created, format }
+    /// Takes the write lock first, so that nothing that `change` reads can change before all that it
+    /// writes is on disk. Where it fails, nothing is written.
+    fn change<T>(
+        &mut self,
+        change: impl FnOnce(&Records<'_>, &Book) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let sql = |error| LedgerError::sqlite(&self.path, error);
+        let tx =
+            self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        let records = Records { conn: &tx, path: &self.path };
+        let book = self.book.get_mut();
+        book.catch_up(&records)?;
+        let changed = change(&records, book)?;
+        tx.commit().map_err(sql)?;
+        Ok(changed)
     }
 }
 
@@ -174,13 +231,6 @@ impl fmt::Debug for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledger").field("path", &self.path).finish_non_exhaustive()
     }
-}
-
-/// Takes the write lock first, so that nothing read in the transaction can change before it is
-/// committed. Dropped without a commit, the transaction is undone.
-fn begin<'a>(conn: &'a mut Connection, path: &Path) -> Result<Transaction<'a>, LedgerError> {
-    conn.transaction_with_behavior(TransactionBehavior::Immediate)
-        .map_err(|error| LedgerError::sqlite(path, error))
 }
 
 /// What a request costs in the currency of its budget. In rho a loss in epsilon costs what its events do,

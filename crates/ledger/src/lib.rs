@@ -21,15 +21,25 @@
 //! currency of the limit (epsilon or rho) is the one in which the account is kept. Sums are exact
 //! integers throughout.
 //!
+//! Every row holds a hash of itself and of the row before it, and the file says how far these chains
+//! go. They are followed to their ends when the file is opened, and on from there before each
+//! decision: a row that is missing, changed or out of order is an error, never a larger budget. The
+//! chains are no defence against someone who can write the whole file anew.
+//!
 //! The file must be on a local disk: on most network file systems, locks between machines do not
-//! hold, and neither would the budget.
+//! hold, and neither would the budget. Opening tests locks, and refuses where they do nothing.
 
 mod account;
+mod book;
+mod chain;
 mod charge;
 mod error;
 mod file;
 mod fingerprint;
+mod inspection;
 mod ledger;
+mod locks;
+mod notice;
 mod payment;
 mod recognise;
 mod records;
@@ -42,7 +52,9 @@ pub use account::Account;
 pub use charge::{Charge, ChargeRecord, OpenedCharge, Outcome, Request};
 pub use error::LedgerError;
 pub use fingerprint::Fingerprint;
+pub use inspection::{Inspection, backup, check};
 pub use ledger::Ledger;
+pub use notice::Notice;
 pub use payment::{MOST_ATTEMPTS, Paid, Payment};
 pub use recognise::is_ledger;
 pub use refusal::Refusal;

@@ -2,25 +2,19 @@
 
 use std::path::Path;
 
-use hushtable_privacy::{AmountError, Delta, Epsilon, Event, Loss, LossError, Rho};
-use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
+use rusqlite::types::{Type, Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
-use crate::account::Account;
+use crate::book::{Book, Recorded};
+use crate::chain::{Broken, Chain, Head, Link};
 use crate::charge::Receipt;
-use crate::schema::Format;
-use crate::{
-    ChargeRecord, Fingerprint, LedgerError, OpenedCharge, Release, Request, StoredRelease,
-};
-
-/// This machine's clock: UTC, RFC 3339.
-const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+use crate::{ChargeRecord, LedgerError, Release, Request, StoredRelease};
 
 /// The file's rows as one transaction sees them.
 pub(crate) struct Records<'a> {
     pub(crate) conn: &'a Connection,
     pub(crate) path: &'a Path,
-    pub(crate) format: Format,
 }
 
 impl Records<'_> {
@@ -28,244 +22,197 @@ impl Records<'_> {
         LedgerError::sqlite(self.path, error)
     }
 
-    pub(crate) fn stored(
-        &self,
-        analyst: &str,
-        table: &str,
-        fingerprint: &Fingerprint,
-    ) -> Result<Option<StoredRelease>, LedgerError> {
-        let query = "
-            SELECT r.charge_id, r.recorded_at, r.table_bytes, r.statement
-            FROM charges c JOIN releases r ON r.charge_id = c.id
-            WHERE c.fingerprint = ?1 AND c.analyst = ?2 AND c.table_name = ?3
-            ORDER BY r.id LIMIT 1";
-        self.conn
-            .query_row(query, params![fingerprint.as_bytes(), analyst, table], stored_release)
-            .optional()
-            .map_err(|error| self.error(error))
+    pub(crate) fn broken(&self, broken: Broken) -> LedgerError {
+        LedgerError::Damaged { path: self.path.to_owned(), detail: broken.to_string() }
     }
 
-    /// The release of one charge, where it has one.
-    pub(crate) fn release_of(
-        &self,
-        receipt: &Receipt,
-    ) -> Result<Option<StoredRelease>, LedgerError> {
-        let query = "
-            SELECT r.charge_id, r.recorded_at, r.table_bytes, r.statement
-            FROM charges c JOIN releases r ON r.charge_id = c.id
-            WHERE c.id = ?1 AND c.charged_at = ?2 AND c.fingerprint = ?3";
-        let Receipt { id, charged_at, fingerprint, .. } = receipt;
-        self.conn
-            .query_row(query, params![id, charged_at, fingerprint.as_bytes()], stored_release)
-            .optional()
-            .map_err(|error| self.error(error))
+    /// The error for a charge that this ledger did not make.
+    pub(crate) fn foreign(&self, receipt: &Receipt) -> LedgerError {
+        LedgerError::ForeignCharge { path: self.path.to_owned(), charge: receipt.id }
     }
 
-    /// The first charge for the question that was made as a part of a workload and has no release.
-    pub(crate) fn unreleased(
-        &self,
-        analyst: &str,
-        table: &str,
-        fingerprint: &Fingerprint,
-    ) -> Result<Option<Receipt>, LedgerError> {
-        if !self.format.has_attempts() {
-            return Ok(None);
-        }
-        let query = "
-            SELECT c.id, c.charged_at, asked_currency, asked_amount, charged_currency,
-              charged_amount, delta
-            FROM charges c JOIN attempts a ON a.charge_id = c.id AND a.attempt = 0
-            WHERE c.fingerprint = ?1 AND c.analyst = ?2 AND c.table_name = ?3
-              AND NOT EXISTS (SELECT 1 FROM releases WHERE charge_id = c.id)
-            ORDER BY c.id LIMIT 1";
+    /// How far the chain goes.
+    fn head(&self, chain: Chain) -> Result<Head, LedgerError> {
+        let query = "SELECT seed, rows, link FROM chains WHERE name = ?1";
         self.conn
-            .query_row(query, params![fingerprint.as_bytes(), analyst, table], |row| {
-                let (loss, charged) = losses(row, 2)?;
-                Ok(Receipt {
-                    id: row.get(0)?,
-                    charged_at: row.get(1)?,
-                    fingerprint: *fingerprint,
-                    loss,
-                    charged,
-                })
+            .query_row(query, [chain.table()], |row| {
+                Ok(Head { seed: Link(row.get(0)?), rows: row.get(1)?, link: Link(row.get(2)?) })
             })
             .optional()
+            .map_err(|error| self.error(error))?
+            .ok_or_else(|| self.broken(Broken::NoHead(chain)))
+    }
+
+    /// Reads a chain from `from` to its end, in order, and checks every link. `each` gets a row's
+    /// number, its link and the row.
+    ///
+    /// # Errors
+    /// When a row is missing, changed, out of order or one too many; when `each` fails.
+    pub(crate) fn follow(
+        &self,
+        chain: Chain,
+        from: Option<Head>,
+        mut each: impl FnMut(i64, Link, &Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<Head, LedgerError> {
+        let sql = |error| self.error(error);
+        let end = self.head(chain)?;
+        let mut here = from.unwrap_or(end.start());
+        if here.seed != end.seed || here.rows > end.rows {
+            return Err(self.broken(Broken::Older(chain)));
+        }
+        // In the order of the table itself.
+        let query = format!("SELECT * FROM {} WHERE id > ?1 ORDER BY id", chain.table());
+        let mut statement = self.conn.prepare_cached(&query).map_err(sql)?;
+        let last = statement.column_count().saturating_sub(1);
+        let mut rows = statement.query([here.rows]).map_err(sql)?;
+        while let Some(row) = rows.next().map_err(sql)? {
+            let (id, next): (i64, i64) = (row.get(0).map_err(sql)?, here.rows + 1);
+            if id > end.rows {
+                return Err(self.broken(Broken::Added(chain, id)));
+            }
+            if id != next {
+                return Err(self.broken(Broken::Missing(chain, next)));
+            }
+            let values = (0..last).map(|at| row.get_ref(at)).collect::<Result<Vec<_>, _>>();
+            let link = here.link.next(values.map_err(sql)?);
+            if link != Link(row.get(last).map_err(sql)?) {
+                return Err(self.broken(Broken::Changed(chain, id)));
+            }
+            each(id, link, row).map_err(sql)?;
+            here = Head { rows: id, link, ..here };
+        }
+        match here {
+            here if here == end => Ok(here),
+            Head { rows, .. } if rows < end.rows => {
+                Err(self.broken(Broken::Missing(chain, rows + 1)))
+            }
+            Head { rows, .. } => Err(self.broken(Broken::Changed(chain, rows))),
+        }
+    }
+
+    /// Adds a row to a chain: its number, `values`, and its link. Gives the number and the link.
+    fn append(&self, chain: Chain, values: Vec<Value>) -> Result<(i64, Link), LedgerError> {
+        let sql = |error| self.error(error);
+        let head = self.head(chain)?;
+        let id = head.rows + 1;
+        let mut row = vec![Value::Integer(id)];
+        row.extend(values);
+        let link = head.link.next(row.iter().map(ValueRef::from));
+        row.push(Value::Blob(link.0.to_vec()));
+        let places = vec!["?"; row.len()].join(", ");
+        let insert = format!("INSERT INTO {} VALUES ({places})", chain.table());
+        self.conn.execute(&insert, params_from_iter(row)).map_err(sql)?;
+        let advance = "UPDATE chains SET rows = ?2, link = ?3 WHERE name = ?1";
+        match self.conn.execute(advance, params![chain.table(), id, link.0]).map_err(sql)? {
+            1 => Ok((id, link)),
+            _ => Err(self.broken(Broken::NoHead(chain))),
+        }
+    }
+
+    /// This machine's clock: UTC, RFC 3339.
+    fn now(&self) -> Result<Value, LedgerError> {
+        self.conn
+            .query_row("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')", [], |row| row.get(0))
             .map_err(|error| self.error(error))
     }
 
-    /// The number of the charge's last attempt; `None` where it cannot be taken up.
-    pub(crate) fn attempts(&self, receipt: &Receipt) -> Result<Option<u32>, LedgerError> {
-        let query = "SELECT max(attempt) FROM attempts WHERE charge_id = ?1";
-        self.conn
-            .query_row(query, [receipt.id], |row| row.get(0))
-            .map_err(|error| self.error(error))
+    /// Adds a charge to the transaction; `resumable` if it may be taken up again after a crash.
+    pub(crate) fn add_charge(
+        &self,
+        request: &Request,
+        charged: Loss,
+        resumable: bool,
+    ) -> Result<Receipt, LedgerError> {
+        let events = serde_json::to_string(&request.events)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+            .map_err(|error| self.error(error))?;
+        let (asked_currency, asked_amount) = main_part(request.loss);
+        let (charged_currency, charged_amount) = main_part(charged);
+        let values = vec![
+            self.now()?,
+            request.analyst.clone().into(),
+            request.table.clone().into(),
+            request.query.clone().into(),
+            request.fingerprint.as_bytes().to_vec().into(),
+            asked_currency.to_owned().into(),
+            signed(asked_amount).into(),
+            charged_currency.to_owned().into(),
+            signed(charged_amount).into(),
+            signed(charged.delta().units()).into(),
+            events.into(),
+            resumable.into(),
+        ];
+        let (id, link) = self.append(Chain::Charges, values)?;
+        let (fingerprint, loss) = (request.fingerprint, request.loss);
+        Ok(Receipt { id, link, fingerprint, loss, charged })
     }
 
     /// Adds an attempt to the transaction.
-    pub(crate) fn add_attempt(&self, receipt: &Receipt, attempt: u32) -> Result<(), LedgerError> {
-        let Receipt { id, charged_at, fingerprint, .. } = receipt;
-        let statement = format!(
-            "INSERT INTO attempts (charge_id, attempt, begun_at)
-             SELECT id, ?4, {NOW} FROM charges
-             WHERE id = ?1 AND charged_at = ?2 AND fingerprint = ?3"
-        );
-        let values = params![id, charged_at, fingerprint.as_bytes(), attempt];
-        match self.conn.execute(&statement, values).map_err(|error| self.error(error))? {
-            1 => Ok(()),
-            _ => Err(LedgerError::ForeignCharge { path: self.path.to_owned(), charge: *id }),
-        }
+    pub(crate) fn add_attempt(&self, charge: i64, attempt: u32) -> Result<(), LedgerError> {
+        let values = vec![charge.into(), attempt.into(), self.now()?];
+        self.append(Chain::Attempts, values).map(drop)
     }
 
-    /// The account in the currency of `limit`, summed up row by row.
-    pub(crate) fn account(
-        &self,
-        analyst: &str,
-        table: &str,
-        limit: Loss,
-    ) -> Result<Account, LedgerError> {
-        let sql = |error| self.error(error);
-        let mut rows = self
-            .conn
-            .prepare(
-                "SELECT id, asked_currency, asked_amount, charged_currency, charged_amount, delta
-                 FROM charges WHERE analyst = ?1 AND table_name = ?2 ORDER BY id",
+    /// Adds a release to the transaction.
+    pub(crate) fn add_release(&self, charge: i64, release: &Release) -> Result<(), LedgerError> {
+        let values = vec![charge.into(), self.now()?, content_hash(release).to_vec().into()];
+        let (id, _) = self.append(Chain::Releases, values)?;
+        self.conn
+            .execute(
+                "INSERT INTO contents VALUES (?1, ?2, ?3)",
+                params![id, release.statement, release.table],
             )
-            .map_err(sql)?;
-        let rows = rows.query_map([analyst, table], |row| Ok((row.get(0)?, losses(row, 1)?)));
-        let mut spent = limit.nothing();
-        for row in rows.map_err(sql)? {
-            let (charge, (asked, charged)) = row.map_err(sql)?;
-            // Both are true of the release. A loss asked in epsilon is counted as that under a
-            // limit in epsilon, even if the limit was in rho when it was charged.
-            let loss = match limit {
-                Loss::Approximate { .. } => asked,
-                Loss::Concentrated { .. } => charged,
-            };
-            let (analyst, table) = (analyst.to_owned(), table.to_owned());
-            spent =
-                loss.in_currency_of(limit).and_then(|loss| spent.plus(loss)).map_err(|error| {
-                    match error {
-                        LossError::Currency => {
-                            LedgerError::SpentInRho { analyst, table, charge, loss, limit }
-                        }
-                        LossError::TooLarge => LedgerError::SpentTooLarge { analyst, table },
-                    }
-                })?;
-        }
-        Ok(Account::new(limit, spent))
+            .map_err(|error| self.error(error))?;
+        Ok(())
     }
 
-    pub(crate) fn charges(&self) -> Result<Vec<ChargeRecord>, LedgerError> {
-        let sql = |error| self.error(error);
-        let (events, joined) = match self.format.has_events() {
-            true => ("e.events", "LEFT JOIN events e ON e.charge_id = c.id"),
-            false => ("NULL", ""),
-        };
-        let query = format!(
-            "SELECT c.id, c.charged_at, c.analyst, c.table_name, c.query, r.id IS NOT NULL,
-               asked_currency, asked_amount, charged_currency, charged_amount, delta, {events}
-             FROM charges c LEFT JOIN releases r ON r.charge_id = c.id {joined} ORDER BY c.id"
-        );
-        let mut rows = self.conn.prepare(&query).map_err(sql)?;
-        rows.query_map([], |row| {
+    /// A release with its content, which must be what was recorded.
+    pub(crate) fn release(&self, recorded: &Recorded) -> Result<StoredRelease, LedgerError> {
+        let query = "SELECT statement, table_bytes FROM contents WHERE release_id = ?1";
+        let release = self
+            .conn
+            .query_row(query, [recorded.id], |row| {
+                Ok(Release { statement: row.get(0)?, table: row.get(1)? })
+            })
+            .optional()
+            .map_err(|error| self.error(error))?
+            .ok_or_else(|| self.broken(Broken::Missing(Chain::Releases, recorded.id)))?;
+        if content_hash(&release) != recorded.content {
+            return Err(self.broken(Broken::Changed(Chain::Releases, recorded.id)));
+        }
+        let Recorded { charge_id, recorded_at, .. } = recorded.clone();
+        Ok(StoredRelease { charge_id, recorded_at, release })
+    }
+
+    /// All charges with their texts, oldest first.
+    pub(crate) fn charges(&self, book: &Book) -> Result<Vec<ChargeRecord>, LedgerError> {
+        let mut charges = Vec::with_capacity(book.charges().len());
+        self.follow(Chain::Charges, None, |id, _, row| {
             let (asked, charged) = losses(row, 6)?;
-            Ok(ChargeRecord {
-                id: row.get(0)?,
+            let events: String = row.get(11)?;
+            charges.push(ChargeRecord {
+                id,
                 charged_at: row.get(1)?,
                 analyst: row.get(2)?,
                 table: row.get(3)?,
                 query: row.get(4)?,
                 asked,
                 charged,
-                released: row.get(5)?,
-                events: match row.get::<_, Option<String>>(11)? {
-                    Some(text) => serde_json::from_str(&text).map_err(|error| {
-                        rusqlite::Error::FromSqlConversionFailure(11, Type::Text, error.into())
-                    })?,
-                    None => vec![Event::from(asked)],
-                },
-            })
-        })
-        .and_then(Iterator::collect)
-        .map_err(sql)
-    }
-
-    /// Adds a charge to the transaction.
-    pub(crate) fn add_charge(
-        &self,
-        request: &Request,
-        charged: Loss,
-    ) -> Result<Receipt, LedgerError> {
-        let (asked_currency, asked_amount) = main_part(request.loss);
-        let (charged_currency, charged_amount) = main_part(charged);
-        let statement = format!(
-            "INSERT INTO charges (charged_at, analyst, table_name, query, fingerprint,
-               asked_currency, asked_amount, charged_currency, charged_amount, delta)
-             VALUES ({NOW}, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id, charged_at"
-        );
-        let values = params![
-            request.analyst,
-            request.table,
-            request.query,
-            request.fingerprint.as_bytes(),
-            asked_currency,
-            signed(asked_amount),
-            charged_currency,
-            signed(charged_amount),
-            signed(charged.delta().units()),
-        ];
-        let receipt = self
-            .conn
-            .query_row(&statement, values, |row| {
-                Ok(Receipt {
-                    id: row.get(0)?,
-                    charged_at: row.get(1)?,
-                    fingerprint: request.fingerprint,
-                    loss: request.loss,
-                    charged,
-                })
-            })
-            .map_err(|error| self.error(error))?;
-        let events = serde_json::to_string(&request.events)
-            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
-            .map_err(|error| self.error(error))?;
-        self.conn
-            .execute(
-                "INSERT INTO events (charge_id, events) VALUES (?1, ?2)",
-                params![receipt.id, events],
-            )
-            .map_err(|error| self.error(error))?;
-        Ok(receipt)
-    }
-
-    /// Adds a release to the transaction.
-    pub(crate) fn add_release(
-        &self,
-        charge: &OpenedCharge,
-        release: &Release,
-    ) -> Result<(), LedgerError> {
-        let Receipt { id, charged_at, fingerprint, .. } = &charge.receipt;
-        // Only where the charge is one of this file's: another ledger has the same numbers.
-        let statement = format!(
-            "INSERT INTO releases (charge_id, recorded_at, statement, table_bytes)
-             SELECT id, {NOW}, ?4, ?5 FROM charges
-             WHERE id = ?1 AND charged_at = ?2 AND fingerprint = ?3"
-        );
-        let values =
-            params![id, charged_at, fingerprint.as_bytes(), release.statement, release.table];
-        match self.conn.execute(&statement, values).map_err(|error| self.error(error))? {
-            1 => Ok(()),
-            _ => Err(LedgerError::ForeignCharge { path: self.path.to_owned(), charge: *id }),
-        }
+                released: book.charges().get(charges.len()).is_some_and(|c| c.release.is_some()),
+                events: serde_json::from_str(&events).map_err(|error| {
+                    rusqlite::Error::FromSqlConversionFailure(11, Type::Text, error.into())
+                })?,
+            });
+            Ok(())
+        })?;
+        Ok(charges)
     }
 }
 
-fn stored_release(row: &Row<'_>) -> rusqlite::Result<StoredRelease> {
-    Ok(StoredRelease {
-        charge_id: row.get(0)?,
-        recorded_at: row.get(1)?,
-        release: Release { table: row.get(2)?, statement: row.get(3)? },
-    })
+/// The hash under which a release's content is on record.
+fn content_hash(release: &Release) -> [u8; 32] {
+    let values = [ValueRef::Text(release.statement.as_bytes()), ValueRef::Blob(&release.table)];
+    Link([0; 32]).next(values).0
 }
 
 fn main_part(loss: Loss) -> (&'static str, u64) {
@@ -281,7 +228,7 @@ fn signed(units: u64) -> i64 {
 }
 
 /// The loss as asked and as charged, from five columns in the order of the table.
-fn losses(row: &Row<'_>, first: usize) -> rusqlite::Result<(Loss, Loss)> {
+pub(crate) fn losses(row: &Row<'_>, first: usize) -> rusqlite::Result<(Loss, Loss)> {
     let delta =
         Delta::from_units(units(row, first + 4)?).map_err(|e| out_of_range(first + 4, e))?;
     let loss = |at: usize| {

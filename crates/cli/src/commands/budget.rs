@@ -1,9 +1,9 @@
 //! `hushtable budget`.
 
-use hushtable_engine::Session;
 use hushtable_privacy::Delta;
 
 use super::parse::amount;
+use super::session;
 use crate::arguments::{BudgetArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::render::budget;
@@ -11,7 +11,7 @@ use crate::stdio;
 
 pub(crate) fn run(asked: &BudgetArguments) -> Result<(), Failure> {
     let delta = asked.delta.as_ref().map(|text| amount::<Delta>("delta", text, "1e-6"));
-    let lines = Session::open(&asked.contract.contract)?.budget(delta.transpose()?)?;
+    let lines = session(&asked.contract.contract)?.budget(delta.transpose()?)?;
     let text = match asked.format {
         ReportFormat::Text => budget::text(&lines),
         ReportFormat::Json => budget::json(&lines)?,

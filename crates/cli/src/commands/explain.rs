@@ -1,14 +1,13 @@
 //! `hushtable explain`.
 
-use hushtable_engine::Session;
-
+use super::session;
 use crate::arguments::{ExplainArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::render::{explanation, quoted};
 use crate::stdio;
 
 pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
-    let session = Session::open(&asked.contract.contract)?;
+    let session = session(&asked.contract.contract)?;
     let sql = stdio::sql(&asked.question.sql)?;
     let quote = session.explain(&sql, asked.question.analyst.as_deref())?;
     let text = match asked.format {

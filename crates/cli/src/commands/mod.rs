@@ -9,9 +9,22 @@ pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod figures;
 pub(crate) mod init;
+pub(crate) mod ledger;
 pub(crate) mod local;
 pub(crate) mod losses;
 pub(crate) mod parse;
 pub(crate) mod query;
 pub(crate) mod release;
 mod usage;
+
+use std::path::Path;
+
+use hushtable_engine::Session;
+
+use crate::failure::Failure;
+use crate::stdio;
+
+/// The contract's session, for commands that open the ledger: what that says goes to standard error.
+fn session(contract: &Path) -> Result<Session, Failure> {
+    Ok(Session::open(contract)?.telling(|notice| stdio::note(&format!("{notice}\n"))))
+}

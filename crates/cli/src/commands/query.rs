@@ -4,6 +4,7 @@ use std::path::Path;
 
 use hushtable_engine::{Answer, Progress, Session, resolved, same};
 
+use super::session;
 use crate::arguments::{QueryArguments, TableFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -17,7 +18,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     // Whatever can be wrong with the command is found before the budget is touched.
     let on_terminal = asked.output.is_none() && stdio::stdout_is_terminal();
     let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
-    let session = Session::open(&asked.contract.contract)?;
+    let session = session(&asked.contract.contract)?;
     let sql = stdio::sql(&asked.question.sql)?;
     let protected = Protected::of(&session, &asked.contract.contract);
     let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;
@@ -81,7 +82,7 @@ fn account_of(answer: &Answer, session: &Session) -> String {
     let mut out = String::new();
     if answer.ledger_created {
         out = format!(
-            "made the ledger {}, which keeps what is spent: keep it\n",
+            "created the ledger {}; it records spent budget, so back it up\n",
             session.ledger_path().display()
         );
     }

@@ -9,6 +9,7 @@ use hushtable_engine::{
 };
 use hushtable_query::Workload;
 
+use super::session;
 use crate::arguments::{ReleaseArguments, ReportFormat, TableFormat};
 use crate::failure::Failure;
 use crate::files::PendingFile;
@@ -27,7 +28,7 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
         Some(contract) => contract.clone(),
         None => asked.workload.parent().unwrap_or(Path::new("")).join(&workload.contract),
     };
-    let session = Session::open(&contract)?;
+    let session = session(&contract)?;
     let plan = session.plan_workload(&workload, asked.analyst.as_deref())?;
     let Some(folder) = asked.out.as_deref().filter(|_| asked.explain.is_none()) else {
         let quoted = plan.quoted()?;
@@ -169,7 +170,7 @@ fn account_of(charge: &WorkloadCharge, session: &Session) -> String {
     let mut out = String::new();
     if charge.ledger_created {
         out = format!(
-            "made the ledger {}, which keeps what is spent: keep it\n",
+            "created the ledger {}; it records spent budget, so back it up\n",
             session.ledger_path().display()
         );
     }

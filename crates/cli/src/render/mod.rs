@@ -13,6 +13,7 @@ pub(crate) mod differencing;
 pub(crate) mod explanation;
 pub(crate) mod grid;
 pub(crate) mod json;
+pub(crate) mod ledger;
 pub(crate) mod local;
 pub(crate) mod losses;
 mod measurements;

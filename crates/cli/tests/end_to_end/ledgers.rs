@@ -16,9 +16,14 @@ fn a_ledger_that_cannot_be_written_means_no_release() {
     let contract = fs::read_to_string(shop.path("hushtable.toml")).unwrap();
     fs::create_dir(shop.path("folder.ledger")).unwrap();
     fs::write(shop.path("other.ledger"), "a file of another program, of some length").unwrap();
-    for ledger in
-        ["no/such/folder/a.ledger", "folder.ledger", "other.ledger", "/proc/self/a.ledger"]
-    {
+    fs::write(shop.path("empty.ledger"), "").unwrap();
+    for ledger in [
+        "no/such/folder/a.ledger",
+        "folder.ledger",
+        "other.ledger",
+        "empty.ledger",
+        "/proc/self/a.ledger",
+    ] {
         let text = format!("ledger = \"{ledger}\"\n{contract}");
         fs::write(shop.path("hushtable.toml"), text).unwrap();
         let refusal = shop.run(&["query", COUNT_BY_PRODUCT]).refusal();
@@ -78,4 +83,81 @@ fn racing_queries_share_the_last_of_the_budget_once() {
     }
     assert_eq!(answers, 2);
     assert_eq!(shop.account()["left"]["epsilon"], 0.0);
+}
+
+#[test]
+fn a_ledger_is_checked_and_copied() {
+    let shop = Shop::new();
+    let shown = |text: String| {
+        let folder = shop.path("").canonicalize().unwrap();
+        text.replace(folder.to_str().unwrap(), "FOLDER")
+    };
+    let mut texts = String::new();
+    texts += &shown(shop.run(&["ledger", "check"]).refusal());
+    texts += &shown(shop.run(&["ledger", "backup", "copy.ledger"]).refusal());
+    shop.assert_untouched();
+    let answer = shop.run(&["query", COUNT_BY_PRODUCT]).success();
+    shop.run(&["query", &numbered(1)]).success();
+    texts += &shown(shop.run(&["ledger", "check"]).success());
+    let copy = shop.run(&["ledger", "backup", "copy.ledger"]);
+    texts += &shown(copy.stderr.clone());
+    assert_eq!(copy.success(), "");
+    texts += &shown(shop.run(&["ledger", "backup", "copy.ledger"]).refusal());
+    texts += &shown(shop.run(&["ledger", "backup", "hushtable.toml"]).refusal());
+    texts += &shown(shop.run(&["ledger", "check", "--format", "json"]).success());
+
+    // The last page of the ledger is lost, and then all of it: the copy has it all.
+    let ledger = shop.path("hushtable.ledger");
+    let mut bytes = fs::read(&ledger).unwrap();
+    let end = bytes.len();
+    bytes[end - 4096..].fill(0);
+    fs::write(&ledger, &bytes).unwrap();
+    let check = shop.run(&["ledger", "check"]);
+    assert_eq!(check.code, Some(1));
+    let stdout = String::from_utf8(check.stdout).unwrap();
+    assert!(stdout.contains("is not in order\n  "), "{stdout}");
+    assert!(check.stderr.contains("is damaged: "), "{}", check.stderr);
+    shop.run(&["ledger", "backup", "second.ledger"]).refusal();
+    assert!(!shop.path("second.ledger").exists());
+    fs::write(&ledger, "").unwrap();
+    texts += &shown(shop.run(&["ledger", "check"]).refusal());
+    texts += &shown(shop.run(&["query", COUNT_BY_PRODUCT]).refusal());
+    fs::rename(shop.path("copy.ledger"), &ledger).unwrap();
+    assert_eq!(shop.run(&["query", COUNT_BY_PRODUCT]).success(), answer);
+    assert_eq!(shop.spent(), 2.0);
+    insta::assert_snapshot!(texts);
+}
+
+/// Whatever the umask; and a mode that lets others in is said once for each command, not refused.
+#[cfg(unix)]
+#[test]
+fn ledgers_are_for_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let shop = Shop::new();
+    let script = "umask 000; exec \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_hushtable"), "query", COUNT_BY_PRODUCT])
+        .current_dir(shop.path("."))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let run = Run::of(output);
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
+    run.success();
+    let ledger = shop.path("hushtable.ledger");
+    assert_eq!(fs::metadata(&ledger).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&ledger, fs::Permissions::from_mode(0o644)).unwrap();
+    for arguments in [
+        &["query", COUNT_BY_PRODUCT] as &[&str],
+        &["query", &numbered(1)],
+        &["explain", COUNT_BY_PRODUCT],
+        &["budget"],
+        &["ledger", "check"],
+    ] {
+        let run = shop.run(arguments);
+        let warnings = run.stderr.matches("warning: other users can open the ledger").count();
+        assert_eq!(warnings, 1, "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains("(its mode is 0644)"), "{}", run.stderr);
+        run.success();
+    }
 }

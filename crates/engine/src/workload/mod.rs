@@ -138,7 +138,7 @@ impl WorkloadPlan<'_> {
     /// # Errors
     /// When the ledger cannot be read.
     pub fn quoted(&self) -> Result<WorkloadQuoted, EngineError> {
-        let ledger = Ledger::open_read_only(&self.session.ledger_path())?;
+        let ledger = self.session.ledger_for_looking()?;
         let (analyst, table) = (self.analyst.as_str(), self.table.name.as_str());
         let mut charge = self.limit.nothing();
         let mut parts = Vec::with_capacity(self.parts.len());
@@ -199,7 +199,7 @@ impl WorkloadPlan<'_> {
         charged: impl FnOnce(&WorkloadCharge),
         mut answered: impl FnMut(&PartAnswer) -> Result<String, E>,
     ) -> Result<WorkloadAnswer, E> {
-        let mut ledger = Ledger::open(&self.session.ledger_path()).map_err(EngineError::from)?;
+        let mut ledger = self.session.ledger()?;
         let paid = self.pay(&mut ledger, charged)?;
         let Self { session, workload, table, analyst, files, parts, explanation, .. } = self;
         let mut stated = Vec::with_capacity(parts.len());

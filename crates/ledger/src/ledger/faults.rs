@@ -49,6 +49,12 @@ fn new_ledger() -> (TempDir, PathBuf, Ledger) {
     (folder, path, ledger)
 }
 
+/// A ledger on a connection of the test's own.
+fn on(conn: Connection, path: &Path) -> Ledger {
+    let (book, listener) = (RefCell::default(), Box::new(|_: &Notice| {}));
+    Ledger { conn, path: path.to_owned(), created: false, book, listener }
+}
+
 #[test]
 fn settings_on_which_durability_rests_are_in_force() {
     let (_folder, _path, ledger) = new_ledger();
@@ -77,12 +83,7 @@ fn a_read_only_connection_charges_nothing() {
     let (_folder, path, mut ledger) = new_ledger();
     let _charge = pay(&mut ledger, 1, "0.25");
     let conn = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    let mut read_only = Ledger {
-        conn,
-        path: PathBuf::from("ledger.sqlite"),
-        created: false,
-        format: Format::LATEST,
-    };
+    let mut read_only = on(conn, Path::new("ledger.sqlite"));
     let error = read_only.charge(&request(2, "0.25")).unwrap_err();
     insta::assert_snapshot!(error, @r#"
     the ledger `ledger.sqlite` cannot be written: attempt to write a readonly database
@@ -143,6 +144,54 @@ fn a_reader_that_holds_up_the_commit_leaves_no_charge_behind() {
     other.conn.execute_batch("ROLLBACK").unwrap();
     assert_eq!(spent(&ledger), epsilon("0"));
     assert_eq!(pay(&mut ledger, 1, "0.25").id(), 1);
+}
+
+/// Someone who can read the file holds a lock from before the charge's release is recorded until the
+/// ledger says that it waits, which is after the first try has failed.
+#[test]
+fn a_reader_that_holds_up_a_release_does_not_lose_it() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let charge = pay(&mut ledger, 1, "0.25").open();
+    let reader = Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM charges").unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    let mut ledger = ledger.telling(move |notice| tell.send(notice.to_string()).unwrap());
+    ledger.conn.busy_timeout(Duration::from_millis(50)).unwrap();
+    std::thread::scope(|scope| {
+        let recording = scope.spawn(|| {
+            assert_eq!(ledger.record(charge, &release(10)).unwrap(), None);
+            ledger
+        });
+        let notice = told.recv().unwrap();
+        // One more round at least, and nothing is said again.
+        std::thread::sleep(Duration::from_millis(120));
+        reader.execute_batch("ROLLBACK").unwrap();
+        let ledger = recording.join().unwrap();
+        let stored = ledger.stored("alice", "visits", &request(1, "0.25").fingerprint).unwrap();
+        assert_eq!(stored.unwrap().release, release(10));
+        let notice = notice.replace(path.to_str().unwrap(), "ledger.sqlite");
+        insta::assert_snapshot!(notice, @"
+        waiting for the ledger `ledger.sqlite`, which another program keeps locked: the answer that charge 1 has paid for is recorded and shown as soon as the lock is gone
+          hint: end the program that has the ledger open; whoever ends this one loses the answer, and its loss stays spent
+        ");
+    });
+    assert!(told.try_recv().is_err(), "told twice");
+}
+
+/// The journal holds what the ledger holds, and is there for the time of a commit.
+#[cfg(unix)]
+#[test]
+fn journals_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, path, ledger) = new_ledger();
+    ledger.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let charge = request(1, "0.25");
+    Records { conn: &ledger.conn, path: &path }.add_charge(&charge, charge.loss, false).unwrap();
+    let journal = PathBuf::from(format!("{}-journal", path.display()));
+    for file in [&path, &journal] {
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{}: {mode:o}", file.display());
+    }
 }
 
 #[test]

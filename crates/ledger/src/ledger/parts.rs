@@ -2,12 +2,11 @@
 
 use hushtable_privacy::Loss;
 
-use super::{Ledger, begin, in_budget_currency};
+use super::{Ledger, in_budget_currency};
+use crate::book::Book;
 use crate::charge::Receipt;
 use crate::records::Records;
-use crate::{
-    Charge, Fingerprint, LedgerError, MOST_ATTEMPTS, Outcome, Paid, Payment, Refusal, Request,
-};
+use crate::{Charge, Fingerprint, LedgerError, Outcome, Paid, Payment, Refusal, Request};
 
 impl Ledger {
     /// Pays for several questions of one account, for all that are not paid for yet or for none. Their
@@ -21,32 +20,29 @@ impl Ledger {
     /// When the budget does not allow them all ([`LedgerError::Exhausted`]), when the currencies do not
     /// fit, and when the file cannot be read or written. Nothing is charged then.
     pub fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
-        let tx = begin(&mut self.conn, &self.path)?;
-        let records = Records { conn: &tx, path: &self.path, format: self.format };
-        let found = requests
-            .iter()
-            .map(|request| find(&records, request))
-            .collect::<Result<Vec<Found>, LedgerError>>()?;
-        let new: Vec<(&Request, Loss)> = requests
-            .iter()
-            .zip(&found)
-            .filter_map(|(request, found)| match found {
-                Found::New(charged) => Some((request, *charged)),
-                Found::Paid(_) => None,
-            })
-            .collect();
-        check(&records, &new)?;
-        let paid = requests.iter().zip(found).map(|(request, found)| match found {
-            Found::Paid(paid) => Ok(paid),
-            Found::New(charged) => {
-                let receipt = records.add_charge(request, charged)?;
-                records.add_attempt(&receipt, 0)?;
-                Ok(Paid::Charged(payment(request, receipt, true)))
-            }
-        });
-        let paid = paid.collect::<Result<Vec<Paid>, LedgerError>>()?;
-        tx.commit().map_err(|error| LedgerError::sqlite(&self.path, error))?;
-        Ok(paid)
+        self.change(|records, book| {
+            let found = requests
+                .iter()
+                .map(|request| find(records, book, request))
+                .collect::<Result<Vec<Found>, LedgerError>>()?;
+            let new: Vec<(&Request, Loss)> = requests
+                .iter()
+                .zip(&found)
+                .filter_map(|(request, found)| match found {
+                    Found::New(charged) => Some((request, *charged)),
+                    Found::Paid(_) => None,
+                })
+                .collect();
+            check(book, &new)?;
+            let paid = requests.iter().zip(found).map(|(request, found)| match found {
+                Found::Paid(paid) => Ok(paid),
+                Found::New(charged) => {
+                    let receipt = records.add_charge(request, charged, true)?;
+                    Ok(Paid::Charged(payment(request, receipt, true)))
+                }
+            });
+            paid.collect()
+        })
     }
 
     /// The charge of a payment, with which the data can be read; or the release, if the question has got
@@ -57,24 +53,23 @@ impl Ledger {
     /// file cannot be read or written.
     pub fn begin(&mut self, payment: &Payment) -> Result<Outcome, LedgerError> {
         let Payment { receipt, analyst, table, .. } = payment;
-        let tx = begin(&mut self.conn, &self.path)?;
-        let records = Records { conn: &tx, path: &self.path, format: self.format };
-        if let Some(stored) = records.stored(analyst, table, &receipt.fingerprint)? {
-            return Ok(Outcome::Stored(stored));
-        }
-        match records.attempts(receipt)? {
-            Some(attempts) if attempts >= MOST_ATTEMPTS => Err(LedgerError::TooManyAttempts {
-                charge: receipt.id,
-                attempts,
-                loss: receipt.loss,
-            }),
-            Some(attempts) => {
-                records.add_attempt(receipt, attempts + 1)?;
-                tx.commit().map_err(|error| LedgerError::sqlite(&self.path, error))?;
-                Ok(Outcome::Charged(Charge { receipt: receipt.clone() }))
+        self.change(|records, book| {
+            if let Some(stored) = book.stored(analyst, table, &receipt.fingerprint) {
+                return records.release(stored).map(Outcome::Stored);
             }
-            None => Err(LedgerError::ForeignCharge { path: self.path.clone(), charge: receipt.id }),
-        }
+            match book.charge(receipt) {
+                None => Err(records.foreign(receipt)),
+                Some(entry) if entry.may_begin() => {
+                    records.add_attempt(receipt.id, entry.attempts + 1)?;
+                    Ok(Outcome::Charged(Charge { receipt: receipt.clone() }))
+                }
+                Some(entry) => Err(LedgerError::TooManyAttempts {
+                    charge: receipt.id,
+                    attempts: entry.attempts,
+                    loss: receipt.loss,
+                }),
+            }
+        })
     }
 
     /// Whether [`Self::charge_all`] would find the question paid for, though without a release.
@@ -87,7 +82,7 @@ impl Ledger {
         table: &str,
         fingerprint: &Fingerprint,
     ) -> Result<bool, LedgerError> {
-        Ok(self.records().unreleased(analyst, table, fingerprint)?.is_some())
+        self.look(|_, book| Ok(book.unreleased(analyst, table, fingerprint).is_some()))
     }
 }
 
@@ -98,13 +93,13 @@ enum Found {
     New(Loss),
 }
 
-fn find(records: &Records<'_>, request: &Request) -> Result<Found, LedgerError> {
+fn find(records: &Records<'_>, book: &Book, request: &Request) -> Result<Found, LedgerError> {
     let Request { analyst, table, fingerprint, .. } = request;
-    if let Some(stored) = records.stored(analyst, table, fingerprint)? {
-        return Ok(Found::Paid(Paid::Stored(stored)));
+    if let Some(stored) = book.stored(analyst, table, fingerprint) {
+        return Ok(Found::Paid(Paid::Stored(records.release(stored)?)));
     }
-    Ok(match records.unreleased(analyst, table, fingerprint)? {
-        Some(receipt) => Found::Paid(Paid::Charged(payment(request, receipt, false))),
+    Ok(match book.unreleased(analyst, table, fingerprint) {
+        Some(receipt) => Found::Paid(Paid::Charged(payment(request, receipt.clone(), false))),
         None => Found::New(in_budget_currency(request)?),
     })
 }
@@ -114,12 +109,12 @@ fn payment(request: &Request, receipt: Receipt, new: bool) -> Payment {
 }
 
 /// Refuses new questions that do not fit into their account's budget together.
-fn check(records: &Records<'_>, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
+fn check(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
     let [(first, cost), others @ ..] = new else { return Ok(()) };
     let charged = others.iter().try_fold(*cost, |sum, (_, loss)| sum.plus(*loss));
     let charged = charged.map_err(|_| LedgerError::LossesTooLarge)?;
     let Request { analyst, table, limit, .. } = first;
-    let account = records.account(analyst, table, *limit)?;
+    let account = book.account(analyst, table, *limit)?;
     if account.admits(charged) {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hushtable_ledger::{Ledger, LedgerError};
+use hushtable_ledger::{Ledger, LedgerError, Notice, backup, check};
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
@@ -20,12 +20,92 @@ fn a_ledger_is_made_once_and_looking_makes_none() {
     let path = folder.path().join("ledger.sqlite");
     assert!(Ledger::open_read_only(&path).unwrap().is_none());
     assert!(!path.exists());
-    // As a crash before the first commit would leave it.
-    fs::write(&path, "").unwrap();
-    assert!(Ledger::open_read_only(&path).unwrap().is_none());
     assert!(Ledger::open(&path).unwrap().created());
     assert!(!Ledger::open(&path).unwrap().created());
     assert!(!Ledger::open_read_only(&path).unwrap().unwrap().created());
+}
+
+/// Whoever can empty the file cannot start budgets afresh.
+#[test]
+fn an_empty_file_is_no_new_ledger() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let _charge = pay(&mut ledger, &request(1, "epsilon 1", "epsilon 1"));
+    drop(ledger);
+    fs::write(&path, "").unwrap();
+    for error in [
+        Ledger::open(&path).err(),
+        Ledger::open_read_only(&path).err(),
+        check(&path).err(),
+        backup(&path, &path.with_extension("copy")).err(),
+    ] {
+        assert!(matches!(error, Some(LedgerError::Empty { .. })), "{error:?}");
+    }
+    assert_snapshot!(text(Ledger::open(&path).unwrap_err(), &path), @"
+    the ledger `ledger.sqlite` is empty, and no ledger is: what was spent in it is not known
+      hint: restore it from a backup; if nothing was ever charged, delete the file, and the next query makes a new ledger
+    ");
+    assert_eq!(fs::read(&path).unwrap(), b"");
+    // Nor is a database without tables.
+    fs::remove_file(&path).unwrap();
+    Connection::open(&path).unwrap().execute_batch("VACUUM").unwrap();
+    let error = Ledger::open(&path).unwrap_err();
+    assert!(matches!(error, LedgerError::Empty { .. }), "{error:?}");
+}
+
+/// Made whole or not at all: no program that is stopped leaves an empty file under the ledger's name.
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_no_new_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite");
+    std::os::unix::fs::symlink(folder.path().join("elsewhere"), &path).unwrap();
+    let error = Ledger::open(&path).unwrap_err();
+    assert!(matches!(error, LedgerError::Open { .. }), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Under any umask, and with the mode said where others can open the file.
+#[cfg(unix)]
+#[test]
+fn a_ledger_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::{Arc, Mutex};
+    if let Some(path) = as_child() {
+        let mut ledger = Ledger::open(&path).unwrap();
+        let charge = pay(&mut ledger, &request(1, "epsilon 1", "epsilon 1"));
+        backup(&path, &path.with_extension("copy")).unwrap();
+        return say("charged", charge.id());
+    }
+    let test = "files::a_ledger_is_for_its_owner_alone";
+    let mut texts = Vec::new();
+    for umask in ["000", "022", "077"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.sqlite");
+        let shell = format!("umask {umask};");
+        let output = crate::support::child(test, &path, &shell).output().unwrap();
+        assert_eq!(said(&String::from_utf8(output.stdout).unwrap(), "charged"), [1]);
+        for file in [&path, &path.with_extension("copy")] {
+            let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{} under umask {umask}: {mode:o}", file.display());
+        }
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let listen = || {
+            let told = Arc::clone(&told);
+            move |notice: &Notice| told.lock().unwrap().push(notice.to_string())
+        };
+        let ledger = Ledger::open(&path).unwrap().telling(listen());
+        assert!(told.lock().unwrap().is_empty());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let look = Ledger::open_read_only(&path).unwrap().unwrap().telling(listen());
+        let told = told.lock().unwrap().join("\n").replace(path.to_str().unwrap(), "ledger.sqlite");
+        texts.push(told);
+        drop((ledger, look));
+    }
+    assert_eq!(texts[1..], [texts[0].clone(), texts[0].clone()]);
+    assert_snapshot!(texts[0], @"
+    warning: other users can open the ledger `ledger.sqlite` (its mode is 0640): they can read queries and answers in it, or lock it and so hold up queries
+      hint: chmod 600 'ledger.sqlite'
+    ");
 }
 
 #[test]
@@ -61,7 +141,7 @@ fn other_files_are_refused_and_left_alone() {
 fn paths_that_cannot_be_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
-    fs::write(&file, "").unwrap();
+    fs::write(&file, "x").unwrap();
     for path in
         [folder.path().join("missing/ledger.sqlite"), file.join("ledger"), folder.path().into()]
     {
@@ -179,7 +259,7 @@ fn without_permission_to_write_nothing_is_charged() {
     // The file may be written, but its folder not.
     mode(&path, 0o666);
     assert_snapshot!(run(), @r#"
-    the ledger `ledger.sqlite` cannot be written: attempt to write a readonly database
+    the ledger `ledger.sqlite` cannot be written: no file can be made in its folder: permission denied
       hint: a charge needs write access to the ledger and to its folder, and a disk that is not read-only
     "#);
     mode(folder.path(), 0o755);

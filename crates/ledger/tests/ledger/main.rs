@@ -3,6 +3,7 @@
 // Clippy knows the functions marked as tests, but not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod backups;
 mod budget;
 mod crash;
 mod files;

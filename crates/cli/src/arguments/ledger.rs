@@ -1,0 +1,68 @@
+//! The command line of `hushtable ledger`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{ContractArgument, ReportFormat};
+
+const LEDGER_EXAMPLES: &str = "\
+Examples:
+  hushtable ledger check
+  hushtable ledger backup backups/2026-05-01.ledger";
+
+/// Check the ledger, or copy it while others use it
+#[derive(Debug, Args)]
+#[command(after_long_help = LEDGER_EXAMPLES)]
+pub(crate) struct LedgerArguments {
+    #[command(subcommand)]
+    pub(crate) command: LedgerCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerCommand {
+    Check(LedgerCheckArguments),
+    Backup(LedgerBackupArguments),
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  hushtable ledger check
+  hushtable ledger check --contract examples/shop/hushtable.toml --format json
+
+Checks all pages of the file, that no charge is missing or changed or out of order, and that every
+release is as it was recorded. The exit code is 0 where the ledger is in order, and 1 where it is not.
+Queries check the charges, too, each time that they open the ledger.";
+
+/// Check that the ledger is whole
+#[derive(Debug, Args)]
+#[command(after_long_help = CHECK_EXAMPLES)]
+pub(crate) struct LedgerCheckArguments {
+    #[command(flatten)]
+    pub(crate) contract: ContractArgument,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}
+
+const BACKUP_EXAMPLES: &str = "\
+Examples:
+  hushtable ledger backup backups/2026-05-01.ledger
+  hushtable ledger backup --contract examples/shop/hushtable.toml /mnt/backup/shop.ledger
+
+The copy is of one moment, whatever is charged meanwhile, is checked, and can be opened by its owner
+alone. A file of that name is not replaced. To restore a copy, stop all queries and put it in the
+ledger's place: what was charged after it was made is forgotten, so count that by hand.";
+
+/// Copy the ledger to a new file, and check the copy
+#[derive(Debug, Args)]
+#[command(after_long_help = BACKUP_EXAMPLES)]
+pub(crate) struct LedgerBackupArguments {
+    #[command(flatten)]
+    pub(crate) contract: ContractArgument,
+
+    /// The new file; its folder must exist
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}

@@ -1,0 +1,47 @@
+//! `hushtable ledger`.
+
+use hushtable_engine::Session;
+use hushtable_ledger::{LedgerError, backup, check};
+
+use crate::arguments::{
+    LedgerArguments, LedgerBackupArguments, LedgerCheckArguments, LedgerCommand, ReportFormat,
+};
+use crate::failure::Failure;
+use crate::render::grid::visible;
+use crate::render::{ledger, pretty_json};
+use crate::stdio;
+
+pub(crate) fn run(asked: &LedgerArguments) -> Result<(), Failure> {
+    match &asked.command {
+        LedgerCommand::Check(asked) => checked(asked),
+        LedgerCommand::Backup(asked) => copied(asked),
+    }
+}
+
+fn checked(asked: &LedgerCheckArguments) -> Result<(), Failure> {
+    let session = Session::open(&asked.contract.contract)?;
+    let found = check(&session.ledger_path())?;
+    let text = match asked.format {
+        ReportFormat::Text => ledger::text(&found),
+        ReportFormat::Json => pretty_json(&found)?,
+    };
+    stdio::print(text.as_bytes())?;
+    for warning in &found.warnings {
+        stdio::note(&format!("{warning}\n"));
+    }
+    match found.problems.first() {
+        None => Ok(()),
+        Some(first) => {
+            let (path, detail) = (found.path.clone(), first.clone());
+            Err(LedgerError::Damaged { path, detail }.into())
+        }
+    }
+}
+
+fn copied(asked: &LedgerBackupArguments) -> Result<(), Failure> {
+    let session = Session::open(&asked.contract.contract)?;
+    let copy = backup(&session.ledger_path(), &asked.file)?;
+    let path = visible(&copy.path.display().to_string());
+    stdio::note(&format!("the copy {path} is in order: {}\n", ledger::contents(&copy)));
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! What a check of a ledger found.
+
+use std::fmt::Write as _;
+
+use hushtable_ledger::Inspection;
+
+use super::grid::visible;
+
+pub(crate) fn text(found: &Inspection) -> String {
+    let path = visible(&found.path.display().to_string());
+    if found.problems.is_empty() {
+        return format!("the ledger {path} is in order: {}\n", contents(found));
+    }
+    let mut out = format!("the ledger {path} is not in order\n");
+    for problem in &found.problems {
+        let _ = writeln!(out, "  {}", visible(problem));
+    }
+    out
+}
+
+/// How much there is in it.
+pub(crate) fn contents(found: &Inspection) -> String {
+    let of = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    };
+    format!("{}, {}", of(found.charges, "charge"), of(found.releases, "release"))
+}

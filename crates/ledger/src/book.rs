@@ -1,0 +1,206 @@
+//! What the ledger's rows say, read from the tables themselves and checked link by link.
+//!
+//! Every decision rests on this and none on an index: the file has no index, so no damaged page of
+//! one can hide a charge.
+
+use std::collections::HashMap;
+
+use hushtable_privacy::{Loss, LossError};
+
+use crate::chain::{Broken, Chain, Head};
+use crate::charge::Receipt;
+use crate::records::{self, Records};
+use crate::{Account, Fingerprint, LedgerError, MOST_ATTEMPTS};
+
+/// All charges, with their attempts and releases.
+#[derive(Default)]
+pub(crate) struct Book {
+    /// In order: charge 1 is first.
+    charges: Vec<Entry>,
+    /// Places in `charges` by question, oldest first.
+    questions: HashMap<Fingerprint, Vec<usize>>,
+    heads: Option<Heads>,
+}
+
+/// How far each chain is read.
+#[derive(Clone, Copy)]
+struct Heads {
+    charges: Head,
+    attempts: Head,
+    releases: Head,
+}
+
+/// A charge, as far as decisions go.
+pub(crate) struct Entry {
+    pub(crate) receipt: Receipt,
+    analyst: Box<str>,
+    table: Box<str>,
+    /// Whether it may be taken up again after a crash: it is for a part of a workload.
+    resumable: bool,
+    pub(crate) attempts: u32,
+    pub(crate) release: Option<Recorded>,
+}
+
+/// A release on record, but for its content.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    pub(crate) id: i64,
+    pub(crate) charge_id: i64,
+    pub(crate) recorded_at: String,
+    /// The hash of its content.
+    pub(crate) content: [u8; 32],
+}
+
+impl Book {
+    /// Reads the rows that are new, in a transaction of the caller's.
+    ///
+    /// # Errors
+    /// When a row is missing, changed or out of order, and when the file cannot be read.
+    pub(crate) fn catch_up(&mut self, records: &Records<'_>) -> Result<(), LedgerError> {
+        let result = self.read(records);
+        if result.is_err() {
+            // Half of the new rows may be here.
+            *self = Self::default();
+        }
+        result
+    }
+
+    fn read(&mut self, records: &Records<'_>) -> Result<(), LedgerError> {
+        let broken = |broken| records.broken(broken);
+        let Self { charges, questions, heads } = self;
+        let charges_head =
+            records.follow(Chain::Charges, heads.map(|h| h.charges), |id, link, row| {
+                let (loss, charged) = records::losses(row, 6)?;
+                let fingerprint = Fingerprint::new(row.get(5)?);
+                questions.entry(fingerprint).or_default().push(charges.len());
+                charges.push(Entry {
+                    receipt: Receipt { id, link, fingerprint, loss, charged },
+                    analyst: row.get(2)?,
+                    table: row.get(3)?,
+                    resumable: row.get(12)?,
+                    attempts: 0,
+                    release: None,
+                });
+                Ok(())
+            })?;
+        let mut misplaced = None;
+        let attempts_head =
+            records.follow(Chain::Attempts, heads.map(|h| h.attempts), |id, _, row| {
+                let attempt: u32 = row.get(2)?;
+                match entry(charges, row.get(1)?) {
+                    Some(entry) if entry.resumable && attempt == entry.attempts + 1 => {
+                        entry.attempts = attempt;
+                    }
+                    _ => misplaced = Some(Broken::Misplaced(Chain::Attempts, id)),
+                }
+                Ok(())
+            })?;
+        let releases_head =
+            records.follow(Chain::Releases, heads.map(|h| h.releases), |id, _, row| {
+                let charge_id = row.get(1)?;
+                let recorded =
+                    Recorded { id, charge_id, recorded_at: row.get(2)?, content: row.get(3)? };
+                match entry(charges, charge_id) {
+                    Some(entry) if entry.release.is_none() => entry.release = Some(recorded),
+                    _ => misplaced = Some(Broken::Misplaced(Chain::Releases, id)),
+                }
+                Ok(())
+            })?;
+        if let Some(misplaced) = misplaced {
+            return Err(broken(misplaced));
+        }
+        *heads =
+            Some(Heads { charges: charges_head, attempts: attempts_head, releases: releases_head });
+        Ok(())
+    }
+
+    /// All charges, oldest first.
+    pub(crate) fn charges(&self) -> &[Entry] {
+        &self.charges
+    }
+
+    /// The charge of a receipt; `None` where it is of another ledger.
+    pub(crate) fn charge(&self, receipt: &Receipt) -> Option<&Entry> {
+        let place = usize::try_from(receipt.id).ok()?.checked_sub(1)?;
+        self.charges.get(place).filter(|entry| entry.receipt.link == receipt.link)
+    }
+
+    /// The charges of an account for a question, oldest first.
+    fn asked<'a, 'b>(
+        &'a self,
+        analyst: &'b str,
+        table: &'b str,
+        fingerprint: &Fingerprint,
+    ) -> impl Iterator<Item = &'a Entry> + use<'a, 'b> {
+        let places = self.questions.get(fingerprint).into_iter().flatten();
+        places
+            .filter_map(|&place| self.charges.get(place))
+            .filter(move |entry| *entry.analyst == *analyst && *entry.table == *table)
+    }
+
+    /// The release that was recorded first for the question.
+    pub(crate) fn stored(
+        &self,
+        analyst: &str,
+        table: &str,
+        fingerprint: &Fingerprint,
+    ) -> Option<&Recorded> {
+        let releases = self.asked(analyst, table, fingerprint).filter_map(|e| e.release.as_ref());
+        releases.min_by_key(|release| release.id)
+    }
+
+    /// The first charge for the question that was made as a part of a workload and has no release.
+    pub(crate) fn unreleased(
+        &self,
+        analyst: &str,
+        table: &str,
+        fingerprint: &Fingerprint,
+    ) -> Option<&Receipt> {
+        self.asked(analyst, table, fingerprint)
+            .find(|entry| entry.resumable && entry.release.is_none())
+            .map(|entry| &entry.receipt)
+    }
+
+    /// The account in the currency of `limit`, summed up charge by charge.
+    pub(crate) fn account(
+        &self,
+        analyst: &str,
+        table: &str,
+        limit: Loss,
+    ) -> Result<Account, LedgerError> {
+        let mut spent = limit.nothing();
+        let own = |entry: &&Entry| *entry.analyst == *analyst && *entry.table == *table;
+        for Receipt { id: charge, loss: asked, charged, .. } in
+            self.charges.iter().filter(own).map(|entry| &entry.receipt)
+        {
+            // Both are true of the release. A loss asked in epsilon is counted as that under a
+            // limit in epsilon, even if the limit was in rho when it was charged.
+            let (charge, loss) = match limit {
+                Loss::Approximate { .. } => (*charge, *asked),
+                Loss::Concentrated { .. } => (*charge, *charged),
+            };
+            let (analyst, table) = (analyst.to_owned(), table.to_owned());
+            spent =
+                loss.in_currency_of(limit).and_then(|loss| spent.plus(loss)).map_err(|error| {
+                    match error {
+                        LossError::Currency => {
+                            LedgerError::SpentInRho { analyst, table, charge, loss, limit }
+                        }
+                        LossError::TooLarge => LedgerError::SpentTooLarge { analyst, table },
+                    }
+                })?;
+        }
+        Ok(Account::new(limit, spent))
+    }
+}
+
+impl Entry {
+    /// Whether the data may be read once more for this charge.
+    pub(crate) fn may_begin(&self) -> bool {
+        self.resumable && self.attempts < MOST_ATTEMPTS
+    }
+}
+
+fn entry(charges: &mut [Entry], id: i64) -> Option<&mut Entry> {
+    charges.get_mut(usize::try_from(id).ok()?.checked_sub(1)?)
+}

@@ -1,0 +1,148 @@
+//! Chains of rows: each row holds a hash of itself and of the row before, so that none can be
+//! missing, changed or out of order unseen.
+
+use std::fmt;
+
+use rusqlite::types::ValueRef;
+
+/// The tables whose rows form a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chain {
+    Charges,
+    Attempts,
+    Releases,
+}
+
+impl Chain {
+    /// The name of the table.
+    pub(crate) fn table(self) -> &'static str {
+        match self {
+            Self::Charges => "charges",
+            Self::Attempts => "attempts",
+            Self::Releases => "releases",
+        }
+    }
+
+    /// One row, in errors.
+    pub(crate) fn row(self) -> &'static str {
+        match self {
+            Self::Charges => "charge",
+            Self::Attempts => "attempt",
+            Self::Releases => "release",
+        }
+    }
+}
+
+/// The hash that a row holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Link(pub(crate) [u8; 32]);
+
+impl Link {
+    /// The link of the next row, whose other values are `values`, in the order of its columns.
+    pub(crate) fn next<'a>(self, values: impl IntoIterator<Item = ValueRef<'a>>) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.0);
+        // A type and a length before each value: no two rows have the same bytes.
+        let mut add = |kind: u8, bytes: &[u8]| {
+            hasher.update(&[kind]);
+            hasher.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hasher.update(bytes);
+        };
+        for value in values {
+            match value {
+                ValueRef::Null => add(0, &[]),
+                ValueRef::Integer(number) => add(1, &number.to_le_bytes()),
+                ValueRef::Real(number) => add(2, &number.to_le_bytes()),
+                ValueRef::Text(text) => add(3, text),
+                ValueRef::Blob(bytes) => add(4, bytes),
+            }
+        }
+        Self(*hasher.finalize().as_bytes())
+    }
+}
+
+/// How far a chain goes: the ledger keeps it apart from the rows, so that the last ones cannot be
+/// missing either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// What comes before the first row: random, and another one in each ledger.
+    pub(crate) seed: Link,
+    /// How many rows there are; they are numbered from 1.
+    pub(crate) rows: i64,
+    /// The link of the last row.
+    pub(crate) link: Link,
+}
+
+impl Head {
+    /// Before the first row.
+    pub(crate) fn start(self) -> Self {
+        Self { rows: 0, link: self.seed, ..self }
+    }
+}
+
+/// What is wrong with a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The ledger does not say how far the chain goes.
+    NoHead(Chain),
+    /// The row of this number is not there.
+    Missing(Chain, i64),
+    /// The row of this number is not the one that was written.
+    Changed(Chain, i64),
+    /// A row beyond the last one that was written.
+    Added(Chain, i64),
+    /// This program has seen later rows.
+    Older(Chain),
+    /// The row of this number does not fit those of other tables.
+    Misplaced(Chain, i64),
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NoHead(chain) => write!(f, "it does not say how many {} it has", chain.table()),
+            Self::Missing(chain, id) => write!(f, "{} {id} is missing", chain.row()),
+            Self::Changed(chain, id) => {
+                write!(f, "{} {id} is not the one that was written", chain.row())
+            }
+            Self::Added(chain, id) => {
+                write!(f, "{} {id} was added by another program", chain.row())
+            }
+            Self::Older(chain) => {
+                write!(f, "{} that were there a moment ago are missing", chain.table())
+            }
+            Self::Misplaced(chain, id) => {
+                write!(f, "{} {id} does not fit its charge", chain.row())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_and_its_place_changes_the_link() {
+        let seed = Link([1; 32]);
+        let text = |text: &'static str| ValueRef::Text(text.as_bytes());
+        let rows = [
+            vec![],
+            vec![ValueRef::Null],
+            vec![text("")],
+            vec![ValueRef::Blob(b"")],
+            vec![text("ab"), text("c")],
+            vec![text("a"), text("bc")],
+            vec![text("c"), text("ab")],
+            vec![ValueRef::Integer(0)],
+            vec![ValueRef::Real(0.0)],
+            vec![ValueRef::Integer(1), ValueRef::Integer(0)],
+        ];
+        let mut links: Vec<[u8; 32]> =
+            rows.iter().map(|row| seed.next(row.iter().copied()).0).collect();
+        links.push(Link([2; 32]).next([]).0);
+        links.sort_unstable();
+        links.dedup();
+        assert_eq!(links.len(), rows.len() + 1);
+    }
+}

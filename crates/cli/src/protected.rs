@@ -30,7 +30,7 @@ impl Protected {
         let tables = session.contract().tables.values();
         Self {
             files,
-            folder: contract.parent().unwrap_or(Path::new("")).to_owned(),
+            folder: session.folder().to_owned(),
             tables: tables.map(|table| (table.name.clone(), table.path.clone())).collect(),
         }
     }

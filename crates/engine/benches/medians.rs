@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use datafusion::functions_aggregate::expr_fn::median as exact_median;
 use datafusion::prelude::{ParquetReadOptions, SessionContext, col};
-use hushtable_engine::{Progress, Session};
+use hushtable_engine::Progress;
 
 use common::{forget_peak, median, peak_mib};
 
@@ -63,8 +63,7 @@ fn main() {
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("t.parquet");
     common::establishments(&file, ROWS, COUNTIES);
-    std::fs::write(folder.join("hushtable.toml"), CONTRACT).unwrap();
-    let session = Session::open(&folder.join("hushtable.toml")).unwrap();
+    let sessions = common::sessions(&folder, CONTRACT);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     println!("{ROWS} rows, {COUNTIES} counties by 20 sectors, medians of {RUNS}");
     let ours = |table: &str, aggregate: &str, by: &str, run: usize| {
@@ -73,7 +72,9 @@ fn main() {
              max_rows_per_group = 3, group_selection_strategy = GAUSSIAN_THRESHOLD) {aggregate}(pay) AS a{run} \
              FROM {table}{by}"
         );
-        measured(|| session.query(&sql, None, &Progress::default()).unwrap().table.num_rows())
+        measured(|| {
+            sessions[table].query(&sql, None, &Progress::default()).unwrap().table.num_rows()
+        })
     };
     let exact = |by: &str| {
         measured(|| {

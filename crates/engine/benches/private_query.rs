@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
-use hushtable_engine::{Progress, Session};
+use hushtable_engine::Progress;
 
 use common::{Mix, median, peak_mib};
 
@@ -72,8 +72,7 @@ fn main() {
     let folder = std::env::temp_dir().join(format!("hushtable-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     make(&folder.join("t.parquet"));
-    std::fs::write(folder.join("hushtable.toml"), CONTRACT).unwrap();
-    let session = Session::open(&folder.join("hushtable.toml")).unwrap();
+    let sessions = common::sessions(&folder, CONTRACT);
     println!("{ROWS} rows, {UNITS} units, {GROUPS} groups, 3 aggregates, medians of {RUNS}");
     let seconds = |d: Duration| d.as_secs_f64();
     for (name, from, options, counted) in [
@@ -91,7 +90,7 @@ fn main() {
                  FROM {from} GROUP BY key"
             );
             let started = Instant::now();
-            let answer = session.query(&sql, None, &Progress::default()).unwrap();
+            let answer = sessions[from].query(&sql, None, &Progress::default()).unwrap();
             let elapsed = started.elapsed();
             shown = answer.table.num_rows();
             // The first run warms the file's cache up.

@@ -15,7 +15,7 @@ mod common;
 
 use std::time::Instant;
 
-use hushtable_engine::{Progress, Session};
+use hushtable_engine::Progress;
 
 use common::{forget_peak, median, peak_mib};
 
@@ -52,8 +52,7 @@ fn main() {
     let folder = std::env::temp_dir().join(format!("hushtable-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     common::establishments(&folder.join("t.parquet"), ROWS, COUNTIES);
-    std::fs::write(folder.join("hushtable.toml"), contract()).unwrap();
-    let session = Session::open(&folder.join("hushtable.toml")).unwrap();
+    let sessions = common::sessions(&folder, &contract());
     println!(
         "{ROWS} rows, {COUNTIES} counties by 20 sectors, 2 sums and a count, medians of {RUNS}"
     );
@@ -65,7 +64,7 @@ fn main() {
         );
         forget_peak();
         let started = Instant::now();
-        let answer = session.query(&sql, None, &Progress::default()).unwrap();
+        let answer = sessions[table].query(&sql, None, &Progress::default()).unwrap();
         let seconds = started.elapsed().as_secs_f64();
         (seconds, peak_mib().unwrap_or(f64::NAN), answer.table.num_rows())
     };

@@ -63,6 +63,21 @@ pub enum EngineError {
         /// The table.
         table: String,
     },
+    /// Two tables of the contract read one file.
+    #[error(
+        "the tables `{table}` and `{other}` both read {}: each has budgets of its own, which would \
+         pay for the same people twice\n  hint: declare one table for the file, with the columns of \
+         both; two tables cannot share a budget",
+        path.display()
+    )]
+    SharedFile {
+        /// The table that is asked.
+        table: String,
+        /// The other one.
+        other: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// The query is refused.
     #[error(transparent)]
     Refused(#[from] Refusal),

@@ -8,7 +8,7 @@ use hushtable_query::{Explanation, PrivateQuery, Refusal};
 use serde::Serialize;
 
 use crate::error::EngineError;
-use crate::source::DataFile;
+use crate::source::{DataFile, SourceError};
 
 /// Name and version, as statements and fingerprints have them.
 pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
@@ -70,15 +70,21 @@ pub(crate) fn question(
 /// secret as the number of their rows, and a hash of them can be guessed. The same question is the
 /// same query with the same mechanisms, from the same analyst, on the same files: the same paths,
 /// sizes and times of last change. A file that was written again counts as other data, whatever is
-/// in it.
+/// in it. Paths are without links, so that it is the same question from every folder.
 pub(crate) fn fingerprint(
     analyst: &str,
     question: &str,
     files: &[DataFile],
 ) -> Result<Fingerprint, EngineError> {
-    let files: Vec<_> =
-        files.iter().map(|f| (format!("{:?}", f.path), f.bytes, f.modified_ns)).collect();
-    let text = serde_json::to_vec(&(ENGINE, analyst, question, files))
+    let mut identities = Vec::with_capacity(files.len());
+    for DataFile { path, bytes, modified_ns, .. } in files {
+        let real = std::fs::canonicalize(path).map_err(|error| SourceError::Unreadable {
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+        identities.push((format!("{real:?}"), bytes, modified_ns));
+    }
+    let text = serde_json::to_vec(&(ENGINE, analyst, question, identities))
         .map_err(|_| EngineError::Inconsistent)?;
     Ok(Fingerprint::new(*blake3::hash(&text).as_bytes()))
 }

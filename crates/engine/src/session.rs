@@ -1,5 +1,6 @@
 //! From a question to its release, in the one order that keeps it private.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use crate::answer::{Answering, Question};
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::record::{decode, fingerprint};
-use crate::source::{DataFile, ReadProgress, list_files};
+use crate::source::{DataFile, FileId, ReadProgress, file_id, list_files};
 
 /// A contract with the ledger and the data that it names.
 pub struct Session {
@@ -102,15 +103,21 @@ pub(crate) struct Checked<'a> {
 }
 
 impl Session {
-    /// Reads and checks a contract. Paths in it are relative to its folder.
+    /// Reads and checks a contract. Paths in it are relative to its folder: that of the file, where
+    /// `contract` is a link to it, as a link in another folder would find no ledger there and have
+    /// every budget afresh.
     ///
     /// # Errors
     /// When the file cannot be read or the contract is wrong.
     pub fn open(contract: &Path) -> Result<Self, EngineError> {
-        let text = std::fs::read_to_string(contract)
-            .map_err(|error| EngineError::ContractFile { path: contract.to_owned(), error })?;
+        let unreadable = |error| EngineError::ContractFile { path: contract.to_owned(), error };
+        let real = match std::fs::symlink_metadata(contract).map_err(unreadable)?.is_symlink() {
+            true => std::fs::canonicalize(contract).map_err(unreadable)?,
+            false => contract.to_owned(),
+        };
+        let text = std::fs::read_to_string(&real).map_err(unreadable)?;
         let parsed = Contract::parse(&text, &contract.display().to_string())?;
-        let folder = match contract.parent() {
+        let folder = match real.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
         };
@@ -125,6 +132,11 @@ impl Session {
     /// The contract.
     pub fn contract(&self) -> &Contract {
         &self.contract
+    }
+
+    /// The contract's folder, which its paths are relative to.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The ledger's file.
@@ -234,7 +246,7 @@ impl Session {
         let query = bind(sql, &self.contract)?;
         let table = self.contract.table(&query.table).ok_or(EngineError::Inconsistent)?;
         let quote = Quote::new(query)?;
-        let files = self.files(table)?;
+        let files = self.own_files(table)?;
         Ok(Checked { quote, files, table })
     }
 
@@ -249,6 +261,29 @@ impl Session {
         let listener = Arc::clone(&self.listener);
         let ledger = Ledger::open_read_only(&self.ledger_path())?;
         Ok(ledger.map(|ledger| ledger.telling(move |notice| listener(notice))))
+    }
+
+    /// The files of a table, none of which another table reads: the other's budgets would pay for the
+    /// same people once more.
+    ///
+    /// # Errors
+    /// When there is such a file, or the table has no files.
+    pub(crate) fn own_files(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
+        let files = self.files(table)?;
+        let own: HashSet<FileId> = files.iter().filter_map(|file| file_id(&file.path)).collect();
+        for other in self.contract.tables.values().filter(|other| other.name != table.name) {
+            // A table whose files cannot be listed cannot be asked either.
+            let Ok(theirs) = self.files(other) else { continue };
+            let shared = |file: &&DataFile| file_id(&file.path).is_some_and(|id| own.contains(&id));
+            if let Some(file) = theirs.iter().find(shared) {
+                return Err(EngineError::SharedFile {
+                    table: table.name.clone(),
+                    other: other.name.clone(),
+                    path: file.path.clone(),
+                });
+            }
+        }
+        Ok(files)
     }
 
     /// The files of a table, as they are now.

@@ -7,6 +7,7 @@ use crate::arguments::{
     LedgerArguments, LedgerBackupArguments, LedgerCheckArguments, LedgerCommand, ReportFormat,
 };
 use crate::failure::Failure;
+use crate::protected::Protected;
 use crate::render::grid::visible;
 use crate::render::{ledger, pretty_json};
 use crate::stdio;
@@ -40,6 +41,8 @@ fn checked(asked: &LedgerCheckArguments) -> Result<(), Failure> {
 
 fn copied(asked: &LedgerBackupArguments) -> Result<(), Failure> {
     let session = Session::open(&asked.contract.contract)?;
+    // Not among the data: a copy would become data.
+    Protected::of(&session, &asked.contract.contract).pending(&asked.file).map(drop)?;
     let copy = backup(&session.ledger_path(), &asked.file)?;
     let path = visible(&copy.path.display().to_string());
     stdio::note(&format!("the copy {path} is in order: {}\n", ledger::contents(&copy)));

@@ -103,7 +103,9 @@ fn a_ledger_is_checked_and_copied() {
     texts += &shown(copy.stderr.clone());
     assert_eq!(copy.success(), "");
     texts += &shown(shop.run(&["ledger", "backup", "copy.ledger"]).refusal());
-    texts += &shown(shop.run(&["ledger", "backup", "hushtable.toml"]).refusal());
+    for place in ["hushtable.toml", "visits.csv", "no/such/copy"] {
+        texts += &shown(shop.run(&["ledger", "backup", place]).refusal());
+    }
     texts += &shown(shop.run(&["ledger", "check", "--format", "json"]).success());
 
     // The last page of the ledger is lost, and then all of it: the copy has it all.
@@ -160,4 +162,24 @@ fn ledgers_are_for_their_owners_alone() {
         assert!(run.stderr.contains("(its mode is 0644)"), "{}", run.stderr);
         run.success();
     }
+}
+
+/// A contract that somebody links to has its budgets where it is.
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_contract_gives_no_other_ledger() {
+    let shop = Shop::with(500, "1");
+    let answer = shop.run(&["query", COUNT_BY_PRODUCT]).success();
+    fs::create_dir(shop.path("mine")).unwrap();
+    std::os::unix::fs::symlink("../hushtable.toml", shop.path("mine/hushtable.toml")).unwrap();
+    let linked = ["--contract", "mine/hushtable.toml"];
+    let again = shop.run(&[&["query"], &linked[..], &[COUNT_BY_PRODUCT]].concat());
+    assert_eq!(again.success(), answer);
+    let refused = shop.run(&[&["query"], &linked[..], &[&numbered(1)]].concat()).refusal();
+    assert!(refused.contains("1 of 1 is spent"), "{refused}");
+    // Nor does an answer replace the ledger that the link leads to.
+    let output = ["--output", "hushtable.ledger", "--format", "csv", COUNT_BY_PRODUCT];
+    shop.run(&[&["query"], &linked[..], &output[..]].concat()).refusal();
+    assert_eq!(shop.files().len(), 4);
+    assert_eq!(fs::read_dir(shop.path("mine")).unwrap().count(), 1);
 }

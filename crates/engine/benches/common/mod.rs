@@ -1,11 +1,14 @@
 //! What the benchmarks share.
 
+use std::collections::HashMap;
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
+use hushtable_engine::Session;
 
 /// Splitmix64: well enough mixed for made-up rows.
 pub(crate) struct Mix(pub(crate) u64);
@@ -19,6 +22,29 @@ impl Mix {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
+}
+
+/// A session for each table of `contract`, by name. Each has a contract of its own, as no two tables
+/// of one contract may read one file.
+#[allow(dead_code, reason = "not every benchmark has several tables")]
+pub(crate) fn sessions(folder: &Path, contract: &str) -> HashMap<String, Session> {
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for line in contract.lines() {
+        let name = line.strip_prefix("[tables.").and_then(|rest| rest.strip_suffix(']'));
+        if let Some(name) = name.filter(|name| !name.contains('.')) {
+            texts.push((name.to_owned(), String::new()));
+        }
+        if let Some((_, text)) = texts.last_mut() {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    let open = |(name, text): (String, String)| {
+        let path = folder.join(format!("{name}.toml"));
+        std::fs::write(&path, text).unwrap();
+        (name, Session::open(&path).unwrap())
+    };
+    texts.into_iter().map(open).collect()
 }
 
 /// The upper median.

@@ -63,6 +63,25 @@ pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceEr
     Ok(files)
 }
 
+/// What one file has, whatever its path: hard links and symbolic links lead to the same.
+#[cfg(unix)]
+pub(crate) type FileId = (u64, u64);
+/// What one file has, whatever its path: symbolic links lead to the same.
+#[cfg(not(unix))]
+pub(crate) type FileId = PathBuf;
+
+/// The identity of a file, where it can be looked at.
+#[cfg(unix)]
+pub(crate) fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn file_id(path: &Path) -> Option<FileId> {
+    fs::canonicalize(path).ok()
+}
+
 fn data_file(path: PathBuf) -> Result<DataFile, SourceError> {
     let Some(format) = format_of(&path) else {
         return Err(SourceError::UnknownExtension { path });

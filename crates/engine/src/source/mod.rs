@@ -32,6 +32,7 @@ use hushtable_query::ColumnType;
 
 pub use error::SourceError;
 pub use files::list_files;
+pub(crate) use files::{FileId, file_id};
 pub use plan::file_schema;
 pub(crate) use plan::observe;
 pub use progress::ReadProgress;

@@ -26,7 +26,7 @@ at = { type = "timestamp" }
 ana = { epsilon = 1000000, delta = 0.9999999 }
 
 [tables.rows]
-path = "visits.csv"
+path = "rows.csv"
 privacy_unit = "row"
 [tables.rows.columns]
 age = { type = "int" }
@@ -52,7 +52,7 @@ fn visits() -> String {
 }
 
 fn answer(data: &str, sql: &str) -> String {
-    Place::new(CONTRACT, &[("visits.csv", data)]).rows(sql)
+    Place::new(CONTRACT, &[("visits.csv", data), ("rows.csv", data)]).rows(sql)
 }
 
 /// The example: a sum that is clamped by unit and group, over a count of rows, is 0.209.

@@ -24,6 +24,7 @@ fn errors_read_as_expected() {
             table: table(),
             analysts: "ana, bo".to_owned(),
         },
+        EngineError::SharedFile { table: table(), other: "claims".to_owned(), path: path() },
         EngineError::Memory,
         EngineError::Interrupted,
         EngineError::Record,

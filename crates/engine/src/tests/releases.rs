@@ -21,7 +21,7 @@ load = { type = "float", bounds = [0, 1], granularity = 0.0625 }
 ana = { epsilon = 1000000, delta = 0.9999999 }
 
 [tables.rows]
-path = "visits.csv"
+path = "rows.csv"
 privacy_unit = "row"
 [tables.rows.columns]
 town = { type = "string" }
@@ -51,7 +51,7 @@ fn doubled() -> String {
 }
 
 fn place() -> Place {
-    Place::new(CONTRACT, &[("visits.csv", &doubled())])
+    Place::new(CONTRACT, &[("visits.csv", &doubled()), ("rows.csv", &doubled())])
 }
 
 #[test]

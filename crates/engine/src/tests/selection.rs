@@ -17,7 +17,7 @@ known = { type = "bool", public_keys = [true, false], expression = "lang IN ('de
 ana = { epsilon = 1000, delta = 0.999 }
 
 [tables.lines]
-path = "tags.csv"
+path = "lines.csv"
 privacy_unit = "row"
 [tables.lines.columns]
 tag = { type = "string" }
@@ -36,7 +36,7 @@ fn place() -> Place {
         writeln!(csv, "{post},t{},{lang}", post % 60).unwrap();
         writeln!(csv, "{post},own{post},{lang}").unwrap();
     }
-    Place::new(CONTRACT, &[("tags.csv", &csv)])
+    Place::new(CONTRACT, &[("tags.csv", &csv), ("lines.csv", &csv)])
 }
 
 fn tags(place: &Place, table: &str, options: &str) -> Vec<String> {

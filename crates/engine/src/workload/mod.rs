@@ -85,7 +85,7 @@ impl Session {
         if let (Loss::Concentrated { .. }, Loss::Approximate { .. }) = (workload.loss, limit) {
             return Err(EngineError::Contract(in_rho(workload, &analyst, table, limit)));
         }
-        let files = self.files(table)?;
+        let files = self.own_files(table)?;
         let progress = Arc::new(WorkloadProgress::new(quotes.len()));
         let runtime = runtime()?;
         let mut parts = Vec::with_capacity(quotes.len());

@@ -26,7 +26,7 @@ days = { type = "int", bounds = [-4, 4] }
 ana = { epsilon = 10, delta = 0.9 }
 
 [tables.exchanged]
-path = "visits.csv"
+path = "exchanged.csv"
 privacy_unit = "person"
 neighbouring = "replace"
 [tables.exchanged.columns]
@@ -37,7 +37,7 @@ days = { type = "int", bounds = [-4, 4] }
 ana = { epsilon = 10, delta = 0.9 }
 
 [tables.rows]
-path = "visits.csv"
+path = "rows.csv"
 privacy_unit = "row"
 [tables.rows.columns]
 person = { type = "int" }
@@ -47,7 +47,7 @@ days = { type = "int", bounds = [-4, 4] }
 ana = { epsilon = 10, delta = 0.9 }
 
 [tables.exchanged_rows]
-path = "visits.csv"
+path = "exchanged_rows.csv"
 privacy_unit = "row"
 neighbouring = "replace"
 [tables.exchanged_rows.columns]
@@ -87,7 +87,9 @@ fn data(without: Option<u32>) -> String {
 }
 
 fn place() -> Place {
-    Place::new(CONTRACT, &[("visits.csv", &data(None))])
+    let data = data(None);
+    let names = ["visits.csv", "exchanged.csv", "rows.csv", "exchanged_rows.csv"];
+    Place::new(CONTRACT, &names.map(|name| (name, data.as_str())))
 }
 
 fn sql(options: &str, select: &str) -> String {

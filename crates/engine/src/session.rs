@@ -9,7 +9,9 @@ use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::{Account, Ledger, Notice, Outcome, StoredRelease};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
-use hushtable_query::{Contract, Explanation, MechanismsExplained, Quote, Table, Warning, bind};
+use hushtable_query::{
+    Contract, Explanation, MechanismsExplained, PrivateQuery, Quote, Table, Warning, bind,
+};
 
 use crate::answer::{Answering, Question};
 use crate::error::EngineError;
@@ -151,7 +153,8 @@ impl Session {
     /// When the query is refused, the analyst has no budget on its table, or the files do not have
     /// what the query reads.
     pub fn explain(&self, sql: &str, analyst: Option<&str>) -> Result<Quoted, EngineError> {
-        let prepared = self.prepare(sql, analyst)?;
+        let (query, table) = self.bound(sql)?;
+        let prepared = self.prepare(sql, query, table, analyst)?;
         let progress = Progress::default();
         runtime()?.block_on(Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0))?;
         let Prepared { asked, limit, files, table } = prepared;
@@ -206,7 +209,9 @@ impl Session {
         progress: &Progress,
         generator: &mut Generator,
     ) -> Result<Answer, EngineError> {
-        let Prepared { asked, limit, files, table } = self.prepare(sql, analyst)?;
+        let (query, table) = self.bound(sql)?;
+        self.check_budget(&query, table, analyst)?;
+        let Prepared { asked, limit, files, table } = self.prepare(sql, query, table, analyst)?;
         let runtime = runtime()?;
         // Whatever may fail by schema alone fails here, before the charge.
         let scan = runtime.block_on(Scan::plan(&asked.quote, &files, &progress.0))?;
@@ -243,8 +248,21 @@ impl Session {
     /// # Errors
     /// When the query is refused, or its table has no files.
     pub(crate) fn check(&self, sql: &str) -> Result<Checked<'_>, EngineError> {
+        let (query, table) = self.bound(sql)?;
+        self.priced(query, table)
+    }
+
+    fn bound(&self, sql: &str) -> Result<(PrivateQuery, &Table), EngineError> {
         let query = bind(sql, &self.contract)?;
         let table = self.contract.table(&query.table).ok_or(EngineError::Inconsistent)?;
+        Ok((query, table))
+    }
+
+    fn priced<'a>(
+        &self,
+        query: PrivateQuery,
+        table: &'a Table,
+    ) -> Result<Checked<'a>, EngineError> {
         let quote = Quote::new(query)?;
         let files = self.own_files(table)?;
         Ok(Checked { quote, files, table })
@@ -286,13 +304,32 @@ impl Session {
         Ok(files)
     }
 
+    /// Refuses what its account cannot pay, before mechanisms are made for it: with the error with which
+    /// the ledger would refuse to charge it.
+    fn check_budget(
+        &self,
+        query: &PrivateQuery,
+        table: &Table,
+        analyst: Option<&str>,
+    ) -> Result<(), EngineError> {
+        let (analyst, limit) = payer(table, analyst)?;
+        let ledger = Ledger::open_read_only(&self.ledger_path())?;
+        Ok(Ledger::check_budget(ledger.as_ref(), &analyst, &table.name, query.loss, limit)?)
+    }
+
     /// The files of a table, as they are now.
     pub(crate) fn files(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
         Ok(list_files(&table.path, &self.folder)?)
     }
 
-    fn prepare(&self, sql: &str, analyst: Option<&str>) -> Result<Prepared<'_>, EngineError> {
-        let Checked { quote, files, table } = self.check(sql)?;
+    fn prepare<'a>(
+        &self,
+        sql: &str,
+        query: PrivateQuery,
+        table: &'a Table,
+        analyst: Option<&str>,
+    ) -> Result<Prepared<'a>, EngineError> {
+        let Checked { quote, files, table } = self.priced(query, table)?;
         let (analyst, limit) = payer(table, analyst)?;
         let asked = Question::new(sql, analyst, quote, table)?;
         Ok(Prepared { asked, limit, files, table })

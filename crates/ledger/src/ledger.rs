@@ -94,19 +94,39 @@ impl Ledger {
             }
             let charged = in_budget_currency(request)?;
             let account = book.account(analyst, table, *limit)?;
-            if !account.admits(charged) {
-                return Err(LedgerError::Exhausted(Box::new(Refusal {
-                    analyst: analyst.clone(),
-                    table: table.clone(),
-                    questions: 1,
-                    asked: *loss,
-                    charged,
-                    account,
-                })));
-            }
+            admitted(analyst, table, *loss, charged, account)?;
             let receipt = records.add_charge(request, charged, false)?;
             Ok(Outcome::Charged(Charge { receipt }))
         })
+    }
+
+    /// Refuses a question of that loss which cannot be answered whatever it is about, as [`Self::charge`]
+    /// would: its account cannot pay, and has no release of such a loss on record, which would be free.
+    /// Without a ledger, nothing is spent. Charges nothing. In another currency than the budget's, what it
+    /// costs depends on its mechanisms, and nothing is refused yet.
+    ///
+    /// # Errors
+    /// As [`Self::charge`].
+    pub fn check_budget(
+        ledger: Option<&Self>,
+        analyst: &str,
+        table: &str,
+        loss: Loss,
+        limit: Loss,
+    ) -> Result<(), LedgerError> {
+        if loss.in_currency_of(limit) != Ok(loss) {
+            return Ok(());
+        }
+        let account = match ledger {
+            Some(ledger) => ledger.account(analyst, table, limit)?,
+            None => Account::untouched(limit),
+        };
+        let Err(refused) = admitted(analyst, table, loss, loss, account) else { return Ok(()) };
+        let charges = ledger.map(Self::charges).transpose()?.unwrap_or_default();
+        let alike = |c: &ChargeRecord| {
+            c.released && c.analyst == analyst && c.table == table && c.asked == loss
+        };
+        if charges.iter().any(alike) { Ok(()) } else { Err(refused) }
     }
 
     /// Stores the release that `charge` paid for. When this returns, it is on disk and may be
@@ -253,6 +273,22 @@ fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
         Some(parts) if parts.is_within(whole) => parts,
         _ => whole,
     })
+}
+
+/// Refuses what the account cannot pay.
+fn admitted(
+    analyst: &str,
+    table: &str,
+    asked: Loss,
+    charged: Loss,
+    account: Account,
+) -> Result<(), LedgerError> {
+    if account.admits(charged) {
+        return Ok(());
+    }
+    let (analyst, table) = (analyst.to_owned(), table.to_owned());
+    let refusal = Refusal { analyst, table, questions: 1, asked, charged, account };
+    Err(LedgerError::Exhausted(Box::new(refusal)))
 }
 
 mod parts;

@@ -1,24 +1,30 @@
 //! The delta that Gaussian noise and a threshold have together.
 //!
 //! A unit's groups are of two kinds. In *shared* groups there are other units, too: there the unit
-//! moves a Gaussian. In *new* groups it is alone: they may appear only with it. If `appear` is the
-//! probability that one of its new groups appears, the output with the unit is a mixture: with
-//! probability `appear` something that cannot come without the unit, else a Gaussian that is `mu`
-//! away. So the hockey-stick divergence from the table with the unit to the table without is
+//! moves a Gaussian. In *own* groups it is alone: they may appear only with it.
 //!
-//! `appear + (1 - appear) delta_G(epsilon - ln(1 - appear); mu)`,
+//! Two neighbouring tables differ by what one unit leaves, what another enters, or both. Say that an
+//! own group of the first appears with probability `left`, one of the second with probability `entered`,
+//! and that the shared groups move by `mu`. The first table's output is then, with probability `left`,
+//! one that the second cannot give, and else a Gaussian; the second's likewise. So the hockey-stick
+//! divergence of the first from the second is
 //!
-//! and the one back is `delta_G(epsilon + ln(1 - appear); mu)`, where `delta_G` is that of Gaussian
-//! differential privacy. Both are reached by noisy counts, when the shared groups are so large that
-//! they appear for certain (weights show less: only which groups appear). A group cannot be shared and new at once: of t groups with j new, only t - j move a
-//! Gaussian. So delta is the worst case over j, and need not be divided between noise and threshold.
-
-use std::f64::consts::SQRT_2;
+//! `left + (1 - left) delta_G(epsilon + ln(1 - entered) - ln(1 - left); mu)`,
+//!
+//! where `delta_G` is that of Gaussian differential privacy. Noisy counts reach it, when the shared
+//! groups are so large that they appear for certain. (Weights show less: only which groups appear.)
+//!
+//! A group that both units are in does not move, or moves by the difference of their weights, which is
+//! less than if each were in a group of its own. And no group is shared and own at once: what part of
+//! its squared weights a unit has in own groups does not move a Gaussian. Delta is the worst case over
+//! these parts, of the unit that leaves and of the one that enters, and need not be divided between
+//! noise and threshold.
 
 use hushtable_noise::{Dyadic, RoundedGaussian};
 use hushtable_privacy::{Neighbouring, analytic_gaussian_mu, gaussian_delta, normal_tail};
 
 use crate::error::MechanismError;
+use crate::steps;
 
 /// Relative error that tail probabilities in floating point stay under.
 const MARGIN: f64 = 1e-10;
@@ -36,6 +42,9 @@ pub(crate) enum Weights {
     Ones,
     /// One over the root of their number, so that the l2 norm is one.
     Roots,
+    /// At most as [`Self::Roots`] in own groups, and a distance of at most one in l2 in all, which may point
+    /// anywhere.
+    Adaptive,
 }
 
 /// How one unit reaches into the groups.
@@ -56,38 +65,39 @@ impl Reach {
         }
     }
 
-    /// The l2 sensitivity of the sums of weights. A unit's weights and those of its replacement have
-    /// no negative ones, so their distance is at most the root of the sum of their squares.
+    /// The l2 sensitivity of the sums of weights.
     pub(crate) fn l2(self, weights: Weights) -> f64 {
-        match weights {
-            Weights::Ones => (self.touched() as f64).sqrt(),
-            Weights::Roots if self.neighbouring == Neighbouring::Replace => SQRT_2,
-            Weights::Roots => 1.0,
+        let entered = f64::from(u8::from(self.neighbouring == Neighbouring::Replace));
+        weights.distance(self.groups, [1.0, entered])
+    }
+}
+
+impl Weights {
+    /// The distance in l2 of the sums of weights in shared groups, if the unit that leaves and the one
+    /// that enters have these parts of their squared weights there. Neither has negative weights in the
+    /// same sum unless the weights are adaptive, so that the squares add up.
+    fn distance(self, groups: u64, [left, entered]: [f64; 2]) -> f64 {
+        match self {
+            Self::Ones => (groups as f64 * (left + entered)).sqrt(),
+            Self::Roots => (left + entered).sqrt(),
+            Self::Adaptive => left.sqrt() + entered.sqrt(),
         }
     }
 }
 
-/// delta at `epsilon` of a mechanism that shows something impossible with probability `appear`, and
-/// otherwise moves a Gaussian by `mu`; see the module. Under `replace` both tables may have groups of
-/// their own, with probabilities of at most `appear`.
-pub fn joint_delta(epsilon: f64, mu: f64, appear: f64, neighbouring: Neighbouring) -> f64 {
-    if appear >= 1.0 {
+/// delta at `epsilon` of one table's output from its neighbour's, if they show something that the other
+/// cannot show with probabilities `left` and `entered`, and otherwise are Gaussians that are `mu` apart;
+/// see the module. Rounded up. It does not fall as `mu`, `left` or `entered` grows.
+pub fn joint_delta(epsilon: f64, mu: f64, left: f64, entered: f64) -> f64 {
+    if left >= 1.0 || entered >= 1.0 {
         return 1.0;
     }
-    let kept = (-appear).ln_1p();
-    let delta = match neighbouring {
-        Neighbouring::AddRemove => {
-            let with = appear + (1.0 - appear) * hockey_stick(mu, epsilon - kept);
-            with.max(hockey_stick(mu, epsilon + kept))
-        }
-        Neighbouring::Replace => summed_delta(epsilon, mu, appear),
-    };
-    delta.min(1.0)
+    let shift = (-entered).ln_1p() - (-left).ln_1p();
+    (left + (1.0 - left) * hockey_stick(mu, epsilon + shift)).min(1.0)
 }
 
-/// The same where noise and appearing may come together, as from round to round or where a unit is
-/// exchanged for another: appear + delta_G(epsilon + ln(1 - appear); mu) covers both directions. `appear`
-/// is below one.
+/// The same in both directions where noise and appearing may come together, as from round to round:
+/// appear + delta_G(epsilon + ln(1 - appear); mu) covers both. `appear` is below one.
 pub(crate) fn summed_delta(epsilon: f64, mu: f64, appear: f64) -> f64 {
     appear + hockey_stick(mu, epsilon + (-appear).ln_1p())
 }
@@ -108,88 +118,157 @@ pub(crate) fn appears(threshold: f64, sigma: f64, weight: f64, groups: f64) -> f
     (-none.exp_m1() * (1.0 + MARGIN)).min(1.0)
 }
 
-/// The largest probability that a new group of a unit appears, over its number of groups.
+/// The largest probability that an own group of a unit appears, over its number of groups.
 ///
 /// For weights of l2 norm one, `groups * ln P[no group of weight 1/sqrt(groups) appears]` rises and
 /// then falls in `groups` (its derivative has the sign of a function that falls), so the worst number
 /// is the least or the greatest.
 pub(crate) fn appears_at_most(threshold: f64, sigma: f64, most: u64, weights: Weights) -> f64 {
+    appears_with_part(threshold, sigma, most, weights, 1.0)
+}
+
+/// The same for a unit with that part of its squared weights in own groups, from 1/`most` to 1. It does
+/// not fall as the part grows.
+fn appears_with_part(threshold: f64, sigma: f64, most: u64, weights: Weights, part: f64) -> f64 {
     let most = most as f64;
     match weights {
-        Weights::Ones => appears(threshold, sigma, 1.0, most),
-        Weights::Roots => appears(threshold, sigma, 1.0, 1.0).max(appears(
-            threshold,
-            sigma,
-            1.0 / most.sqrt(),
-            most,
-        )),
-    }
-}
-
-/// Upper bound on delta over all units: over the number t of a unit's groups, and how many of them
-/// are new.
-///
-/// With x the share of the squared weights that lies in new groups, mu^2 = (1 - x) l2^2 / sigma^2. For
-/// the same x the new groups appear most often if t is the greatest, or if one group alone is new (as
-/// in [`appears_at_most`]); both families are gone through in steps of x, each with the probability at
-/// its upper end and mu at its lower end.
-///
-/// `slack` is what rounding may add to the distance in l2, whatever the share.
-fn worst_delta(
-    epsilon: f64,
-    (sigma, threshold): (f64, f64),
-    reach: Reach,
-    weights: Weights,
-    slack: f64,
-) -> f64 {
-    const STEPS: u64 = 128;
-    let most = reach.groups as f64;
-    let l2 = reach.l2(weights);
-    let joint = |shared: f64, appear: f64| {
-        let moved = l2 * shared.max(0.0).sqrt() + slack;
-        joint_delta(epsilon, moved / sigma, appear, reach.neighbouring)
-    };
-    if reach.neighbouring == Neighbouring::Replace {
-        return joint(1.0, appears_at_most(threshold, sigma, reach.groups, weights));
-    }
-    let mut worst = joint(1.0, 0.0);
-    let steps = reach.groups.min(STEPS);
-    let weight = match weights {
-        Weights::Ones => 1.0,
-        Weights::Roots => 1.0 / most.sqrt(),
-    };
-    for step in 1..=steps {
-        let high = step as f64 / steps as f64;
-        let low = if weights == Weights::Ones && steps == reach.groups {
-            high
-        } else {
-            ((step - 1) as f64 / steps as f64).max(1.0 / most)
-        };
-        worst = worst.max(joint(1.0 - low, appears(threshold, sigma, weight, most * high)));
-    }
-    if weights == Weights::Roots {
-        for groups in 1..=steps {
-            let weight = 1.0 / (groups as f64).sqrt();
-            let low = if groups == steps { 1.0 / most } else { 1.0 / (groups + 1) as f64 };
-            worst = worst.max(joint(1.0 - low, appears(threshold, sigma, weight, 1.0)));
+        Weights::Ones => appears(threshold, sigma, 1.0, most * part),
+        Weights::Roots | Weights::Adaptive => {
+            let many = appears(threshold, sigma, 1.0 / most.sqrt(), most * part);
+            appears(threshold, sigma, part.sqrt(), 1.0).max(many)
         }
     }
-    worst
 }
 
-/// The least value (rounded up) at which `delta_at` is at most `delta`; it does not rise.
-fn least_threshold(sigma: f64, delta: f64, delta_at: impl Fn(f64) -> f64) -> f64 {
-    // Forty standard deviations above any weight, where tails are zero.
-    let (mut low, mut high) = (-40.0 * sigma, 1.0 + 40.0 * sigma);
+/// All pairs of neighbouring tables, by the part of its squared weights that the unit which leaves has in
+/// own groups, and likewise the one that enters.
+#[derive(Clone, Debug)]
+struct Neighbours {
+    reach: Reach,
+    weights: Weights,
+    /// Rounding may add so much to the distance in l2.
+    slack: f64,
+    /// The parts that there are, as intervals in their order: one part each where they are few.
+    parts: Vec<(f64, f64)>,
+}
+
+/// Neighbours whose parts lie in two ranges of intervals, ends included.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    left: (usize, usize),
+    entered: (usize, usize),
+}
+
+/// Intervals that the parts are put into at most.
+const PARTS: u64 = 1 << 12;
+
+/// Groups of a unit up to which all parts of divided weights are listed.
+const LISTED: u64 = 32;
+
+/// Cells that are looked at before a threshold counts as too low.
+const CELLS: usize = 1 << 8;
+
+impl Neighbours {
+    fn new(reach: Reach, weights: Weights, slack: f64) -> Self {
+        let Reach { groups, .. } = reach;
+        let all = groups as f64;
+        let parts = if weights == Weights::Ones && groups <= PARTS {
+            (0..=groups).map(|own| [own as f64 / all; 2].into()).collect()
+        } else if groups <= LISTED {
+            let of = |groups: u64| (0..=groups).map(move |own| own as f64 / groups as f64);
+            let mut parts: Vec<f64> = (1..=groups).flat_map(of).collect();
+            parts.sort_by(f64::total_cmp);
+            parts.dedup();
+            parts.into_iter().map(|part| (part, part)).collect()
+        } else {
+            // One group has no smaller part than this.
+            let at = |step: u64| (step as f64 / PARTS as f64).max(1.0 / all);
+            let steps = (1..=PARTS).map(|step| (at(step - 1), at(step)));
+            [(0.0, 0.0)].into_iter().chain(steps).collect()
+        };
+        Self { reach, weights, slack, parts }
+    }
+
+    /// Upper bound on delta over a cell, and delta itself where the cell has one part of each kind:
+    /// delta does not fall in the probabilities that own groups appear, nor in the distance.
+    fn delta(&self, epsilon: f64, (sigma, threshold): (f64, f64), cell: Cell) -> f64 {
+        steps::count();
+        let Reach { groups, neighbouring } = self.reach;
+        let part = |interval: usize| self.parts.get(interval).copied().unwrap_or((0.0, 1.0));
+        let appear = |interval: usize| match part(interval).1 {
+            0.0 => 0.0,
+            part => appears_with_part(threshold, sigma, groups, self.weights, part),
+        };
+        let shared = |interval: usize| 1.0 - part(interval).0;
+        let mu = |entered: f64| {
+            let apart = self.weights.distance(groups, [shared(cell.left.0), entered]);
+            (apart + self.slack) / sigma
+        };
+        let left = appear(cell.left.1);
+        match neighbouring {
+            Neighbouring::AddRemove => {
+                let mu = mu(0.0);
+                joint_delta(epsilon, mu, left, 0.0).max(joint_delta(epsilon, mu, 0.0, left))
+            }
+            Neighbouring::Replace => {
+                let mu = mu(shared(cell.entered.0));
+                joint_delta(epsilon, mu, left, appear(cell.entered.1))
+            }
+        }
+    }
+
+    /// Whether delta is at most `delta` for all neighbours. Cells that may hold worse ones are halved,
+    /// until they are no more than one interval each way.
+    fn keep_within(&self, epsilon: f64, delta: f64, noise: (f64, f64)) -> bool {
+        let whole = (0, self.parts.len() - 1);
+        let entered = match self.reach.neighbouring {
+            Neighbouring::AddRemove => (0, 0),
+            Neighbouring::Replace => whole,
+        };
+        let mut cells = vec![Cell { left: whole, entered }];
+        for _ in 0..CELLS {
+            let Some(cell) = cells.pop() else { return true };
+            if self.delta(epsilon, noise, cell) <= delta {
+                continue;
+            }
+            let (left, entered) = (cell.left, cell.entered);
+            let halves = |(low, high): (usize, usize)| {
+                let middle = low + (high - low) / 2;
+                [(low, middle), (middle + 1, high)]
+            };
+            if left.1 - left.0 > entered.1 - entered.0 {
+                cells.extend(halves(left).map(|left| Cell { left, entered }));
+            } else if entered.1 > entered.0 {
+                cells.extend(halves(entered).map(|entered| Cell { left, entered }));
+            } else {
+                return false;
+            }
+        }
+        cells.is_empty()
+    }
+}
+
+/// The least value below `high` (rounded up by a billionth of sigma) from which on a threshold fits.
+fn least_threshold(sigma: f64, high: f64, fits: impl Fn(f64) -> bool) -> f64 {
+    // Tails are zero forty standard deviations below no weight.
+    let (mut low, mut high) = (-40.0 * sigma, high);
     for _ in 0..60 {
+        if high - low <= 1e-9 * sigma {
+            break;
+        }
         let middle = 0.5 * (low + high);
-        if delta_at(middle) <= delta {
+        if fits(middle) {
             high = middle;
         } else {
             low = middle;
         }
     }
     high
+}
+
+/// A threshold that lies forty standard deviations above any weight, where tails are zero.
+fn far_above(sigma: f64) -> f64 {
+    1.0 + 40.0 * sigma
 }
 
 /// Noise of at least this standard deviation, and the least threshold at which new groups of a unit appear
@@ -202,7 +281,7 @@ pub(crate) fn noise_and_threshold(
 ) -> Result<(RoundedGaussian, f64), MechanismError> {
     let (law, sigma) = noise(sigma)?;
     let appears = |t: f64| appears_at_most(t, sigma, groups, weights);
-    let threshold = least_threshold(sigma, appear, appears);
+    let threshold = least_threshold(sigma, far_above(sigma), |t| appears(t) <= appear);
     if appear <= 0.0 || appears(threshold) > appear {
         return Err(MechanismError::NoBudget("delta"));
     }
@@ -228,7 +307,8 @@ fn noise(sigma: f64) -> Result<(RoundedGaussian, f64), MechanismError> {
 }
 
 /// The noise and the threshold at (`epsilon`, `delta`), with the least threshold: of the tried shares
-/// of delta for the noise the one that leaves it least. `slack` as in [`worst_delta`].
+/// of delta for the noise the one that leaves it least. `slack` is what rounding may add to the distance in
+/// l2.
 pub(crate) fn calibrate(
     epsilon: f64,
     delta: f64,
@@ -242,6 +322,7 @@ pub(crate) fn calibrate(
     if delta <= 0.0 {
         return Err(MechanismError::NoBudget("delta"));
     }
+    let neighbours = Neighbours::new(reach, weights, slack);
     let mut best: Option<(RoundedGaussian, f64)> = None;
     for part in NOISE_PARTS {
         let mu = analytic_gaussian_mu(epsilon, delta * part);
@@ -249,10 +330,11 @@ pub(crate) fn calibrate(
             continue;
         }
         let (law, sigma) = noise((reach.l2(weights) + slack) / mu)?;
-        let fits = |t: f64| worst_delta(epsilon, (sigma, t), reach, weights, slack);
-        let threshold = least_threshold(sigma, delta * (1.0 - MARGIN), fits);
-        if fits(threshold) <= delta && best.as_ref().is_none_or(|(_, own)| threshold < *own) {
-            best = Some((law, threshold));
+        let fits = |t: f64| neighbours.keep_within(epsilon, delta * (1.0 - MARGIN), (sigma, t));
+        // Only what is better than the best is of interest.
+        let high = best.as_ref().map_or(far_above(sigma), |&(_, own)| own.min(far_above(sigma)));
+        if fits(high) {
+            best = Some((law, least_threshold(sigma, high, fits)));
         }
     }
     let (law, threshold) = best.ok_or(MechanismError::NoBudget("delta"))?;

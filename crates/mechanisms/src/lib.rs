@@ -16,6 +16,7 @@ mod quantile;
 mod record;
 mod response;
 mod selection;
+mod steps;
 mod strategy;
 mod threshold;
 mod transform;

@@ -7,6 +7,7 @@ use hushtable_privacy::{Delta, Epsilon};
 use num_bigint::BigUint;
 
 use crate::error::{MechanismError, need_both};
+use crate::steps;
 
 /// Relative error that pi(n) in floating point stays under. The exponents are at most
 /// ln(1/delta) < 42, so its few operations err by less than 1e-13; near the change of branch,
@@ -25,6 +26,8 @@ pub struct Optimal {
     delta: Delta,
     /// Largest count on the growing branch.
     turn: u64,
+    /// From this count on, pi is one.
+    certain: u64,
     ready: Vec<(u64, u64)>,
 }
 
@@ -36,15 +39,34 @@ impl Optimal {
     pub fn new(epsilon: Epsilon, delta: Delta) -> Result<Self, MechanismError> {
         need_both(epsilon, delta)?;
         let turn = turn(epsilon.to_f64(), delta.to_f64()) as u64 + 1;
-        let mut optimal = Self { epsilon, delta, turn, ready: Vec::new() };
-        for n in 0..TABLE {
-            let bounds = optimal.bounds(n);
-            optimal.ready.push(bounds);
-            if bounds.0 == u64::MAX {
-                break;
-            }
-        }
+        let mut optimal = Self { epsilon, delta, turn, certain: u64::MAX, ready: Vec::new() };
+        optimal.certain = optimal.first_certain();
+        optimal.ready = (0..optimal.certain.min(TABLE)).map(|n| optimal.bounds(n)).collect();
         Ok(optimal)
+    }
+
+    /// The least count from which on a group appears for certain. More units need not be counted where
+    /// only the decision is wanted (PS 5).
+    pub fn certain_from(&self) -> u64 {
+        self.certain
+    }
+
+    /// The least count at which pi is one, found among three next to where floating point says.
+    fn first_certain(&self) -> u64 {
+        let (epsilon, delta) = (self.epsilon.to_f64(), self.delta.to_f64());
+        // In units of e^-eps, what is hidden falls by this with every count past the turn.
+        let step = delta / -(-epsilon).exp_m1();
+        let hidden = 1.0 - self.rising(self.turn) + step * (-epsilon).exp();
+        let past = ((hidden / step).ln() / epsilon).max(0.0).ceil() as u64;
+        let near = self.turn.saturating_add(past);
+        (near..=near.saturating_add(2)).find(|&n| self.is_certain(n)).unwrap_or(u64::MAX)
+    }
+
+    /// pi(`units`) on the growing branch: delta (e^(n eps) - 1) / (e^eps - 1), written so that nothing
+    /// overflows or cancels.
+    fn rising(&self, units: u64) -> f64 {
+        let (epsilon, delta, n) = (self.epsilon.to_f64(), self.delta.to_f64(), units as f64);
+        delta * ((n - 1.0) * epsilon).exp() * (-n * epsilon).exp_m1() / (-epsilon).exp_m1()
     }
 
     /// The probability that a group of `units` appears, within 1e-11 relative.
@@ -53,38 +75,37 @@ impl Optimal {
         if units == 0 {
             return 0.0;
         }
-        // delta (e^(n eps) - 1) / (e^eps - 1), written so that nothing overflows or cancels.
-        let rising = |n: u64| {
-            let n = n as f64;
-            delta * ((n - 1.0) * epsilon).exp() * (-n * epsilon).exp_m1() / (-epsilon).exp_m1()
-        };
+        if units >= self.certain {
+            return 1.0;
+        }
         if units <= self.turn {
-            return rising(units).min(1.0);
+            return self.rising(units).min(1.0);
         }
         let past = (units - self.turn) as f64;
         let shrink = (-past * epsilon).exp();
         // The sum of `past` shares of delta that shrink from step to step.
         let shown = delta * (-epsilon).exp() * (-past * epsilon).exp_m1() / (-epsilon).exp_m1();
-        let hidden = shrink * (1.0 - rising(self.turn)) - shown;
+        let hidden = shrink * (1.0 - self.rising(self.turn)) - shown;
         (1.0 - hidden).clamp(0.0, 1.0)
     }
 
     /// Bounds of pi(n) 2^64 for the sampler, the upper one less one (as it may be 2^64 itself).
     fn bounds(&self, units: u64) -> (u64, u64) {
+        steps::count();
         let keep = self.keep_probability(units);
         if units == 0 {
             return (0, 0);
         }
         let two64 = 2f64.powi(64);
-        // Conversions saturate, as the sampler asks for. A certain release must be certain, so
-        // the lower bound is raised only where the enclosure says one.
+        // Conversions saturate, as the sampler asks for.
         let low = ((keep * (1.0 - MARGIN) - 1e-300) * two64).max(0.0) as u64;
         let high = (keep * (1.0 + MARGIN) * two64).ceil() as u64;
-        if keep == 1.0 && self.certain(units) { (u64::MAX, u64::MAX) } else { (low, high) }
+        (low, high)
     }
 
     /// Whether pi(n) is one, exactly.
-    fn certain(&self, units: u64) -> bool {
+    fn is_certain(&self, units: u64) -> bool {
+        steps::count();
         let bits = 128;
         let (low, _) = PiOpt { optimal: self, units }.enclose(bits);
         low == BigUint::from(1u32) << bits
@@ -126,16 +147,14 @@ impl Optimal {
         })
     }
 
-    /// The bounds of pi(`units`) for the first word, ready or computed.
+    /// The bounds of pi(`units`) for the first word, ready or computed. What is certain must be certain.
     #[inline]
     fn first(&self, units: u64) -> (u64, u64) {
-        let ready = usize::try_from(units).ok().and_then(|n| self.ready.get(n)).copied();
-        match (ready, self.ready.last()) {
-            (Some(first), _) => first,
-            // pi does not fall, so a table that ends with certainty goes on with it.
-            (None, Some((u64::MAX, _))) => (u64::MAX, u64::MAX),
-            (None, _) => self.bounds(units),
+        if units >= self.certain {
+            return (u64::MAX, u64::MAX);
         }
+        let ready = usize::try_from(units).ok().and_then(|n| self.ready.get(n)).copied();
+        ready.unwrap_or_else(|| self.bounds(units))
     }
 }
 
@@ -174,11 +193,13 @@ impl PiOpt<'_> {
         let result = if self.units <= turn {
             rising(self.units)
         } else {
-            let shrink = exp_minus(self.units - turn);
-            let per_step = delta.times(&exp_minus(1)).divided_by(&gap);
+            // In units of e^-eps, so that what is hidden can be told from nothing at any epsilon.
+            let shrink = exp_minus(self.units - turn - 1);
+            let per_step = delta.divided_by(&gap);
             rising(turn).zip(per_step).map(|(start, per_step)| {
-                let hidden = shrink.times(&one.minus(&start).plus(&per_step)).minus(&per_step);
-                one.minus(&hidden)
+                let unit = exp_minus(1);
+                let all = one.minus(&start).plus(&per_step.times(&unit));
+                one.minus(&shrink.times(&all).minus(&per_step).times(&unit))
             })
         };
         result.unwrap_or(everything)

@@ -189,3 +189,19 @@ fn decisions_have_the_stated_probability() {
     }
     assert!((0..1000).all(|_| pi.decide(23, &mut generator).unwrap()));
 }
+
+/// The least count from which on pi is one, at all epsilons: nothing is certain before it.
+#[test]
+fn certainty_begins_where_pi_is_one() {
+    assert_eq!(optimal("1", "1e-5").certain_from(), 23);
+    for epsilon in ["1e-12", "1e-6", "0.01", "1", "3.3", "41", "100", "1000", "100000", "1000000"] {
+        for delta in ["1e-18", "1e-9", "1e-5", "0.01", "0.3", "0.5", "0.7", "0.999999"] {
+            let pi = optimal(epsilon, delta);
+            let first = pi.certain_from();
+            assert!(pi.is_certain(first) && !pi.is_certain(first - 1), "{epsilon} {delta} {first}");
+            assert!(pi.is_certain(first + 1) && pi.keep_probability(first) == 1.0);
+            assert!(pi.keep_probability(first - 1) > 0.0);
+            assert_eq!(pi.first(first), (u64::MAX, u64::MAX));
+        }
+    }
+}

@@ -8,14 +8,16 @@
 //! unit gives each of them the same weight, at most 1/sqrt(their number): the threshold and the joint
 //! delta are those of weighted Gaussian selection.
 //!
-//! Under `replace` a unit leaves and another enters, which moves the weights by up to two.
+//! Under `replace` a unit leaves and another enters: their two steps may point the same way, so that the
+//! weights of shared groups move by up to the sum of what each moves there.
 
 use hushtable_noise::{EntropyError, Generator, RoundedGaussian};
-use hushtable_privacy::{Delta, Epsilon, Neighbouring, Rho};
+use hushtable_privacy::{Delta, Epsilon, Rho};
 
 use crate::error::MechanismError;
 use crate::joint::{FINE, Reach, Weights, calibrate, noise_and_threshold, to_lattice};
 use crate::memberships::Memberships;
+use crate::steps;
 
 /// The cutoff lies so many standard deviations above the threshold (Gopi et al. use 2 to 5).
 const ABOVE: f64 = 4.0;
@@ -27,6 +29,9 @@ const ABOVE: f64 = 4.0;
 /// give at most 2^-14 cutoff. Rounding the last weights to the lattice moves up to 2^32 groups by 2^-30,
 /// which is 2^-14 in l2.
 const ROUNDING: (f64, f64) = (1.0 / 16384.0, 1.0 / 16384.0);
+
+/// Units that take less than this together may be counted as one step where chances are computed.
+const TOGETHER: f64 = 1.0 / 256.0;
 
 /// Policy Gaussian selection.
 #[derive(Clone, Copy, Debug)]
@@ -44,15 +49,8 @@ impl PolicyGaussian {
         reach: Reach,
     ) -> Result<Self, MechanismError> {
         let (epsilon, delta) = (epsilon.to_f64(), delta.to_f64());
-        // A replaced unit is a removed and an added one: half of epsilon for each, and of delta what
-        // group privacy leaves.
-        let (epsilon, delta) = match reach.neighbouring {
-            Neighbouring::AddRemove => (epsilon, delta),
-            Neighbouring::Replace => (0.5 * epsilon, delta / (1.0 + (0.5 * epsilon).exp())),
-        };
-        let alone = Reach { groups: reach.groups, neighbouring: Neighbouring::AddRemove };
         Self::with(reach.groups, |slack| {
-            let (noise, threshold) = calibrate(epsilon, delta, alone, Weights::Roots, slack)?;
+            let (noise, threshold) = calibrate(epsilon, delta, reach, Weights::Adaptive, slack)?;
             Ok((noise, threshold as f64 / FINE as f64))
         })
     }
@@ -66,13 +64,9 @@ impl PolicyGaussian {
         if rho.is_zero() {
             return Err(MechanismError::NoBudget("rho"));
         }
-        let steps = match reach.neighbouring {
-            Neighbouring::AddRemove => 1.0,
-            Neighbouring::Replace => 2.0,
-        };
         Self::with(reach.groups, |slack| {
-            let sigma = steps * (1.0 + slack) / (2.0 * rho.to_f64()).sqrt();
-            noise_and_threshold(sigma, delta.to_f64(), reach.groups, Weights::Roots)
+            let sigma = (reach.l2(Weights::Adaptive) + slack) / (2.0 * rho.to_f64()).sqrt();
+            noise_and_threshold(sigma, delta.to_f64(), reach.groups, Weights::Adaptive)
         })
     }
 
@@ -106,16 +100,12 @@ impl PolicyGaussian {
     /// The probability that a group appears if each of its units is in the most groups, and alone in
     /// all others: each gives it the least that it can.
     pub(crate) fn keep_probability(&self, units: u64) -> f64 {
+        if self.most_groups == 1 {
+            return self.keep_probability_alone(units);
+        }
         let cutoff = self.cutoff();
         let others = (self.most_groups.saturating_sub(1)) as f64 * cutoff * cutoff;
-        // The distance to the cutoff shrinks by a factor; beyond so many units nothing is left of it.
-        let most = (64.0 * cutoff * (self.most_groups as f64).sqrt()) as u64;
-        let mut weight = 0.0;
-        for _ in 0..units.min(most) {
-            let gap = cutoff - weight;
-            weight += gap / (gap * gap + others).sqrt().max(1.0);
-        }
-        self.keep(units, weight)
+        self.keep(units, cutoff - gap_after(units, cutoff, others))
     }
 
     /// The probability that a group appears if all other groups of its units have enough weight.
@@ -194,6 +184,24 @@ impl PolicyGaussian {
         }
         weights
     }
+}
+
+/// Upper bound on what is left of the distance to the `cutoff` after so many units, each of whose other
+/// groups together have `others` of the square of theirs; exact while a unit takes a 256th part or more.
+///
+/// A unit takes a part that grows as the distance shrinks. So where parts are small, units are taken
+/// together, as if each took the part that the first of them does.
+fn gap_after(units: u64, cutoff: f64, others: f64) -> f64 {
+    let (mut gap, mut left) = (cutoff, units);
+    // Below this nothing is left of the distance in floating point.
+    while left > 0 && gap > cutoff * f64::EPSILON {
+        steps::count();
+        let part = 1.0 / (gap * gap + others).sqrt().max(1.0);
+        let together = ((TOGETHER / part) as u64).clamp(1, left);
+        gap *= if together == 1 { 1.0 - part } else { ((-part).ln_1p() * together as f64).exp() };
+        left -= together;
+    }
+    gap
 }
 
 #[cfg(test)]

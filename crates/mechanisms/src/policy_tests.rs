@@ -1,4 +1,5 @@
 use hushtable_noise::TestSeed;
+use hushtable_privacy::Neighbouring;
 use proptest::prelude::*;
 
 use super::*;

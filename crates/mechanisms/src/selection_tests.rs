@@ -2,6 +2,7 @@ use hushtable_noise::TestSeed;
 use hushtable_privacy::Neighbouring;
 
 use super::*;
+use crate::steps;
 
 const ADD_REMOVE: Neighbouring = Neighbouring::AddRemove;
 
@@ -209,4 +210,37 @@ fn known_groups_reach_a_threshold_as_often_as_computed() {
             assert!((found - want).abs() < 5.0 * deviation, "{strategy} {units}: {found} {want}");
         }
     }
+}
+
+/// Making a selection, and telling what it does, takes a bounded number of steps at every loss that is
+/// accepted: counted, not timed. A step is some tens to hundreds of nanoseconds.
+#[test]
+fn no_loss_makes_selections_slow() {
+    let amounts = ["1e-12", "1e-4", "1", "1000", "1000000"];
+    let mut seen = 0;
+    for (amount, delta) in amounts.iter().flat_map(|a| ["1e-18", "1e-6", "0.5"].map(|d| (a, d))) {
+        let (epsilon, rho) = (amount.parse().unwrap(), amount.parse().unwrap());
+        let delta: Delta = delta.parse().unwrap();
+        for loss in [Loss::Approximate { epsilon, delta }, Loss::Concentrated { rho, delta }] {
+            for groups in [1, 3, 1000, u64::from(u32::MAX)] {
+                for neighbouring in [ADD_REMOVE, Neighbouring::Replace] {
+                    for strategy in Strategy::ALL {
+                        steps::counted();
+                        let reach = Reach { groups, neighbouring };
+                        let Ok(selection) = Selection::new(strategy, loss, reach) else { continue };
+                        selection.half_size_alone();
+                        selection.noise_half_width(0.95);
+                        for units in [1, 10, 100, selection.half_size(), u64::MAX] {
+                            selection.keep_probability(units);
+                        }
+                        let steps = steps::counted();
+                        let case = format!("{strategy} {loss} {groups} {neighbouring:?}");
+                        assert!(steps < 100_000, "{case}: {steps}");
+                        seen += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 500);
 }

@@ -4,6 +4,7 @@ use hushtable_noise::{EntropyError, Generator, Ratio, TruncatedDiscreteLaplace};
 use hushtable_privacy::{Delta, Epsilon};
 
 use crate::error::{MechanismError, need_both};
+use crate::steps;
 
 /// k-TSGD thresholded release (PS Definition 8): a count with truncated geometric noise, released
 /// with its key if above k, costs (epsilon, delta) once.
@@ -22,24 +23,28 @@ impl TruncatedGeometric {
         let (eps, del) = (epsilon.to_f64(), delta.to_f64());
         let shrink = (-eps).exp();
         let gap = -(-eps).exp_m1();
-        let formula = ((gap + 2.0 * del * shrink) / ((1.0 + shrink) * del)).ln() / eps;
-        // The least k >= 1 with P[X = k] <= delta: the formula gives it but for rounding, and the
-        // inequality itself decides (PS Definition 7).
+        // The least k >= 1 with P[X = k] <= delta (PS Definition 7), which falls in k.
         let at_most_delta = |k: f64| {
             // 1 + q - 2 q^(k+1), q = e^-eps, as a sum of two positive terms.
             let norm = -(-(k + 1.0) * eps).exp_m1() - shrink * (-k * eps).exp_m1();
             let top = (-k * eps).exp() * gap / norm;
             top * (1.0 + 1e-13 * (1.0 + k * eps)) <= del
         };
-        let mut k = (formula.ceil() - 1.0).max(1.0);
-        while !at_most_delta(k) {
-            k += 1.0;
-        }
-        if k >= 2f64.powi(53) {
+        let (mut below, mut k) = (0u64, 1u64 << 53);
+        if !at_most_delta(k as f64) {
             return Err(MechanismError::TooLarge);
         }
+        while k - below > 1 {
+            steps::count();
+            let middle = below + (k - below) / 2;
+            if at_most_delta(middle as f64) {
+                k = middle;
+            } else {
+                below = middle;
+            }
+        }
         let scale = Ratio::new(u128::from(Epsilon::units_per_one()), u128::from(epsilon.units()))?;
-        Ok(Self { law: TruncatedDiscreteLaplace::new(scale, k as u64) })
+        Ok(Self { law: TruncatedDiscreteLaplace::new(scale, k) })
     }
 
     /// The threshold k: noisy counts above it are released.

@@ -2,7 +2,7 @@ use hushtable_noise::TestSeed;
 use hushtable_privacy::Neighbouring;
 
 use super::*;
-use crate::joint::{appears_at_most, joint_delta};
+use crate::joint::{appears_at_most, summed_delta};
 
 fn reach(groups: u64) -> Reach {
     Reach { groups, neighbouring: Neighbouring::AddRemove }
@@ -40,7 +40,7 @@ fn rounds_compose_to_the_budget() {
                     .rounds()
                     .map(|(sigma, t)| appears_at_most(t, sigma, groups, Weights::Roots))
                     .sum();
-                let joint = joint_delta(1.0, mu_squared.sqrt(), appear, Neighbouring::Replace);
+                let joint = summed_delta(1.0, mu_squared.sqrt(), appear);
                 let spent = mu_squared / 2.0;
                 assert!(joint <= 1e-5 && joint > 0.999e-5 || spent <= 0.03 && spent > 0.0299);
                 assert!(appear <= 1e-5);

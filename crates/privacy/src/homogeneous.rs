@@ -13,19 +13,44 @@ const MARGIN: f64 = 1e-8;
 /// losses +-epsilon0, so this is the sum over l of C(k,l) p^(k-l) (1-p)^l (1 - e^(eps-(k-2l)eps0))
 /// where that is positive, p = e^eps0/(1+e^eps0). Rounded up.
 pub fn homogeneous_delta(epsilon0: f64, copies: u64, epsilon: f64) -> f64 {
+    if epsilon0 <= 0.0 {
+        return 0.0;
+    }
     let k = copies as f64;
     // ln p and ln(1-p) without cancellation.
     let ln_high = -(-epsilon0).exp().ln_1p();
     let ln_low = ln_high - epsilon0;
-    let mut ln_weight = k * ln_high;
-    let mut delta = 0.0;
-    for l in 0..=copies {
+    // Those below have a loss above epsilon.
+    let end = (0.5 * (k - epsilon / epsilon0)).ceil().clamp(0.0, k + 1.0) as u64;
+    let Some(last) = end.checked_sub(1) else { return 0.0 };
+    // From the term with the most weight on, weights fall in both directions.
+    let top = last.min(((k + 1.0) * ln_low.exp()) as u64);
+    let ln_choose =
+        libm::lgamma(k + 1.0) - libm::lgamma(top as f64 + 1.0) - libm::lgamma(k - top as f64 + 1.0);
+    let ln_top = ln_choose + (k - top as f64) * ln_high + top as f64 * ln_low;
+    let term = |l: u64, ln_weight: f64| {
         let loss = (k - 2.0 * l as f64) * epsilon0;
-        if loss <= epsilon {
+        ln_weight.exp() * -(epsilon - loss).min(0.0).exp_m1()
+    };
+    let step = |l: f64| ((k - l) / (l + 1.0)).ln() + ln_low - ln_high;
+    let mut delta = term(top, ln_top);
+    // What is left out has weights that are no larger than the last, and is too little to tell.
+    let rest_counts = |delta: f64, ln_weight: f64| ln_weight.exp() * k > 1e-16 * delta;
+    let mut ln_weight = ln_top;
+    for l in (0..top).rev() {
+        ln_weight -= step(l as f64);
+        delta += term(l, ln_weight);
+        if !rest_counts(delta, ln_weight) {
             break;
         }
-        delta += ln_weight.exp() * -(epsilon - loss).exp_m1();
-        ln_weight += ((k - l as f64) / (l as f64 + 1.0)).ln() + ln_low - ln_high;
+    }
+    ln_weight = ln_top;
+    for l in top + 1..end {
+        ln_weight += step(l as f64 - 1.0);
+        delta += term(l, ln_weight);
+        if !rest_counts(delta, ln_weight) {
+            break;
+        }
     }
     (delta * (1.0 + MARGIN)).min(1.0)
 }
@@ -96,6 +121,30 @@ mod tests {
                     // The sum over outcomes itself errs by about 1e-13.
                     assert!(got >= want - 1e-12, "{copies} {epsilon0} {epsilon}: {got} < {want}");
                     assert!(got <= want * (1.0 + 1e-6) + 1e-12, "{copies} {epsilon0} {epsilon}");
+                }
+            }
+        }
+    }
+
+    /// Many copies: the sum over all terms, one by one.
+    #[test]
+    fn terms_that_are_left_out_are_too_small_to_tell() {
+        for copies in [50u64, 1000, 10_000] {
+            for epsilon0 in [1e-6, 1e-3, 0.02, 1.0, 30.0] {
+                for part in [0.0, 0.01, 0.1, 0.5, 0.99] {
+                    let k = copies as f64;
+                    let epsilon = part * epsilon0 * k;
+                    let (ln_high, mut want) = (-(-epsilon0).exp().ln_1p(), 0.0);
+                    let mut ln_weight = k * ln_high;
+                    for l in 0..=copies {
+                        let loss = (k - 2.0 * l as f64) * epsilon0;
+                        want += ln_weight.exp() * -(epsilon - loss).min(0.0).exp_m1();
+                        ln_weight += ((k - l as f64) / (l as f64 + 1.0)).ln() - epsilon0;
+                    }
+                    let got = homogeneous_delta(epsilon0, copies, epsilon);
+                    let case = format!("{copies} {epsilon0} {epsilon}: {got} {want}");
+                    assert!(got >= want.min(1.0) * (1.0 - 1e-15) - 1e-300, "{case}");
+                    assert!(got <= want * (1.0 + 3e-8) + 1e-300, "{case}");
                 }
             }
         }

@@ -70,3 +70,33 @@ fn many_small_queries_cost_less_than_their_sum() {
     let usual = place.session().budget(None).unwrap()[1].together;
     assert_eq!((Some(usual.delta), usual.fixed), (delta("1e-5"), Some(fixed)));
 }
+
+/// The budget comes before the mechanisms: a query that it cannot pay is refused as the ledger would
+/// refuse it, also where no mechanism could be made; and what is on record stays free.
+#[test]
+fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
+    let place = place();
+    let error = |options: &str, rest: &str| {
+        let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}");
+        let progress = crate::session::Progress::default();
+        place.session().query(&sql, Some("bob"), &progress).unwrap_err().to_string()
+    };
+    let unmakeable = "delta = 1e-6, min_privacy_units_per_group = 5, \
+                      group_selection_strategy = POLICY_GAUSSIAN";
+    let groups = "town, COUNT(*) AS n FROM visits GROUP BY town";
+    let most = error(&format!("epsilon = 1000000, {unmakeable}"), groups);
+    insta::assert_snapshot!(most, @r#"
+    the budget of analyst "bob" on table "visits" does not allow this query: it costs epsilon = 1000000, and 0 of 10 is spent
+      hint: ask with epsilon at most 10, or ask the table's owner for a larger budget
+    "#);
+    assert!(!place.session().ledger_path().exists());
+    let refused = error(&format!("epsilon = 10, {unmakeable}"), groups);
+    assert!(refused.contains("is not possible"), "{refused}");
+
+    ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
+    ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
+    // By the ledger, as a release of that loss is on record, and by the budget alone.
+    let by_ledger = error("epsilon = 6", "SUM(days) AS other FROM visits");
+    let by_budget = error("epsilon = 6.5", "SUM(days) AS other FROM visits");
+    assert_eq!(by_ledger, by_budget.replace("6.5", "6"));
+}

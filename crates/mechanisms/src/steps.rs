@@ -1,0 +1,19 @@
+//! Steps of work, counted in tests: none may grow with epsilon or with one over delta.
+
+#[cfg(test)]
+thread_local! {
+    static COUNTED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts one step, in tests.
+#[inline]
+pub(crate) fn count() {
+    #[cfg(test)]
+    COUNTED.set(COUNTED.get() + 1);
+}
+
+/// The steps of this thread since the last call.
+#[cfg(test)]
+pub(crate) fn counted() -> u64 {
+    COUNTED.take()
+}

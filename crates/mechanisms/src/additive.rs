@@ -110,20 +110,28 @@ impl Additive {
         }
     }
 
-    /// The least w, in lattice units, with P\[|noise| <= w\] >= `level`; `level` in (0, 1).
-    pub fn half_width(&self, level: f64) -> u128 {
-        half_width(self.scale() * 40.0, level, |x| match &self.law {
+    /// The least w, in lattice units, with P\[|noise| <= w\] >= `level` for all of so many values at once;
+    /// `level` in (0, 1).
+    pub fn half_width(&self, level: f64, values: u64) -> u128 {
+        half_width(self.scale(), (level, values), |x| match &self.law {
             Law::DiscreteLaplace(law) => law.tail(x),
             Law::RoundedGaussian(law) => law.tail(x),
         })
     }
 }
 
-/// The least w with 2 P[X > w] <= 1 - level for a symmetric law with upper tail P\[X >= x\], known to
-/// be below `most`.
-pub(crate) fn half_width(most: f64, level: f64, tail: impl Fn(i128) -> f64) -> u128 {
-    let outside = 1.0 - level;
-    let (mut low, mut high) = (-1i128, (most.min(1e36) as i128).max(1));
+/// The least w with P\[|X| <= w\] >= level for all of `values` independent draws of a symmetric law with upper
+/// tail P\[X >= x\]: one of d draws is beyond w with probability 1 - (1 - 2 P\[X > w\])^d.
+///
+/// Lecture, Lemma 2.8, bounds this for Laplace noise by d e^-t at w = b t; here is the law itself. `scale`
+/// says where to look first.
+pub fn half_width(scale: f64, (level, values): (f64, u64), tail: impl Fn(i128) -> f64) -> u128 {
+    // Of each, so that all are within with probability `level`.
+    let outside = -(level.ln() / values.max(1) as f64).exp_m1();
+    let (mut low, mut high) = (-1i128, (scale.min(1e30) as i128).max(1));
+    while 2.0 * tail(high + 1) > outside && high < i128::MAX / 4 {
+        (low, high) = (high, 2 * high);
+    }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if 2.0 * tail(middle + 1) <= outside {
@@ -190,20 +198,50 @@ mod tests {
         let laplace =
             Additive::laplace(one(1, 1), Neighbouring::AddRemove, "0.1".parse().unwrap()).unwrap();
         // P[|X| > w] = 2 q^(w+1)/(1+q), q = e^-0.1: 0.0474 at w = 30 and 0.0524 at w = 29.
-        assert_eq!(laplace.half_width(0.95), 30);
+        assert_eq!(laplace.half_width(0.95, 1), 30);
         let gaussian =
             Additive::gaussian(one(1, 1), Neighbouring::AddRemove, "0.00005".parse().unwrap())
                 .unwrap();
         // sigma = 100: 1.96 sigma, rounded.
-        assert_eq!(gaussian.half_width(0.95), 196);
+        assert_eq!(gaussian.half_width(0.95, 1), 196);
         // Share of 100,000 draws inside; binomial sd 0.0007, so 6 sd are 0.0042 (error rate 1e-9).
         for noise in [laplace, gaussian] {
             let mut values = vec![0; 100_000];
             noise.add(&mut TestSeed(7).generator(), &mut values).unwrap();
-            let width = noise.half_width(0.95);
+            let width = noise.half_width(0.95, 1);
             let inside = values.iter().filter(|v| v.unsigned_abs() <= width).count();
             let share = inside as f64 / 1e5;
             assert!((0.9458..0.9600).contains(&share), "{share}");
         }
+    }
+
+    /// 1 - (1 - tail)^d, by summing the law over all d values; and the largest of d draws.
+    #[test]
+    fn all_values_at_once_are_within_as_stated() {
+        let noise =
+            Additive::laplace(one(1, 1), Neighbouring::AddRemove, "0.5".parse().unwrap()).unwrap();
+        let Law::DiscreteLaplace(law) = noise.law() else { panic!("law") };
+        for values in [1u64, 2, 3, 20] {
+            for level in [0.5, 0.95, 0.999] {
+                let width = noise.half_width(level, values) as i128;
+                let within = |w: i128| {
+                    (-w..=w).map(|x| law.pmf(x)).sum::<f64>().powi(i32::try_from(values).unwrap())
+                };
+                assert!(within(width) >= level, "{values} {level}");
+                assert!(width == 0 || within(width - 1) < level, "{values} {level}");
+                // Lecture, Lemma 2.8: beyond b (ln d + t) with probability e^-t at most; a lattice point more.
+                let bound = 2.0 * ((values as f64).ln() - (1.0 - level).ln()) + 1.0;
+                assert!(width as f64 <= bound, "{values} {level}: {width} {bound}");
+            }
+        }
+        // The share of 20,000 vectors of 50 draws: its deviation is 0.0015, so 6 are 0.0093.
+        let width = noise.half_width(0.95, 50);
+        let mut draws = vec![0; 1_000_000];
+        noise.add(&mut TestSeed(9).generator(), &mut draws).unwrap();
+        let all = |vector: &&[i128]| vector.iter().all(|x| x.unsigned_abs() <= width);
+        let share = draws.chunks(50).filter(all).count() as f64 / 20_000.0;
+        assert!(share > 0.95 - 0.0093 && share < 0.98, "{share}");
+        // Far out, where levels of one value have no digits left.
+        assert!(noise.half_width(0.95, u64::MAX) < 200);
     }
 }

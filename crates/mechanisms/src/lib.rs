@@ -23,7 +23,7 @@ mod transform;
 mod truncated;
 mod weighted;
 
-pub use additive::{Additive, Law};
+pub use additive::{Additive, Law, half_width};
 pub use error::MechanismError;
 pub use joint::{Reach, joint_delta};
 pub use measuring::Measuring;

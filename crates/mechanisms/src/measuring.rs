@@ -48,12 +48,12 @@ impl Measuring {
         }
     }
 
-    /// The least w, in lattice units, such that the released sum is within w of the exact one with
-    /// probability `level` or more; `None` where that depends on the sum.
-    pub fn half_width(&self, level: f64) -> Option<f64> {
+    /// The least w, in lattice units, such that so many released sums are all within w of the exact ones
+    /// with probability `level` or more; `None` where that depends on the sums.
+    pub fn half_width(&self, level: f64, sums: u64) -> Option<f64> {
         match self {
-            Self::Additive(additive) => Some(additive.half_width(level) as f64),
-            Self::PerRecord(record) => record.half_width(level),
+            Self::Additive(additive) => Some(additive.half_width(level, sums) as f64),
+            Self::PerRecord(record) => record.half_width(level, sums),
         }
     }
 

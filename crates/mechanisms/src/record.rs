@@ -274,20 +274,22 @@ impl PerRecord {
                 (low, high)
             }
             _ => {
-                let width = self.half_width(level).unwrap_or(f64::INFINITY);
+                let width = self.half_width(level, 1).unwrap_or(f64::INFINITY);
                 (estimate as f64 - width, estimate as f64 + width)
             }
         }
     }
 
-    /// The half-width of that interval where it is the same for all sums; `None` with a transformation.
-    pub fn half_width(&self, level: f64) -> Option<f64> {
+    /// The half-width of intervals that hold so many sums at once, where it is the same for all sums; `None`
+    /// with a transformation.
+    pub fn half_width(&self, level: f64, sums: u64) -> Option<f64> {
+        let wanted = (level, sums);
         match &self.noise {
             Noise::Gaussian(law) => {
-                Some(half_width(law.sigma().to_f64() * 40.0, level, |x| law.tail(x)) as f64)
+                Some(half_width(law.sigma().to_f64(), wanted, |x| law.tail(x)) as f64)
             }
             Noise::Transformed(_) => None,
-            Noise::Polylogarithmic(law) => Some(half_width(1e36, level, |x| law.tail(x)) as f64),
+            Noise::Polylogarithmic(law) => Some(half_width(1.0, wanted, |x| law.tail(x)) as f64),
         }
     }
 }

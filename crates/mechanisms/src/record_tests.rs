@@ -119,7 +119,7 @@ fn intervals_cover_as_stated() {
             let sum = (1000.0 * multiple) as i128;
             let mut values = vec![sum; 20_000];
             law.release(&mut TestSeed(seed as u64 + 40).generator(), &mut values).unwrap();
-            let width = law.half_width(0.95);
+            let width = law.half_width(0.95, 1);
             let covers = |v: &&i128| {
                 let (low, high) = match width {
                     Some(width) => (**v as f64 - width, **v as f64 + width),

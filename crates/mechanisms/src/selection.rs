@@ -324,14 +324,13 @@ impl Selection {
         }
     }
 
-    /// The least whole w with P\[|noise| <= w\] >= `level` for the noisy count, before it is known
-    /// to have passed the threshold; `None` where there is no noisy count.
-    pub fn noise_half_width(&self, level: f64) -> Option<u128> {
+    /// The least whole w with P\[|noise| <= w\] >= `level` for so many noisy counts at once, before they are
+    /// known to have passed the threshold; `None` where there is no noisy count.
+    pub fn noise_half_width(&self, level: f64, counts: u64) -> Option<u128> {
         if !self.strategy().gives_count() {
             return None;
         }
-        let most = self.noise_scale()? * 40.0 + 1.0;
-        Some(half_width(most, level, |x| match &self.mechanism {
+        Some(half_width(self.noise_scale()?, (level, counts), |x| match &self.mechanism {
             Mechanism::TruncatedGeometric(m) => m.law().tail(x),
             // A rounded count errs by x or more when the fine noise reaches x - 1/2.
             Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5),

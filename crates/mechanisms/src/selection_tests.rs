@@ -85,11 +85,11 @@ fn the_budget_is_split_over_groups() {
 #[test]
 fn half_widths_of_counts() {
     let g = made(Strategy::TruncatedGeometric, "1", "1e-5", 1);
-    assert_eq!(g.noise_half_width(0.95), Some(3));
+    assert_eq!(g.noise_half_width(0.95, 1), Some(3));
     let l = made(Strategy::LaplaceThreshold, "1", "1e-5", 1);
-    assert_eq!(l.noise_half_width(0.95), Some(3));
+    assert_eq!(l.noise_half_width(0.95, 1), Some(3));
     for strategy in [Strategy::Optimal, Strategy::Sips] {
-        assert_eq!(made(strategy, "1", "1e-5", 1).noise_half_width(0.95), None);
+        assert_eq!(made(strategy, "1", "1e-5", 1).noise_half_width(0.95, 1), None);
     }
 }
 
@@ -229,7 +229,7 @@ fn no_loss_makes_selections_slow() {
                         let reach = Reach { groups, neighbouring };
                         let Ok(selection) = Selection::new(strategy, loss, reach) else { continue };
                         selection.half_size_alone();
-                        selection.noise_half_width(0.95);
+                        selection.noise_half_width(0.95, 1);
                         for units in [1, 10, 100, selection.half_size(), u64::MAX] {
                             selection.keep_probability(units);
                         }

@@ -18,8 +18,8 @@ use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
 pub use mechanisms::{MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile};
 pub use policy::{
-    ClassThreshold, ClassesExplained, Met, PolicyExample, PolicyExplained, PolicyTermExplained,
-    policy_of, policy_of_noise, rho_at,
+    ClassThreshold, ClassesExplained, ExchangeExplained, Met, PolicyExample, PolicyExplained,
+    PolicyTermExplained, policy_of, policy_of_noise, rho_at,
 };
 use policy::{delta_of_pieces, explain_policy};
 pub use workload::{WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm};
@@ -216,6 +216,9 @@ pub struct MeasurementExplained {
     /// depends on that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_width_95: Option<f64>,
+    /// Half-widths of intervals that hold the exact values of many groups at once with probability 95 %.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub simultaneous_95: Vec<SimultaneousInterval>,
     /// The 95 % interval as a function of the released value, where that is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_95: Option<IntervalExplained>,
@@ -243,6 +246,15 @@ pub struct PerRowExplained {
     pub bounds: (f64, f64),
     /// Most rows of a unit that count, of those that have a value.
     pub rows: u32,
+}
+
+/// An interval around each of many released values that holds all the exact ones with probability 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SimultaneousInterval {
+    /// How many groups.
+    pub groups: u64,
+    /// Half of its width, in the column's units.
+    pub half_width: f64,
 }
 
 /// How near a released quantile is to the exact one, by the number of values in between.
@@ -324,11 +336,20 @@ impl Explanation {
     /// Explains a quote on a table of the contract.
     pub fn new(quote: &Quote, table: &Table) -> Self {
         let query = quote.query();
+        // Numbers of groups that are looked at together: how many appear, nobody knows before.
+        let public = || query.keys.iter().map(|k| k.public.as_ref().map_or(0, Vec::len)).product();
+        let many = match query.groups {
+            Groups::Single => Vec::new(),
+            Groups::Public => [public()].into_iter().filter(|&groups| groups > 1).collect(),
+            Groups::Private { .. } => vec![10, 100, 1000],
+        };
         let measurements: Vec<MeasurementExplained> = query
             .measurements
             .iter()
             .zip(quote.noise())
-            .map(|(measurement, noise)| explain_measurement(measurement, noise, quote.selection()))
+            .map(|(measurement, noise)| {
+                explain_measurement(measurement, noise, quote.selection(), &many)
+            })
             .collect();
         let outputs = query
             .outputs
@@ -340,9 +361,7 @@ impl Explanation {
         let groups = match (quote.selection(), query.groups) {
             (Some(selection), _) => explain_selection(selection, query),
             (None, Groups::Single) => GroupsExplained::Single,
-            (None, _) => GroupsExplained::Public {
-                groups: query.keys.iter().map(|k| k.public.as_ref().map_or(0, Vec::len)).product(),
-            },
+            (None, _) => GroupsExplained::Public { groups: public() },
         };
         let total_as_epsilon = match quote.total() {
             Loss::Approximate { .. } => Vec::new(),
@@ -412,20 +431,32 @@ fn explain_measurement(
     measurement: &Measurement,
     noise: &Noise,
     selection: Option<&Selection>,
+    many: &[usize],
 ) -> MeasurementExplained {
     let step = measurement.step.to_f64();
-    let (mechanism, scale, half_width) = match (noise, noise.largest(), selection) {
-        (_, Some(own), _) => {
-            (mechanism_name(own), Some(own.scale()), own.half_width(INTERVAL_LEVEL))
+    let (mechanism, scale) = match (noise, noise.largest(), selection) {
+        (_, Some(own), _) => (mechanism_name(own), Some(own.scale())),
+        (Noise::Quantile(_), ..) => ("exponential".to_owned(), None),
+        (_, None, Some(selection)) => {
+            (format!("noisy count of {}", selection.strategy()), selection.noise_scale())
         }
-        (Noise::Quantile(_), ..) => ("exponential".to_owned(), None, None),
-        (_, None, Some(selection)) => (
-            format!("noisy count of {}", selection.strategy()),
-            selection.noise_scale(),
-            selection.noise_half_width(INTERVAL_LEVEL).map(|w| w as f64),
-        ),
-        (_, None, None) => (String::new(), None, None),
+        (_, None, None) => (String::new(), None),
     };
+    // In the column's units.
+    let half_width = |groups: u64| {
+        let steps = match (noise, noise.largest(), selection) {
+            (_, Some(own), _) => own.half_width(INTERVAL_LEVEL, groups)?,
+            (Noise::OfSelection, None, Some(selection)) => {
+                selection.noise_half_width(INTERVAL_LEVEL, groups)? as f64
+            }
+            _ => return None,
+        };
+        Some(steps * step)
+    };
+    let simultaneous = many.iter().filter_map(|&groups| {
+        let groups = groups as u64;
+        Some(SimultaneousInterval { groups, half_width: half_width(groups)? })
+    });
     let bounds = match measurement.measure {
         Measure::Units => (0.0, 1.0),
         _ => (measurement.low as f64 * step, measurement.high as f64 * step),
@@ -442,7 +473,8 @@ fn explain_measurement(
         },
         granularity: step,
         noise_scale: scale.map(|scale| scale * step),
-        half_width_95: half_width.map(|width| width * step),
+        half_width_95: half_width(1),
+        simultaneous_95: simultaneous.collect(),
         interval_95: noise.largest().and_then(|own| interval_of(own, step)),
         quantile: quantile(measurement, noise),
         loss: noise.loss(),
@@ -473,7 +505,7 @@ fn by_class(measurement: &Measurement, noise: &Noise) -> Vec<ClassExplained> {
     let explained = |(class, own): (Option<String>, &Measuring)| ClassExplained {
         class,
         noise_scale: own.scale() * step,
-        half_width_95: own.half_width(INTERVAL_LEVEL).map(|width| width * step),
+        half_width_95: own.half_width(INTERVAL_LEVEL, 1).map(|width| width * step),
         interval_95: interval_of(own, step),
     };
     listed.chain([(None, others)]).map(explained).collect()

@@ -25,12 +25,13 @@ pub use contract::{
 };
 pub use error::Refusal;
 pub use explain::{
-    ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, Explanation,
-    GroupsExplained, INTERVAL_LEVEL, IntervalExplained, KeepProbability, MeasurementExplained,
-    MechanismCompared, MechanismsExplained, MechanismsOnData, Met, OutputExplained,
-    PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained, PrivateGroups,
-    QuantileExplained, RoundExplained, SizeQuantile, WholePieces, WorkloadExplanation,
-    WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
+    ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, ExchangeExplained,
+    Explanation, GroupsExplained, INTERVAL_LEVEL, IntervalExplained, KeepProbability,
+    MeasurementExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, Met,
+    OutputExplained, PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
+    PrivateGroups, QuantileExplained, RoundExplained, SimultaneousInterval, SizeQuantile,
+    WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise,
+    rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};

@@ -4,10 +4,11 @@
 
 mod common;
 
-use hushtable_mechanisms::Strategy;
+use hushtable_mechanisms::{Law, Strategy};
 use hushtable_privacy::{Delta, Event, Loss};
 use hushtable_query::{
-    Explanation, Groups, GroupsExplained, Measure, Noise, PrivateQuery, Quote, bind,
+    Contract, ExchangeExplained, Explanation, Groups, GroupsExplained, Measure, Noise,
+    PrivateQuery, Quote, bind,
 };
 use proptest::prelude::*;
 
@@ -286,4 +287,75 @@ proptest! {
             prop_assert!((asked - amount).abs() < 1e-12);
         }
     }
+}
+
+const FIRMS: &str = r#"
+[tables.firms]
+path = "firms.parquet"
+privacy_unit = "row"
+[tables.firms.columns]
+county = { type = "string" }
+pay = { type = "int", split = 100 }
+jobs = { type = "int", split = 50 }
+[tables.firms.budgets]
+ana = { rho = 2, delta = 1e-6 }
+"#;
+
+/// In place of PR Lemma 4.8: a value T in the place of -T loses four times what either may lose, and not the
+/// printed two; in different groups two, and next to another value that is not negative one.
+#[test]
+fn an_exchange_costs_up_to_four_times_the_policy() {
+    let contract = Contract::parse(FIRMS, "hushtable.toml").unwrap();
+    let quoted = |text: &str| {
+        let sql =
+            format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-6) {text}");
+        let quote = Quote::new(bind(&sql, &contract).unwrap()).unwrap();
+        let explained = Explanation::new(&quote, contract.table("firms").unwrap());
+        (quote, explained.policy.unwrap())
+    };
+    let (quote, policy) = quoted("SUM(pay) FROM firms");
+    let Law::RoundedGaussian(law) = quote.noise()[0].largest().unwrap().additive().unwrap().law()
+    else {
+        panic!("law")
+    };
+    // What records lose alone: rho = 0.5, as their values are the threshold.
+    assert!(policy.examples.iter().any(|e| e.multiple == 1.0 && (e.exact - 0.5).abs() < 1e-9));
+    // The Rényi divergence of order 2 over the order, between sums that a record moves to two places.
+    let rho = |first: i128, second: i128| {
+        let term = |x: i128| law.pmf(x - first).powi(2) / law.pmf(x - second);
+        (-1500..=1500).map(term).sum::<f64>().ln() / 2.0
+    };
+    let exchanged = rho(100, -100);
+    assert!(exchanged > 0.999 * 2.0 && exchanged <= 2.0 * (1.0 + 1e-9), "{exchanged}");
+    let two_groups = rho(100, 0) + rho(0, -100);
+    assert!(two_groups > 0.999 && two_groups <= 1.0 + 1e-9, "{two_groups}");
+    assert!((0..=100).all(|other| rho(100, other) <= 0.5 * (1.0 + 1e-9)));
+
+    let multiples = |text: &str| {
+        let ExchangeExplained { any, different_groups, none_negative, delta } =
+            quoted(text).1.exchange;
+        (any, different_groups, none_negative, delta)
+    };
+    assert_eq!(multiples("SUM(pay) FROM firms"), (4, None, Some(1), None));
+    assert_eq!(multiples("SUM(pay), SUM(jobs) FROM firms"), (4, None, Some(2), None));
+    assert_eq!(multiples("SUM(pay), MEDIAN(jobs) FROM firms"), (4, None, None, None));
+    let grouped = "county, SUM(pay) FROM firms GROUP BY county";
+    assert_eq!(multiples(grouped), (4, Some(2), Some(2), Some(2)));
+}
+
+/// How far the worst of many groups is off: of all public ones, or of numbers that may appear.
+#[test]
+fn intervals_of_many_groups_are_wider() {
+    let widths = |text: &str| {
+        let measured = explain(text).measurements.remove(0);
+        (measured.half_width_95.unwrap(), measured.simultaneous_95)
+    };
+    let (one, many) =
+        widths(&format!("{PRIVATE} forum, COUNT(DISTINCT author) FROM posts GROUP BY forum"));
+    let groups: Vec<u64> = many.iter().map(|s| s.groups).collect();
+    assert_eq!(groups, [10, 100, 1000]);
+    assert!(many[0].half_width > one && many[1].half_width > many[0].half_width);
+    let (one, many) =
+        widths("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.02) SUM(score) FROM posts");
+    assert!(one > 0.0 && many.is_empty());
 }

@@ -128,6 +128,7 @@ Examples:
   hushtable calc noise --mechanism gaussian --sigma-squared 20 --epsilon 1
   hushtable calc noise --mechanism discrete-gaussian --sigma-squared 20 --sensitivity 2 --epsilon 1
   hushtable calc noise --mechanism discrete-laplace --scale 3.5
+  hushtable calc noise --mechanism discrete-laplace --scale 3.5 --values 60
 
 Scales, sensitivities and variances are in steps of the granularity, the lattice's unit.";
 
@@ -154,6 +155,10 @@ pub(crate) struct NoiseArguments {
     /// Epsilon at which a Gaussian's delta is wanted
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub(crate) epsilon: Option<String>,
+
+    /// Also tell how far the worst of N values is off, 95 % of the time
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) values: Option<String>,
 
     /// How to write it
     #[arg(long, value_enum, default_value_t)]

@@ -35,9 +35,9 @@ pub(crate) enum Report {
     /// The pure epsilon that a budget in rho pays for, rounded down.
     PureWithin { rho: Rho, epsilon: Epsilon },
     /// Noise with a delta at each epsilon, rounded up.
-    Gaussian { epsilon: Epsilon, delta: f64, variance: f64 },
+    Gaussian { epsilon: Epsilon, delta: f64, variance: f64, worst: Option<Worst> },
     /// Noise with an epsilon, rounded up.
-    Laplace { epsilon: f64, variance: f64 },
+    Laplace { epsilon: f64, variance: f64, worst: Option<Worst> },
     /// A quantile: its rate, and how many values are in between 95 % of the time, where they are evenly spread
     /// and whatever they are.
     Quantile { rate: f64, even: f64, worst: f64 },
@@ -45,6 +45,32 @@ pub(crate) enum Report {
     EpsilonOfEvents { events: u64, delta: Delta, epsilon: Epsilon },
     /// What events are together at an epsilon, rounded up.
     DeltaOfEvents { events: u64, epsilon: Epsilon, delta: f64 },
+}
+
+/// All of so many values are within the half-width of their exact ones, 95 % of the time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Worst {
+    pub(crate) values: u64,
+    pub(crate) half_width: u128,
+}
+
+impl Worst {
+    fn json(worst: Option<Self>) -> String {
+        worst.map_or_else(String::new, |Self { values, half_width }| {
+            format!(",\"values\":{values},\"half_width_95\":{half_width}")
+        })
+    }
+
+    fn text(worst: Option<Self>) -> String {
+        worst.map_or_else(String::new, |Self { values, half_width }| {
+            let values = if values == 1 {
+                "a value is".to_owned()
+            } else {
+                format!("all {} values are", number(values as f64))
+            };
+            format!("{values} within ± {} 95 % of the time\n", number(half_width as f64))
+        })
+    }
 }
 
 /// A group's size and chance.
@@ -82,11 +108,13 @@ impl Report {
                 format!("\"delta\":{}", digits17(*delta))
             }
             Self::Rho { rho, .. } | Self::RhoOfPure { rho, .. } => format!("\"rho\":{rho}"),
-            Self::Gaussian { delta, variance, .. } => {
-                format!("\"delta\":{},\"variance\":{}", digits17(*delta), digits17(*variance))
+            Self::Gaussian { delta, variance, worst, .. } => {
+                let (delta, variance) = (digits17(*delta), digits17(*variance));
+                format!("\"delta\":{delta},\"variance\":{variance}{}", Worst::json(*worst))
             }
-            Self::Laplace { epsilon, variance } => {
-                format!("\"epsilon\":{},\"variance\":{}", digits17(*epsilon), digits17(*variance))
+            Self::Laplace { epsilon, variance, worst } => {
+                let (epsilon, variance) = (digits17(*epsilon), digits17(*variance));
+                format!("\"epsilon\":{epsilon},\"variance\":{variance}{}", Worst::json(*worst))
             }
             Self::Quantile { rate, even, worst } => format!(
                 "\"rate\":{},\"values_between_95_even\":{},\"values_between_95\":{}",
@@ -134,13 +162,14 @@ impl Report {
             Self::PureWithin { rho, epsilon } => {
                 format!("rho = {rho} pays for epsilon = {epsilon} without delta\n")
             }
-            Self::Gaussian { epsilon, delta, variance } => {
+            Self::Gaussian { epsilon, delta, variance, worst } => {
                 let (delta, variance) = (at_least(*delta), number(*variance));
-                format!("epsilon = {epsilon}: delta = {delta}; variance {variance}\n")
+                let worst = Worst::text(*worst);
+                format!("epsilon = {epsilon}: delta = {delta}; variance {variance}\n{worst}")
             }
-            Self::Laplace { epsilon, variance } => {
+            Self::Laplace { epsilon, variance, worst } => {
                 let (epsilon, variance) = (at_least(*epsilon), number(*variance));
-                format!("epsilon = {epsilon}; variance {variance}\n")
+                format!("epsilon = {epsilon}; variance {variance}\n{}", Worst::text(*worst))
             }
             Self::Quantile { rate, even, worst } => {
                 format!("rate = {}: {}\n", number(*rate), nearness(*rate, *even, *worst))

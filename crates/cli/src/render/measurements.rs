@@ -1,6 +1,8 @@
 //! What is measured, as text.
 
-use hushtable_query::{MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileExplained};
+use hushtable_query::{
+    MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileExplained, SimultaneousInterval,
+};
 
 use super::grid::{Grid, Side, visible};
 use super::mechanisms::interval;
@@ -51,7 +53,10 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
     let notes: String = measurements
         .iter()
         .enumerate()
-        .filter_map(|(i, m)| Some(format!("  #{}: {}\n", i + 1, note(m)?)))
+        .flat_map(|(i, m)| {
+            let notes = note(m).into_iter().chain(at_once(m));
+            notes.map(move |note| format!("  #{}: {note}\n", i + 1))
+        })
         .collect();
     format!("What is measured in each group\n{}{notes}", grid.text(2))
 }
@@ -62,6 +67,18 @@ fn note(m: &MeasurementExplained) -> Option<String> {
         nearness(quantile.rate, quantile.values_between_95_even, quantile.values_between_95)
     };
     m.interval_95.map(interval).or(m.quantile.map(likely))
+}
+
+/// How far the worst of many groups may be off.
+fn at_once(m: &MeasurementExplained) -> Option<String> {
+    let all = &m.simultaneous_95;
+    let list = |of: &dyn Fn(&SimultaneousInterval) -> String| {
+        all.iter().map(of).collect::<Vec<_>>().join(", ")
+    };
+    let groups = list(&|s| number(s.groups as f64));
+    let widths = list(&|s| format!("± {}", number(s.half_width)));
+    let groups = if all.len() == 1 { format!("all {groups}") } else { groups };
+    (!all.is_empty()).then(|| format!("{groups} groups at once: 95 % within {widths}"))
 }
 
 /// How near a quantile x is to the exact one.

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::Growth;
 use hushtable_query::{
-    ClassesExplained, PolicyExample, PolicyExplained, PolicyTermExplained, WorkloadPolicy,
-    WorkloadTerm,
+    ClassesExplained, ExchangeExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
+    WorkloadPolicy, WorkloadTerm,
 };
 
 use super::grid::{Grid, Side, visible};
@@ -40,7 +40,34 @@ pub(super) fn policy(policy: Option<&PolicyExplained>) -> String {
         notes.push_str(&lost_by_class(term).unwrap_or_default());
     }
     let examples = examples(&policy.examples);
-    format!("What a record may lose\n  {formula}\n{notes}\n{examples}\n{SECRET}")
+    let exchanged = exchanged(policy.exchange);
+    format!("What a record may lose\n  {formula}\n{notes}\n{examples}\n{exchanged}{SECRET}")
+}
+
+/// What the exchange of one record for another costs.
+fn exchanged(exchange: ExchangeExplained) -> String {
+    let ExchangeExplained { any, different_groups, none_negative, delta } = exchange;
+    let rho = |times: u32| if times == 1 { "r".to_owned() } else { format!("{times} r") };
+    let mut text = format!(
+        "  If two records each lose at most r, the exchange of one for the other costs at most {}",
+        rho(any)
+    );
+    let cases = [
+        (different_groups, "if they are in different groups"),
+        (none_negative, "if neither has a value below zero"),
+    ];
+    for (times, when) in cases {
+        if let Some(times) = times {
+            let _ = write!(text, ",\n  {} {when}", rho(times));
+        }
+    }
+    if delta.is_some() {
+        text.push_str(".\n  The delta of choosing groups then counts twice");
+    }
+    text.push_str(
+        ".\n  Nothing is promised for an exchange with a record that loses more than r.\n",
+    );
+    text
 }
 
 /// What is said of every policy function.

@@ -91,6 +91,7 @@ fn measurement(
         granularity: step,
         noise_scale: Some(noise_scale),
         half_width_95: Some(noise_scale * 2.995_7),
+        simultaneous_95: Vec::new(),
         interval_95: None,
         quantile: None,
         loss,

@@ -24,7 +24,7 @@ fn number(value: &serde_json::Value) -> f64 {
     value.as_str().unwrap().parse().unwrap()
 }
 
-const RIGHT: [&str; 30] = [
+const RIGHT: [&str; 34] = [
     "selection --epsilon 1 --delta 1e-5 --units 0,1,11,12,23",
     "selection --epsilon 1 --delta 1e-5 --units 1,11,12 --strategy truncated-geometric",
     "selection --epsilon 1 --delta 1e-5 --units 1,11,13 --strategy laplace",
@@ -41,6 +41,10 @@ const RIGHT: [&str; 30] = [
     "noise --mechanism discrete-gaussian --sigma-squared 1 --epsilon 1",
     "noise --mechanism discrete-gaussian --sigma-squared 0.25 --sensitivity 2 --epsilon 3",
     "noise --mechanism discrete-laplace --scale 3.5 --sensitivity 2",
+    "noise --mechanism discrete-laplace --scale 2 --values 1",
+    "noise --mechanism discrete-laplace --scale 2 --values 20",
+    "noise --mechanism discrete-gaussian --sigma-squared 100 --epsilon 1 --values 60",
+    "noise --mechanism gaussian --sigma-squared 100 --epsilon 1 --values 1000000",
     "quantile --rho 0.125",
     "quantile --epsilon 1 --percentile 0.9 --max-groups 3 --max-rows 2 --points 100",
     "quantile --epsilon 1000 --points 1",
@@ -104,6 +108,7 @@ fn calc_refuses_wrong_values() {
         "noise --mechanism discrete-laplace --scale 0",
         "noise --mechanism discrete-laplace --scale 1e31",
         "noise --mechanism discrete-laplace --scale 1 --sensitivity -2",
+        "noise --mechanism discrete-laplace --scale 1 --values 0",
         "quantile --rho 0",
         "compose --event bounded-range:1,0 --delta 1e-6",
         "compose --event bounded-range:1,2,3 --delta 1e-6",

@@ -7,7 +7,7 @@ use hushtable_privacy::{
 use serde::Serialize;
 
 use super::all_gaussian;
-use crate::bind::{Measurement, Thresholds};
+use crate::bind::{Groups, Measurement, Thresholds};
 use crate::quote::{Noise, Quote};
 
 /// Relative error that the selection's tail probabilities stay under.
@@ -30,6 +30,45 @@ pub struct PolicyExplained {
     pub terms: Vec<PolicyTermExplained>,
     /// Records with the same multiple of every threshold.
     pub examples: Vec<PolicyExample>,
+    /// What the exchange of one record for another costs.
+    pub exchange: ExchangeExplained,
+}
+
+/// What the exchange of one record for another costs at most, in multiples of a rho that neither of the two
+/// loses more than. Nothing is promised where one of them loses more.
+///
+/// An exchange is a removal and an addition, so that records of losses A and B come to at most
+/// (sqrt A + sqrt B)^2. PR Lemma 4.8 has twice the rho for all records that lose no more, against any other
+/// record, which is false: a value T in the place of -T moves a sum by 2 T.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ExchangeExplained {
+    /// Whatever the two are.
+    pub any: u32,
+    /// Where they are in different groups, whose noise is independent; absent where there is one group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub different_groups: Option<u32>,
+    /// Where neither has a value below zero; absent where that is no help, as beside quantiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub none_negative: Option<u32>,
+    /// The delta of choosing groups counts so often, where they are chosen privately.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta: Option<u32>,
+}
+
+impl ExchangeExplained {
+    fn of(quote: &Quote) -> Self {
+        let single = quote.query().groups == Groups::Single;
+        let quantiles = quote.noise().iter().any(|noise| matches!(noise, Noise::Quantile(_)));
+        // In one sum the smaller of the two values takes from the larger. In several, each record may have
+        // the larger value of some.
+        let alone = single && quote.noise().len() == 1;
+        Self {
+            any: 4,
+            different_groups: (!single).then_some(2),
+            none_negative: (!quantiles).then_some(if alone { 1 } else { 2 }),
+            delta: quote.selection().map(|_| 2),
+        }
+    }
 }
 
 /// One sum of the policy function.
@@ -180,7 +219,8 @@ pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
     let examples = [0.1, 1.0, 10.0, 100.0, 1000.0];
     let examples = examples.into_iter().filter_map(|multiple| example(quote, multiple)).collect();
     let rho_pieces = Some(policy.by_pieces()).filter(|rho| !rho.is_zero());
-    Some(PolicyExplained { rho_constant: policy.constant(), rho_pieces, terms, examples })
+    let (rho_constant, exchange) = (policy.constant(), ExchangeExplained::of(quote));
+    Some(PolicyExplained { rho_constant, rho_pieces, terms, examples, exchange })
 }
 
 /// What a record loses at most whose values are that multiple of its own thresholds.

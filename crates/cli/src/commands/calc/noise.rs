@@ -1,14 +1,18 @@
 //! `hushtable calc noise`.
 
 use clap::error::ErrorKind;
-use hushtable_noise::{DiscreteLaplace, Dyadic, ParameterError, Ratio, RoundedGaussian};
+use hushtable_mechanisms::half_width;
+use hushtable_noise::{
+    DiscreteGaussian as Drawn, DiscreteLaplace, Dyadic, ParameterError, Ratio, RoundedGaussian,
+};
 use hushtable_privacy::{DiscreteGaussian, Epsilon, gaussian_delta};
+use hushtable_query::INTERVAL_LEVEL;
 
 use super::wrong_usage;
 use crate::arguments::{NoiseArguments, NoiseMechanism};
 use crate::commands::parse::{amount, real, refuse, whole};
 use crate::failure::Failure;
-use crate::render::calc::Report;
+use crate::render::calc::{Report, Worst};
 
 /// In which the formulas neither overflow nor lose themselves.
 const SENSITIVITY: &str = "a number from 1e-12 to 1e15";
@@ -21,12 +25,19 @@ pub(super) const LARGEST: f64 = 1_099_511_627_776.0;
 const LEAST_MU: f64 = 1e-9;
 
 pub(super) fn report(asked: &NoiseArguments) -> Result<Report, Failure> {
+    let values = asked.values.as_deref();
+    let values =
+        values.map(|text| whole("values", text, 1..=1_000_000_000_000, "60")).transpose()?;
     match (asked.mechanism, &asked.sigma_squared, &asked.epsilon, &asked.scale) {
-        (NoiseMechanism::Gaussian, Some(s), Some(e), None) => rounded(s, &asked.sensitivity, e),
-        (NoiseMechanism::DiscreteGaussian, Some(s), Some(e), None) => {
-            discrete(s, &asked.sensitivity, e)
+        (NoiseMechanism::Gaussian, Some(s), Some(e), None) => {
+            rounded(s, &asked.sensitivity, e, values)
         }
-        (NoiseMechanism::DiscreteLaplace, None, None, Some(b)) => laplace(b, &asked.sensitivity),
+        (NoiseMechanism::DiscreteGaussian, Some(s), Some(e), None) => {
+            discrete(s, &asked.sensitivity, e, values)
+        }
+        (NoiseMechanism::DiscreteLaplace, None, None, Some(b)) => {
+            laplace(b, &asked.sensitivity, values)
+        }
         (NoiseMechanism::DiscreteLaplace, None, None, None) => wrong_usage(
             "noise",
             ErrorKind::MissingRequiredArgument,
@@ -51,7 +62,18 @@ pub(super) fn report(asked: &NoiseArguments) -> Result<Report, Failure> {
     }
 }
 
-fn rounded(sigma_squared: &str, sensitivity: &str, epsilon: &str) -> Result<Report, Failure> {
+/// How far the worst of so many values is off.
+fn worst(values: Option<u64>, scale: f64, tail: impl Fn(i128) -> f64) -> Option<Worst> {
+    let values = values?;
+    Some(Worst { values, half_width: half_width(scale, (INTERVAL_LEVEL, values), tail) })
+}
+
+fn rounded(
+    sigma_squared: &str,
+    sensitivity: &str,
+    epsilon: &str,
+    values: Option<u64>,
+) -> Result<Report, Failure> {
     let range = "a number from 1e-12 to 2^80, the square of a sigma of 2^40";
     let squared = real("sigma-squared", sigma_squared, 1e-12..=LARGEST * LARGEST, range, "20")?;
     let sensitivity = real("sensitivity", sensitivity, 1e-12..=1e15, SENSITIVITY, "1")?;
@@ -71,15 +93,22 @@ fn rounded(sigma_squared: &str, sensitivity: &str, epsilon: &str) -> Result<Repo
         ));
     }
     let delta = gaussian_delta(mu, epsilon.to_f64());
+    let law = RoundedGaussian::new(dyadic);
     Ok(Report::Gaussian {
         epsilon,
         // What is too small for a double is not nothing.
         delta: delta.max(f64::MIN_POSITIVE),
-        variance: RoundedGaussian::new(dyadic).variance(),
+        variance: law.variance(),
+        worst: worst(values, sigma, |x| law.tail(x)),
     })
 }
 
-fn discrete(sigma_squared: &str, sensitivity: &str, epsilon: &str) -> Result<Report, Failure> {
+fn discrete(
+    sigma_squared: &str,
+    sensitivity: &str,
+    epsilon: &str,
+    values: Option<u64>,
+) -> Result<Report, Failure> {
     let range = DiscreteGaussian::MIN_SIGMA_SQUARED..=DiscreteGaussian::MAX_SIGMA_SQUARED;
     let words = "a number from 0.01 to 2^40 = 1099511627776 for a discrete Gaussian, whose delta \
                  is a sum of some 20 sigma terms";
@@ -89,16 +118,21 @@ fn discrete(sigma_squared: &str, sensitivity: &str, epsilon: &str) -> Result<Rep
     let epsilon: Epsilon = amount("epsilon", epsilon, "1")?;
     let law = DiscreteGaussian::new(squared).map_err(refused)?;
     let delta = law.delta(sensitivity, epsilon.to_f64()).map_err(refused)?;
-    Ok(Report::Gaussian { epsilon, delta, variance: law.variance() })
+    let drawn = Dyadic::at_least(squared).map(Drawn::new);
+    let drawn = drawn.map_err(|error| cannot("sigma-squared", sigma_squared, error))?;
+    let worst = worst(values, squared.sqrt(), |x| drawn.tail(x));
+    Ok(Report::Gaussian { epsilon, delta, variance: law.variance(), worst })
 }
 
-fn laplace(scale: &str, sensitivity: &str) -> Result<Report, Failure> {
+fn laplace(scale: &str, sensitivity: &str, values: Option<u64>) -> Result<Report, Failure> {
     let number = real("scale", scale, 0.01..=LARGEST, SCALES, "3.5")?;
     let sensitivity = real("sensitivity", sensitivity, 1e-12..=1e15, SENSITIVITY, "1")?;
     let ratio = exact(number).map_err(|error| cannot("scale", scale, error))?;
+    let law = DiscreteLaplace::new(ratio);
     Ok(Report::Laplace {
         epsilon: quotient_up(sensitivity, number),
-        variance: DiscreteLaplace::new(ratio).variance(),
+        variance: law.variance(),
+        worst: worst(values, number, |x| law.tail(x)),
     })
 }
 

@@ -1,6 +1,7 @@
 //! What an experiment comes to.
 
 use hushtable_knowledge::KnowledgeError;
+use hushtable_mechanisms::MechanismError;
 use hushtable_noise::{EntropyError, ParameterError};
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 use hushtable_privacy::{AmountError, PolicyError};
@@ -34,6 +35,9 @@ pub enum ExperimentError {
     /// A release that is not assessed.
     #[error(transparent)]
     Knowledge(#[from] KnowledgeError),
+    /// A mechanism that cannot be made.
+    #[error(transparent)]
+    Mechanism(#[from] MechanismError),
     /// A threshold that is none.
     #[error(transparent)]
     Policy(#[from] PolicyError),

@@ -8,12 +8,14 @@
 //! PR is Seeman, Sexton, Pujol & Machanavajjhala, *Privately answering queries on skewed data via per
 //! record differential privacy*.
 
+mod curves;
 mod distribution;
 mod draws;
 pub mod establishments;
 mod figure;
 pub mod herds;
 pub mod partial_knowledge;
+pub mod partition_selection;
 pub mod sim;
 mod sums;
 mod tradeoff;

@@ -6,7 +6,6 @@
 
 mod binomial;
 mod counting;
-mod curves;
 mod noise;
 mod printed;
 mod thresholds;

@@ -39,6 +39,9 @@ pub(crate) enum Experiment {
     /// Counts that are published without noise, to attackers who know a part; the seed makes no
     /// difference
     PartialKnowledge,
+    /// Which groups appear, by their number of units and the strategy that chooses them; the seed makes
+    /// no difference
+    PartitionSelection,
     /// Payrolls of businesses by county and industry: top-coding, splitting, and what agencies do
     Establishments,
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hushtable_experiments::{
-    ExperimentError, Figure, establishments, herds, partial_knowledge, sim,
+    ExperimentError, Figure, establishments, herds, partial_knowledge, partition_selection, sim,
 };
 use hushtable_plot::Format;
 
@@ -25,6 +25,7 @@ pub(crate) fn run(asked: &FiguresArguments) -> Result<(), Failure> {
         Experiment::Sim => sim::figures(asked.seed),
         Experiment::Herds => herds::figures(asked.seed),
         Experiment::PartialKnowledge => partial_knowledge::figures(),
+        Experiment::PartitionSelection => partition_selection::figures(),
         Experiment::Establishments => establishments::figures(asked.seed),
     });
     figures.map_err(unmade)?.iter().try_for_each(|figure| written(figure, &asked.out))

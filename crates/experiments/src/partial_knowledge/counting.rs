@@ -4,8 +4,8 @@ use hushtable_knowledge::{
     Count, CountWithin, Histogram, Interval, KnowledgeError, Probability, Profile, least_epsilon,
 };
 
-use super::curves::{Curve, Grid, figure};
 use super::printed::{Theorem3, proposition_7};
+use crate::curves::{Curve, Grid, figure};
 use crate::figure::{ExperimentError, Figure, logarithmic};
 
 /// The lambda of PK Figures 2, 5 and 6.
@@ -75,7 +75,13 @@ pub(super) fn figure_2(records: u64, most: f64) -> Result<Figure, ExperimentErro
         ),
     ];
     let title = format!("A count of {records} records of probabilities from 0.05 to 0.95");
-    Ok(figure(&format!("figure-2-n{records}"), &title, &grid, "delta", &curves))
+    Ok(figure(
+        &format!("partial-knowledge-figure-2-n{records}"),
+        &title,
+        &grid,
+        logarithmic("delta"),
+        &curves,
+    ))
 }
 
 /// PK Figure 3: epsilon at delta = 0.01/n against lambda.
@@ -101,5 +107,5 @@ pub(super) fn figure_3(records: &[u64]) -> Result<Figure, ExperimentError> {
         curves.push(Curve::other(&name, &column, printed));
     }
     let title = "Counts at delta = 0.01/n: worst case; dashed: Theorem 3 with e^epsilon (unsound)";
-    Ok(figure("figure-3", title, &grid, "epsilon", &curves))
+    Ok(figure("partial-knowledge-figure-3", title, &grid, logarithmic("epsilon"), &curves))
 }

@@ -3,9 +3,9 @@
 use hushtable_knowledge::{CountWithin, KnowledgeError, Noise, least_epsilon};
 
 use super::counting::{LAMBDA, between};
-use super::curves::{Curve, Grid, figure, linear};
 use super::printed::Theorem3;
-use crate::figure::{ExperimentError, Figure};
+use crate::curves::{Curve, Grid, figure, linear};
+use crate::figure::{ExperimentError, Figure, logarithmic};
 
 /// The delta of PK Figure 5.
 const DELTA: f64 = 1e-10;
@@ -56,7 +56,7 @@ pub(super) fn figure_5(records: u64) -> Result<Figure, ExperimentError> {
     ];
     let title =
         format!("A count of {records} records at delta = 1e-10, with noise of scale 2 or without");
-    Ok(figure("figure-5", &title, &grid, "epsilon", &curves))
+    Ok(figure("partial-knowledge-figure-5", &title, &grid, logarithmic("epsilon"), &curves))
 }
 
 /// PK Figure 6: delta against epsilon without noise, and with two-sided geometric noise.
@@ -87,5 +87,5 @@ pub(super) fn figure_6(records: u64) -> Result<Figure, ExperimentError> {
         Curve::other("noise alone, p = 0.75", "geometric_0.75_alone", alone(0.75)?),
     ];
     let title = format!("A count of {records} records with two-sided geometric noise or without");
-    Ok(figure("figure-6", &title, &grid, "delta", &curves))
+    Ok(figure("partial-knowledge-figure-6", &title, &grid, logarithmic("delta"), &curves))
 }

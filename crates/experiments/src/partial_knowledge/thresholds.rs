@@ -6,9 +6,9 @@ use hushtable_knowledge::{
     Interval, KnowledgeError, Probability, Profile, Threshold, ThresholdWithin,
 };
 
-use super::curves::{Curve, Grid, figure, linear};
 use super::printed::theorem_4;
-use crate::figure::{ExperimentError, Figure};
+use crate::curves::{Curve, Grid, figure, linear};
+use crate::figure::{ExperimentError, Figure, logarithmic};
 
 /// The largest probability of a record in PK Figure 4.
 const MOST_PROBABLE: f64 = 0.005;
@@ -62,5 +62,11 @@ pub(super) fn figure_4(
         "A count of {records} records of up to 0.5 %, released above a threshold: delta at epsilon of \
          Theorem 4"
     );
-    Ok(figure(&format!("figure-4-n{records}"), &title, &grid, "delta (or epsilon)", &curves))
+    Ok(figure(
+        &format!("partial-knowledge-figure-4-n{records}"),
+        &title,
+        &grid,
+        logarithmic("delta (or epsilon)"),
+        &curves,
+    ))
 }

@@ -2,13 +2,13 @@
 
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
-use crate::figure::{Figure, digits, logarithmic};
+use crate::figure::{Figure, digits};
 
-/// Deltas below it are in the numbers, and not on the chart.
-pub(super) const LEAST_SHOWN: f64 = 1e-30;
+/// Values below it are in the numbers, and not on the chart.
+pub(crate) const LEAST_SHOWN: f64 = 1e-30;
 
 /// A curve, with a value at each number or none.
-pub(super) struct Curve {
+pub(crate) struct Curve {
     /// In the legend.
     name: String,
     /// The name of its column.
@@ -19,7 +19,7 @@ pub(super) struct Curve {
 
 impl Curve {
     /// What is computed exactly, or is exact within bounds.
-    pub(super) fn ours(
+    pub(crate) fn ours(
         name: &str,
         column: &str,
         values: impl IntoIterator<Item = Option<f64>>,
@@ -29,7 +29,7 @@ impl Curve {
     }
 
     /// What is shown for comparison.
-    pub(super) fn other(
+    pub(crate) fn other(
         name: &str,
         column: &str,
         values: impl IntoIterator<Item = Option<f64>>,
@@ -39,37 +39,37 @@ impl Curve {
 }
 
 /// Numbers along the horizontal axis.
-pub(super) struct Grid {
-    pub(super) axis: Axis,
-    pub(super) column: &'static str,
-    pub(super) values: Vec<f64>,
+pub(crate) struct Grid {
+    pub(crate) axis: Axis,
+    pub(crate) column: &'static str,
+    pub(crate) values: Vec<f64>,
 }
 
 impl Grid {
     /// Epsilons from 0 to `most`.
-    pub(super) fn epsilons(most: f64, parts: u32) -> Self {
+    pub(crate) fn epsilons(most: f64, parts: u32) -> Self {
         let values = (0..=parts).map(|i| most * f64::from(i) / f64::from(parts)).collect();
         Self { axis: linear("epsilon"), column: "epsilon", values }
     }
 
     /// A function of each number.
-    pub(super) fn map(&self, of: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
+    pub(crate) fn map(&self, of: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
         self.values.iter().map(|x| Some(of(*x))).collect()
     }
 
     /// A function of each number that may have no value.
-    pub(super) fn some(&self, of: impl Fn(f64) -> Option<f64>) -> Vec<Option<f64>> {
+    pub(crate) fn some(&self, of: impl Fn(f64) -> Option<f64>) -> Vec<Option<f64>> {
         self.values.iter().map(|x| of(*x)).collect()
     }
 }
 
 /// An axis of any numbers.
-pub(super) fn linear(label: &str) -> Axis {
+pub(crate) fn linear(label: &str) -> Axis {
     Axis { label: label.to_owned(), scale: Scale::Linear }
 }
 
 /// A figure of curves, with a row for each number of the grid.
-pub(super) fn figure(name: &str, title: &str, grid: &Grid, y: &str, curves: &[Curve]) -> Figure {
+pub(crate) fn figure(name: &str, title: &str, grid: &Grid, y: Axis, curves: &[Curve]) -> Figure {
     let shown = |curve: &Curve| {
         let points = grid.values.iter().zip(&curve.values);
         let points = points.filter_map(|(x, value)| Some((*x, (*value)?)));
@@ -88,11 +88,11 @@ pub(super) fn figure(name: &str, title: &str, grid: &Grid, y: &str, curves: &[Cu
     let mut columns = vec![grid.column.to_owned()];
     columns.extend(curves.iter().map(|curve| curve.column.clone()));
     Figure {
-        name: format!("partial-knowledge-{name}"),
+        name: name.to_owned(),
         chart: Chart {
             title: title.to_owned(),
             x: grid.axis.clone(),
-            y: logarithmic(y),
+            y,
             series: curves.iter().map(shown).collect(),
         },
         columns,

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
-use hushtable_engine::{ReadProgress, file_schema, list_files, scan};
+use hushtable_engine::{ReadProgress, Wanted, file_schema, guess_csv, list_files, look_at, scan};
 use hushtable_query::{
     ColumnType, Contract, ModelFile, Publication, Workload, bind, bind_expression,
 };
@@ -87,14 +87,19 @@ pub fn parquet(input: &[u8]) {
     read("input.parquet", input);
 }
 
-/// Reads a file's schema, and its first batches as the types that it has and as text.
+/// Reads a file's schema, and its first batches as the types that it has and as text; CSV as its header
+/// line suggests.
 fn read(name: &str, input: &[u8]) {
     let Ok(folder) = tempfile::tempdir() else { return };
     if fs::write(folder.path().join(name), input).is_err() {
         return;
     }
     let Ok(files) = list_files(name, folder.path()) else { return };
-    let Ok(schema) = file_schema(&files) else { return };
+    let Ok(csv) = guess_csv(&files) else { return };
+    if let Some(csv) = &csv {
+        let _ = look_at(&files, csv);
+    }
+    let Ok(schema) = file_schema(&files, csv.as_ref()) else { return };
     let types = [ColumnType::Int, ColumnType::Date, ColumnType::Float, ColumnType::Timestamp];
     let columns = schema.iter().zip(types.iter().cycle()).take(64).map(|(column, other)| {
         let own = column.column_type.filter(|own| *own != ColumnType::String);
@@ -103,11 +108,12 @@ fn read(name: &str, input: &[u8]) {
     let columns: Vec<(String, ColumnType)> = columns.collect();
     let texts = columns.iter().map(|(name, _)| (name.clone(), ColumnType::String)).collect();
     for columns in [columns, texts] {
-        read_as(folder.path(), name, &columns);
+        let unit = columns.first().cloned();
+        read_as(folder.path(), name, &Wanted { columns, unit, csv: csv.clone() });
     }
 }
 
-fn read_as(folder: &Path, name: &str, columns: &[(String, ColumnType)]) {
+fn read_as(folder: &Path, name: &str, wanted: &Wanted) {
     static RUNTIME: LazyLock<Option<tokio::runtime::Runtime>> =
         LazyLock::new(|| tokio::runtime::Builder::new_current_thread().build().ok());
     static CONTEXT: LazyLock<SessionContext> = LazyLock::new(|| {
@@ -116,7 +122,7 @@ fn read_as(folder: &Path, name: &str, columns: &[(String, ColumnType)]) {
     let (Some(runtime), Ok(files)) = (&*RUNTIME, list_files(name, folder)) else { return };
     let progress = Arc::new(ReadProgress::default());
     runtime.block_on(async {
-        let Ok(table) = scan(&CONTEXT, &files, columns, &progress).await else { return };
+        let Ok(table) = scan(&CONTEXT, &files, wanted, &progress).await else { return };
         let tasks = Arc::new(table.task_ctx());
         let Ok(plan) = table.create_physical_plan().await else { return };
         for partition in 0..plan.output_partitioning().partition_count() {

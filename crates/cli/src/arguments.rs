@@ -227,6 +227,10 @@ pub(crate) struct InitArguments {
     #[arg(long, value_name = "FILE", default_value = "hushtable.toml")]
     pub(crate) output: PathBuf,
 
+    /// Read the first rows of CSV files, too, and propose types and how values are written
+    #[arg(long)]
+    pub(crate) look_at_data: bool,
+
     /// Parquet or CSV (.csv, .csv.gz, .csv.zst): a file, a folder or a quoted pattern for each table
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,

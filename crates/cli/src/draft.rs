@@ -3,15 +3,15 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use hushtable_engine::FileColumn;
-use hushtable_query::ColumnType;
+use hushtable_engine::{FileColumn, LookedAt};
+use hushtable_query::{ColumnType, CsvSettings};
 
 use crate::render::grid::visible;
 
 const START: &str = "\
 # A contract: what may be asked of this data, and what every answer promises.
 #
-# Written by `hushtable init` from the names and types of columns; no value was read. The owner of
+# Written by `hushtable init` from the names and types of columns; WHAT WAS READ. The owner of
 # the data decides what is marked TODO; until then, no query is answered.
 
 # Where charges and answers are kept, relative to this file. Keep it safe: without it nobody knows
@@ -39,6 +39,11 @@ const TEXT_COLUMNS: &str = "\
 # timestamp.
 ";
 
+const CSV: &str = "\
+# How the CSV is written, from its header line alone. Values may need more: quote, null, decimal,
+# thousands, currency and dates, such as { decimal = \",\", thousands = \".\", dates = \"DMY\" }.
+";
+
 const SETTINGS: &str = "
 # What a column may have besides its type:
 #   bounds        SUM and AVG need them: the least and most that one unit adds to a group; and MEDIAN
@@ -58,8 +63,11 @@ const SETTINGS: &str = "
 pub(crate) struct DraftTable {
     name: String,
     path: String,
-    is_text: bool,
     columns: Vec<FileColumn>,
+    /// How its CSV is written.
+    csv: Option<CsvSettings>,
+    /// What its rows suggest, where the owner had them looked at.
+    looked_at: Option<LookedAt>,
 }
 
 impl DraftTable {
@@ -67,7 +75,6 @@ impl DraftTable {
     pub(crate) fn new(
         location: &str,
         path: String,
-        is_text: bool,
         columns: Vec<FileColumn>,
         others: &[Self],
     ) -> Self {
@@ -75,13 +82,27 @@ impl DraftTable {
         let taken = |name: &str| others.iter().any(|t| t.name.eq_ignore_ascii_case(name));
         let numbered = (2..).map(|i: u32| format!("{base}_{i}"));
         let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name));
-        Self { name: name.unwrap_or(base), path, is_text, columns }
+        Self { name: name.unwrap_or(base), path, columns, csv: None, looked_at: None }
+    }
+
+    /// The same, of CSV that is written in this way.
+    pub(crate) fn text(self, csv: CsvSettings) -> Self {
+        Self { csv: Some(csv), ..self }
+    }
+
+    /// The same, of CSV whose rows were looked at.
+    pub(crate) fn looked_at(self, found: LookedAt) -> Self {
+        Self { csv: Some(found.csv.clone()), looked_at: Some(found), ..self }
     }
 }
 
 /// The contract's text.
 pub(crate) fn contract(tables: &[DraftTable]) -> String {
-    let mut out = START.to_owned();
+    let looked = tables.iter().any(|table| table.looked_at.is_some());
+    let mut out = START.replace(
+        "WHAT WAS READ",
+        if looked { "rows were read where it says so" } else { "no value was read" },
+    );
     for table in tables {
         out.push_str(&section(table));
     }
@@ -95,21 +116,53 @@ fn section(table: &DraftTable) -> String {
     let _ = write!(out, "\n[tables.{name}]\n");
     let _ = writeln!(out, "# A file, a folder or a pattern, relative to this file.");
     let _ = writeln!(out, "path = {}", text(&table.path));
+    if let Some(csv) = &table.csv {
+        match &table.looked_at {
+            Some(found) => {
+                let _ = write!(
+                    out,
+                    "
+# How the CSV is written, and the types below: proposed from {} rows, as the owner asked with
+# --look-at-data. They follow from the data, and one odd row can change them: check them against
+# what you know of such data. Bounds and public_keys are never taken from the data; a choice of
+# yours must not be, either.
+",
+                    found.rows
+                );
+            }
+            None => out.push_str(CSV),
+        }
+        let comment = if csv.is_default() { "# " } else { "" };
+        let _ = writeln!(out, "{comment}csv = {{ {} }}", csv_settings(csv));
+    }
     out.push_str(UNIT);
     out.push_str(COLUMNS);
-    if table.is_text {
+    if table.csv.is_some() && table.looked_at.is_none() {
         out.push_str(TEXT_COLUMNS);
     }
     let _ = writeln!(out, "[tables.{name}.columns]");
-    let declared: Vec<(String, &FileColumn)> =
-        table.columns.iter().filter_map(|c| Some((declaration(c, c.column_type?), c))).collect();
+    let declared: Vec<(String, Option<String>)> = table
+        .columns
+        .iter()
+        .filter_map(|column| {
+            let proposed = table.looked_at.iter().flat_map(|found| &found.columns);
+            let proposed = proposed.into_iter().find(|proposed| proposed.name == column.name);
+            let column_type = proposed.map_or(column.column_type, |p| Some(p.column_type))?;
+            let comment = match proposed.and_then(|proposed| proposed.note) {
+                Some(note) => Some(note.to_owned()),
+                None if column.file_type == "folder" => Some("in the names of folders".to_owned()),
+                None if table.csv.is_some() => None,
+                None => Some(format!("{} in the file", visible(&column.file_type))),
+            };
+            Some((declaration(column, column_type), comment))
+        })
+        .collect();
     let widest = declared.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0);
-    for (line, column) in &declared {
-        if table.is_text {
-            let _ = writeln!(out, "{line}");
-        } else {
-            let _ = writeln!(out, "{line:widest$}  # {} in the file", visible(&column.file_type));
-        }
+    for (line, comment) in &declared {
+        let _ = match comment {
+            Some(comment) => writeln!(out, "{line:widest$}  # {comment}"),
+            None => writeln!(out, "{line}"),
+        };
     }
     for column in table.columns.iter().filter(|c| c.column_type.is_none()) {
         let (key, file_type) = (key(&column.name), visible(&column.file_type));
@@ -134,6 +187,36 @@ analyst = \"TODO: {{ epsilon = …, delta = … }}, under the analyst's name\"
 "
     );
     out
+}
+
+/// The settings that are not the usual ones; delimiter and encoding where all are.
+fn csv_settings(csv: &CsvSettings) -> String {
+    let usual = CsvSettings::default();
+    let (values, numbers) = (csv.values(), csv.values().numbers());
+    let one = |c: char| text(&c.to_string());
+    let list = |texts: &[String]| {
+        let texts: Vec<String> = texts.iter().map(|one| text(one)).collect();
+        format!("[{}]", texts.join(", "))
+    };
+    let mut settings = Vec::new();
+    if csv.is_default() || csv.delimiter() != usual.delimiter() {
+        settings.push(format!("delimiter = {}", one(csv.delimiter())));
+    }
+    if csv.is_default() || csv.encoding() != usual.encoding() {
+        settings.push(format!("encoding = {}", text(&csv.encoding().name().to_ascii_lowercase())));
+    }
+    if numbers.decimal() != '.' {
+        settings.push(format!("decimal = {}", one(numbers.decimal())));
+    }
+    settings.extend(numbers.thousands().map(|c| format!("thousands = {}", one(c))));
+    if !numbers.currency().is_empty() {
+        settings.push(format!("currency = {}", list(numbers.currency())));
+    }
+    settings.extend(values.dates().map(|order| format!("dates = \"{order}\"")));
+    if !values.null().is_empty() {
+        settings.push(format!("null = {}", list(values.null())));
+    }
+    settings.join(", ")
 }
 
 fn declaration(column: &FileColumn, column_type: ColumnType) -> String {

@@ -24,7 +24,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::prelude::{SessionContext, col, lit};
-use hushtable_engine::{Progress, Session, list_files, scan};
+use hushtable_engine::{Progress, Session, Wanted, list_files, scan};
 use hushtable_mechanisms::{Reach, Selection};
 use hushtable_privacy::{Loss, Neighbouring};
 use hushtable_query::{ColumnType, Strategy};
@@ -87,7 +87,8 @@ fn counts(path: &Path) -> Vec<u64> {
         // Read as a private query reads it: DataFusion's own source takes twenty times as long here.
         let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();
         let columns = [("word".to_owned(), ColumnType::String)];
-        let table = scan(&context, &files, &columns, &Arc::default()).await.unwrap();
+        let table =
+            scan(&context, &files, &Wanted::columns(&columns), &Arc::default()).await.unwrap();
         let grouped = table.aggregate(vec![col("word")], vec![count(lit(1)).alias("n")]).unwrap();
         let batches = grouped.collect().await.unwrap();
         let values = |b: &RecordBatch| b.column(1).as_primitive::<Int64Type>().values().to_vec();

@@ -10,7 +10,7 @@ use hushtable_query::ColumnType;
 
 use crate::error::EngineError;
 use crate::session::{Progress, runtime};
-use crate::source::{DataFile, scan};
+use crate::source::{DataFile, Wanted, scan};
 
 /// Hands over the batches with these columns.
 ///
@@ -25,7 +25,7 @@ pub(crate) fn each_batch(
     runtime()?.block_on(async {
         let config = SessionConfig::new().with_target_partitions(1);
         let context = SessionContext::new_with_config(config);
-        let table = scan(&context, files, columns, &progress.0).await?;
+        let table = scan(&context, files, &Wanted::columns(columns), &progress.0).await?;
         let tasks = Arc::new(table.task_ctx());
         let plan = table.create_physical_plan().await?;
         for partition in 0..plan.output_partitioning().partition_count() {

@@ -46,7 +46,7 @@ pub fn group_sizes(
     progress: &Progress,
 ) -> Result<GroupSizes, EngineError> {
     let files = list_files(location, Path::new(""))?;
-    let columns: Vec<(String, ColumnType)> = file_schema(&files)?
+    let columns: Vec<(String, ColumnType)> = file_schema(&files, None)?
         .into_iter()
         .filter_map(|column| Some((column.name, column.column_type?)))
         .collect();

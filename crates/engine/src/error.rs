@@ -8,7 +8,7 @@ use hushtable_ledger::LedgerError;
 use hushtable_noise::EntropyError;
 use hushtable_query::{ContractError, Refusal};
 
-use crate::source::SourceError;
+use crate::source::{SourceError, shown};
 
 /// Why there is no release. The texts hold nothing of the data: errors of the libraries that read
 /// and compute are not passed on, as they may quote values.
@@ -68,7 +68,7 @@ pub enum EngineError {
         "the tables `{table}` and `{other}` both read {}: each has budgets of its own, which would \
          pay for the same people twice\n  hint: declare one table for the file, with the columns of \
          both; two tables cannot share a budget",
-        path.display()
+        shown(path)
     )]
     SharedFile {
         /// The table that is asked.

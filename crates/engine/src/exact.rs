@@ -14,14 +14,14 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use hushtable_ledger::OpenedCharge;
 use hushtable_mechanisms::Memberships;
-use hushtable_query::{ColumnType, Measure, Measurement, PrivateQuery, Quote};
+use hushtable_query::{Measure, Measurement, PrivateQuery, Quote};
 use tokio::task::JoinSet;
 
 use crate::bound::{Bounder, Bounds, Listing, Partial, Rows, SamplingKey, Tally};
 use crate::error::EngineError;
 use crate::merged::{All, Merged};
 use crate::rows::{LARGEST, RowProgram, columns_read, spread};
-use crate::source::{DataFile, ReadProgress, scan};
+use crate::source::{DataFile, ReadProgress, Wanted, scan};
 use crate::survey::{Look, Surveyed, Without};
 use crate::values::Values;
 
@@ -63,6 +63,8 @@ struct RowsOf {
     program: RowProgram,
     read: Vec<usize>,
     all: usize,
+    /// Whether the units come after the columns read.
+    has_unit: bool,
 }
 
 impl Reading {
@@ -80,13 +82,17 @@ impl Reading {
         let config = SessionConfig::new().with_target_partitions(threads);
         let context = SessionContext::new_with_config(config);
         let read = columns_read(query);
-        let columns: Vec<(String, ColumnType)> =
-            read.iter().filter_map(|&i| query.columns.get(i)).cloned().collect();
-        let table = scan(&context, files, &columns, progress).await?;
+        let column = |place: usize| query.columns.get(place).cloned();
+        let unit =
+            query.unit.map(|unit| column(unit).ok_or(EngineError::Inconsistent)).transpose()?;
+        let columns = read.iter().filter_map(|&place| column(place)).collect();
+        let wanted = Wanted { columns, unit, csv: query.csv.clone() };
+        let table = scan(&context, files, &wanted, progress).await?;
         let tasks = Arc::new(table.task_ctx());
         let plan = table.create_physical_plan().await?;
         let program = RowProgram::new(query).map_err(DataFusionError::from)?;
-        let rows = Arc::new(RowsOf { program, read, all: query.columns.len() });
+        let has_unit = query.unit.is_some();
+        let rows = Arc::new(RowsOf { program, read, all: query.columns.len(), has_unit });
         Ok(Self { plan, tasks, rows })
     }
 
@@ -120,7 +126,8 @@ impl RowsOf {
         while from < batch.num_rows() {
             let part = batch.slice(from, step.min(batch.num_rows() - from));
             let columns = spread(&part, &self.read, self.all);
-            work(self.program.apply(&columns, part.num_rows())?)?;
+            let unit = if self.has_unit { part.columns().last() } else { None };
+            work(self.program.apply(&columns, unit, part.num_rows())?)?;
             from += step;
         }
         Ok(())
@@ -196,12 +203,11 @@ impl Scan {
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
         let mut reading = Reading::plan(query, files, progress).await?;
-        if let Some(unit) = query.unit {
+        if query.unit.is_some() {
             // All rows of a unit must meet in one partition, or it would be bounded once in each.
             // So this is put on top of the finished plan: the planner drops a repartitioning that
             // no operator of its own asks for.
-            let read = &reading.rows.read;
-            let place = read.binary_search(&unit).map_err(|_| EngineError::Inconsistent)?;
+            let place = reading.rows.read.len();
             let name = reading.plan.schema().field(place).name().clone();
             let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&name, place));
             let by_unit = Partitioning::Hash(vec![column], UNIT_PARTITIONS);

@@ -52,8 +52,9 @@ pub use losses::{
 };
 pub use session::{Answer, Progress, Quoted, Session, Timings};
 pub use source::{
-    Compression, DataFile, FileColumn, Format, ReadProgress, SourceError, file_schema, list_files,
-    resolved, same, scan, would_read,
+    Compression, DataFile, FileColumn, FolderValue, Format, LogKind, LookedAt, Proposed,
+    ReadProgress, SourceError, Wanted, file_schema, guess_csv, list_files, look_at, resolved, same,
+    scan, would_read,
 };
 pub use tabulate::{Numbered, Tabulated};
 pub use workload::{

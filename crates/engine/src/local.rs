@@ -88,7 +88,7 @@ pub fn randomise(
         return Err(EngineError::Inconsistent);
     }
     let files = list_files(location, Path::new(""))?;
-    let columns: Vec<(String, ColumnType)> = file_schema(&files)?
+    let columns: Vec<(String, ColumnType)> = file_schema(&files, None)?
         .into_iter()
         .filter_map(|column| Some((column.name, column.column_type?)))
         .collect();

@@ -22,7 +22,6 @@ pub(crate) const LARGEST: i64 = 1 << 62;
 pub(crate) struct RowProgram {
     filter: Option<Program>,
     keys: Vec<Program>,
-    unit: Option<usize>,
     measures: Vec<Measured>,
     /// What is kept one by one: for quantiles, and for sums of some of a unit's rows.
     listed: Vec<Measured>,
@@ -40,7 +39,7 @@ enum Measured {
     Points(Program, Step),
 }
 
-/// The columns of the file that a query reads, by their position among the stored ones.
+/// The columns of the file that a query's expressions read, by their position among the stored ones.
 pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
     let mut used = Vec::new();
     let mut visit = |e: &Expr| e.visit_columns(&mut |i| used.push(i));
@@ -53,7 +52,6 @@ pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
         let classes = query.measurements.iter().filter_map(|m| m.split.as_ref()?.classes.as_ref());
         classes.for_each(|classes| classes.expr.visit_columns(&mut |i| used.push(i)));
     }
-    used.extend(query.unit);
     used.sort_unstable();
     used.dedup();
     used
@@ -83,7 +81,6 @@ impl RowProgram {
         Ok(Self {
             filter: query.filter.as_ref().map(Program::new).transpose()?,
             keys: query.keys.iter().map(|k| Program::new(&k.expr)).collect::<Result<_, _>>()?,
-            unit: query.unit,
             measures,
             listed,
             pieces: query.chooses_by_pieces().then(|| Pieces::new(query)).transpose()?,
@@ -94,11 +91,16 @@ impl RowProgram {
     ///
     /// # Errors
     /// Only for arrays of other types than the query was checked for: never because of a value.
-    pub(crate) fn apply(&self, columns: &[ArrayRef], rows: usize) -> Result<Rows, ArrowError> {
+    pub(crate) fn apply(
+        &self,
+        columns: &[ArrayRef],
+        unit: Option<&ArrayRef>,
+        rows: usize,
+    ) -> Result<Rows, ArrowError> {
         let condition = self.filter.as_ref().map(|p| p.condition(columns, rows)).transpose()?;
         let mut keep = condition.as_ref().map(known);
         // Rows without a unit belong to nobody and count for nothing.
-        if let Some(unit) = self.unit.and_then(|u| columns.get(u))
+        if let Some(unit) = unit
             && unit.null_count() > 0
         {
             let present = boolean::is_not_null(unit)?;
@@ -107,9 +109,12 @@ impl RowProgram {
                 Some(keep) => boolean::and(&keep, &present)?,
             });
         }
-        let (columns, rows) = match &keep {
-            Some(keep) if keep.true_count() < rows => (kept(columns, keep)?, keep.true_count()),
-            _ => (columns.to_vec(), rows),
+        let (columns, unit, rows) = match &keep {
+            Some(keep) if keep.true_count() < rows => {
+                let unit = unit.map(|unit| filter(unit, keep)).transpose()?;
+                (kept(columns, keep)?, unit, keep.true_count())
+            }
+            _ => (columns.to_vec(), unit.cloned(), rows),
         };
         let key = |k: &Program| Ok(short(k.evaluate(&columns, rows)?));
         let keys = self.keys.iter().map(key).collect::<Result<_, ArrowError>>()?;
@@ -128,7 +133,6 @@ impl RowProgram {
         if let Some(pieces) = &self.pieces {
             measures.push(pieces.of(&measures, &columns, rows)?);
         }
-        let unit = self.unit.and_then(|u| columns.get(u)).cloned();
         Ok(Rows { keys, unit, measures, listed, rows })
     }
 }

@@ -21,7 +21,8 @@ pub use bind::{
     Thresholds, bind, bind_count_release, bind_expression, known_groups, public_groups,
 };
 pub use contract::{
-    Column, Contract, ContractError, Defaults, MAX_PUBLIC_KEYS, Split, SplitBy, Table, Unit,
+    Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
+    MAX_PUBLIC_KEYS, NumberFormat, Split, SplitBy, Table, TextFormat, Unit,
 };
 pub use error::Refusal;
 pub use explain::{

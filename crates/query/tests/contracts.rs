@@ -6,7 +6,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use hushtable_query::{Contract, Unit};
+use hushtable_query::{Contract, DateOrder, Unit};
 
 /// The error of the contract with one piece of text exchanged for another.
 fn errors(changes: &[(&str, &str)]) -> String {
@@ -70,6 +70,42 @@ fn wrong_contracts() {
         ("rho = 0.1\ndelta = 1e-6", "rho = 0.1\nmax_groups_contributed = 0"),
         ("rho = 0.1\ndelta = 1e-6", "rho = 0.1\ngroup_selection_strategy = \"BEST\""),
     ]));
+    let csv = |settings: &str| format!("neighbouring = \"replace\"\ncsv = {settings}");
+    let settings = [
+        "3",
+        "{ delimiters = \";\" }",
+        "{ delimiter = \"\" }",
+        "{ delimiter = \";;\" }",
+        "{ delimiter = \"x\" }",
+        "{ delimiter = \"\\n\" }",
+        "{ delimiter = \"\\\"\" }",
+        "{ quote = \"«\" }",
+        "{ quote = \",\" }",
+        "{ quote = \"'\", thousands = \"'\" }",
+        "{ encoding = \"latin-42\" }",
+        "{ encoding = \"iso-2022-jp\" }",
+        "{ encoding = \"TODO\" }",
+        "{ null = \"NA\" }",
+        "{ null = [1] }",
+        "{ decimal = \"'\" }",
+        "{ decimal = 1 }",
+        "{ thousands = \".\" }",
+        "{ decimal = \",\", thousands = \",\" }",
+        "{ thousands = \"\" }",
+        "{ thousands = \"x\" }",
+        "{ decimal = \",\", quote = \"\" }",
+        "{ delimiter = \";\", thousands = \".\", decimal = \",\", quote = \";\" }",
+        "{ delimiter = \".\", quote = \"\" }",
+        "{ currency = [\"5\"] }",
+        "{ currency = [\" €\"] }",
+        "{ currency = [\"\"] }",
+        "{ currency = [\".\"] }",
+        "{ dates = \"DDMMYY\" }",
+    ];
+    let lines: Vec<String> = settings.iter().map(|settings| csv(settings)).collect();
+    let changes: Vec<(&str, &str)> =
+        lines.iter().map(|line| ("neighbouring = \"replace\"", line.as_str())).collect();
+    insta::assert_snapshot!("wrong_csv_settings", errors(&changes));
     insta::assert_snapshot!("empty", Contract::parse("", "hushtable.toml").unwrap_err());
 }
 
@@ -105,4 +141,58 @@ fn a_good_contract_is_read_exactly() {
     assert_eq!((low.to_string(), high.to_string()), ("0".to_owned(), "99.99".to_owned()));
     assert!(posts.column("year").unwrap().expression.is_some());
     assert_eq!(posts.stored_columns().len(), 9);
+}
+
+#[test]
+fn csv_settings_are_read_and_are_a_part_of_the_question() {
+    let with = |settings: &str| {
+        let line = format!("neighbouring = \"replace\"\n{settings}");
+        let text = common::CONTRACT.replacen("neighbouring = \"replace\"", &line, 1);
+        Contract::parse(&text, "hushtable.toml").unwrap()
+    };
+    let all = "csv = { delimiter = \";\", quote = \"'\", encoding = \"latin1\", null = [\"\", \"NA\"], \
+               decimal = \",\", thousands = \".\", currency = [\"€\", \"kr.\"], dates = \"DMY\" }";
+    let contract = with(all);
+    let csv = contract.tables["loans"].csv.as_ref().unwrap();
+    assert_eq!((csv.delimiter(), csv.quote()), (';', Some('\'')));
+    // The standard's name for it, as browsers have it.
+    assert_eq!(csv.encoding().name(), "windows-1252");
+    let numbers = csv.values().numbers();
+    assert_eq!((numbers.decimal(), numbers.thousands()), (',', Some('.')));
+    assert_eq!(numbers.currency(), ["€", "kr."]);
+    assert_eq!(csv.values().null(), ["", "NA"]);
+    assert_eq!(csv.values().dates(), Some(DateOrder::DayMonthYear));
+    // A field in quotes may hold the delimiter.
+    for csv in
+        ["csv = { thousands = \",\" }", "csv = { decimal = \",\" }", "csv = { quote = \"\" }"]
+    {
+        with(csv);
+    }
+
+    let question = |settings: &str| {
+        let query = hushtable_query::bind(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.1) COUNT(*) AS n FROM loans",
+            &with(settings),
+        );
+        serde_json::to_string(&query.unwrap()).unwrap()
+    };
+    let mut questions: Vec<String> = [
+        "",
+        all,
+        "csv = { decimal = \",\" }",
+        "csv = { quote = \"\" }",
+        "csv = { encoding = \"latin1\" }",
+        "csv = { null = [\"NA\"] }",
+        "csv = { dates = \"DMY\" }",
+        "csv = { dates = \"MDY\" }",
+        "csv = { currency = [\"$\"] }",
+        "csv = { thousands = \",\" }",
+        "csv = { delimiter = \"|\" }",
+    ]
+    .map(question)
+    .to_vec();
+    let all = questions.len();
+    questions.sort();
+    questions.dedup();
+    assert_eq!(questions.len(), all);
 }

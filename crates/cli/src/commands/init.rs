@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use hushtable_engine::{Format, file_schema, list_files};
+use hushtable_engine::{file_schema, guess_csv, list_files, look_at};
 
 use crate::arguments::InitArguments;
 use crate::draft::{DraftTable, contract};
@@ -21,10 +21,17 @@ pub(crate) fn run(asked: &InitArguments) -> Result<(), Failure> {
     let mut tables: Vec<DraftTable> = Vec::new();
     for location in &asked.files {
         let files = list_files(location, Path::new(""))?;
-        let is_text = files.iter().any(|file| matches!(file.format, Format::Csv { .. }));
         let path = seen_from(folder, location);
-        let columns = file_schema(&files)?;
-        tables.push(DraftTable::new(location, path, is_text, columns, &tables));
+        let csv = guess_csv(&files)?;
+        let columns = file_schema(&files, csv.as_ref())?;
+        let mut table = DraftTable::new(location, path, columns, &tables);
+        if let Some(csv) = csv {
+            table = match asked.look_at_data {
+                true => table.looked_at(look_at(&files, &csv)?),
+                false => table.text(csv),
+            };
+        }
+        tables.push(table);
     }
     let text = contract(&tables);
     let Some(pending) = pending else { return stdio::print(text.as_bytes()) };

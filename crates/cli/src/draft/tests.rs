@@ -1,3 +1,6 @@
+use hushtable_engine::Proposed;
+use hushtable_query::{DateOrder, NumberFormat, TextFormat};
+
 use super::*;
 
 fn column(name: &str, column_type: Option<ColumnType>, file_type: &str) -> FileColumn {
@@ -8,7 +11,6 @@ fn sample() -> Vec<DraftTable> {
     let visits = DraftTable::new(
         "shop/visits.parquet",
         "visits.parquet".to_owned(),
-        false,
         vec![
             column("customer_id", Some(ColumnType::Int), "int32"),
             column("amount paid", Some(ColumnType::Decimal { scale: 2 }), "decimal(12, 2)"),
@@ -20,19 +22,47 @@ fn sample() -> Vec<DraftTable> {
     let claims = DraftTable::new(
         "claims/*.csv.gz",
         "claims/*.csv.gz".to_owned(),
-        true,
         vec![
             column("größe", Some(ColumnType::String), "text"),
             column("", Some(ColumnType::String), "text"),
+            column("year", Some(ColumnType::String), "folder"),
         ],
         std::slice::from_ref(&visits),
     );
-    vec![visits, claims]
+    let csv = CsvSettings::new(';', Some('"'), "windows-1252", TextFormat::default()).unwrap();
+    vec![visits, claims.text(csv)]
 }
 
 #[test]
 fn drafts_read_as_expected() {
     insta::assert_snapshot!("draft", contract(&sample()));
+}
+
+#[test]
+fn drafts_from_rows_say_so() {
+    let columns =
+        ["id", "amount", "day"].map(|name| column(name, Some(ColumnType::String), "text"));
+    let table = DraftTable::new("x.csv", "x.csv".to_owned(), columns.to_vec(), &[]);
+    let numbers = NumberFormat::new(',', Some('.'), vec!["€".to_owned(), "\\".to_owned()]).unwrap();
+    let null = vec!["NA".to_owned(), "\"".to_owned()];
+    let values = TextFormat::new(null, numbers, Some(DateOrder::DayMonthYear)).unwrap();
+    let csv = CsvSettings::new('\t', Some('"'), "utf-8", values).unwrap();
+    let types = [ColumnType::String, ColumnType::Decimal { scale: 2 }, ColumnType::Date];
+    let proposed = columns.iter().zip(types).map(|(column, column_type)| Proposed {
+        name: column.name.clone(),
+        column_type,
+        note: (column.name == "id").then_some("codes with a zero in front"),
+    });
+    let found = LookedAt { rows: 1234, csv: csv.clone(), columns: proposed.collect() };
+    let text = contract(&[table.looked_at(found)]);
+    insta::assert_snapshot!("looked_at", text);
+    // What is proposed is what a contract reads.
+    let decided = text.replace("\"TODO: a column, or row\"", "\"id\"").replace(
+        "analyst = \"TODO: { epsilon = …, delta = … }, under the analyst's name\"",
+        "ana = { rho = 1 }",
+    );
+    let contract = hushtable_query::Contract::parse(&decided, "hushtable.toml").unwrap();
+    assert_eq!(contract.tables["x"].csv, Some(csv));
 }
 
 #[test]
@@ -60,8 +90,8 @@ fn tables_get_names_that_sql_knows() {
     ] {
         assert_eq!(table_name(location), name, "{location}");
     }
-    let first = DraftTable::new("a/x.csv", String::new(), true, Vec::new(), &[]);
-    let second = DraftTable::new("b/X.csv", String::new(), true, Vec::new(), &[first]);
+    let first = DraftTable::new("a/x.csv", String::new(), Vec::new(), &[]);
+    let second = DraftTable::new("b/X.csv", String::new(), Vec::new(), &[first]);
     assert_eq!(second.name, "X_2");
 }
 

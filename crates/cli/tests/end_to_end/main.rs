@@ -24,6 +24,7 @@ mod plots;
 mod protected;
 mod quantiles;
 mod queries;
+mod sources;
 mod support;
 mod terminals;
 mod words;

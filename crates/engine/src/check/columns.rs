@@ -18,7 +18,7 @@ use crate::exact::rows_at_once;
 use crate::intern::Interner;
 use crate::session::Progress;
 use crate::sketch::SignedSketch;
-use crate::source::{DataFile, Misfit, Sink, observe};
+use crate::source::{DataFile, Misfit, Sink, Wanted, observe};
 
 /// Shares whose quantiles are reported.
 const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0];
@@ -48,7 +48,9 @@ pub(super) fn read(
     };
     let places = rows.columns.iter().enumerate().filter(|(_, c)| c.program.is_none());
     rows.stored = places.map(|(place, _)| place).collect();
-    let read = observe(files, &stored, &progress.0, &mut rows);
+    let of_unit = unit.and_then(|place| stored.get(place)).cloned();
+    let wanted = Wanted { columns: stored, unit: of_unit, csv: table.csv.clone() };
+    let read = observe(files, &wanted, &progress.0, &mut rows);
     if let Some(error) = rows.failed {
         return Err(error);
     }
@@ -128,6 +130,12 @@ impl Sink for Rows {
     }
 
     fn misfit(&mut self, column: usize, what: Misfit<'_>) {
+        // Units come last, and are what the values of their column are to a query.
+        let column = match &self.unit {
+            Some(units) if column == units.column => return,
+            Some(units) if column == self.stored.len() => units.column,
+            _ => column,
+        };
         let place = self.stored.get(column);
         if let Some(column) = place.and_then(|&place| self.columns.get_mut(place)) {
             column.misfits += 1;
@@ -141,11 +149,20 @@ impl Sink for Rows {
 }
 
 impl Rows {
-    fn add(&mut self, stored: &[ArrayRef], rows: usize) -> Result<(), EngineError> {
+    fn add(&mut self, read: &[ArrayRef], rows: usize) -> Result<(), EngineError> {
         self.rows += rows as u64;
+        let (stored, of_unit) =
+            read.split_at_checked(self.stored.len()).ok_or(EngineError::Inconsistent)?;
         let units = match &mut self.unit {
             Some(units) => {
-                let column = stored.get(units.column).ok_or(EngineError::Inconsistent)?;
+                let column = of_unit.first().ok_or(EngineError::Inconsistent)?;
+                // Counted as units, which may be too large for their column's values.
+                let values = stored.get(units.column).ok_or(EngineError::Inconsistent)?;
+                let place = self.stored.get(units.column).copied();
+                if let Some(unit) = place.and_then(|place| self.columns.get_mut(place)) {
+                    let lost = values.null_count().saturating_sub(column.null_count());
+                    unit.beyond += lost as u64;
+                }
                 Some(units.add(column)?)
             }
             None => None,
@@ -177,6 +194,8 @@ struct Looked {
     /// Where it is computed from others.
     program: Option<Program>,
     misfits: u64,
+    /// Units that are too large for the column's values.
+    beyond: u64,
     forms: FormCounter,
     look: Look,
 }
@@ -211,6 +230,7 @@ impl Looked {
             column_type: column.column_type,
             program: column.expression.as_ref().map(Program::new).transpose()?,
             misfits: 0,
+            beyond: 0,
             forms: FormCounter::default(),
             look: Look { nulls: 0, range, keys: keys.transpose()? },
         })
@@ -222,7 +242,7 @@ impl Looked {
             name: self.name,
             column_type: self.column_type.to_string(),
             computed: self.program.is_some(),
-            nulls: nulls.saturating_sub(self.misfits),
+            nulls: nulls.saturating_sub(self.misfits + self.beyond),
             do_not_fit: self.misfits,
             forms: self.forms.finish(),
             range: range.map(Range::finish),

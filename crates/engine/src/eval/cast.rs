@@ -51,7 +51,7 @@ pub(super) fn cast(
         (_, T::String) => to_text(array, from),
         (T::String, _) => normalise(&arrow_cast(array, &DataType::BinaryView)?, Stored::Text, to),
         (T::Bool, T::Int) => normalise(array, Stored::Bool, to),
-        (T::Int, _) => normalise(array, Stored::Int, to),
+        (T::Int, _) => normalise(array, Stored::Int { unsigned_64: false }, to),
         (T::Decimal { scale }, T::Decimal { scale: smaller }) if smaller < scale => {
             let digits = array.as_primitive_opt::<Decimal128Type>().ok_or_else(unexpected)?;
             let factor = 10i128.pow(u32::from(scale - smaller));

@@ -6,6 +6,24 @@ use hushtable_query::{ColumnType, MAX_SCALE};
 /// Digits of every decimal.
 pub(crate) const MAX_DIGITS: u8 = 38;
 
+/// What a column is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Values of a declared type.
+    Value(ColumnType),
+    /// Whole numbers of up to 38 digits, to tell the units of an `int` column apart.
+    Wide,
+}
+
+impl Target {
+    pub(super) fn arrow_type(self) -> DataType {
+        match self {
+            Self::Value(declared) => arrow_type(declared),
+            Self::Wide => arrow_type(ColumnType::Decimal { scale: 0 }),
+        }
+    }
+}
+
 /// How a file stores a column, as far as conversion is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
@@ -16,7 +34,10 @@ pub(crate) enum Stored {
     /// Booleans.
     Bool,
     /// Integers of any width.
-    Int,
+    Int {
+        /// Whether some are beyond 64 bits with a sign.
+        unsigned_64: bool,
+    },
     /// Decimals of any width; of big-endian bytes, too.
     Decimal {
         /// Digits after the point; fewer than none is possible.
@@ -37,7 +58,7 @@ impl Stored {
         match file_type {
             DataType::Null => Self::Null,
             DataType::Boolean => Self::Bool,
-            t if t.is_integer() => Self::Int,
+            t if t.is_integer() => Self::Int { unsigned_64: *t == DataType::UInt64 },
             DataType::Decimal32(_, scale)
             | DataType::Decimal64(_, scale)
             | DataType::Decimal128(_, scale)
@@ -56,7 +77,7 @@ impl Stored {
         Some(match self {
             Self::Null | Self::Text => ColumnType::String,
             Self::Bool => ColumnType::Bool,
-            Self::Int => ColumnType::Int,
+            Self::Int { .. } => ColumnType::Int,
             // With more digits after the point than a declared decimal has, all but the last few
             // survive in a float.
             Self::Decimal { scale } => match u8::try_from(scale.max(0)) {
@@ -70,6 +91,11 @@ impl Stored {
         })
     }
 
+    /// Whether values that are read as `int` may be lost by it, and not by more digits.
+    pub(super) fn may_exceed_int(self) -> bool {
+        matches!(self, Self::Text | Self::Int { unsigned_64: true } | Self::Decimal { .. })
+    }
+
     /// Whether values can become `declared` without a change that an owner would not expect.
     /// Otherwise a hint.
     pub(super) fn becomes(self, declared: ColumnType) -> Result<(), String> {
@@ -77,7 +103,10 @@ impl Stored {
         let fits = match (self, declared) {
             (Self::Null | Self::Text, _)
             | (Self::Bool, To::Bool | To::Int | To::String)
-            | (Self::Int, To::Bool | To::Int | To::Decimal { .. } | To::Float | To::String)
+            | (
+                Self::Int { .. },
+                To::Bool | To::Int | To::Decimal { .. } | To::Float | To::String,
+            )
             | (Self::Float, To::Float)
             | (Self::Decimal { .. }, To::Float)
             | (Self::Date | Self::Timestamp, To::Date | To::Timestamp) => true,
@@ -110,7 +139,7 @@ pub(super) fn common(types: &[Stored]) -> Option<ColumnType> {
         known().all(|stored| match (stored, *to) {
             // These are allowed where they are declared, but do not hold every value.
             (Stored::Text, to) => to == ColumnType::String,
-            (Stored::Int, ColumnType::Bool) | (Stored::Timestamp, ColumnType::Date) => false,
+            (Stored::Int { .. }, ColumnType::Bool) | (Stored::Timestamp, ColumnType::Date) => false,
             _ => stored.becomes(*to).is_ok(),
         })
     })

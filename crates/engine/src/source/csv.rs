@@ -1,15 +1,18 @@
 //! CSV files.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::csv::{ByteRecord, Reader, ReaderBuilder};
-use hushtable_query::{ColumnType, MAX_STRING_BYTES};
+use hushtable_query::{CsvSettings, MAX_STRING_BYTES};
 
+use super::convert::Target;
+use super::parse::{Parsed, TextParser};
 use super::sink::{Misfit, Sink};
-use super::{Compression, ReadProgress, SourceError, plan};
+use super::text::TextColumn;
+use super::{Compression, ReadProgress, SourceError, decode, plan};
 
 /// A file that tells how much of it has been read.
 struct Counted {
@@ -35,30 +38,40 @@ const BATCH_BYTES: usize = 1 << 23;
 pub(super) struct CsvFile {
     pub(super) path: PathBuf,
     compression: Compression,
+    settings: Arc<CsvSettings>,
     /// The names of the columns in the file's order. A column without a name cannot be asked for.
     pub(super) header: Vec<String>,
 }
 
-/// A column to read: its place in each row, and the type it gets.
-pub(super) type CsvColumn = (usize, ColumnType);
+/// A column to read: its place in each row, and what it is read as.
+pub(super) type CsvColumn = (usize, Target);
 
 impl CsvFile {
     /// Reads the header line, and nothing after it.
-    pub(super) fn open(path: &Path, compression: Compression) -> Result<Self, SourceError> {
-        let mut file = Self { path: path.to_owned(), compression, header: Vec::new() };
-        let mut reader = file.reader(&Arc::default())?;
-        let mut names = ByteRecord::new();
-        let found = reader.read_byte_record(&mut names).map_err(|e| file.error(&e))?;
-        if !found || names.iter().all(<[u8]>::is_empty) {
-            return Err(SourceError::NoHeader { path: file.path });
-        }
-        for name in &names {
+    pub(super) fn open(
+        path: &Path,
+        compression: Compression,
+        settings: &Arc<CsvSettings>,
+    ) -> Result<Self, SourceError> {
+        let settings = Arc::clone(settings);
+        let mut file = Self { path: path.to_owned(), compression, settings, header: Vec::new() };
+        let mut records = file.all_records(&Arc::default())?;
+        let Some(names) = records.next()?.filter(|names| !names.iter().all(<[u8]>::is_empty))
+        else {
+            return Err(SourceError::NoHeader { path: path.to_owned() });
+        };
+        let mut header = Vec::new();
+        for name in names {
             match std::str::from_utf8(name) {
-                // UTF-16 and compressed data have NULs, and columns never do.
-                Ok(name) if !name.contains('\0') => file.header.push(name.to_owned()),
-                _ => return Err(SourceError::HeaderNotText { path: file.path }),
+                // UTF-16 without a mark and compressed data have NULs, and columns never do.
+                Ok(name) if !name.contains('\0') => header.push(name.to_owned()),
+                _ => {
+                    let encoding = file.settings.encoding().name();
+                    return Err(SourceError::HeaderNotText { path: path.to_owned(), encoding });
+                }
             }
         }
+        file.header = header;
         Ok(file)
     }
 
@@ -72,23 +85,23 @@ impl CsvFile {
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
-        let mut reader = self.reader(progress)?;
-        let mut record = ByteRecord::new();
-        reader.read_byte_record(&mut record).map_err(|e| self.error(&e))?;
-        let mut builders = plan::text_columns(columns.iter().map(|(_, to)| *to))?;
+        let mut records = self.records(progress)?;
+        let parser = Arc::new(TextParser::new(self.settings.values()));
+        let column = |(_, to): &CsvColumn| TextColumn::new(*to, &parser, plan::BATCH_ROWS);
+        let mut builders: Vec<TextColumn> = columns.iter().map(column).collect();
         loop {
             let (mut rows, mut bytes, mut more) = (0, 0, true);
             while rows < plan::BATCH_ROWS && bytes < BATCH_BYTES {
-                more = reader.read_byte_record(&mut record).map_err(|e| self.error(&e))?;
-                if !more {
+                let Some(record) = records.next()? else {
+                    more = false;
                     break;
-                }
+                };
                 rows += 1;
                 for (column, ((place, _), builder)) in columns.iter().zip(&mut builders).enumerate()
                 {
-                    let field = record.get(*place).filter(|field| !field.is_empty());
+                    let field = field(record, *place);
                     bytes += field.map_or(0, |field| field.len().min(MAX_STRING_BYTES));
-                    if !builder.push(field) {
+                    if builder.push(field) == Parsed::Unfit {
                         sink.misfit(column, Misfit::Text(field.unwrap_or_default()));
                     }
                 }
@@ -105,36 +118,30 @@ impl CsvFile {
         }
     }
 
-    fn reader(&self, progress: &Arc<ReadProgress>) -> Result<Reader<Box<dyn Read>>, SourceError> {
+    /// The rows, one by one.
+    pub(super) fn records(&self, progress: &Arc<ReadProgress>) -> Result<Records<'_>, SourceError> {
+        let mut records = self.all_records(progress)?;
+        records.next()?;
+        Ok(records)
+    }
+
+    /// The header and the rows.
+    fn all_records(&self, progress: &Arc<ReadProgress>) -> Result<Records<'_>, SourceError> {
         let damaged = |e: std::io::Error| SourceError::from_io(&self.path, &e, self.format());
-        let file = File::open(&self.path).map_err(damaged)?;
-        let file = Counted { file, progress: Arc::clone(progress) };
-        let mut input: Box<dyn Read> = match self.compression {
-            Compression::None => Box::new(file),
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(
-                BufReader::with_capacity(BUFFER, file),
-            )),
-            Compression::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(
-                    BufReader::with_capacity(BUFFER, file),
-                )
-                .map_err(damaged)?;
-                // As large as the format allows (`zstd --long=31`).
-                decoder.window_log_max(31).map_err(damaged)?;
-                Box::new(decoder)
-            }
-        };
-        // A byte order mark is not part of the first name.
-        let mut start = Vec::new();
-        input.by_ref().take(3).read_to_end(&mut start).map_err(damaged)?;
-        if start == b"\xef\xbb\xbf" {
-            start.clear();
-        }
-        Ok(ReaderBuilder::new()
+        let input = open(&self.path, self.compression, progress).map_err(damaged)?;
+        let input = decode::utf8(input, self.settings.encoding()).map_err(damaged)?;
+        // Checked to be ASCII.
+        let byte = |c: char| u8::try_from(c).unwrap_or(b'?');
+        let quote = self.settings.quote();
+        let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
+            .delimiter(byte(self.settings.delimiter()))
+            .quoting(quote.is_some())
+            .quote(quote.map_or(b'"', byte))
             .buffer_capacity(BUFFER)
-            .from_reader(Box::new(Cursor::new(start).chain(input))))
+            .from_reader(input);
+        Ok(Records { file: self, reader, record: ByteRecord::new() })
     }
 
     fn format(&self) -> &'static str {
@@ -152,4 +159,47 @@ impl CsvFile {
             _ => SourceError::Damaged { path: self.path.clone(), format: self.format() },
         }
     }
+}
+
+/// A field of a row; `None` where the row is too short or the field is empty.
+pub(super) fn field(record: &ByteRecord, place: usize) -> Option<&[u8]> {
+    record.get(place).filter(|field| !field.is_empty())
+}
+
+/// The lines of a file.
+pub(super) struct Records<'a> {
+    file: &'a CsvFile,
+    reader: Reader<Box<dyn Read>>,
+    record: ByteRecord,
+}
+
+impl Records<'_> {
+    /// The next one.
+    pub(super) fn next(&mut self) -> Result<Option<&ByteRecord>, SourceError> {
+        let more =
+            self.reader.read_byte_record(&mut self.record).map_err(|e| self.file.error(&e))?;
+        Ok(more.then_some(&self.record))
+    }
+}
+
+/// The bytes of a file, decompressed.
+pub(super) fn open(
+    path: &Path,
+    compression: Compression,
+    progress: &Arc<ReadProgress>,
+) -> std::io::Result<Box<dyn Read>> {
+    let file = Counted { file: File::open(path)?, progress: Arc::clone(progress) };
+    Ok(match compression {
+        Compression::None => Box::new(file),
+        Compression::Gzip => {
+            Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BUFFER, file)))
+        }
+        Compression::Zstd => {
+            let buffered = BufReader::with_capacity(BUFFER, file);
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
+            // As large as the format allows (`zstd --long=31`).
+            decoder.window_log_max(31)?;
+            Box::new(decoder)
+        }
+    })
 }

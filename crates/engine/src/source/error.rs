@@ -1,9 +1,12 @@
-//! What can go wrong with data files. The texts name files and columns, never a value.
+//! What can go wrong with data files. The texts name files and columns, never a value; nor the value
+//! in the name of a folder such as `sex=f`, which is a value of its rows.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use datafusion::error::DataFusionError;
 use hushtable_query::ColumnType;
+
+use super::folders::folder_column;
 
 /// Why a table cannot be read.
 ///
@@ -20,7 +23,7 @@ pub enum SourceError {
         "the contract's location `{location}` has no data file: looked at {}\n  \
          hint: name a file, a folder of files or a pattern such as `claims/*.parquet`, relative \
          to the contract's folder; files end in .parquet, .pq, .csv, .csv.gz or .csv.zst",
-        looked.display()
+        shown(looked)
     )]
     NothingFound {
         /// The location as the contract has it.
@@ -33,7 +36,7 @@ pub enum SourceError {
     #[error(
         "the contract asks for {}, whose name does not end in a known format\n  \
          hint: rename it to .parquet, .pq, .csv, .csv.gz or .csv.zst, or narrow the pattern",
-        path.display()
+        shown(path)
     )]
     UnknownExtension {
         /// The file.
@@ -44,7 +47,8 @@ pub enum SourceError {
     #[error(
         "the contract's location `{location}` mixes Parquet ({}) and CSV ({})\n  \
          hint: a table is all of one format; narrow the location, for example `folder/*.parquet`",
-        parquet.display(), csv.display()
+        shown(parquet),
+        shown(csv)
     )]
     MixedFormats {
         /// The location as the contract has it.
@@ -72,7 +76,7 @@ pub enum SourceError {
         "cannot read {}: {reason}\n  \
          hint: this is the file system, not the contract or the query; check that the file is \
          there and that this user may read it",
-        path.display()
+        shown(path)
     )]
     Unreadable {
         /// The file or folder.
@@ -85,7 +89,7 @@ pub enum SourceError {
     #[error(
         "{} is damaged: it is not valid {format}\n  \
          hint: the fault is in the file; compare it with its original or write it again",
-        path.display()
+        shown(path)
     )]
     Damaged {
         /// The file.
@@ -102,30 +106,98 @@ pub enum SourceError {
     #[error(
         "{} has no header line\n  \
          hint: the first line of a CSV file names its columns",
-        path.display()
+        shown(path)
     )]
     NoHeader {
         /// The file.
         path: PathBuf,
     },
 
-    /// A CSV file's header is not UTF-8.
+    /// A CSV file's header is not text of its encoding.
     #[error(
-        "the header line of {} is not UTF-8 text\n  \
-         hint: convert the file, for example `iconv -f latin1 -t utf-8`; a file with a known \
-         compression must also say so in its name (.csv.gz, .csv.zst)",
-        path.display()
+        "the header line of {} is not {encoding} text\n  \
+         hint: say in the contract how the file is written, for example \
+         `csv = {{ encoding = \"windows-1252\" }}`; a compressed file must also say so in its name \
+         (.csv.gz, .csv.zst)",
+        shown(path)
     )]
     HeaderNotText {
         /// The file.
         path: PathBuf,
+        /// The encoding's name.
+        encoding: &'static str,
+    },
+
+    /// The contract has settings for CSV, and a file is Parquet.
+    #[error(
+        "the contract has `csv` settings for a table whose file {} is Parquet\n  \
+         hint: leave `csv` out; Parquet says itself how its values are written",
+        shown(path)
+    )]
+    CsvSettingsForParquet {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A location leads into a table whose log says which of its rows count.
+    #[error(
+        "the contract's location `{location}` leads into {} table: {} keeps its log\n  \
+         hint: rows that the table has deleted or replaced would count; write its current rows to \
+         a folder of their own, for example with {}, and name that folder",
+        kind.name(), shown(log), kind.way_out()
+    )]
+    TableLog {
+        /// The location as the contract has it.
+        location: String,
+        /// Whose log it is.
+        kind: LogKind,
+        /// The folder of the log.
+        log: PathBuf,
+    },
+
+    /// Some files are in folders such as `year=2024`, others in folders with other names before the
+    /// equals sign.
+    #[error(
+        "the files of `{location}` are in different kinds of folders: {} in {}, {} in {}\n  \
+         hint: folders such as `year=2024` are columns, and all files of a table must have the same; \
+         move the files or narrow the location",
+        shown(one),
+        named(one_columns),
+        shown(other),
+        named(other_columns)
+    )]
+    DifferentFolders {
+        /// The location as the contract has it.
+        location: String,
+        /// A file.
+        one: PathBuf,
+        /// The columns that its folders give.
+        one_columns: Vec<String>,
+        /// Another file.
+        other: PathBuf,
+        /// The columns that its folders give.
+        other_columns: Vec<String>,
+    },
+
+    /// A column is both in a file and in the names of its folders.
+    #[error(
+        "column `{column}` is in {}, and in the names of its folders, too\n  \
+         hint: which one is meant cannot be told; drop the column from the files, or name the \
+         folders otherwise than `{column}=…`",
+        shown(path)
+    )]
+    FolderColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
     },
 
     /// A file has two columns of one name.
     #[error(
         "{} has more than one column `{column}`\n  \
          hint: rename or drop the others in the file; which one is meant cannot be told",
-        path.display()
+        shown(path)
     )]
     DuplicateColumn {
         /// The file.
@@ -139,7 +211,8 @@ pub enum SourceError {
         "the files of a table differ: {} has no column `{column}`, {} has\n  \
          hint: all files of a table must have the same column names; write the file again or \
          narrow the location in the contract",
-        without.display(), with.display()
+        shown(without),
+        shown(with)
     )]
     DifferentColumns {
         /// The file that lacks the column.
@@ -154,7 +227,7 @@ pub enum SourceError {
     #[error(
         "the contract declares column `{column}`, which {} does not have{}\n  \
          hint: names are case-sensitive; correct the contract",
-        path.display(), match similar { Some(name) => format!(" (it has `{name}`)"), None => String::new() }
+        shown(path), match similar { Some(name) => format!(" (it has `{name}`)"), None => String::new() }
     )]
     MissingColumn {
         /// The file.
@@ -169,7 +242,7 @@ pub enum SourceError {
     #[error(
         "the contract declares column `{column}` as `{declared}`, but it is {file_type} in {}\n  \
          hint: {hint}",
-        path.display()
+        shown(path)
     )]
     CannotBecome {
         /// The file.
@@ -192,14 +265,57 @@ pub enum SourceError {
     },
 }
 
+/// A path without the values that the names of its folders have.
+pub(crate) fn shown(path: &Path) -> String {
+    let hidden = |part: Component<'_>| match folder_column(&part.as_os_str().to_string_lossy()) {
+        Some(column) => PathBuf::from(format!("{column}=…")),
+        None => PathBuf::from(&part),
+    };
+    path.components().map(hidden).collect::<PathBuf>().display().to_string()
+}
+
+/// Columns of folders in a few words.
+fn named(columns: &[String]) -> String {
+    if columns.is_empty() {
+        return "folders without columns".to_owned();
+    }
+    let folders: Vec<String> = columns.iter().map(|column| format!("{column}=…")).collect();
+    format!("`{}`", folders.join("/"))
+}
+
+/// Formats of tables whose folder has files that are no longer a part of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogKind {
+    /// Delta Lake.
+    Delta,
+    /// Apache Iceberg.
+    Iceberg,
+    /// Apache Hudi.
+    Hudi,
+}
+
+impl LogKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Delta => "a Delta Lake",
+            Self::Iceberg => "an Iceberg",
+            Self::Hudi => "a Hudi",
+        }
+    }
+
+    fn way_out(self) -> &'static str {
+        match self {
+            Self::Delta => "DuckDB's `COPY (FROM delta_scan('table')) TO 'rows.parquet'`",
+            Self::Iceberg => "DuckDB's `COPY (FROM iceberg_scan('table')) TO 'rows.parquet'`",
+            Self::Hudi => "Spark's `spark.read.format(\"hudi\").load(table).write.parquet(folder)`",
+        }
+    }
+}
+
 impl SourceError {
     /// What an I/O error means. Decompressors report broken streams as I/O errors that, unlike the
     /// operating system's, have no code.
-    pub(super) fn from_io(
-        path: &std::path::Path,
-        error: &std::io::Error,
-        format: &'static str,
-    ) -> Self {
+    pub(super) fn from_io(path: &Path, error: &std::io::Error, format: &'static str) -> Self {
         match error.raw_os_error() {
             // Not the error's own text: a library may have wrapped it in something longer.
             Some(code) => Self::Unreadable {

@@ -8,7 +8,12 @@ use std::time::UNIX_EPOCH;
 
 use glob::{MatchOptions, Pattern};
 
+use super::folders::{FolderValue, columns_of, folder_values};
+use super::logs::LogSearch;
 use super::{Compression, DataFile, Format, SourceError};
+
+/// What makes a name a pattern.
+const PATTERN: [char; 3] = ['*', '?', '['];
 
 /// The files of a location: a file, a folder (all files of a known format in it and in its
 /// folders) or a pattern with `*`, `?`, `[…]` and `**`. It is relative to `base`, the contract's
@@ -19,11 +24,15 @@ use super::{Compression, DataFile, Format, SourceError};
 /// a pattern. A file that can be reached by several paths (links) is listed once, as its rows
 /// must not count twice. The result is sorted by path and never empty.
 ///
+/// Folders such as `year=2024` below the location, or below the part of a pattern that has no `*`, `?` or
+/// `[`, give each of their files a value of a column.
+///
 /// # Errors
 ///
 /// If nothing matches, a file that is named or matched by a pattern has an unknown extension
-/// (files of unknown extension within a folder are passed over), Parquet and CSV are mixed, the
-/// pattern is not valid, or something cannot be read.
+/// (files of unknown extension within a folder are passed over), Parquet and CSV are mixed, files are
+/// in folders of different columns, a file is in a table of Delta Lake, Iceberg or Hudi, the pattern
+/// is not valid, or something cannot be read.
 pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceError> {
     let root = base.join(location);
     let nothing =
@@ -31,22 +40,31 @@ pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceEr
     if location.is_empty() {
         return Err(nothing());
     }
-    let mut paths = match fs::metadata(&root) {
-        Ok(found) if found.is_dir() => walk(&root)?,
-        Ok(_) => vec![root.clone()],
+    let (mut paths, named) = match fs::metadata(&root) {
+        Ok(found) if found.is_dir() => (walk(&root)?, root.clone()),
+        Ok(_) => (vec![root.clone()], root.clone()),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            matches_of(location, base)?
+            let fixed = location.split('/').take_while(|part| !part.contains(PATTERN));
+            let fixed: Vec<&str> = fixed.collect();
+            (matches_of(location, base)?, base.join(fixed.join("/")))
         }
         Err(e) => return Err(unreadable(&root, &e)),
     };
     paths.sort();
 
     let mut seen = HashSet::new();
-    let mut files = Vec::with_capacity(paths.len());
+    let mut logs = LogSearch::default();
+    let mut files: Vec<DataFile> = Vec::with_capacity(paths.len());
     for path in paths {
         let real = fs::canonicalize(&path).map_err(|e| unreadable(&path, &e))?;
+        for path in [&path, &real] {
+            if let Some((kind, log)) = logs.above(path) {
+                return Err(SourceError::TableLog { location: location.to_owned(), kind, log });
+            }
+        }
         if seen.insert(real) {
-            files.push(data_file(path)?);
+            let folders = folder_values(&path, &named);
+            files.push(data_file(path, folders)?);
         }
     }
     if files.is_empty() {
@@ -58,6 +76,18 @@ pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceEr
             location: location.to_owned(),
             parquet: parquet.path.clone(),
             csv: csv.path.clone(),
+        });
+    }
+    if let Some(one) = files.first()
+        && let Some(other) = files.iter().find(|f| columns_of(f) != columns_of(one))
+    {
+        let columns = |file: &DataFile| columns_of(file).into_iter().map(str::to_owned).collect();
+        return Err(SourceError::DifferentFolders {
+            location: location.to_owned(),
+            one: one.path.clone(),
+            one_columns: columns(one),
+            other: other.path.clone(),
+            other_columns: columns(other),
         });
     }
     Ok(files)
@@ -82,7 +112,7 @@ pub(crate) fn file_id(path: &Path) -> Option<FileId> {
     fs::canonicalize(path).ok()
 }
 
-fn data_file(path: PathBuf) -> Result<DataFile, SourceError> {
+fn data_file(path: PathBuf, folders: Vec<FolderValue>) -> Result<DataFile, SourceError> {
     let Some(format) = format_of(&path) else {
         return Err(SourceError::UnknownExtension { path });
     };
@@ -91,7 +121,7 @@ fn data_file(path: PathBuf) -> Result<DataFile, SourceError> {
         // A pipe could be read only once, and reading a device may never end.
         return Err(SourceError::Unreadable { path, reason: "not a regular file".to_owned() });
     }
-    Ok(DataFile { path, format, bytes: found.len(), modified_ns: modified_ns(&found) })
+    Ok(DataFile { path, format, bytes: found.len(), modified_ns: modified_ns(&found), folders })
 }
 
 fn modified_ns(found: &Metadata) -> i128 {
@@ -149,7 +179,7 @@ fn walk(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
 
 /// The files that match a pattern.
 fn matches_of(location: &str, base: &Path) -> Result<Vec<PathBuf>, SourceError> {
-    if !location.contains(['*', '?', '[']) {
+    if !location.contains(PATTERN) {
         return Ok(Vec::new());
     }
     let bad = |reason: String| SourceError::BadPattern { location: location.to_owned(), reason };

@@ -11,15 +11,22 @@
 
 pub(crate) mod convert;
 mod csv;
+mod decode;
 mod error;
 mod files;
+mod folders;
+mod guess;
+mod logs;
+mod look;
 pub(crate) mod normalise;
 mod parquet;
+pub(crate) mod parse;
 mod plan;
 mod progress;
 mod reach;
 mod sink;
 mod text;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -28,11 +35,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::prelude::{DataFrame, SessionContext};
-use hushtable_query::ColumnType;
+use hushtable_query::{ColumnType, CsvSettings};
 
-pub use error::SourceError;
+pub(crate) use error::shown;
+pub use error::{LogKind, SourceError};
 pub use files::list_files;
 pub(crate) use files::{FileId, file_id};
+pub use folders::FolderValue;
+pub use guess::guess_csv;
+pub use look::{LookedAt, Proposed, look_at};
 pub use plan::file_schema;
 pub(crate) use plan::observe;
 pub use progress::ReadProgress;
@@ -51,6 +62,8 @@ pub struct DataFile {
     /// When it was last written, in nanoseconds since 1970-01-01 UTC; 0 where the file system does
     /// not say.
     pub modified_ns: i128,
+    /// What the names of its folders say, such as `year=2024`: a column for each.
+    pub folders: Vec<FolderValue>,
 }
 
 /// Format of a data file.
@@ -58,7 +71,8 @@ pub struct DataFile {
 pub enum Format {
     /// `.parquet` or `.pq`.
     Parquet,
-    /// `.csv`, `.csv.gz` or `.csv.zst`: comma-separated UTF-8 text with one header line.
+    /// `.csv`, `.csv.gz` or `.csv.zst`: text with one header line, written as the table's
+    /// [`CsvSettings`] say.
     Csv {
         /// How the text is compressed.
         compression: Compression,
@@ -86,11 +100,30 @@ pub struct FileColumn {
     /// times of day and durations are not read, nor files that differ too much in the column.
     pub column_type: Option<ColumnType>,
     /// The type as the files say it (`int32`, `decimal(12, 2)`, `timestamp(ms, UTC)`), with ` / `
-    /// between the types of files that differ; `text` for CSV.
+    /// between the types of files that differ; `text` for CSV, `folder` for a column in the names of
+    /// folders.
     pub file_type: String,
 }
 
-/// A table of exactly `columns`, in that order, from all rows of `files`.
+/// What is read of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Columns and their declared types.
+    pub columns: Vec<(String, ColumnType)>,
+    /// The column that names the privacy units, and its declared type.
+    pub unit: Option<(String, ColumnType)>,
+    /// How its CSV files are written, where the contract says.
+    pub csv: Option<CsvSettings>,
+}
+
+impl Wanted {
+    /// Some columns of files that are written in the usual way.
+    pub fn columns(columns: &[(String, ColumnType)]) -> Self {
+        Self { columns: columns.to_vec(), ..Self::default() }
+    }
+}
+
+/// A table of the columns wanted, in that order, and of the units after them, from all rows of `files`.
 ///
 /// | declared    | Arrow type               | NULL besides what does not convert                |
 /// |-------------|--------------------------|---------------------------------------------------|
@@ -104,8 +137,13 @@ pub struct FileColumn {
 ///
 /// Text becomes a number, date or timestamp as [Arrow's casts](datafusion::arrow::compute::cast)
 /// have it, with blanks around it ignored; a decimal with more digits than its scale is rounded,
-/// half away from zero. In CSV an empty field is NULL (a string, too), a row that is too short has
-/// NULLs at its end, fields beyond the header are ignored, and an empty line is no row.
+/// half away from zero. In CSV the settings may say otherwise. There, an empty field is NULL (a string,
+/// too), a row that is too short has NULLs at its end, fields beyond the header are ignored, and an
+/// empty line is no row. A column in the names of folders has the value of a file's folder in all rows
+/// of the file.
+///
+/// Units are the values of their column, but those of an `int` column are whole numbers of up to 38
+/// digits: a unit that does not fit 64 bits must not be left out.
 ///
 /// The table may be scanned several times. It has no statistics, and filters are never pushed
 /// into it. The order of its rows means nothing.
@@ -113,19 +151,19 @@ pub struct FileColumn {
 /// # Errors
 ///
 /// All from the files' schemas, before any value is read: a file cannot be opened or is not of its
-/// format, its columns differ from the first file's, a column of `columns` is missing, or a
+/// format, a column is missing, twice in a file, or in a file and in the names of its folders, or a
 /// column's type in a file cannot become the declared one. While reading, only the file system, a
 /// damaged file or memory can fail the stream, with a [`SourceError`] as
 /// `DataFusionError::External`.
 pub async fn scan(
     context: &SessionContext,
     files: &[DataFile],
-    columns: &[(String, ColumnType)],
+    wanted: &Wanted,
     progress: &Arc<ReadProgress>,
 ) -> Result<DataFrame, SourceError> {
     let partitions = context.copied_config().target_partitions().max(1);
-    let (files, columns, progress) = (files.to_vec(), columns.to_vec(), Arc::clone(progress));
-    let plan = move || plan::table(&files, &columns, partitions, &progress);
+    let (files, wanted, progress) = (files.to_vec(), wanted.clone(), Arc::clone(progress));
+    let plan = move || plan::table(&files, &wanted, partitions, &progress);
     let table = tokio::task::spawn_blocking(plan)
         .await
         .map_err(|_| SourceError::Internal { what: "planning a scan was interrupted" })??;

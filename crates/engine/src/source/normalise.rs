@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryViewArray, Decimal128Array, Float64Array,
-    Int64Array, PrimitiveArray, StringViewArray, TimestampMicrosecondArray, new_null_array,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Float64Array, Int64Array,
+    PrimitiveArray, StringViewArray, TimestampMicrosecondArray, new_null_array,
 };
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
@@ -21,10 +21,26 @@ use datafusion::arrow::datatypes::{
 use datafusion::arrow::error::ArrowError;
 use hushtable_query::{ColumnType, MAX_STRING_BYTES};
 
-use super::convert::{MAX_DIGITS, Stored, arrow_type, in_range, power_of_ten};
+use super::convert::{MAX_DIGITS, Stored, Target, arrow_type, in_range, power_of_ten};
 use super::text::TextColumn;
 
 const MS_PER_DAY: i64 = 86_400_000;
+
+/// The values of a file's array as the target has them; NULL where they do not convert.
+///
+/// # Errors
+///
+/// As [`normalise`].
+pub(super) fn read_as(
+    array: &ArrayRef,
+    stored: Stored,
+    to: Target,
+) -> Result<ArrayRef, ArrowError> {
+    match to {
+        Target::Value(to) => normalise(array, stored, to),
+        Target::Wide => wide(array, stored),
+    }
+}
 
 /// The values of `array` as `to`; NULL where they do not convert. Returns the array itself where
 /// nothing changes.
@@ -40,19 +56,34 @@ pub(crate) fn normalise(
 ) -> Result<ArrayRef, ArrowError> {
     match (stored, to) {
         (Stored::Null, _) => Ok(new_null_array(&arrow_type(to), array.len())),
-        (Stored::Text, _) => text(array, to),
+        (Stored::Text, ColumnType::String) => string(array),
+        (Stored::Text, _) => text(array, Target::Value(to)),
         (Stored::Bool, ColumnType::Bool) => Ok(Arc::clone(array)),
         // Total: widening, a check of range, a comparison with 0, or digits.
         (Stored::Bool, ColumnType::Int | ColumnType::String)
-        | (Stored::Int, ColumnType::Bool | ColumnType::Int | ColumnType::String)
-        | (Stored::Int, ColumnType::Float) => cast(array, &arrow_type(to)),
-        (Stored::Int, ColumnType::Decimal { scale }) => rescale(&integers(array)?, 0, scale),
+        | (
+            Stored::Int { .. },
+            ColumnType::Bool | ColumnType::Int | ColumnType::String | ColumnType::Float,
+        ) => cast(array, &arrow_type(to)),
+        (Stored::Int { .. }, ColumnType::Decimal { scale }) => rescale(&integers(array)?, 0, scale),
         (Stored::Float, ColumnType::Float) => {
             Ok(float(cast(array, &DataType::Float64)?.as_primitive::<Float64Type>()))
         }
         (Stored::Decimal { scale }, _) => decimal(&digits(array)?, scale, to),
         (Stored::Date | Stored::Timestamp, ColumnType::Date) => date(array),
         (Stored::Date | Stored::Timestamp, ColumnType::Timestamp) => timestamp(array),
+        _ => Err(unexpected()),
+    }
+}
+
+/// Whole numbers, none of which is too large for 64 bits.
+fn wide(array: &ArrayRef, stored: Stored) -> Result<ArrayRef, ArrowError> {
+    match stored {
+        Stored::Null => Ok(new_null_array(&Target::Wide.arrow_type(), array.len())),
+        Stored::Text => text(array, Target::Wide),
+        Stored::Bool => rescale(&integers(&cast(array, &DataType::Int64)?)?, 0, 0),
+        Stored::Int { .. } => rescale(&integers(array)?, 0, 0),
+        Stored::Decimal { scale } => rescale(&digits(array)?, scale, 0),
         _ => Err(unexpected()),
     }
 }
@@ -68,12 +99,9 @@ fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
     cast_with_options(array, to, &CastOptions { safe: true, ..CastOptions::default() })
 }
 
-fn text(array: &ArrayRef, to: ColumnType) -> Result<ArrayRef, ArrowError> {
+fn text(array: &ArrayRef, to: Target) -> Result<ArrayRef, ArrowError> {
     let bytes = array.as_binary_view_opt().ok_or_else(unexpected)?;
-    if to == ColumnType::String {
-        return string(bytes);
-    }
-    let mut column = TextColumn::new(to, bytes.len())?;
+    let mut column = TextColumn::new(to, &Arc::default(), bytes.len());
     for field in bytes {
         column.push(field);
     }
@@ -81,7 +109,8 @@ fn text(array: &ArrayRef, to: ColumnType) -> Result<ArrayRef, ArrowError> {
 }
 
 /// Copies no text: the result shares the buffers of the file's pages.
-fn string(bytes: &BinaryViewArray) -> Result<ArrayRef, ArrowError> {
+fn string(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let bytes = array.as_binary_view_opt().ok_or_else(unexpected)?;
     // The low half of a view's first 8 bytes is its length.
     let long = bytes.views().iter().any(|view| (*view as u32) as usize > MAX_STRING_BYTES);
     if !long && let Ok(array) = bytes.clone().to_string_view() {

@@ -14,10 +14,9 @@ use datafusion::parquet::basic::{ConvertedType, LogicalType, Repetition, Type as
 use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
 use datafusion::parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetStatisticsPolicy};
 use datafusion::parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
-use hushtable_query::ColumnType;
 
-use super::convert::{Stored, type_name};
-use super::normalise::normalise;
+use super::convert::{Stored, Target, type_name};
+use super::normalise::read_as;
 use super::sink::{Sink, misfits};
 use super::{SourceError, plan};
 
@@ -40,7 +39,7 @@ pub(super) struct ParquetColumn {
 }
 
 /// A column to read: its place in the file, how it is stored, and the type it gets.
-pub(super) type ParquetPick = (usize, Stored, ColumnType);
+pub(super) type ParquetPick = (usize, Stored, Target);
 
 impl ParquetFile {
     /// Reads the footer, and of that nothing about values.
@@ -93,7 +92,7 @@ impl ParquetFile {
         while let Some(batch) = next()? {
             let array = |(column, (root, stored, to)): (usize, &ParquetPick)| {
                 let found = batch.columns().get(roots.binary_search(root).ok()?)?;
-                let values = normalise(found, *stored, *to).ok()?;
+                let values = read_as(found, *stored, *to).ok()?;
                 misfits((column, *stored), found, &values, sink);
                 Some(values)
             };

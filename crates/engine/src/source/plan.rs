@@ -4,29 +4,25 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::streaming::StreamingTable;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::PartitionStream;
-use hushtable_query::{ColumnType, MAX_SCALE};
+use hushtable_query::{ColumnType, CsvSettings, MAX_SCALE};
 
-use super::convert::{Stored, arrow_type, common};
-use super::csv::{CsvColumn, CsvFile};
-use super::parquet::{ParquetFile, ParquetPick};
-use super::sink::{Misfit, Sink};
-use super::text::TextColumn;
-use super::{DataFile, FileColumn, Format, ReadProgress, SourceError};
+use super::convert::{Stored, Target, arrow_type, common};
+use super::csv::CsvFile;
+use super::folders::FolderValue;
+use super::parquet::ParquetFile;
+use super::sink::Sink;
+use super::work::{Constant, Heeded, Layout, Partition, Piece, Work};
+use super::{DataFile, FileColumn, Format, ReadProgress, SourceError, Wanted};
 
 /// Rows of a batch, at most.
 pub(super) const BATCH_ROWS: usize = 8192;
 
-/// Batches that wait for their consumer.
-const BATCHES_AHEAD: usize = 2;
-
 /// The columns that all of a table's files have, in the order of the first file, from their
-/// Parquet footers or CSV header lines alone: never from values, statistics or row counts.
+/// Parquet footers or CSV header lines alone: never from values, statistics or row counts. After them
+/// those in the names of folders.
 ///
 /// Columns without a name (a comma at the end of a CSV header) are left out.
 ///
@@ -34,8 +30,11 @@ const BATCHES_AHEAD: usize = 2;
 ///
 /// If there is no file, one cannot be opened or is not of its format, has two columns of one
 /// name, or has other columns than the first; their order may differ.
-pub fn file_schema(files: &[DataFile]) -> Result<Vec<FileColumn>, SourceError> {
-    let files = open_all(files)?;
+pub fn file_schema(
+    files: &[DataFile],
+    csv: Option<&CsvSettings>,
+) -> Result<Vec<FileColumn>, SourceError> {
+    let files = open_all(files, csv)?;
     check_columns(&files)?;
     let first = files.first().ok_or(SourceError::NoFiles)?;
     let mut schema = Vec::new();
@@ -55,26 +54,28 @@ pub fn file_schema(files: &[DataFile]) -> Result<Vec<FileColumn>, SourceError> {
             file_type: types.join(" / "),
         });
     }
+    for value in &first.folders {
+        schema.push(FileColumn {
+            name: value.column.clone(),
+            column_type: Some(ColumnType::String),
+            file_type: "folder".to_owned(),
+        });
+    }
     Ok(schema)
 }
+
+/// The name of the units' column, which no column of a CSV file has.
+const UNIT: &str = "\0unit";
 
 /// The table of [`scan`](super::scan).
 pub(super) fn table(
     files: &[DataFile],
-    columns: &[(String, ColumnType)],
+    wanted: &Wanted,
     partitions: usize,
     progress: &Arc<ReadProgress>,
 ) -> Result<StreamingTable, SourceError> {
-    let field = |(name, declared): &(String, ColumnType)| match declared {
-        ColumnType::Decimal { scale } if *scale > MAX_SCALE => {
-            Err(SourceError::Internal { what: "a decimal of too large a scale" })
-        }
-        _ => Ok(Field::new(name, arrow_type(*declared), true)),
-    };
-    let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
-    let schema = Arc::new(Schema::new(fields));
-    let work = work(files, columns)?;
-    progress.expect(work.iter().map(|(bytes, _)| bytes).sum());
+    let (schema, work) = work(files, wanted)?;
+    progress.expect(work.iter().map(|piece| piece.bytes).sum());
     let streams = share_out(work, partitions)
         .into_iter()
         .map(|work| {
@@ -93,61 +94,99 @@ pub(super) fn table(
 /// As [`scan`](super::scan) and its stream.
 pub(crate) fn observe(
     files: &[DataFile],
-    columns: &[(String, ColumnType)],
+    wanted: &Wanted,
     progress: &Arc<ReadProgress>,
     sink: &mut dyn Sink,
 ) -> Result<(), SourceError> {
-    let work = work(files, columns)?;
-    progress.expect(work.iter().map(|(bytes, _)| bytes).sum());
+    let (_, work) = work(files, wanted)?;
+    progress.expect(work.iter().map(|piece| piece.bytes).sum());
     let mut sink = Heeded { sink, wanted: true };
-    for (bytes, piece) in &work {
+    for piece in &work {
         if sink.wanted {
-            piece.read(*bytes, progress, &mut sink)?;
+            piece.read(progress, &mut sink)?;
         }
     }
     Ok(())
 }
 
-/// The pieces of work to read some columns, with their sizes in bytes.
-fn work(
-    files: &[DataFile],
-    columns: &[(String, ColumnType)],
-) -> Result<Vec<(u64, Work)>, SourceError> {
+/// The pieces of work to read what is wanted, and the schema of what comes out.
+fn work(files: &[DataFile], wanted: &Wanted) -> Result<(SchemaRef, Vec<Piece>), SourceError> {
+    let files = open_all(files, wanted.csv.as_ref())?;
+    let mut fields = Vec::new();
+    let mut columns: Vec<(&str, ColumnType, Target)> = Vec::new();
+    for (name, declared) in &wanted.columns {
+        if matches!(declared, ColumnType::Decimal { scale } if *scale > MAX_SCALE) {
+            return Err(SourceError::Internal { what: "a decimal of too large a scale" });
+        }
+        columns.push((name, *declared, Target::Value(*declared)));
+        fields.push(Field::new(name, arrow_type(*declared), true));
+    }
+    if let Some((name, declared)) = &wanted.unit {
+        let target = unit_target(&files, name, *declared)?;
+        columns.push((name, *declared, target));
+        fields.push(Field::new(UNIT, target.arrow_type(), true));
+    }
     let mut work = Vec::new();
-    for file in open_all(files)? {
-        let picks = columns
-            .iter()
-            .map(|(name, declared)| file.pick(name, *declared))
-            .collect::<Result<Vec<ParquetPick>, _>>()?;
-        match file {
-            Opened::Csv(csv, bytes) => {
-                let columns = picks.iter().map(|(place, _, to)| (*place, *to)).collect();
-                work.push((bytes, Work::Csv(Arc::new(csv), columns)));
+    for file in files {
+        let (mut picks, mut places, mut constants) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, (name, declared, target)) in columns.iter().enumerate() {
+            match file.pick(name, *declared)? {
+                Pick::Column(root, stored) => {
+                    places.push(place);
+                    picks.push((root, stored, *target));
+                }
+                Pick::Folder(value) => {
+                    let (values, misfit) =
+                        value.array(*target, BATCH_ROWS).map_err(|_| planned_otherwise())?;
+                    constants.push(Constant { place, values, misfit });
+                }
             }
-            Opened::Parquet(parquet) => {
-                let (parquet, picks) = (Arc::new(parquet), Arc::new(picks));
+        }
+        let (picks, layout) = (Arc::new(picks), Arc::new(Layout { places, constants }));
+        let piece = |bytes, work| Piece { bytes, work, layout: Arc::clone(&layout) };
+        match file.kind {
+            Kind::Csv(csv, bytes) => {
+                let columns = picks.iter().map(|(place, _, to)| (*place, *to)).collect();
+                work.push(piece(bytes, Work::Csv(csv, columns)));
+            }
+            Kind::Parquet(parquet) => {
+                let parquet = Arc::new(parquet);
                 for (group, bytes) in parquet.row_groups().enumerate() {
                     let (parquet, picks) = (Arc::clone(&parquet), Arc::clone(&picks));
-                    work.push((bytes, Work::Parquet(parquet, picks, group)));
+                    work.push(piece(bytes, Work::Parquet(parquet, picks, group)));
                 }
             }
         }
     }
-    Ok(work)
+    Ok((Arc::new(Schema::new(fields)), work))
+}
+
+/// What the units' column is read as: wide where a unit of some file may be too large for an `int`.
+/// The same for all files, as a unit may be in several.
+fn unit_target(files: &[Opened], name: &str, declared: ColumnType) -> Result<Target, SourceError> {
+    let mut wide = false;
+    for file in files {
+        wide |= match file.pick(name, declared)? {
+            Pick::Column(_, stored) => stored.may_exceed_int(),
+            Pick::Folder(_) => true,
+        };
+    }
+    let wide = wide && declared == ColumnType::Int;
+    Ok(if wide { Target::Wide } else { Target::Value(declared) })
 }
 
 /// Shares work out to at most `partitions` partitions of about the same size: the largest piece
 /// first, always to the partition that has least.
-fn share_out(mut work: Vec<(u64, Work)>, partitions: usize) -> Vec<Vec<(u64, Work)>> {
+fn share_out(mut work: Vec<Piece>, partitions: usize) -> Vec<Vec<Piece>> {
     // Never none: the other operators need a partition even if there is nothing to read.
-    let mut shares: Vec<(u64, Vec<(u64, Work)>)> = Vec::new();
+    let mut shares: Vec<(u64, Vec<Piece>)> = Vec::new();
     shares.resize_with(work.len().min(partitions).max(1), Default::default);
-    work.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
-    for (bytes, piece) in work {
+    work.sort_by_key(|piece| std::cmp::Reverse(piece.bytes));
+    for piece in work {
         if let Some((sum, share)) = shares.iter_mut().min_by_key(|(sum, _)| *sum) {
             // Even an empty piece costs something.
-            *sum = sum.saturating_add(bytes.max(1));
-            share.push((bytes, piece));
+            *sum = sum.saturating_add(piece.bytes.max(1));
+            share.push(piece);
         }
     }
     shares.into_iter().map(|(_, share)| share).collect()
@@ -158,32 +197,43 @@ pub(super) fn planned_otherwise() -> SourceError {
     SourceError::Internal { what: "a column was read as another type than planned" }
 }
 
-/// One collector of text per column.
-pub(super) fn text_columns(
-    types: impl Iterator<Item = ColumnType>,
-) -> Result<Vec<TextColumn>, SourceError> {
-    types.map(|to| TextColumn::new(to, BATCH_ROWS).map_err(|_| planned_otherwise())).collect()
+/// A file of which the schema has been read.
+struct Opened {
+    kind: Kind,
+    folders: Vec<FolderValue>,
 }
 
-/// A file of which the schema has been read.
-enum Opened {
+enum Kind {
     Csv(CsvFile, u64),
     Parquet(ParquetFile),
 }
 
+/// Where a file has a column.
+enum Pick<'a> {
+    /// At that place, stored in that way.
+    Column(usize, Stored),
+    /// In the name of one of its folders.
+    Folder(&'a FolderValue),
+}
+
 /// Opens all files.
-fn open_all(files: &[DataFile]) -> Result<Vec<Opened>, SourceError> {
+fn open_all(files: &[DataFile], csv: Option<&CsvSettings>) -> Result<Vec<Opened>, SourceError> {
     if files.is_empty() {
         return Err(SourceError::NoFiles);
     }
+    let settings = Arc::new(csv.cloned().unwrap_or_default());
     let mut opened: Vec<Opened> = Vec::with_capacity(files.len());
     for file in files {
-        opened.push(match file.format {
+        let kind = match file.format {
             Format::Csv { compression } => {
-                Opened::Csv(CsvFile::open(&file.path, compression)?, file.bytes)
+                Kind::Csv(CsvFile::open(&file.path, compression, &settings)?, file.bytes)
             }
-            Format::Parquet => Opened::Parquet(ParquetFile::open(&file.path)?),
-        });
+            Format::Parquet if csv.is_some() => {
+                return Err(SourceError::CsvSettingsForParquet { path: file.path.clone() });
+            }
+            Format::Parquet => Kind::Parquet(ParquetFile::open(&file.path)?),
+        };
+        opened.push(Opened { kind, folders: file.folders.clone() });
     }
     Ok(opened)
 }
@@ -201,6 +251,9 @@ fn check_columns(files: &[Opened]) -> Result<(), SourceError> {
                 column: twice.to_owned(),
             });
         }
+        for value in &file.folders {
+            file.pick(&value.column, ColumnType::String)?;
+        }
         if let Some(first) = files.first() {
             first.check_same(file)?;
             file.check_same(first)?;
@@ -211,17 +264,17 @@ fn check_columns(files: &[Opened]) -> Result<(), SourceError> {
 
 impl Opened {
     fn path(&self) -> &PathBuf {
-        match self {
-            Self::Csv(file, _) => &file.path,
-            Self::Parquet(file) => &file.path,
+        match &self.kind {
+            Kind::Csv(file, _) => &file.path,
+            Kind::Parquet(file) => &file.path,
         }
     }
 
     /// Place, name, storage and type of each column that has a name.
     fn columns(&self) -> impl Iterator<Item = (usize, &str, Stored, &str)> {
-        let (csv, parquet) = match self {
-            Self::Csv(file, _) => (file.header.as_slice(), [].as_slice()),
-            Self::Parquet(file) => ([].as_slice(), file.columns.as_slice()),
+        let (csv, parquet) = match &self.kind {
+            Kind::Csv(file, _) => (file.header.as_slice(), [].as_slice()),
+            Kind::Parquet(file) => ([].as_slice(), file.columns.as_slice()),
         };
         let csv = csv.iter().map(|name| (name.as_str(), Stored::Text, "text"));
         let parquet = parquet.iter().map(|c| (c.name.as_str(), c.stored, c.file_type.as_str()));
@@ -245,129 +298,36 @@ impl Opened {
     }
 
     /// Where a declared column is, if its type can become the declared one.
-    fn pick(&self, column: &str, declared: ColumnType) -> Result<ParquetPick, SourceError> {
+    fn pick(&self, column: &str, declared: ColumnType) -> Result<Pick<'_>, SourceError> {
         let (path, column) = (self.path().clone(), column.to_owned());
-        let Some((place, _, stored, file_type)) =
-            self.columns().find(|(_, name, ..)| *name == column)
-        else {
-            let alike = |name: &str| name.trim().eq_ignore_ascii_case(column.trim());
-            let similar = self.columns().find(|(_, name, ..)| alike(name));
-            let similar = similar.map(|(_, name, ..)| name.to_owned());
-            return Err(SourceError::MissingColumn { path, column, similar });
+        let mut found = self.columns().filter(|(_, name, ..)| *name == column);
+        let mut folders = self.folders.iter().filter(|value| value.column == column);
+        let (place, stored, file_type) = match (found.next(), folders.next()) {
+            (Some(_), Some(_)) => return Err(SourceError::FolderColumn { path, column }),
+            (Some((place, _, stored, file_type)), None) => (place, stored, file_type),
+            (None, Some(value)) => {
+                return match folders.next() {
+                    None => Ok(Pick::Folder(value)),
+                    Some(_) => Err(SourceError::DuplicateColumn { path, column }),
+                };
+            }
+            (None, None) => {
+                let alike = |name: &&str| name.trim().eq_ignore_ascii_case(column.trim());
+                let folders = self.folders.iter().map(|value| value.column.as_str());
+                let mut names = self.columns().map(|(_, name, ..)| name).chain(folders);
+                let similar = names.find(alike).map(str::to_owned);
+                return Err(SourceError::MissingColumn { path, column, similar });
+            }
         };
-        if self.columns().filter(|(_, name, ..)| *name == column).count() > 1 {
+        if found.next().is_some() {
             return Err(SourceError::DuplicateColumn { path, column });
         }
         match stored.becomes(declared) {
-            Ok(()) => Ok((place, stored, declared)),
+            Ok(()) => Ok(Pick::Column(place, stored)),
             Err(hint) => {
                 let file_type = file_type.to_owned();
                 Err(SourceError::CannotBecome { path, column, file_type, declared, hint })
             }
         }
-    }
-}
-
-/// Something to read.
-#[derive(Debug)]
-enum Work {
-    Csv(Arc<CsvFile>, Vec<CsvColumn>),
-    Parquet(Arc<ParquetFile>, Arc<Vec<ParquetPick>>, usize),
-}
-
-impl Work {
-    /// Hands its rows to `sink`, and reports how much of its `bytes` has been read.
-    fn read(
-        &self,
-        bytes: u64,
-        progress: &Arc<ReadProgress>,
-        sink: &mut dyn Sink,
-    ) -> Result<(), SourceError> {
-        match self {
-            Self::Csv(file, columns) => file.read(columns, progress, sink),
-            Self::Parquet(file, picks, group) => {
-                let all = file.rows(*group).max(1);
-                file.read(&[*group], picks, &mut Watched { sink, progress, bytes, all })
-            }
-        }
-    }
-}
-
-/// A sink that reports progress by the share of a row group's rows.
-struct Watched<'a> {
-    sink: &'a mut dyn Sink,
-    progress: &'a ReadProgress,
-    bytes: u64,
-    all: u64,
-}
-
-impl Sink for Watched<'_> {
-    fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
-        let share = u128::from(self.bytes) * rows as u128 / u128::from(self.all);
-        self.progress.advance(u64::try_from(share).unwrap_or(0));
-        self.sink.batch(columns, rows)
-    }
-
-    fn misfit(&mut self, column: usize, what: Misfit<'_>) {
-        self.sink.misfit(column, what);
-    }
-}
-
-/// A sink that remembers whether more is wanted.
-struct Heeded<'a> {
-    sink: &'a mut dyn Sink,
-    wanted: bool,
-}
-
-impl Sink for Heeded<'_> {
-    fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
-        self.wanted = self.sink.batch(columns, rows);
-        self.wanted
-    }
-
-    fn misfit(&mut self, column: usize, what: Misfit<'_>) {
-        self.sink.misfit(column, what);
-    }
-}
-
-/// Some of the work, one piece after the other on a thread of its own: decompressing and parsing
-/// would hold up the threads of the runtime.
-#[derive(Debug)]
-struct Partition {
-    schema: SchemaRef,
-    work: Arc<Vec<(u64, Work)>>,
-    progress: Arc<ReadProgress>,
-}
-
-impl PartitionStream for Partition {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let schema = Arc::clone(&self.schema);
-        let (work, progress) = (Arc::clone(&self.work), Arc::clone(&self.progress));
-        let mut stream = RecordBatchReceiverStreamBuilder::new(Arc::clone(&schema), BATCHES_AHEAD);
-        let sender = stream.tx();
-        stream.spawn_blocking(move || {
-            let (mut wanted, mut mismatch) = (true, false);
-            let mut emit = |arrays: Vec<ArrayRef>, rows: usize| {
-                let options = RecordBatchOptions::new().with_row_count(Some(rows));
-                match RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options) {
-                    // Sending fails once nobody listens, for example after a LIMIT.
-                    Ok(batch) => wanted = sender.blocking_send(Ok(batch)).is_ok(),
-                    Err(_) => mismatch = true,
-                }
-                wanted && !mismatch
-            };
-            for (bytes, piece) in work.iter() {
-                if sender.is_closed() {
-                    break;
-                }
-                piece.read(*bytes, &progress, &mut emit)?;
-            }
-            if mismatch { Err(planned_otherwise().into()) } else { Ok(()) }
-        });
-        stream.build()
     }
 }

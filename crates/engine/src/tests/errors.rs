@@ -7,7 +7,7 @@ use datafusion::error::DataFusionError;
 use hushtable_query::ColumnType;
 
 use crate::error::EngineError;
-use crate::source::SourceError;
+use crate::source::{LogKind, SourceError};
 
 #[test]
 fn errors_read_as_expected() {
@@ -38,7 +38,17 @@ fn errors_read_as_expected() {
         SourceError::Damaged { path: path(), format: "Parquet" }.into(),
         SourceError::NoFiles.into(),
         SourceError::NoHeader { path: "a.csv".into() }.into(),
-        SourceError::HeaderNotText { path: "a.csv".into() }.into(),
+        SourceError::HeaderNotText { path: "a.csv".into(), encoding: "UTF-8" }.into(),
+        SourceError::CsvSettingsForParquet { path: path() }.into(),
+        SourceError::TableLog {
+            location: location(),
+            kind: LogKind::Iceberg,
+            log: "data/metadata".into(),
+        }
+        .into(),
+        SourceError::TableLog { location: location(), kind: LogKind::Hudi, log: ".hoodie".into() }
+            .into(),
+        SourceError::FolderColumn { path: "sex=f/a.csv".into(), column: column() }.into(),
         SourceError::DuplicateColumn { path: path(), column: column() }.into(),
         SourceError::DifferentColumns {
             without: path(),

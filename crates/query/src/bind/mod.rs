@@ -15,7 +15,7 @@ use hushtable_mechanisms::{Percentile, RecordMechanism};
 use hushtable_privacy::{Contribution, Loss, Neighbouring};
 use serde::Serialize;
 
-use crate::contract::{Contract, Defaults, Table, Unit};
+use crate::contract::{Contract, CsvSettings, Defaults, Table, Unit};
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::lattice::Step;
@@ -33,6 +33,9 @@ pub struct PrivateQuery {
     pub table: String,
     /// Columns of the file that [`Expr`]s over rows count.
     pub columns: Vec<(String, ColumnType)>,
+    /// How the table's CSV files are written, where the contract says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub csv: Option<CsvSettings>,
     /// Position of the privacy unit's column; `None` where every row is a unit.
     pub unit: Option<usize>,
     /// Which tables are neighbours.

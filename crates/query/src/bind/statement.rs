@@ -202,6 +202,7 @@ pub(super) fn bind(
         loss: budget(options, groups)?,
         warnings,
         columns: stored,
+        csv: table.csv.clone(),
         keys,
         groups,
         measurements,

@@ -1,6 +1,7 @@
 //! The contract: what the owner of the data declares, in `hushtable.toml`.
 
 mod columns;
+mod csv;
 pub(crate) mod read;
 mod split;
 mod tables;
@@ -16,6 +17,7 @@ use crate::lattice::{Number, Step};
 use crate::quote::Strategy;
 use crate::types::{ColumnType, Value};
 
+pub use csv::{CsvSettingError, CsvSettings, DateOrder, NumberFormat, TextFormat};
 pub use read::ContractError;
 pub(crate) use tables::{MAX_GROUPS, MAX_ROWS, defaults, loss};
 
@@ -38,6 +40,8 @@ pub struct Table {
     pub name: String,
     /// A file, a folder or a glob, relative to the contract's folder.
     pub path: String,
+    /// How its CSV files are written; `None` where the contract does not say.
+    pub csv: Option<CsvSettings>,
     /// What one step between neighbouring tables adds, removes or replaces.
     pub unit: Unit,
     /// Which tables are neighbours.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Neighbouring, Rho};
 
 use super::columns;
+use super::csv;
 use super::read::{ContractError, Item, Section, Source};
 use super::{Column, Contract, Defaults, Table, Unit};
 use crate::quote::Strategy;
@@ -65,6 +66,7 @@ fn table(name: &str, item: &Item<'_, '_>, analysts: &mut Names) -> Result<Table,
     let section = item.section(&label, "[tables.NAME]")?;
     section.only(&[
         "path",
+        "csv",
         "privacy_unit",
         "neighbouring",
         "owner",
@@ -75,6 +77,7 @@ fn table(name: &str, item: &Item<'_, '_>, analysts: &mut Names) -> Result<Table,
     ])?;
     let hint = "path = \"data/people.parquet\": a file, a folder or a glob of Parquet or CSV";
     let path = section.required("path", hint)?.text("a path", hint)?.to_owned();
+    let csv = section.get("csv").map(|item| csv::csv(&item)).transpose()?;
 
     let columns_hint = "declare columns as [tables.NAME.columns.COLUMN] with a type";
     let columns_item = section.required("columns", columns_hint)?;
@@ -159,6 +162,7 @@ fn table(name: &str, item: &Item<'_, '_>, analysts: &mut Names) -> Result<Table,
     Ok(Table {
         name: name.to_owned(),
         path,
+        csv,
         unit,
         neighbouring,
         owner,

@@ -100,7 +100,7 @@ fn no_rows_and_no_header() {
         let text = read(&path, &[("b", Int)]).unwrap_err();
         assert!(text.contains("no header line\n  hint: "), "{text}");
     }
-    for not_text in [b"a,\xff\n1,2\n".as_slice(), b"a\0,\0b\0\n", b"\xff\xfea\0,\0"] {
+    for not_text in [b"a,\xff\n1,2\n".as_slice(), b"a\0,\0b\0\n", b"\xff\xfea\0,\0\xff"] {
         let path = write(&folder, "t.csv", not_text);
         let text = read(&path, &[("a", Int)]).unwrap_err();
         assert!(text.contains("not UTF-8 text\n  hint: "), "{text}");
@@ -114,7 +114,12 @@ fn no_columns_still_counts_rows() {
     let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();
     let counted = block_on(async {
         let context = SessionContext::new();
-        scan(&context, &files, &[], &Arc::default()).await.unwrap().count().await.unwrap()
+        scan(&context, &files, &Wanted::default(), &Arc::default())
+            .await
+            .unwrap()
+            .count()
+            .await
+            .unwrap()
     });
     assert_eq!(counted, 3);
 }

@@ -29,10 +29,8 @@ fn folders_patterns_and_files() {
     assert_eq!(list("q/", base).unwrap(), q);
     assert_eq!(list("./q/*.p*", base).unwrap().len(), 2);
     assert_eq!(list("*.csv", base).unwrap(), ["b.csv"]);
-    assert_eq!(
-        list("**/*.csv", base).unwrap(),
-        ["b.csv", "year=2020/deep/y.csv", "year=2020/x.csv"]
-    );
+    assert_eq!(list("year=*/**/*.csv", base).unwrap(), ["year=2020/deep/y.csv", "year=2020/x.csv"]);
+    assert!(matches!(list("**/*.csv", base), Err(SourceError::DifferentFolders { .. })));
     assert_eq!(list("year=*", base).unwrap_err().to_string().lines().count(), 2);
     assert_eq!(list("year=*/?.csv", base).unwrap(), ["year=2020/x.csv"]);
     assert_eq!(list("[ab].*", base).unwrap(), ["a.CSV", "b.csv"]);

@@ -1,11 +1,15 @@
 //! Tests of reading. Files are made in a temporary folder.
 
 mod csv;
+mod encodings;
 mod files;
+mod folders;
 mod parquet;
 mod parquet_raw;
 mod reach;
 mod schema;
+mod settings;
+mod units;
 mod values;
 
 use std::fs::File;
@@ -20,9 +24,9 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use hushtable_query::ColumnType;
+use hushtable_query::{ColumnType, CsvSettings, DateOrder, NumberFormat, TextFormat};
 
-use super::{DataFile, SourceError, list_files, scan};
+use super::{DataFile, SourceError, Wanted, list_files, scan};
 
 /// A decimal of that scale.
 fn decimal(scale: u8) -> ColumnType {
@@ -40,14 +44,25 @@ fn read_files(
     columns: &[(&str, ColumnType)],
     partitions: usize,
 ) -> Result<RecordBatch, String> {
-    let columns: Vec<_> = columns.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect();
+    read_wanted(files, &Wanted::columns(&named(columns)), partitions)
+}
+
+fn named(columns: &[(&str, ColumnType)]) -> Vec<(String, ColumnType)> {
+    columns.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect()
+}
+
+fn read_wanted(
+    files: &[DataFile],
+    wanted: &Wanted,
+    partitions: usize,
+) -> Result<RecordBatch, String> {
     block_on(async {
         let config = SessionConfig::new().with_target_partitions(partitions);
         let context = SessionContext::new_with_config(config);
         let table =
-            scan(&context, files, &columns, &Arc::default()).await.map_err(|e| e.to_string())?;
+            scan(&context, files, wanted, &Arc::default()).await.map_err(|e| e.to_string())?;
         let schema = Arc::clone(table.schema().inner());
-        for (field, (name, _)) in schema.fields().iter().zip(&columns) {
+        for (field, (name, _)) in schema.fields().iter().zip(&wanted.columns) {
             assert_eq!(field.name(), name);
         }
         let batches = table.collect().await.map_err(|e| e.to_string())?;

@@ -8,7 +8,7 @@ use super::*;
 use ColumnType::{Bool, Date, Float, Int, String as Text, Timestamp};
 
 fn schema(folder: &Path) -> Result<Vec<FileColumn>, SourceError> {
-    file_schema(&list_files(folder.to_str().unwrap(), Path::new("")).unwrap())
+    file_schema(&list_files(folder.to_str().unwrap(), Path::new("")).unwrap(), None)
 }
 
 fn column(name: &str, column_type: Option<ColumnType>, file_type: &str) -> FileColumn {
@@ -148,7 +148,7 @@ fn files_that_differ() {
     assert_eq!(types[1], column("y", Some(Int), "int32 / int64"));
     file("3.parquet", &[("x", Arc::new(money)), ("y", Arc::new(NullArray::new(1)))]);
     let files = list_files(".", folder.path()).unwrap();
-    assert_eq!(file_schema(&files).unwrap()[0].column_type, None);
+    assert_eq!(file_schema(&files, None).unwrap()[0].column_type, None);
     for partitions in [1, 2, 7] {
         let batch = read_files(&files, &[("x", decimal(2)), ("y", Int)], partitions).unwrap();
         let mut rows: Vec<_> =
@@ -210,11 +210,13 @@ fn however_it_is_cut() {
             let config = SessionConfig::new().with_target_partitions(partitions);
             let context = SessionContext::new_with_config(config);
             let table =
-                scan(&context, &files, &[("n".to_owned(), Int)], &Arc::default()).await.unwrap();
+                scan(&context, &files, &Wanted::columns(&named(&[("n", Int)])), &Arc::default())
+                    .await
+                    .unwrap();
             assert_eq!(table.clone().count().await.unwrap(), rows as usize);
             assert_eq!(table.clone().union(table.clone()).unwrap().count().await.unwrap(), 60_000);
             assert_eq!(table.limit(5, Some(3)).unwrap().collect().await.unwrap()[0].num_rows(), 3);
-            let none = scan(&context, &files, &[], &Arc::default()).await.unwrap();
+            let none = scan(&context, &files, &Wanted::default(), &Arc::default()).await.unwrap();
             assert_eq!(none.count().await.unwrap(), rows as usize);
         });
     }
@@ -228,7 +230,7 @@ fn files_of_the_world() {
         return;
     }
     let files = list_files("ppp2020_georgia_partial.csv.gz", &folder).unwrap();
-    let names: Vec<_> = file_schema(&files).unwrap().into_iter().map(|c| c.name).collect();
+    let names: Vec<_> = file_schema(&files, None).unwrap().into_iter().map(|c| c.name).collect();
     assert_eq!(names[..4], ["Date", "BusinessType", "NonProfit", "NAICS"]);
     let asked = [("Date", Date), ("NAICS", Int), ("Jobs", Int), ("Amount", decimal(2))];
     let batch = read_files(&files, &asked, 2).unwrap();
@@ -237,7 +239,7 @@ fn files_of_the_world() {
     assert_eq!(batch.column(3).null_count(), 0);
 
     let files = list_files("reddit_posts_domains.parquet", &folder).unwrap();
-    let columns = file_schema(&files).unwrap();
+    let columns = file_schema(&files, None).unwrap();
     println!("{columns:?}");
     let asked: Vec<_> =
         columns.iter().filter_map(|c| Some((c.name.as_str(), c.column_type?))).collect();

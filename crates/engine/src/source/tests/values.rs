@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::super::convert::in_range;
+use super::super::convert::{Target, in_range};
 use super::super::normalise::big_endian;
-use super::super::text::{TextColumn, decimal};
+use super::super::parse::{Parsed, decimal};
+use super::super::text::TextColumn;
 use super::*;
 
 const TYPES: [ColumnType; 8] = [
@@ -19,7 +20,7 @@ const TYPES: [ColumnType; 8] = [
 ];
 
 fn column(to: ColumnType, fields: &[&str]) -> ArrayRef {
-    let mut column = TextColumn::new(to, 8).unwrap();
+    let mut column = TextColumn::new(Target::Value(to), &Arc::default(), 8);
     for field in fields {
         column.push(Some(field.as_bytes()));
     }
@@ -128,8 +129,11 @@ proptest! {
     #[test]
     fn any_bytes(fields in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 0..20)) {
         for to in TYPES {
-            let mut column = TextColumn::new(to, 4).unwrap();
-            let fits: Vec<bool> = fields.iter().map(|field| column.push(Some(field))).collect();
+            let mut column = TextColumn::new(Target::Value(to), &Arc::default(), 4);
+            let fits: Vec<bool> = fields
+                .iter()
+                .map(|field| column.push(Some(field)) == Parsed::Value(()))
+                .collect();
             let values = column.finish().unwrap();
             let present: Vec<bool> = (0..values.len()).map(|row| values.is_valid(row)).collect();
             prop_assert_eq!(fits, present);

@@ -1,0 +1,353 @@
+//! From one text to one value: a function for each type.
+
+use std::borrow::Cow;
+
+use chrono::{NaiveDate, Utc};
+use datafusion::arrow::compute::kernels::cast_utils::{Parser, string_to_datetime};
+use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, Time64NanosecondType};
+use hushtable_query::{ColumnType, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat};
+
+use super::convert::{in_range, power_of_ten};
+
+/// What a field of text is, read as a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parsed<T> {
+    /// A value.
+    Value(T),
+    /// No value, and the text says so: it is empty or one of the texts for NULL.
+    Null,
+    /// Text that is not a value of the type. Read as NULL.
+    Unfit,
+}
+
+impl<T> Parsed<T> {
+    fn of(value: Option<T>) -> Self {
+        value.map_or(Self::Unfit, Self::Value)
+    }
+
+    fn and_then<U>(self, next: impl FnOnce(T) -> Option<U>) -> Parsed<U> {
+        match self {
+            Self::Value(value) => Parsed::of(next(value)),
+            Self::Null => Parsed::Null,
+            Self::Unfit => Parsed::Unfit,
+        }
+    }
+
+    /// Hands over the value, or `None` for NULL; keeps which it was.
+    pub(super) fn give(self, take: impl FnOnce(Option<T>)) -> Parsed<()> {
+        let (value, kind) = match self {
+            Self::Value(value) => (Some(value), Parsed::Value(())),
+            Self::Null => (None, Parsed::Null),
+            Self::Unfit => (None, Parsed::Unfit),
+        };
+        take(value);
+        kind
+    }
+}
+
+/// Reads text as values, as a table's settings have them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextParser {
+    format: TextFormat,
+    /// Whether numbers are written otherwise than programs write them.
+    local_numbers: bool,
+}
+
+impl TextParser {
+    pub(crate) fn new(format: &TextFormat) -> Self {
+        let local_numbers = *format.numbers() != NumberFormat::default();
+        Self { format: format.clone(), local_numbers }
+    }
+
+    pub(super) fn format(&self) -> &TextFormat {
+        &self.format
+    }
+
+    /// Whether a field has a value of that type.
+    pub(crate) fn fit(&self, field: Option<&[u8]>, to: ColumnType) -> Parsed<()> {
+        match to {
+            ColumnType::Bool => self.bool(field).give(|_| ()),
+            ColumnType::Int => self.int(field).give(|_| ()),
+            ColumnType::Decimal { scale } => self.decimal(field, scale).give(|_| ()),
+            ColumnType::Float => self.float(field).give(|_| ()),
+            ColumnType::String => self.string(field).give(|_| ()),
+            ColumnType::Date => self.date(field).give(|_| ()),
+            ColumnType::Timestamp => self.timestamp(field).give(|_| ()),
+        }
+    }
+
+    /// Text as it stands, blanks included.
+    pub(crate) fn string<'a>(&self, field: Option<&'a [u8]>) -> Parsed<&'a str> {
+        let Some(bytes) = field else { return Parsed::Null };
+        if bytes.len() > MAX_STRING_BYTES {
+            return Parsed::Unfit;
+        }
+        let Ok(text) = std::str::from_utf8(bytes) else { return Parsed::Unfit };
+        let null = self.format.null();
+        if !null.is_empty() && (null.iter().any(|n| n == text || n == text.trim_ascii())) {
+            return Parsed::Null;
+        }
+        Parsed::Value(text)
+    }
+
+    /// Text without the blanks around it; NULL if nothing else is there.
+    fn trimmed<'a>(&self, field: Option<&'a [u8]>) -> Parsed<&'a str> {
+        match self.string(field) {
+            Parsed::Value(text) => match text.trim_ascii() {
+                "" => Parsed::Null,
+                text => Parsed::Value(text),
+            },
+            other => other,
+        }
+    }
+
+    /// `true`, `t`, `yes`, `y`, `on`, `1` or their opposites, in any letter case.
+    pub(crate) fn bool(&self, field: Option<&[u8]>) -> Parsed<bool> {
+        self.trimmed(field).and_then(|text| {
+            let is = |words: [&str; 6]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+            if is(["true", "t", "yes", "y", "on", "1"]) {
+                return Some(true);
+            }
+            is(["false", "f", "no", "n", "off", "0"]).then_some(false)
+        })
+    }
+
+    /// A whole number of 64 bits.
+    pub(crate) fn int(&self, field: Option<&[u8]>) -> Parsed<i64> {
+        self.number(field, Int64Type::parse)
+    }
+
+    /// A whole number of up to 38 digits.
+    pub(crate) fn wide(&self, field: Option<&[u8]>) -> Parsed<i128> {
+        self.number(field, |text| {
+            let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+            let whole = digits.bytes().all(|digit| digit.is_ascii_digit());
+            if whole { decimal(text, 0) } else { None }
+        })
+    }
+
+    /// A decimal, rounded to the scale half away from zero.
+    pub(crate) fn decimal(&self, field: Option<&[u8]>, scale: u8) -> Parsed<i128> {
+        self.number(field, |text| decimal(text, scale))
+    }
+
+    /// A float; NaN is none.
+    pub(crate) fn float(&self, field: Option<&[u8]>) -> Parsed<f64> {
+        // Adding 0 turns −0 into 0.
+        self.number(field, |text| {
+            Float64Type::parse(text).filter(|value| !value.is_nan()).map(|value| value + 0.0)
+        })
+    }
+
+    fn number<T>(&self, field: Option<&[u8]>, parse: impl Fn(&str) -> Option<T>) -> Parsed<T> {
+        self.trimmed(field).and_then(|text| {
+            if self.local_numbers {
+                parse(&plain_number(text, self.format.numbers())?)
+            } else {
+                parse(text)
+            }
+        })
+    }
+
+    /// A day, as days since 1970-01-01; of an instant, its day.
+    pub(crate) fn date(&self, field: Option<&[u8]>) -> Parsed<i32> {
+        self.trimmed(field).and_then(|text| {
+            let ordered = self.format.dates().and_then(|order| instant(text, order));
+            let days = |(day, _): (NaiveDate, i64)| Date32Type::from_naive_date(day);
+            ordered.map(days).or_else(|| Date32Type::parse(self.iso(text)?))
+        })
+    }
+
+    /// An instant, in microseconds since 1970-01-01 UTC.
+    pub(crate) fn timestamp(&self, field: Option<&[u8]>) -> Parsed<i64> {
+        self.trimmed(field).and_then(|text| {
+            let ordered = self.format.dates().and_then(|order| instant(text, order));
+            let micros = |(day, nanos): (NaiveDate, i64)| {
+                let days = i64::from(Date32Type::from_naive_date(day));
+                Some(days * 86_400_000_000 + nanos / 1000)
+            };
+            // The error holds the text, and ends here.
+            let iso = |text| string_to_datetime(&Utc, text).ok().map(|at| at.timestamp_micros());
+            ordered.and_then(micros).or_else(|| iso(self.iso(text)?))
+        })
+    }
+
+    /// The text, if a date in it may be written with the year first. Eight digits in a row could be
+    /// in any order.
+    fn iso<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let year_first = match self.format.dates() {
+            None | Some(DateOrder::YearMonthDay) => true,
+            Some(_) => text.as_bytes().get(4) == Some(&b'-'),
+        };
+        year_first.then_some(text)
+    }
+}
+
+fn is_blank(c: char) -> bool {
+    // The no-break spaces of one and of less than one space's width, and that of a digit's.
+    c.is_ascii_whitespace() || ['\u{a0}', '\u{202f}', '\u{2007}'].contains(&c)
+}
+
+/// A number as programs write it, from one with separators and a currency sign; `None` if it is not
+/// written as the format says.
+fn plain_number<'a>(text: &'a str, format: &NumberFormat) -> Option<Cow<'a, str>> {
+    let text = text.trim_matches(is_blank);
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        // Infinities, and what is no number.
+        return Some(Cow::Borrowed(text));
+    }
+    let (mut negative, rest) = sign(text);
+    let mut number = rest.unwrap_or(text);
+    if let Some(after) = longest(format, |sign| number.strip_prefix(sign)) {
+        number = after.trim_start_matches(is_blank);
+        // Either side of the currency sign, but not both.
+        if let (within, Some(after)) = sign(number) {
+            if rest.is_some() {
+                return None;
+            }
+            (negative, number) = (within, after);
+        }
+    } else if let Some(before) = longest(format, |sign| number.strip_suffix(sign)) {
+        number = before.trim_end_matches(is_blank);
+    }
+    let (mantissa, exponent) = match number.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (number, None),
+    };
+    let (whole, fraction) = match mantissa.split_once(format.decimal()) {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut plain = String::with_capacity(text.len());
+    if negative {
+        plain.push('-');
+    }
+    if digits(whole) {
+        plain.push_str(whole);
+    } else if exponent.is_none() {
+        push_groups(&mut plain, whole, format.thousands()?)?;
+    } else {
+        return None;
+    }
+    if let Some(fraction) = fraction {
+        if !digits(fraction) {
+            return None;
+        }
+        plain.push('.');
+        plain.push_str(fraction);
+    }
+    if let Some(exponent) = exponent {
+        plain.push('e');
+        plain.push_str(exponent);
+    }
+    Some(Cow::Owned(plain))
+}
+
+/// Whether a number begins with a minus, and what comes after its sign if it has one.
+fn sign(text: &str) -> (bool, Option<&str>) {
+    let after = text.strip_prefix(['-', '+']);
+    (text.starts_with('-'), after.map(|after| after.trim_start_matches(is_blank)))
+}
+
+/// What is left by the longest of the currency signs that are there.
+fn longest<'a>(format: &NumberFormat, strip: impl Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
+    format.currency().iter().filter_map(|sign| strip(sign)).min_by_key(|rest| rest.len())
+}
+
+/// Adds the digits of `1.234.567`: one to three digits, of which the first is not 0, then groups of
+/// three, all after the same separator. `0.123` is a fraction, and `1.23` no number at all.
+fn push_groups(plain: &mut String, whole: &str, thousands: char) -> Option<()> {
+    let separator = whole.chars().find(|c| !c.is_ascii_digit())?;
+    let same = match thousands {
+        ' ' => separator == ' ' || (is_blank(separator) && !separator.is_ascii()),
+        '\'' => separator == '\'' || separator == '\u{2019}',
+        other => separator == other,
+    };
+    let mut groups = whole.split(separator);
+    let first = groups.next()?;
+    if !same || !(1..=3).contains(&first.len()) || first.starts_with('0') {
+        return None;
+    }
+    plain.push_str(first);
+    for group in groups {
+        if group.len() != 3 || !group.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        plain.push_str(group);
+    }
+    Some(())
+}
+
+/// `31.12.2024`, `31/12/2024` or `31-12-2024`, in some order, and perhaps a time: the day, and the
+/// nanoseconds since its beginning. Days and months have one or two digits, years four.
+fn instant(text: &str, order: DateOrder) -> Option<(NaiveDate, i64)> {
+    let (day, time) = match text.split_once([' ', 'T']) {
+        Some((day, time)) => (day, Some(time.trim_ascii_start())),
+        None => (text, None),
+    };
+    let separator = day.chars().find(|c| !c.is_ascii_digit())?;
+    if !['.', '/', '-'].contains(&separator) {
+        return None;
+    }
+    let mut parts = day.split(separator);
+    let parts = [parts.next()?, parts.next()?, parts.next().filter(|_| parts.next().is_none())?];
+    let [year, month, day] = match order {
+        DateOrder::DayMonthYear => [parts[2], parts[1], parts[0]],
+        DateOrder::MonthDayYear => [parts[2], parts[0], parts[1]],
+        DateOrder::YearMonthDay => parts,
+    };
+    let number = |part: &str, least: usize, most: usize| {
+        let digits = part.bytes().all(|byte| byte.is_ascii_digit());
+        if digits && (least..=most).contains(&part.len()) { part.parse::<u32>().ok() } else { None }
+    };
+    let year = i32::try_from(number(year, 4, 4)?).ok()?;
+    let day = NaiveDate::from_ymd_opt(year, number(month, 1, 2)?, number(day, 1, 2)?)?;
+    let nanos = match time {
+        None => 0,
+        // Without a colon, the parser would take a number for nanoseconds.
+        Some(time) if time.contains(':') => Time64NanosecondType::parse(time)?,
+        Some(_) => return None,
+    };
+    Some((day, nanos))
+}
+
+/// `[+-]digits[.digits][e[+-]digits]` times `10^scale`, rounded half away from zero; `None` if it
+/// has more than 38 digits.
+pub(super) fn decimal(text: &str, scale: u8) -> Option<i128> {
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (negative, number) = match number.as_bytes().first()? {
+        b'-' => (true, &number[1..]),
+        b'+' => (false, &number[1..]),
+        _ => (false, number),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = || whole.bytes().chain(fraction.bytes());
+    if digits().next().is_none() || !digits().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+
+    // The digits of the result are the first `kept` of the number's, and zeros from there on.
+    let length = |part: &str| i64::try_from(part.len()).ok();
+    let kept = length(whole)? + i64::from(exponent) + i64::from(scale);
+    let mut value = 0_i128;
+    let mut position = 0_i64;
+    for digit in digits().map(|byte| i128::from(byte - b'0')) {
+        if position < kept {
+            value = value.checked_mul(10)?.checked_add(digit)?;
+        } else {
+            if position == kept && digit >= 5 {
+                value = value.checked_add(1)?;
+            }
+            break;
+        }
+        position += 1;
+    }
+    if value != 0 && kept > position {
+        value = value.checked_mul(power_of_ten(kept - position)?)?;
+    }
+    in_range(if negative { -value } else { value })
+}

@@ -105,7 +105,7 @@ impl Optimal {
 
     /// Whether pi(n) is one, exactly.
     fn is_certain(&self, units: u64) -> bool {
-        steps::count();
+        steps::count_enclosure();
         let bits = 128;
         let (low, _) = PiOpt { optimal: self, units }.enclose(bits);
         low == BigUint::from(1u32) << bits

@@ -5,11 +5,18 @@ thread_local! {
     static COUNTED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Counts one step, in tests.
+/// Counts a step of floating point, in tests.
 #[inline]
 pub(crate) fn count() {
     #[cfg(test)]
     COUNTED.set(COUNTED.get() + 1);
+}
+
+/// Counts an enclosure by whole numbers of hundreds of bits, in tests.
+#[inline]
+pub(crate) fn count_enclosure() {
+    #[cfg(test)]
+    COUNTED.set(COUNTED.get() + 1000);
 }
 
 /// The steps of this thread since the last call.

@@ -70,19 +70,20 @@ pub(crate) fn question(
 /// secret as the number of their rows, and a hash of them can be guessed. The same question is the
 /// same query with the same mechanisms, from the same analyst, on the same files: the same paths,
 /// sizes and times of last change. A file that was written again counts as other data, whatever is
-/// in it. Paths are without links, so that it is the same question from every folder.
+/// in it. Paths are without links, so that it is the same question from every folder; but what the
+/// names of folders say is as the table has it, as a link can have another name than what it leads to.
 pub(crate) fn fingerprint(
     analyst: &str,
     question: &str,
     files: &[DataFile],
 ) -> Result<Fingerprint, EngineError> {
     let mut identities = Vec::with_capacity(files.len());
-    for DataFile { path, bytes, modified_ns, .. } in files {
+    for DataFile { path, bytes, modified_ns, folders, .. } in files {
         let real = std::fs::canonicalize(path).map_err(|error| SourceError::Unreadable {
             path: path.clone(),
             reason: error.to_string(),
         })?;
-        identities.push((format!("{real:?}"), bytes, modified_ns));
+        identities.push((format!("{real:?}"), bytes, modified_ns, format!("{folders:?}")));
     }
     let text = serde_json::to_vec(&(ENGINE, analyst, question, identities))
         .map_err(|_| EngineError::Inconsistent)?;

@@ -32,7 +32,7 @@ twice = { type = "int", expression = "euros * 2", bounds = [0, 1000] }
 ana = { epsilon = 10, delta = 0.9 }
 
 [tables.rows]
-path = "sales.csv"
+path = "rows.csv"
 privacy_unit = "row"
 [tables.rows.columns]
 town = { type = "string", known_keys = ["t0", "t1", "t99"] }
@@ -90,7 +90,8 @@ fn place(sales: &[Sale]) -> Place {
         let day = if row % 3 == 0 { "12.05.2024" } else { "2024-05-12" };
         csv += &format!("{buyer},{town},{},{euros},{}.25,{day}\n", sale.kind, row % 7);
     }
-    Place::new(CONTRACT, &[("sales.csv", &csv)])
+    // Two tables must not read one file.
+    Place::new(CONTRACT, &[("sales.csv", &csv), ("rows.csv", &csv)])
 }
 
 fn check(place: &Place, table: &str, sql: Option<&str>) -> TableCheck {
@@ -418,4 +419,42 @@ fn wrong_tables_are_refused() {
     // An empty table is one.
     let found = check(&place, "sales", None);
     assert_eq!((found.rows, found.units, found.advice.len()), (0, 0, 1));
+}
+
+#[test]
+fn what_a_table_is_read_as_is_what_is_checked() {
+    let contract = r#"
+[tables.t]
+path = "t"
+privacy_unit = "id"
+csv = { delimiter = ";", decimal = ",", thousands = ".", null = ["NA"] }
+[tables.t.columns]
+year = { type = "int" }
+id = { type = "int" }
+euros = { type = "decimal(2)", bounds = [0, 2000] }
+[tables.t.budgets]
+ana = { epsilon = 10, delta = 0.9 }
+"#;
+    let place = Place::new(contract, &[]);
+    for (folder, rows) in [
+        ("year=2024", "18446744073709551615;1.234,56\n7;NA\n7;1,234.56\n"),
+        ("year=soon", "18446744073709551615;5\nx;6\n;7\n"),
+    ] {
+        let folder = place.path().join("t").join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.csv"), format!("id;euros\n{rows}")).unwrap();
+    }
+    let report = place.session().check_data(None, None, &Progress::default()).unwrap();
+    let table = &report.tables[0];
+    assert_eq!((table.rows, table.units, table.rows_without_unit), (6, 2, 2));
+    let column = |name: &str| {
+        let found = table.columns.iter().find(|column| column.name == name).unwrap();
+        let forms = found.forms.most_frequent.iter().map(|f| (f.form.clone(), f.values)).collect();
+        (found.nulls, found.do_not_fit, forms)
+    };
+    let form = |text: &str, values| vec![(text.to_owned(), values)];
+    // A unit that is too large for an INT64 is a unit, and no value that does not fit.
+    assert_eq!(column("id"), (1, 1, form("a", 1)));
+    assert_eq!(column("euros"), (1, 1, form("9,999.99", 1)));
+    assert_eq!(column("year"), (0, 3, form("aaaa", 3)));
 }

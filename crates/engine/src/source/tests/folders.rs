@@ -207,3 +207,31 @@ fn tables_with_a_log_are_refused() {
     let error = error.replace(folder.path().to_str().unwrap(), "FOLDER");
     insta::assert_snapshot!("a_table_with_a_log", error);
 }
+
+/// The real files are the same, and their values are not.
+#[cfg(unix)]
+#[test]
+fn links_with_other_names_make_another_question() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let identity = |links: [(&str, &str); 2]| {
+        let table = folder.path().join("table");
+        std::fs::create_dir(&table).unwrap();
+        for (name, real) in links {
+            write(&folder, &format!("{real}/x.csv"), "n\n1\n");
+            let times = std::fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
+            let path = folder.path().join(real).join("x.csv");
+            let file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+            file.set_times(times).unwrap();
+            symlink(folder.path().join(real), table.join(name)).unwrap();
+        }
+        let files = list_files("table", folder.path()).unwrap();
+        let identity = crate::record::fingerprint("ana", "question", &files).unwrap();
+        std::fs::remove_dir_all(&table).unwrap();
+        identity
+    };
+    let one = identity([("sex=f", "a"), ("sex=m", "b")]);
+    assert!(one == identity([("sex=f", "a"), ("sex=m", "b")]));
+    assert!(one != identity([("sex=m", "a"), ("sex=f", "b")]));
+    assert!(one != identity([("sex=f", "a"), ("sex=x", "b")]));
+}

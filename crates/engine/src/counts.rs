@@ -6,13 +6,13 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::filter;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use hushtable_query::{ColumnType, CountRelease, bind_count_release};
+use hushtable_query::{ColumnType, CountRelease, MAX_KEY_BYTES, bind_count_release};
 
 use crate::batches::each_batch;
 use crate::error::EngineError;
-use crate::eval::{Program, known};
+use crate::eval::{Program, at_most, known};
 use crate::intern::Interner;
-use crate::rows::{short, spread};
+use crate::rows::spread;
 use crate::session::Progress;
 use crate::source::{file_schema, list_files};
 
@@ -66,7 +66,7 @@ pub fn group_sizes(
         let count = keep.as_ref().map_or(rows, |keep| keep.true_count());
         let mut values: Vec<ArrayRef> = Vec::with_capacity(keys.len());
         for key in &keys {
-            let all = short(key.evaluate(&batch_columns, rows)?);
+            let all = at_most(&key.evaluate(&batch_columns, rows)?, MAX_KEY_BYTES)?;
             values.push(match &keep {
                 Some(keep) if count < rows => filter(&all, keep)?,
                 _ => all,

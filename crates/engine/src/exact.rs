@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use crate::bound::{Bounder, Bounds, Listing, Partial, Rows, SamplingKey, Tally};
 use crate::error::EngineError;
 use crate::merged::{All, Merged};
-use crate::rows::{LARGEST, RowProgram, columns_read, spread};
+use crate::rows::{LARGEST, RowProgram, columns_read, row_expressions, spread};
 use crate::source::{DataFile, ReadProgress, Wanted, scan};
 use crate::survey::{Look, Surveyed, Without};
 use crate::values::Values;
@@ -65,6 +65,8 @@ struct RowsOf {
     all: usize,
     /// Whether the units come after the columns read.
     has_unit: bool,
+    /// Parts of all expressions together.
+    parts: usize,
 }
 
 impl Reading {
@@ -92,7 +94,9 @@ impl Reading {
         let plan = table.create_physical_plan().await?;
         let program = RowProgram::new(query).map_err(DataFusionError::from)?;
         let has_unit = query.unit.is_some();
-        let rows = Arc::new(RowsOf { program, read, all: query.columns.len(), has_unit });
+        let all = query.columns.len();
+        let parts = row_expressions(query).map(|e| e.size().1).sum();
+        let rows = Arc::new(RowsOf { program, read, all, has_unit, parts });
         Ok(Self { plan, tasks, rows })
     }
 
@@ -115,22 +119,24 @@ impl Reading {
 }
 
 impl RowsOf {
-    /// Hands over the rows of a batch that count.
+    /// Hands over the rows of a batch that count; computes with a batch without rows, too.
     fn each(
         &self,
         batch: &RecordBatch,
         work: &mut impl FnMut(Rows) -> Result<(), DataFusionError>,
     ) -> Result<(), DataFusionError> {
-        let step = rows_at_once(batch.columns(), batch.num_rows());
+        let step = rows_at_once(batch.columns(), batch.num_rows(), self.parts);
         let mut from = 0;
-        while from < batch.num_rows() {
+        loop {
             let part = batch.slice(from, step.min(batch.num_rows() - from));
             let columns = spread(&part, &self.read, self.all);
             let unit = if self.has_unit { part.columns().last() } else { None };
             work(self.program.apply(&columns, unit, part.num_rows())?)?;
             from += step;
+            if from >= batch.num_rows() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 
@@ -351,26 +357,39 @@ async fn partition(
     mut bounders: Vec<Bounder>,
     mut without: Option<Without>,
 ) -> Result<Vec<Partial>, DataFusionError> {
+    let mut add = |mut rows: Rows| {
+        if let Some(without) = &mut without {
+            rows = without.apply(rows)?;
+        }
+        if rows.rows == 0 {
+            return Ok(());
+        }
+        bounders.iter_mut().try_for_each(|bounder| bounder.add(&rows))
+    };
+    let mut none = true;
     while let Some(batch) = stream.next().await {
-        rows.each(&batch?, &mut |mut rows| {
-            if let Some(without) = &mut without {
-                rows = without.apply(rows)?;
-            }
-            if rows.rows == 0 {
-                return Ok(());
-            }
-            bounders.iter_mut().try_for_each(|bounder| bounder.add(&rows))
-        })?;
+        none = false;
+        rows.each(&batch?, &mut add)?;
+    }
+    if none {
+        // The first row of a partition must not cost more than a further one.
+        rows.each(&RecordBatch::new_empty(stream.schema()), &mut add)?;
     }
     bounders.into_iter().map(Bounder::finish).collect()
 }
 
-/// How many rows of a batch to compute with at once: all, unless their text is long. A dictionary can
-/// make a long text stand in every row, and a function of it would be written out for each.
-pub(crate) fn rows_at_once(columns: &[ArrayRef], rows: usize) -> usize {
+/// How many rows of a batch to compute with at once: all, unless their text is long, or there is much to
+/// compute. A dictionary can make a long text stand in every row, and a function of it would be written out
+/// for each. And every part of an expression takes a little longer for all rows that are computed at once
+/// where one of them is NULL, so that fewer are where there are many parts.
+pub(crate) fn rows_at_once(columns: &[ArrayRef], rows: usize, parts: usize) -> usize {
     const BYTES: usize = 16 << 20;
+    /// Parts of expressions times rows.
+    const RESULTS: usize = 1 << 17;
+    const LEAST: usize = 64;
     let length = |view: &u128| (*view as u32) as usize;
     let texts = columns.iter().filter_map(|c| c.as_string_view_opt());
     let bytes: usize = texts.map(|t| t.views().iter().map(length).sum::<usize>()).sum();
-    if bytes <= BYTES { rows.max(1) } else { (rows * BYTES / bytes).max(1) }
+    let rows = if bytes <= BYTES { rows } else { rows * BYTES / bytes };
+    rows.min((RESULTS / parts.max(1)).max(LEAST)).max(1)
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringViewArray,
+    Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, new_null_array,
 };
 use datafusion::arrow::compute::{filter, kernels::boolean};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Expr, MAX_KEY_BYTES, Measure, PrivateQuery, Step};
+use hushtable_query::{Expr, MAX_KEY_BYTES, MAX_STRING_BYTES, Measure, PrivateQuery, Step};
 
 use crate::bound::Rows;
-use crate::eval::{Program, known, round_quotient};
+use crate::eval::{Program, at_most, known, round_quotient};
 use crate::pieces::Pieces;
 
 /// Largest size of a row's value in lattice units, so that sums of 2^63 rows fit an `i128`.
@@ -20,6 +20,10 @@ pub(crate) const LARGEST: i64 = 1 << 62;
 
 /// A query's row expressions, ready for batches of its table.
 pub(crate) struct RowProgram {
+    /// Most bytes of a text in each column; longer text is NULL.
+    column_bytes: Vec<usize>,
+    /// The same of the units' column.
+    unit_bytes: usize,
     filter: Option<Program>,
     keys: Vec<Program>,
     measures: Vec<Measured>,
@@ -39,19 +43,19 @@ enum Measured {
     Points(Program, Step),
 }
 
+/// All that a query computes from a row.
+pub(crate) fn row_expressions(query: &PrivateQuery) -> impl Iterator<Item = &Expr> {
+    let measured = query.measurements.iter().filter_map(|m| m.measure.operand());
+    let classes = query.measurements.iter().filter_map(|m| m.split.as_ref()?.classes.as_ref());
+    let classes = classes.filter(|_| query.chooses_by_pieces()).map(|classes| &classes.expr);
+    let keys = query.keys.iter().map(|key| &key.expr);
+    query.filter.iter().chain(keys).chain(measured).chain(classes)
+}
+
 /// The columns of the file that a query's expressions read, by their position among the stored ones.
 pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
     let mut used = Vec::new();
-    let mut visit = |e: &Expr| e.visit_columns(&mut |i| used.push(i));
-    query.filter.iter().for_each(&mut visit);
-    query.keys.iter().for_each(|k| visit(&k.expr));
-    for measurement in &query.measurements {
-        measurement.measure.operand().into_iter().for_each(&mut visit);
-    }
-    if query.chooses_by_pieces() {
-        let classes = query.measurements.iter().filter_map(|m| m.split.as_ref()?.classes.as_ref());
-        classes.for_each(|classes| classes.expr.visit_columns(&mut |i| used.push(i)));
-    }
+    row_expressions(query).for_each(|e| e.visit_columns(&mut |i| used.push(i)));
     used.sort_unstable();
     used.dedup();
     used
@@ -79,6 +83,11 @@ impl RowProgram {
             }
         }
         Ok(Self {
+            column_bytes: query.column_bytes.clone(),
+            unit_bytes: query
+                .unit
+                .and_then(|unit| query.column_bytes.get(unit).copied())
+                .unwrap_or(MAX_STRING_BYTES),
             filter: query.filter.as_ref().map(Program::new).transpose()?,
             keys: query.keys.iter().map(|k| Program::new(&k.expr)).collect::<Result<_, _>>()?,
             measures,
@@ -89,6 +98,10 @@ impl RowProgram {
 
     /// The rows of a batch that count.
     ///
+    /// The time of a batch must not show that one of its rows is kept. Where none is, a row of NULLs is
+    /// computed all the same, so that the first row adds no more than a further one: to make place for the
+    /// results of many operations takes longer than to compute them for a row.
+    ///
     /// # Errors
     /// Only for arrays of other types than the query was checked for: never because of a value.
     pub(crate) fn apply(
@@ -97,54 +110,92 @@ impl RowProgram {
         unit: Option<&ArrayRef>,
         rows: usize,
     ) -> Result<Rows, ArrowError> {
-        let condition = self.filter.as_ref().map(|p| p.condition(columns, rows)).transpose()?;
-        let mut keep = condition.as_ref().map(known);
-        // Rows without a unit belong to nobody and count for nothing.
-        if let Some(unit) = unit
-            && unit.null_count() > 0
-        {
-            let present = boolean::is_not_null(unit)?;
-            keep = Some(match keep {
-                None => present,
-                Some(keep) => boolean::and(&keep, &present)?,
-            });
-        }
-        let (columns, unit, rows) = match &keep {
-            Some(keep) if keep.true_count() < rows => {
-                let unit = unit.map(|unit| filter(unit, keep)).transpose()?;
-                (kept(columns, keep)?, unit, keep.true_count())
-            }
-            _ => (columns.to_vec(), unit.cloned(), rows),
+        let null = |c: &ArrayRef| new_null_array(c.data_type(), 1);
+        let nothing = |columns: &[ArrayRef]| -> Result<Rows, ArrowError> {
+            let nulls: Vec<ArrayRef> = columns.iter().map(null).collect();
+            Ok(self.compute(&nulls, unit.map(null), 1)?.none())
         };
-        let key = |k: &Program| Ok(short(k.evaluate(&columns, rows)?));
+        if rows == 0 {
+            let nulls: Vec<ArrayRef> = columns.iter().map(null).collect();
+            self.keep(&nulls, None, 1)?;
+            return nothing(columns);
+        }
+        let within = columns.iter().zip(&self.column_bytes);
+        let columns = within.map(|(c, &most)| at_most(c, most)).collect::<Result<Vec<_>, _>>()?;
+        let unit = unit.map(|unit| at_most(unit, self.unit_bytes)).transpose()?;
+        let keep = self.keep(&columns, unit.as_ref(), rows)?;
+        let count = keep.as_ref().map_or(rows, BooleanArray::true_count);
+        if count == 0 {
+            return nothing(&columns);
+        }
+        match &keep {
+            Some(keep) if count < rows => {
+                let unit = unit.map(|unit| filter(&unit, keep)).transpose()?;
+                self.compute(&kept(&columns, keep)?, unit, count)
+            }
+            _ => self.compute(&columns, unit, rows),
+        }
+    }
+
+    /// Which rows count; `None` if all do, whatever they are.
+    fn keep(
+        &self,
+        columns: &[ArrayRef],
+        unit: Option<&ArrayRef>,
+        rows: usize,
+    ) -> Result<Option<BooleanArray>, ArrowError> {
+        let condition = self.filter.as_ref().map(|p| p.condition(columns, rows)).transpose()?;
+        let keep = condition.as_ref().map(known);
+        // Rows without a unit belong to nobody and count for nothing.
+        let Some(unit) = unit.filter(|u| u.null_count() > 0) else { return Ok(keep) };
+        let present = boolean::is_not_null(unit)?;
+        Ok(Some(match keep {
+            None => present,
+            Some(keep) => boolean::and(&keep, &present)?,
+        }))
+    }
+
+    /// Keys and measures of rows that are kept.
+    fn compute(
+        &self,
+        columns: &[ArrayRef],
+        unit: Option<ArrayRef>,
+        rows: usize,
+    ) -> Result<Rows, ArrowError> {
+        let key = |k: &Program| at_most(&k.evaluate(columns, rows)?, MAX_KEY_BYTES);
         let keys = self.keys.iter().map(key).collect::<Result<_, ArrowError>>()?;
         let measure = |m: &Measured| -> Result<Int64Array, ArrowError> {
             Ok(match m {
                 Measured::One => Int64Array::from_value(1, rows),
                 Measured::Present(e) => {
-                    let present = boolean::is_not_null(&e.evaluate(&columns, rows)?)?;
+                    let present = boolean::is_not_null(&e.evaluate(columns, rows)?)?;
                     present.values().iter().map(|p| p.then_some(1)).collect()
                 }
-                Measured::Points(e, step) => points(&e.evaluate(&columns, rows)?, *step)?,
+                Measured::Points(e, step) => points(&e.evaluate(columns, rows)?, *step)?,
             })
         };
         let mut measures = self.measures.iter().map(measure).collect::<Result<Vec<_>, _>>()?;
         let listed = self.listed.iter().map(measure).collect::<Result<_, _>>()?;
         if let Some(pieces) = &self.pieces {
-            measures.push(pieces.of(&measures, &columns, rows)?);
+            measures.push(pieces.of(&measures, columns, rows)?);
         }
         Ok(Rows { keys, unit, measures, listed, rows })
     }
 }
 
-/// Text that is too long for a key is NULL.
-pub(crate) fn short(key: ArrayRef) -> ArrayRef {
-    let Some(texts) = key.as_string_view_opt() else { return key };
-    if texts.iter().flatten().all(|t| t.len() <= MAX_KEY_BYTES) {
-        return key;
+impl Rows {
+    /// The same without any row.
+    fn none(self) -> Self {
+        let none = |array: &ArrayRef| array.slice(0, 0);
+        let nothing = |array: &Int64Array| array.slice(0, 0);
+        Self {
+            keys: self.keys.iter().map(none).collect(),
+            unit: self.unit.as_ref().map(none),
+            measures: self.measures.iter().map(nothing).collect(),
+            listed: self.listed.iter().map(nothing).collect(),
+            rows: 0,
+        }
     }
-    let fitting = texts.iter().map(|text| text.filter(|t| t.len() <= MAX_KEY_BYTES));
-    Arc::new(fitting.collect::<StringViewArray>())
 }
 
 fn kept(columns: &[ArrayRef], keep: &BooleanArray) -> Result<Vec<ArrayRef>, ArrowError> {

@@ -119,11 +119,11 @@ pub enum Function {
     Lower,
     /// Upper case.
     Upper,
-    /// Without spaces at both ends.
+    /// Without white space at both ends.
     Trim,
-    /// Without spaces at the start.
+    /// Without white space at the start.
     LTrim,
-    /// Without spaces at the end.
+    /// Without white space at the end.
     RTrim,
     /// Number of characters.
     Length,
@@ -140,7 +140,7 @@ pub enum Function {
     StartsWith,
     /// Whether the first text ends with the second.
     EndsWith,
-    /// Both texts in a row.
+    /// The texts in a row.
     Concat,
     /// The first argument that is not NULL.
     Coalesce,
@@ -148,6 +148,39 @@ pub enum Function {
     DatePart(DatePart),
     /// The start of the part that a date or timestamp is in.
     DateTrunc(DatePart),
+}
+
+impl Function {
+    /// Its name in SQL.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Negate => "-",
+            Self::Abs => "ABS",
+            Self::Sign => "SIGN",
+            Self::Floor => "FLOOR",
+            Self::Ceil => "CEIL",
+            Self::Round(_) => "ROUND",
+            Self::ToInt => "CAST",
+            Self::Sqrt => "SQRT",
+            Self::Ln => "LN",
+            Self::Log10 => "LOG10",
+            Self::Exp => "EXP",
+            Self::Lower => "LOWER",
+            Self::Upper => "UPPER",
+            Self::Trim => "TRIM",
+            Self::LTrim => "LTRIM",
+            Self::RTrim => "RTRIM",
+            Self::Length => "LENGTH",
+            Self::Substr { .. } => "SUBSTR",
+            Self::Right(_) => "RIGHT",
+            Self::StartsWith => "STARTS_WITH",
+            Self::EndsWith => "ENDS_WITH",
+            Self::Concat => "||",
+            Self::Coalesce => "COALESCE",
+            Self::DatePart(_) => "EXTRACT",
+            Self::DateTrunc(_) => "DATE_TRUNC",
+        }
+    }
 }
 
 /// Parts of dates and timestamps (UTC).
@@ -209,7 +242,7 @@ impl Expr {
     }
 
     /// Calls `visit` with every operand.
-    fn each_operand<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
+    pub(crate) fn each_operand<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         match &self.kind {
             ExprKind::Column(_) | ExprKind::Literal(_) => {}
             ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
@@ -229,6 +262,12 @@ impl Expr {
             }
             ExprKind::Call(_, arguments) => arguments.iter().for_each(visit),
         }
+    }
+
+    /// Calls `visit` with the expression and with every part of it.
+    pub(crate) fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
+        visit(self);
+        self.each_operand(&mut |e| e.visit(visit));
     }
 
     /// How deep the expression is, and how many parts it has.

@@ -4,10 +4,12 @@
 mod bind;
 mod bind_expr;
 mod contract;
+mod cost;
 mod error;
 mod explain;
 mod expr;
 mod lattice;
+mod like;
 mod model;
 mod quote;
 mod range;
@@ -24,6 +26,7 @@ pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
     MAX_PUBLIC_KEYS, NumberFormat, Split, SplitBy, Table, TextFormat, Unit,
 };
+pub use cost::MAX_ROW_OPERATIONS;
 pub use error::Refusal;
 pub use explain::{
     ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, ExchangeExplained,
@@ -36,9 +39,13 @@ pub use explain::{
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};
+pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy};
 pub use sql::MAX_QUERY_BYTES;
-pub use types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, MAX_STRING_BYTES, Value};
+pub use types::{
+    ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_SCALE, MAX_STRING_BYTES,
+    Value,
+};
 pub use warning::{Warning, WarningCode};
 pub use workload::{MAX_QUERIES, Workload, WorkloadQuery};

@@ -20,7 +20,7 @@ pub enum ColumnType {
     },
     /// 64-bit float. NaN is NULL.
     Float,
-    /// UTF-8 text of at most [`MAX_STRING_BYTES`] bytes; longer text is NULL.
+    /// UTF-8 text, of at most as many bytes as the contract says; longer text is NULL.
     String,
     /// Day of the Gregorian calendar.
     Date,
@@ -63,6 +63,12 @@ pub const MAX_STRING_BYTES: usize = 65_536;
 /// Longer text is NULL as a group key, and so is longer text that is put together by `||`: tables of
 /// keys must not grow by what a query makes of a row.
 pub const MAX_KEY_BYTES: usize = 1_024;
+
+/// Most bytes of a text in a column of which the contract does not say it; at most [`MAX_STRING_BYTES`].
+pub const DEFAULT_TEXT_BYTES: usize = 1_024;
+
+/// Longer text is no number, date or timestamp for CAST.
+pub const MAX_NUMBER_BYTES: usize = 400;
 
 /// Largest scale of a decimal.
 pub const MAX_SCALE: u8 = 18;

@@ -298,3 +298,46 @@ fn expressions() {
     let text = refusals(&[&long]);
     assert!(text.contains("at most 65536"), "{}", &text[text.len() - 200..]);
 }
+
+/// What one row could take longer than it may.
+#[test]
+fn dear_queries() {
+    let filler = "a".repeat(1000);
+    let hostile = format!("IF(county || '{filler}' LIKE '%a_a_a_a_a_a_a_a_b0%', 1, 0)");
+    let sum = |terms: usize| {
+        // Two by two, as a sum of many terms would be too deep.
+        let rows = vec![vec![hostile.as_str(); 5].join(" + "); terms / 5];
+        format!(
+            "SELECT SUM(({}), contribution_bounds_per_group => (0, 1)) FROM loans WHERE county = 'Ada'",
+            rows.join(") + (")
+        )
+    };
+    let queries = [
+        sum(25),
+        "SELECT COUNT(*) FROM loans WHERE UPPER(county) LIKE '%A%' AND LOWER(county) LIKE '%b%'"
+            .to_owned(),
+        "SELECT TRIM(LOWER(county)), UPPER(county), COUNT(*) FROM loans GROUP BY 1, 2".to_owned(),
+        format!("SELECT COUNT(*) FROM loans WHERE county LIKE '%{}%'", "a_".repeat(300)),
+        "SELECT AVG(LENGTH(UPPER(county)), contribution_bounds_per_group => (0, 9)) FROM loans"
+            .to_owned(),
+    ];
+    let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+    let shown = refusals(&queries).replace(&filler, "<1000 a>");
+    insta::assert_snapshot!(shown.replace(&hostile.replace(&filler, "<1000 a>"), "<term>"));
+    // Names, codes and notes are asked for as ever.
+    let accepted = [
+        "SELECT COUNT(*) FROM loans WHERE UPPER(county) LIKE '%ADA%'",
+        "SELECT COUNT(*) FROM loans WHERE county LIKE '%new%' OR county LIKE '%old%' OR county LIKE '%s_n%'",
+        "SELECT LOWER(TRIM(SUBSTR(county, 1, 100))), COUNT(*) FROM loans GROUP BY 1",
+        "SELECT IF(county IN ('a', 'b'), 'c', county || ', ' || 'US'), COUNT(*) FROM loans GROUP BY 1",
+        "SELECT COUNT(*) FROM loans WHERE CAST(county AS FLOAT64) > 1 OR CAST(county AS DATE) IS NULL",
+    ];
+    let shown = refusals(&accepted);
+    assert_eq!(shown.matches("-> ACCEPTED").count(), accepted.len(), "{shown}");
+    // Where the owner says that texts are short, more may be asked of them.
+    let short = common::CONTRACT
+        .replace("county]\ntype = \"string\"", "county]\ntype = \"string\"\nmax_bytes = 32");
+    let short = hushtable_query::Contract::parse(&short, "hushtable.toml").unwrap();
+    bind(queries[1], &short).unwrap();
+    bind(queries[2], &short).unwrap();
+}

@@ -13,7 +13,7 @@ use super::spread;
 use crate::bound::{Histogram, too_many};
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
-use crate::eval::Program;
+use crate::eval::{Program, at_most};
 use crate::exact::rows_at_once;
 use crate::intern::Interner;
 use crate::session::Progress;
@@ -149,20 +149,37 @@ impl Sink for Rows {
 }
 
 impl Rows {
+    /// The stored columns as queries see them: text that is too long does not fit.
+    fn fitting(&mut self, stored: &[ArrayRef]) -> Result<Vec<ArrayRef>, EngineError> {
+        let mut fitting = Vec::with_capacity(stored.len());
+        for (values, &place) in stored.iter().zip(&self.stored) {
+            let column = self.columns.get_mut(place).ok_or(EngineError::Inconsistent)?;
+            let within = at_most(values, column.max_bytes)?;
+            for _ in values.null_count()..within.null_count() {
+                column.misfits += 1;
+                column.forms.add(format!("text of more than {} bytes", column.max_bytes));
+            }
+            fitting.push(within);
+        }
+        Ok(fitting)
+    }
+
     fn add(&mut self, read: &[ArrayRef], rows: usize) -> Result<(), EngineError> {
         self.rows += rows as u64;
         let (stored, of_unit) =
             read.split_at_checked(self.stored.len()).ok_or(EngineError::Inconsistent)?;
+        let stored = &self.fitting(stored)?[..];
         let units = match &mut self.unit {
             Some(units) => {
                 let column = of_unit.first().ok_or(EngineError::Inconsistent)?;
+                let place = self.stored.get(units.column).copied();
+                let declared = place.and_then(|place| self.columns.get_mut(place));
+                let declared = declared.ok_or(EngineError::Inconsistent)?;
+                let column = &at_most(column, declared.max_bytes)?;
                 // Counted as units, which may be too large for their column's values.
                 let values = stored.get(units.column).ok_or(EngineError::Inconsistent)?;
-                let place = self.stored.get(units.column).copied();
-                if let Some(unit) = place.and_then(|place| self.columns.get_mut(place)) {
-                    let lost = values.null_count().saturating_sub(column.null_count());
-                    unit.beyond += lost as u64;
-                }
+                let lost = values.null_count().saturating_sub(column.null_count());
+                declared.beyond += lost as u64;
                 Some(units.add(column)?)
             }
             None => None,
@@ -174,7 +191,7 @@ impl Rows {
                 column.look.add(values, units.as_deref())?;
                 continue;
             };
-            let (step, mut from) = (rows_at_once(stored, rows), 0);
+            let (step, mut from) = (rows_at_once(stored, rows, 1), 0);
             while from < rows {
                 let length = step.min(rows - from);
                 let part: Vec<ArrayRef> = stored.iter().map(|c| c.slice(from, length)).collect();
@@ -191,6 +208,8 @@ impl Rows {
 struct Looked {
     name: String,
     column_type: ColumnType,
+    /// Most bytes of a text of the column.
+    max_bytes: usize,
     /// Where it is computed from others.
     program: Option<Program>,
     misfits: u64,
@@ -228,6 +247,7 @@ impl Looked {
         Ok(Self {
             name: column.name.clone(),
             column_type: column.column_type,
+            max_bytes: column.max_bytes,
             program: column.expression.as_ref().map(Program::new).transpose()?,
             misfits: 0,
             beyond: 0,

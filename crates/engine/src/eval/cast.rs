@@ -6,15 +6,17 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDate, TimeDelta};
 use datafusion::arrow::array::{
     ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
-    StringViewArray, StringViewBuilder, TimestampMicrosecondArray, new_null_array,
+    StringViewArray, TimestampMicrosecondArray, new_null_array,
 };
 use datafusion::arrow::compute::cast as arrow_cast;
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float64Type, TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{ColumnType, Value};
+use hushtable_query::{ColumnType, MAX_NUMBER_BYTES, Value};
 
+use super::counted::count;
+use super::text::{at_most, builder, bytes};
 use super::unexpected;
 use crate::source::convert::{Stored, arrow_type};
 use crate::source::normalise::{decimals, normalise};
@@ -43,13 +45,13 @@ pub(super) fn cast(
     if from == to {
         return Ok(Arc::clone(array));
     }
-    // A NULL constant has the type of its place, whatever it was before.
-    if array.null_count() == array.len() {
-        return Ok(new_null_array(&arrow_type(to), array.len()));
-    }
     match (from, to) {
         (_, T::String) => to_text(array, from),
-        (T::String, _) => normalise(&arrow_cast(array, &DataType::BinaryView)?, Stored::Text, to),
+        (T::String, _) => {
+            count(|| bytes(array));
+            let short = at_most(array, MAX_NUMBER_BYTES)?;
+            normalise(&arrow_cast(&short, &DataType::BinaryView)?, Stored::Text, to)
+        }
         (T::Bool, T::Int) => normalise(array, Stored::Bool, to),
         (T::Int, _) => normalise(array, Stored::Int { unsigned_64: false }, to),
         (T::Decimal { scale }, T::Decimal { scale: smaller }) if smaller < scale => {
@@ -87,7 +89,7 @@ pub(crate) fn round_quotient(value: i128, divisor: i128) -> i128 {
 
 /// Text as GoogleSQL writes it.
 fn to_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
-    let mut builder = StringViewBuilder::with_capacity(array.len());
+    let mut builder = builder(array.len());
     let mut line = String::new();
     match from {
         ColumnType::Bool | ColumnType::Int => return arrow_cast(array, &DataType::Utf8View),

@@ -6,21 +6,29 @@
 
 mod arithmetic;
 mod cast;
+mod counted;
+mod like;
+mod listed;
 mod text;
 mod time;
 
-use std::collections::HashSet;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Datum, Int64Array, Scalar};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Datum, Int64Array};
 use datafusion::arrow::compute::kernels::{boolean, cmp, zip::zip};
-use datafusion::arrow::datatypes::{Date32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function, Value};
+use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function};
 
 use crate::source::convert::arrow_type;
 
 pub(crate) use cast::{constant, round_quotient};
+use counted::count;
+#[cfg(test)]
+pub(crate) use counted::steps_of;
+pub(crate) use text::at_most;
 
 /// An expression made ready for batches.
 pub(crate) struct Program {
@@ -37,11 +45,8 @@ enum Node {
     Logic(BinaryOp, Box<Program>, Box<Program>),
     Compare(BinaryOp, Box<Program>, Box<Program>),
     Arithmetic(BinaryOp, Box<Program>, Box<Program>),
-    InIntegers(Box<Program>, HashSet<i64>),
-    InTexts(Box<Program>, HashSet<String>),
-    /// Values of other types, compared one by one.
-    InOthers(Box<Program>, Vec<ArrayRef>),
-    Like(Box<Program>, text::Pattern),
+    In(Box<Program>, listed::Listed),
+    Like(Box<Program>, like::Pattern),
     Case(Vec<(Program, Program)>, Option<Box<Program>>),
     Cast(Box<Program>),
     Call(Function, Vec<Program>),
@@ -89,9 +94,11 @@ impl Program {
                     _ => Node::Arithmetic(*op, left, right),
                 }
             }
-            ExprKind::InList(e, values) => Self::in_list(boxed(e)?, values)?,
+            ExprKind::InList(e, values) => {
+                Node::In(boxed(e)?, listed::Listed::new(values, e.column_type))
+            }
             ExprKind::Like { value, pattern } => {
-                Node::Like(boxed(value)?, text::Pattern::new(pattern))
+                Node::Like(boxed(value)?, like::Pattern::new(pattern))
             }
             ExprKind::Case(branches, otherwise) => {
                 let branches = branches
@@ -107,30 +114,6 @@ impl Program {
             }
         };
         Ok(Self { kind, column_type: expr.column_type })
-    }
-
-    fn in_list(value: Box<Self>, list: &[Value]) -> Result<Node, ArrowError> {
-        match value.column_type {
-            ColumnType::Int | ColumnType::Date | ColumnType::Timestamp => {
-                let integer = |v: &Value| match v {
-                    Value::Int(n) | Value::Timestamp(n) => Some(*n),
-                    Value::Date(d) => Some(i64::from(*d)),
-                    _ => None,
-                };
-                Ok(Node::InIntegers(value, list.iter().filter_map(integer).collect()))
-            }
-            ColumnType::String => {
-                let text = |v: &Value| match v {
-                    Value::String(s) => Some(s.clone()),
-                    _ => None,
-                };
-                Ok(Node::InTexts(value, list.iter().filter_map(text).collect()))
-            }
-            other => {
-                let arrays = list.iter().map(|v| constant(v, other)).collect::<Result<_, _>>()?;
-                Ok(Node::InOthers(value, arrays))
-            }
-        }
     }
 
     /// The expression's value for every one of `rows` rows.
@@ -152,6 +135,8 @@ impl Program {
     }
 
     fn operand(&self, columns: &[ArrayRef], rows: usize) -> Result<Operand, ArrowError> {
+        // To make place for results takes longer than to compute some of them, where there are any.
+        count(|| if rows == 0 { 0 } else { 64 + rows });
         let array: ArrayRef = match &self.kind {
             Node::Constant(array) => {
                 return Ok(Operand { array: Arc::clone(array), constant: true });
@@ -178,42 +163,7 @@ impl Program {
                 let (left, right) = (left.evaluate(columns, rows)?, right.evaluate(columns, rows)?);
                 arithmetic::binary(*op, &left, &right, self.column_type)?
             }
-            Node::InIntegers(e, set) => {
-                let array = e.evaluate(columns, rows)?;
-                let found: BooleanArray = match e.column_type {
-                    ColumnType::Int => {
-                        let values =
-                            array.as_primitive_opt::<Int64Type>().ok_or_else(unexpected)?;
-                        values.iter().map(|v| Some(set.contains(&v?))).collect()
-                    }
-                    ColumnType::Date => {
-                        let days = array.as_primitive_opt::<Date32Type>().ok_or_else(unexpected)?;
-                        days.iter().map(|v| Some(set.contains(&i64::from(v?)))).collect()
-                    }
-                    _ => {
-                        let values = array
-                            .as_primitive_opt::<TimestampMicrosecondType>()
-                            .ok_or_else(unexpected)?;
-                        values.iter().map(|v| Some(set.contains(&v?))).collect()
-                    }
-                };
-                Arc::new(found)
-            }
-            Node::InTexts(e, set) => {
-                let array = e.evaluate(columns, rows)?;
-                let texts = array.as_string_view_opt().ok_or_else(unexpected)?;
-                let found: BooleanArray = texts.iter().map(|v| Some(set.contains(v?))).collect();
-                Arc::new(found)
-            }
-            Node::InOthers(e, values) => {
-                let array = e.evaluate(columns, rows)?;
-                let mut found = BooleanArray::from(vec![Some(false); array.len()]);
-                for value in values {
-                    let equal = cmp::eq(&array, &Scalar::new(Arc::clone(value)))?;
-                    found = boolean::or_kleene(&found, &equal)?;
-                }
-                Arc::new(found)
-            }
+            Node::In(e, listed) => listed.found(&e.evaluate(columns, rows)?, e.column_type)?,
             Node::Like(e, pattern) => pattern.matched(&e.evaluate(columns, rows)?)?,
             Node::Case(branches, otherwise) => {
                 let mut result = match otherwise {
@@ -279,6 +229,7 @@ pub(crate) fn known(condition: &BooleanArray) -> BooleanArray {
 }
 
 fn compare(op: BinaryOp, left: &Operand, right: &Operand) -> Result<BooleanArray, ArrowError> {
+    count(|| text::compared(&left.array, &right.array));
     match op {
         BinaryOp::Eq => cmp::eq(left, right),
         BinaryOp::Ne => cmp::neq(left, right),
@@ -321,7 +272,7 @@ fn call(
         ) => text::map(function, x),
         (Function::Length, [x]) => text::length(x),
         (Function::StartsWith | Function::EndsWith, [x, y]) => text::compare(function, x, y),
-        (Function::Concat, [x, y]) => text::concat(x, y),
+        (Function::Concat, texts) => text::concat(texts),
         (Function::DatePart(part), [x]) => time::part(part, x),
         (Function::DateTrunc(part), [x]) => time::truncate(part, x, column_type),
         _ => Err(unexpected()),

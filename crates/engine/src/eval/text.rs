@@ -5,63 +5,128 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int64Array, StringViewArray, StringViewBuilder,
 };
+use datafusion::arrow::buffer::BooleanBuffer;
+use datafusion::arrow::compute::nullif;
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Function, MAX_KEY_BYTES, MAX_STRING_BYTES};
+use hushtable_query::{Function, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES};
 
+use super::counted::count;
 use super::unexpected;
 
-fn texts(array: &ArrayRef) -> Result<&StringViewArray, ArrowError> {
+/// The array with NULL for text of more than `most` bytes. It copies no text, and takes the same time
+/// whether there is such a text or not.
+pub(crate) fn at_most(array: &ArrayRef, most: usize) -> Result<ArrayRef, ArrowError> {
+    let Some(texts) = array.as_string_view_opt() else { return Ok(Arc::clone(array)) };
+    // The low half of a view's first 8 bytes is its length.
+    let long = |view: &u128| (*view as u32) as usize > most;
+    let long: BooleanBuffer = texts.views().iter().map(long).collect();
+    nullif(array, &BooleanArray::new(long, None))
+}
+
+pub(super) fn texts(array: &ArrayRef) -> Result<&StringViewArray, ArrowError> {
     array.as_string_view_opt().ok_or_else(unexpected)
 }
 
-/// Characters `start` to `start + length`, counted from 0.
-fn substring(text: &str, start: usize, length: Option<usize>) -> &str {
-    let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(i, _)| i);
-    let from = at(start);
-    let rest = &text[from..];
-    match length {
-        None => rest,
-        Some(n) => &rest[..rest.char_indices().nth(n).map_or(rest.len(), |(i, _)| i)],
+/// `text` without its first `n` characters.
+fn skipped(text: &str, n: usize) -> &str {
+    count(|| text.len().min(n));
+    text.char_indices().nth(n).map_or("", |(at, _)| &text[at..])
+}
+
+/// The first `n` characters of `text`.
+fn first(text: &str, n: usize) -> &str {
+    count(|| text.len().min(n));
+    text.char_indices().nth(n).map_or(text, |(at, _)| &text[..at])
+}
+
+/// The last `n` characters of `text`.
+fn last(text: &str, n: usize) -> &str {
+    count(|| text.len().min(n));
+    let Some(before) = n.checked_sub(1) else { return "" };
+    text.char_indices().nth_back(before).map_or(text, |(at, _)| &text[at..])
+}
+
+fn trimmed(function: Function, text: &str) -> &str {
+    // White space as Unicode has it, as in GoogleSQL.
+    let rest = match function {
+        Function::LTrim => text.trim_start(),
+        Function::RTrim => text.trim_end(),
+        _ => text.trim(),
+    };
+    count(|| text.len() - rest.len());
+    rest
+}
+
+/// Collects texts in blocks of memory that are small where there are few: what a first row costs must not
+/// be more than what a further one does.
+pub(super) fn builder(rows: usize) -> StringViewBuilder {
+    let block = rows.saturating_mul(64).clamp(1 << 10, 1 << 16);
+    StringViewBuilder::with_capacity(rows).with_fixed_block_size(block as u32)
+}
+
+/// Whether a sigma beside it is inside of a word.
+fn in_greek_word(c: char) -> bool {
+    matches!(c, '\u{386}' | '\u{388}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}')
+        || c.is_ascii_alphabetic()
+}
+
+/// Lower case. A sigma at the end of a word has a form of its own. The standard library looks for the ends
+/// of words across any number of marks, which takes long for some texts: here its neighbours tell.
+fn lower(text: &str) -> String {
+    if !text.contains('Σ') {
+        return text.to_lowercase();
     }
+    let mut lower = String::with_capacity(text.len());
+    let mut before = None;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c == 'Σ' {
+            let after = rest.clone().next();
+            let last = before.is_some_and(in_greek_word) && !after.is_some_and(in_greek_word);
+            lower.push(if last { 'ς' } else { 'σ' });
+        } else {
+            lower.extend(c.to_lowercase());
+        }
+        before = Some(c);
+    }
+    lower
 }
 
 pub(super) fn map(function: Function, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let values = texts(array)?;
-    let mut builder = StringViewBuilder::with_capacity(values.len());
+    let mut builder = builder(values.len());
+    let mut line;
     for value in values {
         let Some(text) = value else {
             builder.append_null();
             continue;
         };
-        match function {
+        let part = match function {
             Function::Lower | Function::Upper => {
-                let changed = if function == Function::Lower {
-                    text.to_lowercase()
-                } else {
-                    text.to_uppercase()
-                };
-                builder.append_option((changed.len() <= MAX_STRING_BYTES).then_some(changed));
+                count(|| text.len());
+                line = if function == Function::Lower { lower(text) } else { text.to_uppercase() };
+                line.as_str()
             }
-            Function::Trim => builder.append_value(text.trim_matches(' ')),
-            Function::LTrim => builder.append_value(text.trim_start_matches(' ')),
-            Function::RTrim => builder.append_value(text.trim_end_matches(' ')),
+            Function::Trim | Function::LTrim | Function::RTrim => trimmed(function, text),
             Function::Substr { start, length } => {
-                let start = start.saturating_sub(1) as usize;
-                builder.append_value(substring(text, start, length.map(|n| n as usize)));
+                let rest = skipped(text, start.saturating_sub(1) as usize);
+                length.map_or(rest, |n| first(rest, n as usize))
             }
-            Function::Right(length) => {
-                let skipped = text.chars().count().saturating_sub(length as usize);
-                builder.append_value(substring(text, skipped, None));
-            }
+            Function::Right(length) => last(text, length as usize),
             _ => return Err(unexpected()),
-        }
+        };
+        count(|| part.len() / 16);
+        builder.append_option((part.len() <= MAX_STRING_BYTES).then_some(part));
     }
     Ok(Arc::new(builder.finish()))
 }
 
 pub(super) fn length(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let count = |text: &str| i64::try_from(text.chars().count()).ok();
-    let lengths: Int64Array = texts(array)?.iter().map(|v| count(v?)).collect();
+    let characters = |text: &str| {
+        count(|| text.len() / 16);
+        i64::try_from(text.chars().count()).ok()
+    };
+    let lengths: Int64Array = texts(array)?.iter().map(|v| characters(v?)).collect();
     Ok(Arc::new(lengths))
 }
 
@@ -70,127 +135,52 @@ pub(super) fn compare(
     left: &ArrayRef,
     right: &ArrayRef,
 ) -> Result<ArrayRef, ArrowError> {
-    let test = |x: &str, y: &str| match function {
-        Function::StartsWith => x.starts_with(y),
-        _ => x.ends_with(y),
+    let test = |x: &str, y: &str| {
+        count(|| x.len().min(y.len()) / 16);
+        match function {
+            Function::StartsWith => x.starts_with(y),
+            _ => x.ends_with(y),
+        }
     };
     let pairs = texts(left)?.iter().zip(texts(right)?);
     let found: BooleanArray = pairs.map(|(x, y)| Some(test(x?, y?))).collect();
     Ok(Arc::new(found))
 }
 
-pub(super) fn concat(left: &ArrayRef, right: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let (left, right) = (texts(left)?, texts(right)?);
-    let mut builder = StringViewBuilder::with_capacity(left.len());
-    for pair in left.iter().zip(right) {
-        match pair {
-            (Some(x), Some(y)) if x.len() + y.len() <= MAX_KEY_BYTES => {
-                builder.append_value([x, y].concat());
-            }
-            _ => builder.append_null(),
-        }
+/// Bytes of the texts that may be read as numbers.
+pub(super) fn bytes(array: &ArrayRef) -> usize {
+    let fits = |text: &&str| text.len() <= MAX_NUMBER_BYTES;
+    texts(array).map_or(0, |texts| texts.iter().flatten().filter(fits).map(str::len).sum())
+}
+
+/// The steps that comparing texts takes at most; one of the arrays may be of one text for all.
+pub(super) fn compared(left: &ArrayRef, right: &ArrayRef) -> usize {
+    let (Ok(left), Ok(right)) = (texts(left), texts(right)) else { return 0 };
+    let bytes = |texts: &StringViewArray| -> Vec<usize> {
+        texts.iter().map(|text| text.map_or(0, str::len)).collect()
+    };
+    let (left, right) = (bytes(left), bytes(right));
+    let rows = left.len().max(right.len());
+    let pairs = left.iter().cycle().zip(right.iter().cycle()).take(rows);
+    pairs.map(|(left, right)| left.min(right) / 16).sum()
+}
+
+pub(super) fn concat(arrays: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
+    let parts = arrays.iter().map(texts).collect::<Result<Vec<_>, _>>()?;
+    let rows = parts.first().map_or(0, |part| part.len());
+    let mut builder = builder(rows);
+    let mut line = String::new();
+    for row in 0..rows {
+        line.clear();
+        // Text that would be too long is not put together further.
+        let fits = parts.iter().all(|part| {
+            let text = part.is_valid(row).then(|| part.value(row));
+            let text = text.filter(|text| line.len() + text.len() <= MAX_KEY_BYTES);
+            count(|| 1 + text.map_or(0, str::len) / 16);
+            line.push_str(text.unwrap_or_default());
+            text.is_some()
+        });
+        builder.append_option(fits.then_some(&line));
     }
     Ok(Arc::new(builder.finish()))
-}
-
-/// A LIKE pattern, matched character by character: library kernels compile patterns to regular
-/// expressions, which fails for some, and does so only where there is a row to match.
-pub(super) struct Pattern(Vec<Piece>);
-
-#[derive(Clone, Copy, PartialEq)]
-enum Piece {
-    /// `%`: any characters, or none.
-    Any,
-    /// `_`: one character.
-    One,
-    /// A character that stands for itself.
-    Is(char),
-}
-
-impl Pattern {
-    /// A backslash makes the character after it stand for itself.
-    pub(super) fn new(pattern: &str) -> Self {
-        let mut pieces = Vec::new();
-        let mut characters = pattern.chars();
-        while let Some(c) = characters.next() {
-            pieces.push(match c {
-                '%' => Piece::Any,
-                '_' => Piece::One,
-                '\\' => Piece::Is(characters.next().unwrap_or('\\')),
-                c => Piece::Is(c),
-            });
-        }
-        Self(pieces)
-    }
-
-    fn matches(&self, text: &str) -> bool {
-        let mut rest = text.chars();
-        let mut at = 0;
-        // Where to go on from if what follows the last `%` does not fit here.
-        let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
-        loop {
-            let before = rest.clone();
-            match (self.0.get(at), rest.next()) {
-                (Some(Piece::Any), _) => {
-                    at += 1;
-                    rest = before.clone();
-                    retry = Some((at, before));
-                }
-                (Some(Piece::One), Some(_)) => at += 1,
-                (Some(Piece::Is(c)), Some(d)) if *c == d => at += 1,
-                (None, None) => return true,
-                _ => {
-                    // The last `%` takes one character more.
-                    let Some((from, mut start)) = retry.take() else { return false };
-                    if start.next().is_none() {
-                        return false;
-                    }
-                    at = from;
-                    rest = start.clone();
-                    retry = Some((from, start));
-                }
-            }
-        }
-    }
-
-    /// Whether each text matches.
-    pub(super) fn matched(&self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-        let found: BooleanArray = texts(array)?.iter().map(|t| Some(self.matches(t?))).collect();
-        Ok(Arc::new(found))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_match_as_in_sql() {
-        for (pattern, text, want) in [
-            ("abc", "abc", true),
-            ("abc", "abcd", false),
-            ("a%", "abc", true),
-            ("%c", "abc", true),
-            ("%b%", "abc", true),
-            ("%b", "abc", false),
-            ("a_c", "abc", true),
-            ("a_c", "aäc", true),
-            ("a_c", "ac", false),
-            ("%", "", true),
-            ("", "", true),
-            ("", "a", false),
-            ("%a%a%", "a", false),
-            ("%ab%ab", "aabab ab", true),
-            ("%aab", "aaaab", true),
-            ("_%_", "a", false),
-            ("_%_", "ab", true),
-            ("100\\%", "100%", true),
-            ("100\\%", "1000", false),
-            ("a\\_b", "a_b", true),
-            ("a\\", "a\\", true),
-            ("a.c", "abc", false),
-        ] {
-            assert_eq!(Pattern::new(pattern).matches(text), want, "{pattern} {text}");
-        }
-    }
 }

@@ -5,6 +5,7 @@ mod bounding;
 mod budgets;
 mod errors;
 mod mechanisms;
+mod one_row;
 mod places;
 mod quantiles;
 mod releases;

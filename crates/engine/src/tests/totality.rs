@@ -11,7 +11,7 @@ u = { type = "int" }
 n = { type = "int", bounds = [0, 10] }
 d = { type = "decimal(9)" }
 f = { type = "float" }
-s = { type = "string" }
+s = { type = "string", max_bytes = 32 }
 day = { type = "date" }
 at = { type = "timestamp" }
 b = { type = "bool" }
@@ -213,7 +213,7 @@ fn the_deepest_expressions_are_computed() {
     let concat = format!("CONCAT({}) = 'x'", vec!["s"; 1000].join(", "));
     let listed: Vec<String> = (0..500).map(|i| format!("n + {i}")).collect();
     for condition in [
-        nested("UPPER(", ")", 28),
+        nested("COALESCE(", ")", 28),
         nested("IF(n > 1, s, ", ")", 22),
         nested("CASE WHEN n > 1 THEN 'a' ELSE ", " END", 22),
         concat,

@@ -16,6 +16,7 @@ use hushtable_privacy::{Contribution, Loss, Neighbouring};
 use serde::Serialize;
 
 use crate::contract::{Contract, CsvSettings, Defaults, Table, Unit};
+use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::lattice::Step;
@@ -33,6 +34,8 @@ pub struct PrivateQuery {
     pub table: String,
     /// Columns of the file that [`Expr`]s over rows count.
     pub columns: Vec<(String, ColumnType)>,
+    /// Most bytes of a text in each of them; longer text is NULL.
+    pub column_bytes: Vec<usize>,
     /// How the table's CSV files are written, where the contract says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csv: Option<CsvSettings>,
@@ -277,6 +280,26 @@ impl PrivateQuery {
     /// Whether a record counts as often as it has pieces when groups are chosen.
     pub fn chooses_by_pieces(&self) -> bool {
         matches!(self.groups, Groups::Private { by_pieces: true, .. })
+    }
+
+    /// Refuses a query in which one row can cost more than it may.
+    fn check_cost(&self) -> Result<(), Refusal> {
+        let part = |place: String, expr| RowPart { place, expr };
+        let mut parts: Vec<RowPart<'_>> = Vec::new();
+        // Public keys are looked up in their lists, together with WHERE.
+        let public = self.keys.iter().any(|key| key.public.is_some());
+        let place = if public { "WHERE or the public keys" } else { "WHERE" };
+        parts.extend(self.filter.iter().map(|e| part(place.to_owned(), e)));
+        parts.extend(self.keys.iter().map(|key| part("GROUP BY".to_owned(), &key.expr)));
+        for measurement in &self.measurements {
+            let place = || format!("the {}", measurement.name);
+            parts.extend(measurement.measure.operand().map(|e| part(place(), e)));
+            let classes = measurement.split.as_ref().and_then(|split| split.classes.as_ref());
+            if let Some(classes) = classes.filter(|_| self.chooses_by_pieces()) {
+                parts.push(part(place(), &classes.expr));
+            }
+        }
+        cost::check(&parts, &self.column_bytes)
     }
 
     /// Names and types of the released columns that outputs are computed from.

@@ -193,7 +193,7 @@ pub(super) fn bind(
             "add COUNT(*), SUM(x) or AVG(x)",
         ));
     }
-    Ok(PrivateQuery {
+    let query = PrivateQuery {
         table: table.name.clone(),
         unit: unit_index(table),
         neighbouring: table.neighbouring,
@@ -202,6 +202,7 @@ pub(super) fn bind(
         loss: budget(options, groups)?,
         warnings,
         columns: stored,
+        column_bytes: table.column_bytes(),
         csv: table.csv.clone(),
         keys,
         groups,
@@ -211,7 +212,9 @@ pub(super) fn bind(
         order_by,
         limit,
         offset,
-    })
+    };
+    query.check_cost()?;
+    Ok(query)
 }
 
 pub(super) fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {

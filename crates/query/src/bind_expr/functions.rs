@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::literals::date_part;
-use super::types::{balanced, case_of, cast, compare, unify_all};
+use super::types::{case_of, cast, compare, concat, unify_all};
 use super::{Binder, Resolve};
 use crate::bind::AGGREGATES;
 use crate::error::Refusal;
@@ -135,10 +135,7 @@ impl<R: Resolve> Binder<'_, R> {
             }
             ("CONCAT", [_, ..]) => {
                 let texts = arguments.iter().map(|e| self.text(e, "CONCAT"));
-                let texts = texts.collect::<Result<Vec<_>, _>>()?;
-                Ok(balanced(texts, &|l, r| {
-                    Expr::call(Function::Concat, vec![l, r], ColumnType::String)
-                }))
+                Ok(concat(texts.collect::<Result<_, _>>()?))
             }
             ("COALESCE", [_, ..]) | ("IFNULL", [_, _]) => {
                 let bound = arguments.iter().map(|e| self.bind(e)).collect::<Result<_, _>>()?;

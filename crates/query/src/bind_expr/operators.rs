@@ -2,7 +2,9 @@
 
 use sqlparser::ast::{self, BinaryOperator};
 
-use super::types::{balanced, case_of, cast, compare, negate_if, scale_of, unify, unify_all};
+use super::types::{
+    balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
+};
 use super::{Binder, Resolve};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
@@ -56,8 +58,7 @@ impl<R: Resolve> Binder<'_, R> {
             BinaryOperator::Divide => self.arithmetic(BinaryOp::Div, "/", left, right),
             BinaryOperator::Modulo => self.arithmetic(BinaryOp::Mod, "%", left, right),
             BinaryOperator::StringConcat => {
-                let (left, right) = (self.text(left, "||")?, self.text(right, "||")?);
-                Ok(Expr::call(Function::Concat, vec![left, right], ColumnType::String))
+                Ok(concat(vec![self.text(left, "||")?, self.text(right, "||")?]))
             }
             other => Err(Refusal::new(
                 format!("the operator `{other}` is not supported"),

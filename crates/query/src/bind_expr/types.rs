@@ -53,6 +53,15 @@ pub(crate) fn balanced(mut terms: Vec<Expr>, join: &impl Fn(Expr, Expr) -> Expr)
     terms.pop().unwrap_or_else(|| Expr::literal(Value::Null))
 }
 
+/// Texts in a row: one part, however many there are, so that what is made between is not made.
+pub(super) fn concat(texts: Vec<Expr>) -> Expr {
+    let all = texts.into_iter().flat_map(|text| match text.kind {
+        ExprKind::Call(Function::Concat, inner) => inner,
+        _ => vec![text],
+    });
+    Expr::call(Function::Concat, all.collect(), ColumnType::String)
+}
+
 /// `tests` with one result each, and one result more for the rest where there is one.
 pub(super) fn case_of(tests: Vec<Expr>, mut results: Vec<Expr>) -> Expr {
     let otherwise = (results.len() > tests.len()).then(|| results.pop()).flatten().map(Box::new);

@@ -3,10 +3,11 @@
 use super::read::{ContractError, Item, Section};
 use super::split::split;
 use super::{Column, MAX_PUBLIC_KEYS};
+use crate::cost::{self, RowPart};
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
 use crate::lattice::{Number, Step};
 use crate::sql;
-use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
+use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_STRING_BYTES, Value};
 
 const TYPES: &str = "the types are bool, int, decimal(SCALE) with a scale from 0 to 18, float, string, date, timestamp";
 
@@ -19,6 +20,7 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
         let settings = item.section(&label, "{ type = \"int\" }")?;
         settings.only(&[
             "type",
+            "max_bytes",
             "expression",
             "bounds",
             "granularity",
@@ -30,8 +32,11 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
         let type_name = type_item.text("a type", TYPES)?;
         let column_type =
             ColumnType::from_name(type_name).ok_or_else(|| type_item.wrong("a type", TYPES))?;
-        let listed =
-            |name: &str| settings.get(name).map(|i| listed_keys(name, &i, column_type)).transpose();
+        let max_bytes = max_bytes(&settings, column_type)?;
+        let listed = |name: &str| {
+            let listed = |i| listed_keys(name, &i, column_type, max_bytes);
+            settings.get(name).map(listed).transpose()
+        };
         let (public_keys, known_keys) = (listed("public_keys")?, listed("known_keys")?);
         if let (Some(_), Some(known)) = (&public_keys, settings.get("known_keys"))
             && known_keys.is_some()
@@ -44,6 +49,7 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
         let column = Column {
             name: name.to_owned(),
             column_type,
+            max_bytes,
             expression: None,
             bounds: settings.get("bounds").map(|i| bounds(&i, column_type)).transpose()?,
             granularity: settings
@@ -76,14 +82,37 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
         .filter(|(i, _)| !computed_at.contains(i))
         .map(|(_, c)| (c.name.clone(), c.column_type))
         .collect();
+    let bytes: Vec<usize> = columns
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| !computed_at.contains(i))
+        .map(|(_, c)| c.max_bytes)
+        .collect();
     for (index, item) in computed {
         let expression = expression(&item, &stored, columns[index].column_type)?;
+        let part = RowPart { place: "`expression`".to_owned(), expr: &expression };
+        cost::check(&[part], &bytes).map_err(|e| item.error(e.what, e.hint))?;
         columns[index].expression = Some(expression);
     }
     for (index, item) in splits {
         columns[index].split = Some(split(&item, &columns[index], &columns)?);
     }
     Ok(columns)
+}
+
+/// The most bytes of a text of the column.
+fn max_bytes(settings: &Section<'_, '_>, column_type: ColumnType) -> Result<usize, ContractError> {
+    let Some(item) = settings.get("max_bytes") else { return Ok(DEFAULT_TEXT_BYTES) };
+    let hint =
+        "max_bytes = 64: longer text is NULL, and the shorter it is, the more may be asked of it";
+    if column_type != ColumnType::String || settings.get("expression").is_some() {
+        return Err(item.error(
+            "`max_bytes` on a column that is not text of the file".to_owned(),
+            "max_bytes is for columns of type string without an expression",
+        ));
+    }
+    let most = item.count(1, MAX_STRING_BYTES as u32, hint)?;
+    usize::try_from(most).map_err(|_| item.wrong("a number of bytes", hint))
 }
 
 fn expression(
@@ -156,7 +185,9 @@ fn listed_keys(
     name: &str,
     item: &Item<'_, '_>,
     column_type: ColumnType,
+    max_bytes: usize,
 ) -> Result<Vec<Value>, ContractError> {
+    let most = MAX_KEY_BYTES.min(max_bytes);
     let hint = match name {
         "public_keys" => {
             "public_keys = [\"GA\", \"AL\"]: every group to be shown, known without the data"
@@ -183,12 +214,9 @@ fn listed_keys(
         let quoted = matches!(item.value, toml::de::DeValue::String(_));
         let fits = quoted == (column_type == ColumnType::String)
             || matches!(column_type, ColumnType::Date | ColumnType::Timestamp);
-        if text.len() > MAX_KEY_BYTES {
+        if column_type == ColumnType::String && text.len() > most {
             return Err(item.error(
-                format!(
-                    "`{name}` has a text of {} bytes; at most {MAX_KEY_BYTES} are allowed",
-                    text.len()
-                ),
+                format!("`{name}` has a text of {} bytes; at most {most} are allowed", text.len()),
                 "longer keys count as NULL; group by a shorter column, or by a part of it",
             ));
         }

@@ -76,6 +76,8 @@ pub struct Column {
     pub name: String,
     /// Its type. What cannot be read as that type is NULL.
     pub column_type: ColumnType,
+    /// Most bytes of a text; longer text is NULL.
+    pub max_bytes: usize,
     /// For a column computed from others: the expression, over the table's stored columns.
     pub expression: Option<Expr>,
     /// Least and greatest that one unit adds to a group's sum.
@@ -191,5 +193,10 @@ impl Table {
             .filter(|c| c.expression.is_none())
             .map(|c| (c.name.clone(), c.column_type))
             .collect()
+    }
+
+    /// The most bytes of a text in each of the stored columns.
+    pub(crate) fn column_bytes(&self) -> Vec<usize> {
+        self.columns.iter().filter(|c| c.expression.is_none()).map(|c| c.max_bytes).collect()
     }
 }

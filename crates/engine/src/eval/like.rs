@@ -1,0 +1,190 @@
+//! LIKE, in one pass over the text, whatever the pattern.
+//!
+//! The parts of a pattern between its `%` are found one after the other. The first and the last stand at
+//! the ends of the text. Each of the others is taken as far left as it is found: what comes after it then has
+//! the most room, so no other choice can match where this one does not, and nothing is tried twice.
+//!
+//! A part is looked for by Shift-And: a bit for each of its bytes says whether the part up to there ends
+//! with the byte that was read last. So a byte of text takes as many steps as the part has words of 64 bits.
+//! Library kernels compile patterns to regular expressions, which fails for some, and does so only where there
+//! is a row to match.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, BooleanArray};
+use datafusion::arrow::error::ArrowError;
+use hushtable_query::like_parts;
+
+use super::counted::count;
+use super::text::texts;
+
+/// A pattern, made ready.
+pub(super) struct Pattern {
+    /// What the text begins with; all of it where there is no `%`.
+    first: Vec<Option<u8>>,
+    /// What is found between, in this order.
+    middle: Vec<Part>,
+    /// What the text ends with; `None` where there is no `%`.
+    last: Option<Vec<Option<u8>>>,
+    words: Vec<Word>,
+}
+
+/// Where the bits of a part are: in all of its words but the last, they are the word's own.
+struct Part {
+    /// Its first word.
+    word: usize,
+    /// How many words it has.
+    words: usize,
+    /// Its first bit, in the first word.
+    start: u64,
+    /// Its last bit, in the last word.
+    end: u64,
+}
+
+/// 64 bits, each a byte of a part.
+struct Word {
+    /// For each byte of text, the bits that it may stand at.
+    fits: [u64; 256],
+    /// The bits of `_`: the further bytes of a character change nothing there.
+    any: u64,
+}
+
+/// Whether the byte is not the first of a character.
+fn continues(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+/// Where the character ends of which the byte before `at` is one.
+fn end_of_character(text: &[u8], at: usize) -> usize {
+    at + text.iter().skip(at).take_while(|byte| continues(**byte)).count()
+}
+
+impl Pattern {
+    pub(super) fn new(pattern: &str) -> Self {
+        let mut parts = like_parts(pattern).into_iter();
+        let first = parts.next().unwrap_or_default();
+        let last = parts.next_back();
+        let (mut middle, mut words) = (Vec::new(), Vec::new());
+        let mut free = 0;
+        for part in parts.filter(|part| !part.is_empty()) {
+            // A part that does not fit the rest of a word begins another.
+            if part.len() > free {
+                words.extend(part.chunks(64).map(|_| Word { fits: [0; 256], any: 0 }));
+                free = part.len().div_ceil(64) * 64;
+            }
+            let bits = words.len() * 64;
+            let (from, to) = (bits - free, bits - free + part.len());
+            for (bit, byte) in (from..).zip(&part) {
+                let (word, bit) = (&mut words[bit / 64], 1 << (bit % 64));
+                match byte {
+                    Some(byte) => word.fits[usize::from(*byte)] |= bit,
+                    None => {
+                        word.any |= bit;
+                        let firsts = (0..=u8::MAX).filter(|byte| !continues(*byte));
+                        firsts.for_each(|byte| word.fits[usize::from(byte)] |= bit);
+                    }
+                }
+            }
+            free = bits - to;
+            middle.push(Part {
+                word: from / 64,
+                words: part.len().div_ceil(64),
+                start: 1 << (from % 64),
+                end: 1 << ((to - 1) % 64),
+            });
+        }
+        Self { first, middle, last, words }
+    }
+
+    /// Whether each text matches.
+    pub(super) fn matched(&self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+        let found: BooleanArray = texts(array)?.iter().map(|t| Some(self.matches(t?))).collect();
+        Ok(Arc::new(found))
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        let Some(mut rest) = after(&self.first, text.as_bytes()) else { return false };
+        let Some(last) = &self.last else { return rest.is_empty() };
+        match before(last, rest) {
+            Some(between) => rest = between,
+            None => return false,
+        }
+        for part in &self.middle {
+            match self.find(part, rest) {
+                Some(end) => rest = rest.get(end..).unwrap_or_default(),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Where the first occurrence of a part ends.
+    fn find(&self, part: &Part, text: &[u8]) -> Option<usize> {
+        let words = self.words.get(part.word..part.word + part.words)?;
+        let end = match words {
+            [word] => {
+                let mut state = 0;
+                text.iter().position(|&byte| {
+                    state = word.next(state, part.start, byte);
+                    state & part.end != 0
+                })
+            }
+            words => {
+                let mut states = vec![0u64; words.len()];
+                text.iter().position(|&byte| {
+                    let mut carried = part.start;
+                    for (word, state) in words.iter().zip(&mut states) {
+                        let next = word.next(*state, carried, byte);
+                        carried = *state >> 63;
+                        *state = next;
+                    }
+                    states.last().is_some_and(|state| state & part.end != 0)
+                })
+            }
+        };
+        count(|| words.len() * end.map_or(text.len(), |end| end + 1));
+        // The last character may be a `_` of several bytes.
+        end.map(|end| end_of_character(text, end + 1))
+    }
+}
+
+impl Word {
+    /// The state after one more byte; `carried` is the lowest bit where a part may begin there.
+    fn next(&self, state: u64, carried: u64, byte: u8) -> u64 {
+        let stays = if continues(byte) { state & self.any } else { 0 };
+        ((state << 1) | carried) & self.fits[usize::from(byte)] | stays
+    }
+}
+
+/// What comes after `part` in a text that begins with it.
+fn after<'a>(part: &[Option<u8>], text: &'a [u8]) -> Option<&'a [u8]> {
+    count(|| part.len().min(text.len()));
+    let mut rest = text;
+    for byte in part {
+        let (first, others) = rest.split_first()?;
+        rest = match byte {
+            Some(byte) if byte == first => others,
+            Some(_) => return None,
+            None => others.get(end_of_character(others, 0)..)?,
+        };
+    }
+    Some(rest)
+}
+
+/// What comes before `part` in a text that ends with it.
+fn before<'a>(part: &[Option<u8>], text: &'a [u8]) -> Option<&'a [u8]> {
+    count(|| part.len().min(text.len()));
+    let mut rest = text;
+    for byte in part.iter().rev() {
+        let (last, others) = rest.split_last()?;
+        rest = match byte {
+            Some(byte) if byte == last => others,
+            Some(_) => return None,
+            None => {
+                let further = rest.iter().rev().take_while(|byte| continues(**byte)).count();
+                rest.get(..rest.len().checked_sub(further + 1)?)?
+            }
+        };
+    }
+    Some(rest)
+}

@@ -1,0 +1,273 @@
+//! LIKE against a slow matcher, and what a row can cost against its bound.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
+    StringViewArray, TimestampMicrosecondArray,
+};
+use hushtable_query::{ColumnType, Expr, bind_expression};
+use proptest::prelude::*;
+
+use super::{Program, steps_of};
+
+/// LIKE as its definition has it: what `%` stands for is tried in every length.
+fn slow_like(pattern: &[char], text: &[char]) -> bool {
+    match pattern {
+        [] => text.is_empty(),
+        ['%', rest @ ..] => (0..=text.len()).any(|n| slow_like(rest, &text[n..])),
+        ['_', rest @ ..] => !text.is_empty() && slow_like(rest, &text[1..]),
+        ['\\', c, rest @ ..] => text.first() == Some(c) && slow_like(rest, &text[1..]),
+        [c, rest @ ..] => text.first() == Some(c) && slow_like(rest, &text[1..]),
+    }
+}
+
+fn text_array(texts: &[&str]) -> ArrayRef {
+    Arc::new(texts.iter().copied().map(Some).collect::<StringViewArray>())
+}
+
+fn like(pattern: &str, text: &str) -> bool {
+    let found = super::like::Pattern::new(pattern).matched(&text_array(&[text])).unwrap();
+    found.as_any().downcast_ref::<BooleanArray>().unwrap().value(0)
+}
+
+#[test]
+fn patterns_match_as_in_sql() {
+    for (pattern, text, want) in [
+        ("abc", "abc", true),
+        ("abc", "abcd", false),
+        ("a%", "abc", true),
+        ("%c", "abc", true),
+        ("%b%", "abc", true),
+        ("%b", "abc", false),
+        ("a_c", "abc", true),
+        ("a_c", "aäc", true),
+        ("a_c", "ac", false),
+        ("%", "", true),
+        ("", "", true),
+        ("", "a", false),
+        ("%a%a%", "a", false),
+        ("%ab%ab", "aabab ab", true),
+        ("%aab", "aaaab", true),
+        ("_%_", "a", false),
+        ("_%_", "ab", true),
+        ("%_é_%", "日é日", true),
+        ("%__%", "日", false),
+        ("100\\%", "100%", true),
+        ("100\\%", "1000", false),
+        ("a\\_b", "a_b", true),
+        ("a\\", "a\\", true),
+        ("a.c", "abc", false),
+    ] {
+        assert_eq!(like(pattern, text), want, "{pattern} {text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn like_is_what_the_slow_matcher_says(
+        pattern in "[ab%%%_é日\\\\]{0,9}",
+        text in "[ab%_é日\u{1F600}\\\\]{0,9}",
+    ) {
+        let (p, t): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+        prop_assert_eq!(like(&pattern, &text), slow_like(&p, &t), "{} {}", pattern, text);
+    }
+
+    /// Parts of more than one word of 64 bits, at every place in a word.
+    #[test]
+    fn long_parts_are_found(
+        before in "[ab]{0,70}",
+        part in "[ab_]{50,200}",
+        also in "[ab_é]{1,70}",
+        filling in "[abé]{0,70}",
+        seed in any::<bool>(),
+    ) {
+        let pattern = format!("{before}%{part}%{also}%");
+        let meant = |c: char| if c == '_' { if seed { '日' } else { 'a' } } else { c };
+        let found: String = part.chars().map(meant).collect();
+        let also: String = also.chars().map(meant).collect();
+        let text = format!("{before}{filling}{found}{filling}{also}{filling}");
+        prop_assert!(like(&pattern, &text), "{} {}", pattern, text);
+        // A text that lacks the last character of all that must follow each other.
+        let short = format!("{before}{found}{also}");
+        let short: String = short.chars().take(short.chars().count() - 1).collect();
+        prop_assert!(!like(&pattern, &short), "{} {}", pattern, short);
+    }
+}
+
+fn types() -> Vec<(String, ColumnType)> {
+    use ColumnType as T;
+    let named = [
+        ("s", T::String),
+        ("n", T::Int),
+        ("f", T::Float),
+        ("d", T::Decimal { scale: 9 }),
+        ("day", T::Date),
+        ("at", T::Timestamp),
+        ("b", T::Bool),
+    ];
+    named.map(|(name, column_type)| (name.to_owned(), column_type)).to_vec()
+}
+
+/// Rows of the most that each column can hold, with that text.
+fn rows(text: &str, rows: usize) -> Vec<ArrayRef> {
+    let digits = Decimal128Array::from(vec![i128::MAX / 10; rows]);
+    vec![
+        Arc::new(StringViewArray::from(vec![text; rows])),
+        Arc::new(Int64Array::from(vec![i64::MIN + 1; rows])),
+        Arc::new(Float64Array::from(vec![-2.2250738585072011e-308; rows])),
+        Arc::new(digits.with_precision_and_scale(38, 9).unwrap()),
+        Arc::new(Date32Array::from(vec![-95_000_000; rows])),
+        Arc::new(TimestampMicrosecondArray::from(vec![i64::MIN; rows])),
+        Arc::new(BooleanArray::from(vec![true; rows])),
+    ]
+}
+
+/// The dearest forms of every function and operator.
+const DEAREST: &[&str] = &[
+    "s LIKE '%a_a_a_a_b0%'",
+    "s LIKE '%a%a%a%a%a%b%'",
+    "s LIKE 'aaaa%aaaa'",
+    "s LIKE 'aaaa_aaaa'",
+    "UPPER(s)",
+    "LOWER(UPPER(LOWER(s)))",
+    "UPPER(s) LIKE '%_b%'",
+    "TRIM(s)",
+    "LTRIM(s) || RTRIM(s)",
+    "LENGTH(s)",
+    "SUBSTR(s, 3)",
+    "SUBSTR(s, 300, 200)",
+    "LEFT(s, 100)",
+    "RIGHT(s, 500)",
+    "s || s || s",
+    "CONCAT(s, s, s, s, s, s, s, s)",
+    "STARTS_WITH(s, s)",
+    "ENDS_WITH(s, UPPER(s))",
+    "s < UPPER(s)",
+    "s = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'",
+    "s BETWEEN 'a' AND s",
+    "s IN ('aaaaaaaaaaaaaaaaaaaaaaaaaa', 'b')",
+    "NULLIF(s, TRIM(s))",
+    "COALESCE(s, UPPER(s), 'a')",
+    "CASE UPPER(s) WHEN 'A' THEN s WHEN 'B' THEN LOWER(s) ELSE TRIM(s) END",
+    "CAST(s AS INT64) + CAST(s AS FLOAT64)",
+    "CAST(s AS DATE)",
+    "CAST(s AS TIMESTAMP)",
+    "CAST(f AS STRING) || CAST(d AS STRING) || CAST(at AS STRING) || CAST(day AS STRING)",
+    "LENGTH(CAST(n AS STRING) || CAST(b AS STRING))",
+    "POWER(f, n) + EXP(f) / SQRT(n)",
+    "n IN (1, 2, 3) OR f IN (1.5, 2.5) OR d IN (1, 2)",
+    "EXTRACT(YEAR FROM day) + EXTRACT(SECOND FROM at)",
+];
+
+fn bound(sql: &str) -> Expr {
+    bind_expression(sql, &types()).unwrap()
+}
+
+#[test]
+fn no_row_takes_more_steps_than_binding_says() {
+    const BYTES: usize = 600;
+    let columns = [BYTES; 7];
+    let long = "a_".repeat(70);
+    let words = format!("s LIKE '%{long}b%{long}_'");
+    for sql in DEAREST.iter().copied().chain([words.as_str()]) {
+        let expr = bound(sql);
+        let program = Program::new(&expr).unwrap();
+        let allowed = expr.row_operations(&columns);
+        for text in ["a", " ", "0", "1", "é", "ΐ", "İ", "Σ", "Σ:", "日", "\u{2003}", "\u{1F600}"]
+        {
+            let text = text.repeat(BYTES / text.len());
+            let steps = |n: usize| steps_of(|| program.evaluate(&rows(&text, n), n).unwrap()).0;
+            let more = steps(2) - steps(1);
+            assert!(more <= allowed, "{sql} of {text:.4}: {more} of {allowed}");
+        }
+    }
+}
+
+#[test]
+fn no_text_is_longer_than_binding_says() {
+    let columns = [40; 7];
+    for sql in DEAREST {
+        let expr = bound(sql);
+        if expr.column_type != ColumnType::String {
+            continue;
+        }
+        let program = Program::new(&expr).unwrap();
+        for text in ["a", "é", "ΐ", "İ", "ŉ", "ᾷ", "ﬃ", "\u{2003}"] {
+            let columns_of = rows(&text.repeat(40 / text.len()), 1);
+            let array = program.evaluate(&columns_of, 1).unwrap();
+            let texts = array.as_any().downcast_ref::<StringViewArray>().unwrap();
+            let longest = texts.iter().flatten().map(str::len).max().unwrap_or(0);
+            assert!(longest <= expr.most_bytes(&columns), "{sql} of {text}: {longest}");
+        }
+    }
+    // Every character, in upper and lower case as often as there is a change.
+    let upper = Program::new(&bound("UPPER(s)")).unwrap();
+    let lower = Program::new(&bound("LOWER(s)")).unwrap();
+    let all: Vec<String> = ('\0'..=char::MAX).map(String::from).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let mut columns_of = rows("", all.len());
+    let first = text_array(&all);
+    columns_of[0] = Arc::clone(&first);
+    for cases in [[&upper, &lower], [&lower, &upper], [&upper, &upper], [&lower, &lower]].concat() {
+        columns_of[0] = cases.evaluate(&columns_of, all.len()).unwrap();
+        let (made, first) = (columns_of[0].clone(), first.clone());
+        let texts =
+            |array: ArrayRef| array.as_any().downcast_ref::<StringViewArray>().unwrap().clone();
+        for (made, first) in texts(made).iter().zip(&texts(first)) {
+            assert!(made.unwrap().len() <= 3 * first.unwrap().len(), "{first:?} {made:?}");
+        }
+    }
+}
+
+/// What is cast to text has the digits that binding counts with.
+#[test]
+fn numbers_and_dates_are_no_longer_as_text_than_binding_says() {
+    let program = |sql| Program::new(&bound(sql)).unwrap();
+    for sql in
+        ["CAST(f AS STRING)", "CAST(d AS STRING)", "CAST(at AS STRING)", "CAST(day AS STRING)"]
+    {
+        let most = bound(sql).most_bytes(&[]);
+        let mut columns_of = rows("", 6);
+        let floats =
+            [f64::MIN, f64::MAX, -5e-324, -2.2250738585072009e-308, -1.2345678901234e-310, 0.1];
+        columns_of[2] = Arc::new(Float64Array::from(floats.to_vec()));
+        let days = [i32::MIN, i32::MAX, -96_000_000, 95_000_000, 0, -1_000_000];
+        columns_of[4] = Arc::new(Date32Array::from(days.to_vec()));
+        let moments =
+            [i64::MIN, i64::MAX, -1, 8_000_000_000_000_000_001, -8_300_000_000_000_000_001, 0];
+        columns_of[5] = Arc::new(TimestampMicrosecondArray::from(moments.to_vec()));
+        let array = program(sql).evaluate(&columns_of, 6).unwrap();
+        let texts = array.as_any().downcast_ref::<StringViewArray>().unwrap();
+        let longest = texts.iter().flatten().map(str::len).max().unwrap_or(0);
+        assert!((10..=most).contains(&longest), "{sql}: {longest} of {most}");
+    }
+}
+
+#[test]
+fn all_white_space_is_trimmed() {
+    let blank = "\u{0009}\u{000B}\u{0085}\u{00A0}\u{1680}\u{2003}\u{2028}\u{202F}\u{3000} ";
+    let text = format!("{blank}a{blank}b{blank}");
+    for (sql, want) in [
+        ("TRIM(s)", format!("a{blank}b")),
+        ("LTRIM(s)", format!("a{blank}b{blank}")),
+        ("RTRIM(s)", format!("{blank}a{blank}b")),
+    ] {
+        let array = Program::new(&bound(sql)).unwrap().evaluate(&rows(&text, 1), 1).unwrap();
+        let texts = array.as_any().downcast_ref::<StringViewArray>().unwrap();
+        assert_eq!(texts.value(0), want, "{sql}");
+    }
+}
+
+#[test]
+fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
+    for (text, want) in [("ΟΔΟΣ", "οδος"), ("ΣΟΦΟΣ ΣΑΣ.", "σοφος σας."), ("Σ", "σ"), ("ÀÉ", "àé")]
+    {
+        let lower = Program::new(&bound("LOWER(s)")).unwrap();
+        let array = lower.evaluate(&rows(text, 1), 1).unwrap();
+        let texts = array.as_any().downcast_ref::<StringViewArray>().unwrap();
+        assert_eq!(texts.value(0), want);
+    }
+}

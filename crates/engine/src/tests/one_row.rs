@@ -1,0 +1,140 @@
+//! What one row adds to the work of a query, counted in steps of the evaluator.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray};
+use hushtable_query::{Contract, MAX_ROW_OPERATIONS, PrivateQuery, bind};
+
+use crate::eval::steps_of;
+use crate::rows::RowProgram;
+
+const CONTRACT: &str = r#"
+[tables.t]
+path = "t.csv"
+privacy_unit = "row"
+[tables.t.columns]
+n = { type = "int" }
+name = { type = "string" }
+note = { type = "string" }
+[tables.t.budgets]
+ana = { epsilon = 1, delta = 1e-6 }
+"#;
+
+/// Conditions that are dear for a row, of text and of numbers.
+fn terms() -> Vec<String> {
+    let filler = "a".repeat(1000);
+    let wild = "a_".repeat(40);
+    vec![
+        format!("name || '{filler}' LIKE '%a_a_a_a_a_a_a_a_a_a_b0%'"),
+        format!("note LIKE '%{wild}b%{wild}c%'"),
+        "note LIKE '%a%a%a%a%a%a%b%'".to_owned(),
+        "UPPER(note) = 'A'".to_owned(),
+        "LOWER(note) = 'A'".to_owned(),
+        "TRIM(note) = ''".to_owned(),
+        "note || note || note = note".to_owned(),
+        "RIGHT(note, 1000) = name".to_owned(),
+        "CAST(note AS FLOAT64) > 1".to_owned(),
+        "CAST(SUBSTR(note, 1, 400) AS NUMERIC) > 1".to_owned(),
+        "CAST(note AS TIMESTAMP) > TIMESTAMP '2020-01-01'".to_owned(),
+        "LENGTH(CAST(SQRT(n) AS STRING)) = 1".to_owned(),
+        "POWER(n, 0.3) = 1".to_owned(),
+        "n IN (1, 2, 3)".to_owned(),
+        "n + 1 > 2".to_owned(),
+        "n = 1".to_owned(),
+    ]
+}
+
+/// The query with so many conditions in its measure as are accepted, and no more.
+fn dearest(term: &str, contract: &Contract) -> PrivateQuery {
+    let bound = |terms: usize| {
+        // In parts, as a chain of thousands inside of a call is nested too deep to be parsed.
+        let chain = |terms: usize| format!("({})", vec![term; terms].join(" OR "));
+        let mut all = vec![chain(40); terms / 40];
+        all.extend((terms % 40 > 0).then(|| chain(terms % 40)));
+        let all = all.join(" OR ");
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) \
+             SUM(CAST({all} AS INT64), contribution_bounds_per_group => (0, 1)) FROM t WHERE name = 'Ada'"
+        );
+        bind(&sql, contract)
+    };
+    let (mut fits, mut refused) = (1, 2000);
+    assert!(bound(refused).is_err(), "{term}");
+    while refused - fits > 1 {
+        let between = (fits + refused) / 2;
+        if bound(between).is_ok() { fits = between } else { refused = between }
+    }
+    // The simplest conditions come to their most parts before.
+    let refusal = bound(refused).unwrap_err().to_string();
+    let known = ["one row could cost", "more than 5000 parts"];
+    assert!(known.iter().any(|part| refusal.contains(part)), "{term}: {refusal}");
+    bound(fits).unwrap()
+}
+
+/// A batch of rows, of which one has that name.
+fn batch(name: &str, note: &str) -> Vec<ArrayRef> {
+    let mut names = vec!["Bo"; 50];
+    names[17] = name;
+    vec![
+        Arc::new(StringViewArray::from(names)),
+        Arc::new(Int64Array::from(vec![i64::MAX; 50])),
+        Arc::new(StringViewArray::from(vec![note; 50])),
+    ]
+}
+
+#[test]
+fn a_kept_row_adds_no_more_than_is_allowed() {
+    let contract = Contract::parse(CONTRACT, "t.toml").unwrap();
+    for term in terms() {
+        let query = dearest(&term, &contract);
+        let names: Vec<&str> = query.columns.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["n", "name", "note"]);
+        let program = RowProgram::new(&query).unwrap();
+        for note in ["a", " ", "1", "é", "ΐ", "Σ:", "日"] {
+            let note = note.repeat(1024 / note.len());
+            let steps = |name: &str| {
+                let mut columns = batch(name, &note);
+                columns.swap(0, 1);
+                let (steps, rows) = steps_of(|| program.apply(&columns, None, 50).unwrap());
+                (steps, rows.rows)
+            };
+            let ((with, one), (without, none)) = (steps("Ada"), steps("Eve"));
+            assert_eq!((one, none), (1, 0));
+            assert!(
+                with.saturating_sub(without) <= MAX_ROW_OPERATIONS,
+                "{term} on {note:.4}: {with} with the row, {without} without"
+            );
+        }
+    }
+}
+
+/// Partitions and batches without any row begin as those with some do.
+#[test]
+fn a_first_row_costs_what_a_further_one_does() {
+    let contract = Contract::parse(CONTRACT, "t.toml").unwrap();
+    let query = dearest("n = 1", &contract);
+    let program = RowProgram::new(&query).unwrap();
+    let mut columns = batch("Ada", "a");
+    columns.swap(0, 1);
+    let steps = |rows: usize| {
+        let some: Vec<ArrayRef> = columns.iter().map(|c| c.slice(17, rows)).collect();
+        steps_of(|| program.apply(&some, None, rows).unwrap()).0
+    };
+    assert!(steps(1).abs_diff(steps(0)) <= MAX_ROW_OPERATIONS);
+    assert!(steps(0) > 10 * MAX_ROW_OPERATIONS, "{}", steps(0));
+}
+
+#[test]
+fn text_beyond_the_columns_most_is_null() {
+    let contract = CONTRACT.replace("name = { type", "name = { max_bytes = 3, type");
+    let contract = Contract::parse(&contract, "t.toml").unwrap();
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) name, COUNT(*) FROM t \
+               GROUP BY name";
+    let program = RowProgram::new(&bind(sql, &contract).unwrap()).unwrap();
+    let names: ArrayRef = Arc::new(StringViewArray::from(vec!["Ada", "Adam", "", "éé", "aé"]));
+    let filler: ArrayRef = Arc::new(Int64Array::from(Vec::<i64>::new()));
+    let rows = program.apply(&[filler.clone(), names, filler], None, 5).unwrap();
+    let keys = rows.keys[0].as_any().downcast_ref::<StringViewArray>().unwrap();
+    let want = [Some("Ada"), None, Some(""), None, Some("aé")];
+    assert_eq!(keys.iter().collect::<Vec<_>>(), want);
+}

@@ -1,0 +1,233 @@
+//! Bounds what one row can cost, from the structure of a query alone: whoever times a query must not be
+//! able to see that a row is there by what the query makes of it.
+//!
+//! The unit is an operation: about a nanosecond, or less, of the engine on the processors of today. What a
+//! text can cost grows with its bytes, so every text has a most: that of its column (`max_bytes` in the
+//! contract), or what follows from the expression that makes it.
+
+use crate::error::Refusal;
+use crate::expr::{BinaryOp, Expr, ExprKind, Function};
+use crate::like::like_parts;
+use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES, Value};
+
+/// Most operations that one row can cost in all expressions of a query together.
+pub const MAX_ROW_OPERATIONS: u64 = 12_000;
+
+/// Every part of an expression: its place in a batch is made, filled and read again.
+const PART: u64 = 1;
+/// A text that is made: it is copied, at 16 bytes an operation, into a buffer of its own.
+const MADE: u64 = 30;
+/// Bytes that are compared or copied by one operation.
+const AT_ONCE: u64 = 16;
+/// A character to upper or lower case, for each of its bytes.
+const CASED: u64 = 8;
+/// A byte of text that is read as a number, date or timestamp.
+const READ: u64 = 6;
+
+/// A part of a query that is computed from every row, and where it stands.
+pub(crate) struct RowPart<'a> {
+    pub(crate) place: String,
+    pub(crate) expr: &'a Expr,
+}
+
+/// Refuses parts of a query that together can cost more than one row may. Columns have at most
+/// `columns` bytes.
+pub(crate) fn check(parts: &[RowPart<'_>], columns: &[usize]) -> Result<(), Refusal> {
+    let all = parts.iter().map(|part| part.expr.row_operations(columns));
+    let all = all.fold(0, u64::saturating_add);
+    if all <= MAX_ROW_OPERATIONS {
+        return Ok(());
+    }
+    let mut dearest: Option<(u64, &RowPart<'_>, &Expr)> = None;
+    for part in parts {
+        part.expr.visit(&mut |expr| {
+            let own = expr.own_operations(columns);
+            if dearest.is_none_or(|(most, ..)| own > most) {
+                dearest = Some((own, part, expr));
+            }
+        });
+    }
+    let dearest = dearest.map(|(own, part, expr)| {
+        let text = expr.longest_operand(columns);
+        let of = if text == 0 { String::new() } else { format!(" on text of up to {text} bytes") };
+        format!("; the dearest part: {own} for {}{of}, in {}", named(expr), part.place)
+    });
+    Err(Refusal::new(
+        format!(
+            "one row could cost {all} operations, and at most {MAX_ROW_OPERATIONS} are allowed, so that the \
+             time of a query does not show whether a row is there{}",
+            dearest.unwrap_or_default()
+        ),
+        "SUBSTR(x, 1, 50) before other functions, LIKE with one `%`, several queries, or a smaller max_bytes \
+         of the text columns in the contract (64 is enough for most names)",
+    ))
+}
+
+impl Expr {
+    /// The most operations that the expression can take for one row, where columns have at most `columns`
+    /// bytes.
+    pub fn row_operations(&self, columns: &[usize]) -> u64 {
+        let mut all = 0u64;
+        self.visit(&mut |e| all = all.saturating_add(e.own_operations(columns)));
+        all
+    }
+
+    /// The most bytes of its value, if that is text.
+    pub fn most_bytes(&self, columns: &[usize]) -> usize {
+        if self.column_type != ColumnType::String {
+            return 0;
+        }
+        match &self.kind {
+            ExprKind::Column(index) => columns.get(*index).copied().unwrap_or(MAX_STRING_BYTES),
+            ExprKind::Literal(Value::String(text)) => text.len(),
+            ExprKind::Case(branches, otherwise) => {
+                let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+                results.map(|e| e.most_bytes(columns)).max().unwrap_or(0)
+            }
+            ExprKind::Cast(e) => match e.column_type {
+                ColumnType::Bool => 5,
+                ColumnType::Int => 20,
+                // A sign, a point, and a digit before it.
+                ColumnType::Decimal { .. } => 42,
+                // A float is written without an exponent: 5e-324 has 326 digits.
+                ColumnType::Float => 350,
+                ColumnType::Date => 16,
+                ColumnType::Timestamp => 32,
+                ColumnType::String => e.most_bytes(columns),
+            },
+            ExprKind::Call(function, arguments) => {
+                let bytes =
+                    |place: usize| arguments.get(place).map_or(0, |e| e.most_bytes(columns));
+                let characters =
+                    |n: u32| usize::try_from(n).unwrap_or(usize::MAX).saturating_mul(4);
+                match function {
+                    Function::Lower | Function::Upper => {
+                        // However often they are applied in turns, three bytes come of one at most.
+                        let mut inner = self;
+                        while let ExprKind::Call(Function::Lower | Function::Upper, of) =
+                            &inner.kind
+                            && let Some(of) = of.first()
+                        {
+                            inner = of;
+                        }
+                        (3 * inner.most_bytes(columns)).min(MAX_STRING_BYTES)
+                    }
+                    Function::Substr { length: Some(n), .. } | Function::Right(n) => {
+                        bytes(0).min(characters(*n))
+                    }
+                    Function::Concat => {
+                        let all = arguments.iter().map(|e| e.most_bytes(columns));
+                        all.sum::<usize>().min(MAX_KEY_BYTES)
+                    }
+                    Function::Coalesce => {
+                        arguments.iter().map(|e| e.most_bytes(columns)).max().unwrap_or(0)
+                    }
+                    _ => bytes(0),
+                }
+            }
+            _ => 0,
+        }
+    }
+
+    /// The most bytes of the texts that it is computed from.
+    fn longest_operand(&self, columns: &[usize]) -> usize {
+        let mut longest = 0;
+        self.each_operand(&mut |e| longest = longest.max(e.most_bytes(columns)));
+        longest
+    }
+
+    /// The most operations that the expression itself can take for one row, after its operands.
+    fn own_operations(&self, columns: &[usize]) -> u64 {
+        let bytes = |e: &Self| e.most_bytes(columns) as u64;
+        PART + match &self.kind {
+            ExprKind::Column(_) | ExprKind::Literal(_) => 0,
+            ExprKind::Not(_) | ExprKind::IsNull(_) => 0,
+            ExprKind::Binary(op, left, right) => match op {
+                BinaryOp::And | BinaryOp::Or => 1,
+                BinaryOp::Add | BinaryOp::Sub => 4,
+                BinaryOp::Mul | BinaryOp::Div | BinaryOp::IntDiv | BinaryOp::Mod => 8,
+                BinaryOp::Power => 60,
+                _ => 3 + bytes(left).min(bytes(right)) / AT_ONCE,
+            },
+            ExprKind::InList(value, list) => {
+                let texts = list.iter().map(|v| match v {
+                    Value::String(text) => text.len() as u64,
+                    _ => 0,
+                });
+                20 + bytes(value).min(texts.max().unwrap_or(0))
+            }
+            ExprKind::Like { value, pattern } => like(pattern, bytes(value)),
+            // A branch that is not taken is computed, too.
+            ExprKind::Case(branches, _) => 12 * branches.len() as u64,
+            ExprKind::Cast(value) => cast(value.column_type, self.column_type, bytes(value)),
+            ExprKind::Call(function, arguments) => {
+                let longest = arguments.iter().map(bytes).max().unwrap_or(0);
+                let shortest = arguments.iter().map(bytes).min().unwrap_or(0);
+                let made = MADE + self.most_bytes(columns) as u64 / AT_ONCE;
+                match function {
+                    Function::Negate | Function::Abs | Function::Sign => 5,
+                    Function::Floor | Function::Ceil | Function::ToInt => 10,
+                    Function::Round(_) | Function::Sqrt => 15,
+                    Function::Ln | Function::Log10 | Function::Exp => 30,
+                    Function::Lower | Function::Upper => CASED * longest + made,
+                    Function::Trim | Function::LTrim | Function::RTrim => longest + made,
+                    Function::Substr { start, length } => {
+                        let to =
+                            length.map_or(u64::from(*start), |n| u64::from(*start) + u64::from(n));
+                        longest.min(to) + made
+                    }
+                    Function::Right(n) => longest.min(u64::from(*n)) + made,
+                    Function::Length => 5 + 2 * longest / AT_ONCE,
+                    Function::StartsWith | Function::EndsWith => 10 + shortest / AT_ONCE,
+                    Function::Concat => 5 * arguments.len() as u64 + made,
+                    Function::Coalesce => 12 * arguments.len() as u64,
+                    Function::DatePart(_) => 20,
+                    Function::DateTrunc(_) => 30,
+                }
+            }
+        }
+    }
+}
+
+/// What a text of that many bytes costs: its ends are compared with the pattern's; what the pattern has
+/// between two `%` is searched for, each byte in as many words of 64 bits as the longest part has.
+fn like(pattern: &str, bytes: u64) -> u64 {
+    let parts = like_parts(pattern);
+    let ends = parts.first().map_or(0, Vec::len) + parts.last().map_or(0, Vec::len);
+    let between = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
+    let words = between.iter().map(|part| part.len().div_ceil(64)).max().unwrap_or(0);
+    // A part of several words needs room for its bits; several parts begin anew.
+    let begun = 30 * between.len() as u64;
+    10 + bytes.min(ends as u64) + begun + bytes * (words as u64) * if words > 1 { 2 } else { 1 }
+}
+
+fn cast(from: ColumnType, to: ColumnType, bytes: u64) -> u64 {
+    use ColumnType as T;
+    match (from, to) {
+        (T::String, T::String) => 0,
+        (T::String, T::Bool | T::Int) => 30 + 2 * bytes.min(MAX_NUMBER_BYTES as u64),
+        (T::String, _) => 200 + READ * bytes.min(MAX_NUMBER_BYTES as u64),
+        (T::Bool | T::Int, T::String) => 20,
+        (_, T::String) => 200,
+        _ => 6,
+    }
+}
+
+/// How SQL calls what an expression does with its operands.
+fn named(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Like { pattern, .. } => {
+            let mut shown: String = pattern.chars().take(30).collect();
+            if shown.len() < pattern.len() {
+                shown.push('…');
+            }
+            format!("LIKE '{shown}'")
+        }
+        ExprKind::InList(..) => "IN".to_owned(),
+        ExprKind::Case(..) => "CASE".to_owned(),
+        ExprKind::Cast(_) => format!("a CAST to {}", expr.column_type),
+        ExprKind::Call(function, _) => function.name().to_owned(),
+        ExprKind::Binary(..) => "an operator".to_owned(),
+        _ => "a column".to_owned(),
+    }
+}

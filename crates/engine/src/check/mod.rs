@@ -74,7 +74,7 @@ impl Session {
     ) -> Result<TableCheck, EngineError> {
         let mut report = match checked {
             Some(checked) => columns::read(table, &checked.files, progress)?,
-            None => columns::read(table, &self.files(table)?, progress)?,
+            None => columns::read(table, &self.own_files(table)?, progress)?,
         };
         report.query = checked.map(|checked| query::read(checked, key, progress)).transpose()?;
         report.advice = advice::of(table, &report);

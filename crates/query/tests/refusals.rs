@@ -306,7 +306,7 @@ fn dear_queries() {
     let hostile = format!("IF(county || '{filler}' LIKE '%a_a_a_a_a_a_a_a_b0%', 1, 0)");
     let sum = |terms: usize| {
         // Two by two, as a sum of many terms would be too deep.
-        let rows = vec![vec![hostile.as_str(); 5].join(" + "); terms / 5];
+        let rows = vec![[hostile.as_str(); 5].join(" + "); terms / 5];
         format!(
             "SELECT SUM(({}), contribution_bounds_per_group => (0, 1)) FROM loans WHERE county = 'Ada'",
             rows.join(") + (")

@@ -117,7 +117,7 @@ fn rows(text: &str, rows: usize) -> Vec<ArrayRef> {
     vec![
         Arc::new(StringViewArray::from(vec![text; rows])),
         Arc::new(Int64Array::from(vec![i64::MIN + 1; rows])),
-        Arc::new(Float64Array::from(vec![-2.2250738585072011e-308; rows])),
+        Arc::new(Float64Array::from(vec![-f64::MIN_POSITIVE; rows])),
         Arc::new(digits.with_precision_and_scale(38, 9).unwrap()),
         Arc::new(Date32Array::from(vec![-95_000_000; rows])),
         Arc::new(TimestampMicrosecondArray::from(vec![i64::MIN; rows])),
@@ -231,8 +231,7 @@ fn numbers_and_dates_are_no_longer_as_text_than_binding_says() {
     {
         let most = bound(sql).most_bytes(&[]);
         let mut columns_of = rows("", 6);
-        let floats =
-            [f64::MIN, f64::MAX, -5e-324, -2.2250738585072009e-308, -1.2345678901234e-310, 0.1];
+        let floats = [f64::MIN, f64::MAX, -5e-324, -f64::MIN_POSITIVE, -1.2345678901234e-310, 0.1];
         columns_of[2] = Arc::new(Float64Array::from(floats.to_vec()));
         let days = [i32::MIN, i32::MAX, -96_000_000, 95_000_000, 0, -1_000_000];
         columns_of[4] = Arc::new(Date32Array::from(days.to_vec()));

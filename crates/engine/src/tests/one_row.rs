@@ -49,9 +49,8 @@ fn dearest(term: &str, contract: &Contract) -> PrivateQuery {
     let bound = |terms: usize| {
         // In parts, as a chain of thousands inside of a call is nested too deep to be parsed.
         let chain = |terms: usize| format!("({})", vec![term; terms].join(" OR "));
-        let mut all = vec![chain(40); terms / 40];
-        all.extend((terms % 40 > 0).then(|| chain(terms % 40)));
-        let all = all.join(" OR ");
+        let lengths = (0..terms).step_by(40).map(|done| (terms - done).min(40));
+        let all = lengths.map(chain).collect::<Vec<_>>().join(" OR ");
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) \
              SUM(CAST({all} AS INT64), contribution_bounds_per_group => (0, 1)) FROM t WHERE name = 'Ada'"

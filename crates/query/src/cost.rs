@@ -22,7 +22,7 @@ const AT_ONCE: u64 = 16;
 /// A character to upper or lower case, for each of its bytes.
 const CASED: u64 = 8;
 /// A byte of text that is read as a number, date or timestamp.
-const READ: u64 = 6;
+const READ: u64 = 3;
 
 /// A part of a query that is computed from every row, and where it stands.
 pub(crate) struct RowPart<'a> {
@@ -206,7 +206,7 @@ fn cast(from: ColumnType, to: ColumnType, bytes: u64) -> u64 {
     match (from, to) {
         (T::String, T::String) => 0,
         (T::String, T::Bool | T::Int) => 30 + 2 * bytes.min(MAX_NUMBER_BYTES as u64),
-        (T::String, _) => 200 + READ * bytes.min(MAX_NUMBER_BYTES as u64),
+        (T::String, _) => 100 + READ * bytes.min(MAX_NUMBER_BYTES as u64),
         (T::Bool | T::Int, T::String) => 20,
         (_, T::String) => 200,
         _ => 6,

@@ -18,5 +18,5 @@ fn the_generator_makes_the_shipped_file() {
 fn the_contract_of_the_example_is_valid() {
     let text = include_str!("../../../examples/shop/hushtable.toml");
     let contract = Contract::parse(text, "hushtable.toml").unwrap();
-    assert_eq!(contract.tables["visits"].budgets.len(), 1);
+    assert_eq!(contract.populations["visits"].budgets.len(), 1);
 }

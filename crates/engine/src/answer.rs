@@ -6,7 +6,7 @@ use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::{Charge, Fingerprint, Ledger, Request};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
-use hushtable_query::{Explanation, Quote, Table};
+use hushtable_query::{Explanation, Quote};
 use tokio::runtime::Runtime;
 
 use crate::bound::SamplingKey;
@@ -29,22 +29,17 @@ pub(crate) struct Question {
 impl Question {
     /// # Errors
     /// A refusal where a statement of it could not be read back.
-    pub(crate) fn new(
-        sql: &str,
-        analyst: String,
-        quote: Quote,
-        table: &Table,
-    ) -> Result<Self, EngineError> {
-        let explanation = Explanation::new(&quote, table);
+    pub(crate) fn new(sql: &str, analyst: String, quote: Quote) -> Result<Self, EngineError> {
+        let explanation = Explanation::new(&quote);
         let question = question(quote.query(), &explanation)?;
         Ok(Self { sql: sql.to_owned(), analyst, quote, explanation, question })
     }
 
     /// What the ledger is asked for.
-    pub(crate) fn request(&self, table: &str, identity: Fingerprint, limit: Loss) -> Request {
+    pub(crate) fn request(&self, population: &str, identity: Fingerprint, limit: Loss) -> Request {
         Request {
             analyst: self.analyst.clone(),
-            table: table.to_owned(),
+            table: population.to_owned(),
             query: self.sql.clone(),
             fingerprint: identity,
             loss: self.quote.total(),

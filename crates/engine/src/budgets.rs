@@ -73,13 +73,18 @@ impl Session {
         let ledger = self.ledger_for_looking()?;
         let charges = ledger.as_ref().map(Ledger::charges).transpose()?.unwrap_or_default();
         let mut lines = Vec::new();
-        for table in self.contract().tables.values() {
-            for (analyst, &limit) in &table.budgets {
+        let contract = self.contract();
+        for population in contract.populations.values() {
+            let name = &population.name;
+            let per_record = contract.tables.get(name);
+            let per_record =
+                per_record.is_some_and(|t| t.columns.iter().any(|column| column.split.is_some()));
+            for (analyst, &limit) in &population.budgets {
                 let account = match &ledger {
-                    Some(ledger) => ledger.account(analyst, &table.name, limit)?,
+                    Some(ledger) => ledger.account(analyst, name, limit)?,
                     None => Account::untouched(limit),
                 };
-                let own = charges.iter().filter(|c| c.analyst == *analyst && c.table == table.name);
+                let own = charges.iter().filter(|c| c.analyst == *analyst && c.table == *name);
                 let own: Vec<ChargeRecord> = own.cloned().collect();
                 let usual = if limit.delta().is_zero() { small } else { limit.delta() };
                 let together = match delta {
@@ -88,11 +93,11 @@ impl Session {
                 };
                 lines.push(BudgetLine {
                     analyst: analyst.clone(),
-                    table: table.name.clone(),
+                    table: name.clone(),
                     account,
                     together,
                     charges: own,
-                    per_record: table.columns.iter().any(|column| column.split.is_some()),
+                    per_record,
                 });
             }
         }

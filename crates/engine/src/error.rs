@@ -63,11 +63,11 @@ pub enum EngineError {
         /// The table.
         table: String,
     },
-    /// Two tables of the contract read one file.
+    /// Two tables of different populations read one file.
     #[error(
-        "the tables `{table}` and `{other}` both read {}: each has budgets of its own, which would \
-         pay for the same people twice\n  hint: declare one table for the file, with the columns of \
-         both; two tables cannot share a budget",
+        "the tables `{table}` and `{other}` both read {}, and do not hold the same units by the same \
+         column\n  hint: declare one table for the file, or both with the same unit = {{ of = \"…\", \
+         column = \"…\" }}",
         shown(path)
     )]
     SharedFile {

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, execute_stream_partitioned,
+    ExecutionPlan, ExecutionPlanProperties, Partitioning, execute_stream_partitioned,
 };
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
@@ -19,14 +17,12 @@ use tokio::task::JoinSet;
 
 use crate::bound::{Bounder, Bounds, Listing, Partial, Rows, SamplingKey, Tally};
 use crate::error::EngineError;
+use crate::lower::{Files, Lowering, UNIT_PARTITIONS, repartitioned};
 use crate::merged::{All, Merged};
 use crate::rows::{LARGEST, RowProgram, columns_read, row_expressions, spread};
-use crate::source::{DataFile, ReadProgress, Wanted, scan};
+use crate::source::ReadProgress;
 use crate::survey::{Look, Surveyed, Without};
 use crate::values::Values;
-
-/// Partitions of the units: more than cores, so that the tables of each fit a cache.
-const UNIT_PARTITIONS: usize = 16;
 
 /// Exact sums by group, with the charge that opened them: only this can be released.
 pub(crate) struct ExactGroups {
@@ -76,7 +72,7 @@ impl Reading {
     /// When a column is missing or of a type that cannot become the declared one.
     pub(crate) async fn plan(
         query: &PrivateQuery,
-        files: &[DataFile],
+        files: &Files,
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
         // At least two, so that a table is read in parts on every machine, as in the tests.
@@ -84,14 +80,9 @@ impl Reading {
         let config = SessionConfig::new().with_target_partitions(threads);
         let context = SessionContext::new_with_config(config);
         let read = columns_read(query);
-        let column = |place: usize| query.columns.get(place).cloned();
-        let unit =
-            query.unit.map(|unit| column(unit).ok_or(EngineError::Inconsistent)).transpose()?;
-        let columns = read.iter().filter_map(|&place| column(place)).collect();
-        let wanted = Wanted { columns, unit, csv: query.csv.clone() };
-        let table = scan(&context, files, &wanted, progress).await?;
-        let tasks = Arc::new(table.task_ctx());
-        let plan = table.create_physical_plan().await?;
+        let lowering = Lowering { context: &context, files, progress };
+        let plan = lowering.rows(&query.relation, &read).await?;
+        let tasks = context.task_ctx();
         let program = RowProgram::new(query).map_err(DataFusionError::from)?;
         let has_unit = query.unit.is_some();
         let all = query.columns.len();
@@ -191,7 +182,7 @@ impl Scan {
     /// When a column is missing or of a type that cannot become the declared one.
     pub(crate) async fn plan(
         quote: &Quote,
-        files: &[DataFile],
+        files: &Files,
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
         let by_membership = quote.selection().is_some_and(|s| s.strategy().by_membership());
@@ -205,19 +196,13 @@ impl Scan {
     pub(crate) async fn of(
         query: &PrivateQuery,
         with_members: bool,
-        files: &[DataFile],
+        files: &Files,
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
         let mut reading = Reading::plan(query, files, progress).await?;
         if query.unit.is_some() {
             // All rows of a unit must meet in one partition, or it would be bounded once in each.
-            // So this is put on top of the finished plan: the planner drops a repartitioning that
-            // no operator of its own asks for.
-            let place = reading.rows.read.len();
-            let name = reading.plan.schema().field(place).name().clone();
-            let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&name, place));
-            let by_unit = Partitioning::Hash(vec![column], UNIT_PARTITIONS);
-            reading.plan = Arc::new(RepartitionExec::try_new(reading.plan, by_unit)?);
+            reading.plan = repartitioned(reading.plan, &[reading.rows.read.len()])?;
         }
         let counts_pieces = query.chooses_by_pieces();
         let pieces = counts_pieces.then_some((1, LARGEST));

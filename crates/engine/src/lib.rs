@@ -20,6 +20,7 @@ mod exact;
 mod intern;
 mod local;
 mod losses;
+mod lower;
 mod merged;
 mod pieces;
 mod rebuild;

@@ -8,6 +8,7 @@ use hushtable_query::{Explanation, PrivateQuery, Refusal};
 use serde::Serialize;
 
 use crate::error::EngineError;
+use crate::lower::Files;
 use crate::source::{DataFile, SourceError};
 
 /// Name and version, as statements and fingerprints have them.
@@ -75,15 +76,18 @@ pub(crate) fn question(
 pub(crate) fn fingerprint(
     analyst: &str,
     question: &str,
-    files: &[DataFile],
+    files: &Files,
 ) -> Result<Fingerprint, EngineError> {
     let mut identities = Vec::with_capacity(files.len());
-    for DataFile { path, bytes, modified_ns, folders, .. } in files {
-        let real = std::fs::canonicalize(path).map_err(|error| SourceError::Unreadable {
-            path: path.clone(),
-            reason: error.to_string(),
-        })?;
-        identities.push((format!("{real:?}"), bytes, modified_ns, format!("{folders:?}")));
+    for (table, files) in files {
+        for DataFile { path, bytes, modified_ns, folders, .. } in files {
+            let real = std::fs::canonicalize(path).map_err(|error| SourceError::Unreadable {
+                path: path.clone(),
+                reason: error.to_string(),
+            })?;
+            let folders = format!("{folders:?}");
+            identities.push((table, format!("{real:?}"), bytes, modified_ns, folders));
+        }
     }
     let text = serde_json::to_vec(&(ENGINE, analyst, question, identities))
         .map_err(|_| EngineError::Inconsistent)?;

@@ -10,12 +10,14 @@ use hushtable_ledger::{Account, Ledger, Notice, Outcome, StoredRelease};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    Contract, Explanation, MechanismsExplained, PrivateQuery, Quote, Table, Warning, bind,
+    Contract, Explanation, MechanismsExplained, Population, PrivateQuery, Quote, Table, Warning,
+    bind,
 };
 
 use crate::answer::{Answering, Question};
 use crate::error::EngineError;
 use crate::exact::Scan;
+use crate::lower::Files;
 use crate::record::{decode, fingerprint};
 use crate::source::{DataFile, FileId, ReadProgress, file_id, list_files};
 
@@ -93,15 +95,17 @@ impl Progress {
 struct Prepared<'a> {
     asked: Question,
     limit: Loss,
-    files: Vec<DataFile>,
-    table: &'a Table,
+    files: Files,
+    population: &'a Population,
 }
 
 /// A query that is checked and priced, and the files that it is about.
 pub(crate) struct Checked<'a> {
     pub(crate) quote: Quote,
-    pub(crate) files: Vec<DataFile>,
-    pub(crate) table: &'a Table,
+    pub(crate) files: Files,
+    pub(crate) population: &'a Population,
+    /// The table whose rows are the units, where they are.
+    pub(crate) table: Option<&'a Table>,
 }
 
 impl Session {
@@ -153,17 +157,17 @@ impl Session {
     /// When the query is refused, the analyst has no budget on its table, or the files do not have
     /// what the query reads.
     pub fn explain(&self, sql: &str, analyst: Option<&str>) -> Result<Quoted, EngineError> {
-        let (query, table) = self.bound(sql)?;
-        let prepared = self.prepare(sql, query, table, analyst)?;
+        let (query, population) = self.bound(sql)?;
+        let prepared = self.prepare(sql, query, population, analyst)?;
         let progress = Progress::default();
         runtime()?.block_on(Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0))?;
-        let Prepared { asked, limit, files, table } = prepared;
+        let Prepared { asked, limit, files, population } = prepared;
         let Question { quote, explanation, question, analyst, .. } = asked;
         let identity = fingerprint(&analyst, &question, &files)?;
         let (account, on_record) = match self.ledger_for_looking()? {
             Some(ledger) => (
-                ledger.account(&analyst, &table.name, limit)?,
-                ledger.stored(&analyst, &table.name, &identity)?.is_some(),
+                ledger.account(&analyst, &population.name, limit)?,
+                ledger.stored(&analyst, &population.name, &identity)?.is_some(),
             ),
             None => (Account::untouched(limit), false),
         };
@@ -209,9 +213,10 @@ impl Session {
         progress: &Progress,
         generator: &mut Generator,
     ) -> Result<Answer, EngineError> {
-        let (query, table) = self.bound(sql)?;
-        self.check_budget(&query, table, analyst)?;
-        let Prepared { asked, limit, files, table } = self.prepare(sql, query, table, analyst)?;
+        let (query, population) = self.bound(sql)?;
+        self.check_budget(&query, population, analyst)?;
+        let Prepared { asked, limit, files, population } =
+            self.prepare(sql, query, population, analyst)?;
         let runtime = runtime()?;
         // Whatever may fail by schema alone fails here, before the charge.
         let scan = runtime.block_on(Scan::plan(&asked.quote, &files, &progress.0))?;
@@ -220,7 +225,7 @@ impl Session {
         let started = Instant::now();
         let mut ledger = self.ledger()?;
         let ledger_created = ledger.created();
-        let outcome = ledger.charge(&asked.request(&table.name, identity, limit))?;
+        let outcome = ledger.charge(&asked.request(&population.name, identity, limit))?;
         timings.ledger = started.elapsed();
         let (charged, (released, statement)) = match outcome {
             Outcome::Stored(StoredRelease { release, .. }) => (None, decode(&release)?),
@@ -230,7 +235,7 @@ impl Session {
                 (Some(charged), answering.answer(&asked, identity, charge, scan, &mut timings)?)
             }
         };
-        let account = ledger.account(&asked.analyst, &table.name, limit)?;
+        let account = ledger.account(&asked.analyst, &population.name, limit)?;
         let analyst = asked.analyst;
         Ok(Answer {
             table: released,
@@ -248,24 +253,41 @@ impl Session {
     /// # Errors
     /// When the query is refused, or its table has no files.
     pub(crate) fn check(&self, sql: &str) -> Result<Checked<'_>, EngineError> {
-        let (query, table) = self.bound(sql)?;
-        self.priced(query, table)
+        let (query, population) = self.bound(sql)?;
+        self.priced(query, population)
     }
 
-    fn bound(&self, sql: &str) -> Result<(PrivateQuery, &Table), EngineError> {
+    fn bound(&self, sql: &str) -> Result<(PrivateQuery, &Population), EngineError> {
         let query = bind(sql, &self.contract)?;
-        let table = self.contract.table(&query.table).ok_or(EngineError::Inconsistent)?;
-        Ok((query, table))
+        let population =
+            self.contract.populations.get(&query.population).ok_or(EngineError::Inconsistent)?;
+        Ok((query, population))
     }
 
     fn priced<'a>(
-        &self,
+        &'a self,
         query: PrivateQuery,
-        table: &'a Table,
+        population: &'a Population,
     ) -> Result<Checked<'a>, EngineError> {
         let quote = Quote::new(query)?;
-        let files = self.own_files(table)?;
-        Ok(Checked { quote, files, table })
+        let files = self.own_files(quote.query())?;
+        let table = self.contract.tables.get(&population.name);
+        Ok(Checked { quote, files, population, table })
+    }
+
+    /// Whose budget pays for a query.
+    pub(crate) fn population(&self, query: &PrivateQuery) -> Result<&Population, EngineError> {
+        self.contract.populations.get(&query.population).ok_or(EngineError::Inconsistent)
+    }
+
+    /// The files of the tables that a query reads, as they are now.
+    pub(crate) fn files(&self, query: &PrivateQuery) -> Result<Files, EngineError> {
+        let mut files = Files::new();
+        for name in query.relation.tables() {
+            let table = self.contract.tables.get(name).ok_or(EngineError::Inconsistent)?;
+            files.insert(name.to_owned(), self.files_of(table)?);
+        }
+        Ok(files)
     }
 
     /// The ledger, for charging; made where there is none.
@@ -281,17 +303,33 @@ impl Session {
         Ok(ledger.map(|ledger| ledger.telling(move |notice| listener(notice))))
     }
 
-    /// The files of a table, none of which another table reads: the other's budgets would pay for the
-    /// same people once more.
+    /// The files of the tables that a query reads, as [`own_files_of`](Self::own_files_of) gives them.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn own_files(&self, query: &PrivateQuery) -> Result<Files, EngineError> {
+        let mut files = Files::new();
+        for name in query.relation.tables() {
+            let table = self.contract.tables.get(name).ok_or(EngineError::Inconsistent)?;
+            files.insert(name.to_owned(), self.own_files_of(table)?);
+        }
+        Ok(files)
+    }
+
+    /// The files of a table. None of them is read by a table that holds other units, or holds them
+    /// otherwise: its budgets would pay for the same people once more, or its rows would go with other
+    /// units than here.
     ///
     /// # Errors
     /// When there is such a file, or the table has no files.
-    pub(crate) fn own_files(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
-        let files = self.files(table)?;
+    pub(crate) fn own_files_of(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
+        let files = self.files_of(table)?;
         let own: HashSet<FileId> = files.iter().filter_map(|file| file_id(&file.path)).collect();
-        for other in self.contract.tables.values().filter(|other| other.name != table.name) {
+        let alike =
+            |other: &&Table| other.population == table.population && other.unit == table.unit;
+        for other in self.contract.tables.values().filter(|other| !alike(other)) {
             // A table whose files cannot be listed cannot be asked either.
-            let Ok(theirs) = self.files(other) else { continue };
+            let Ok(theirs) = self.files_of(other) else { continue };
             let shared = |file: &&DataFile| file_id(&file.path).is_some_and(|id| own.contains(&id));
             if let Some(file) = theirs.iter().find(shared) {
                 return Err(EngineError::SharedFile {
@@ -309,50 +347,56 @@ impl Session {
     fn check_budget(
         &self,
         query: &PrivateQuery,
-        table: &Table,
+        population: &Population,
         analyst: Option<&str>,
     ) -> Result<(), EngineError> {
-        let (analyst, limit) = payer(table, analyst)?;
+        let (analyst, limit) = payer(population, analyst)?;
         let ledger = Ledger::open_read_only(&self.ledger_path())?;
-        Ok(Ledger::check_budget(ledger.as_ref(), &analyst, &table.name, query.loss, limit)?)
+        Ok(Ledger::check_budget(ledger.as_ref(), &analyst, &population.name, query.loss, limit)?)
     }
 
     /// The files of a table, as they are now.
-    pub(crate) fn files(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
+    pub(crate) fn files_of(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
         Ok(list_files(&table.path, &self.folder)?)
     }
 
     fn prepare<'a>(
-        &self,
+        &'a self,
         sql: &str,
         query: PrivateQuery,
-        table: &'a Table,
+        population: &'a Population,
         analyst: Option<&str>,
     ) -> Result<Prepared<'a>, EngineError> {
-        let Checked { quote, files, table } = self.priced(query, table)?;
-        let (analyst, limit) = payer(table, analyst)?;
-        let asked = Question::new(sql, analyst, quote, table)?;
-        Ok(Prepared { asked, limit, files, table })
+        let Checked { quote, files, population, .. } = self.priced(query, population)?;
+        let (analyst, limit) = payer(population, analyst)?;
+        let asked = Question::new(sql, analyst, quote)?;
+        Ok(Prepared { asked, limit, files, population })
     }
 }
 
 /// Who pays, and from what budget: the one named, or the only one there is.
-pub(crate) fn payer(table: &Table, analyst: Option<&str>) -> Result<(String, Loss), EngineError> {
-    let names = || table.budgets.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+pub(crate) fn payer(
+    population: &Population,
+    analyst: Option<&str>,
+) -> Result<(String, Loss), EngineError> {
+    let names = || population.budgets.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     match analyst {
-        Some(name) => match table.budgets.get(name) {
+        Some(name) => match population.budgets.get(name) {
             Some(&limit) => Ok((name.to_owned(), limit)),
             None => Err(EngineError::UnknownAnalyst {
                 analyst: name.to_owned(),
-                table: table.name.clone(),
+                table: population.name.clone(),
                 analysts: names(),
             }),
         },
         None => {
-            let mut all = table.budgets.iter();
+            let mut all = population.budgets.iter();
             match (all.next(), all.next()) {
                 (Some((name, &limit)), None) => Ok((name.clone(), limit)),
-                _ => Err(EngineError::NoAnalyst { table: table.name.clone(), analysts: names() }),
+                _ => Err(EngineError::NoAnalyst {
+                    table: population.name.clone(),
+                    analysts: names(),
+                }),
             }
         }
     }

@@ -49,25 +49,37 @@ impl DB for Hushtable {
 }
 
 #[test]
-fn sql_behaves_as_the_files_say() {
-    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sql");
+fn sql_over_one_table_behaves_as_the_files_say() {
+    let seen = run_all("tests/sql");
+    assert!(seen >= 4, "{seen} files");
+}
+
+#[test]
+fn sql_over_several_tables_behaves_as_the_files_say() {
+    let seen = run_all("tests/sql/relations");
+    assert!(seen >= 1, "{seen} files");
+}
+
+/// Runs the files of a folder over its contract and its tables.
+fn run_all(folder: &str) -> usize {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let all: Vec<PathBuf> = std::fs::read_dir(files).unwrap().map(|f| f.unwrap().path()).collect();
+    let has = |file: &Path, ends: &[&str]| {
+        file.extension().is_some_and(|e| ends.iter().any(|end| e == *end))
+    };
     let mut seen = 0;
-    for entry in std::fs::read_dir(&files).unwrap() {
-        let file = entry.unwrap().path();
-        if file.extension().is_none_or(|e| e != "slt") {
-            continue;
-        }
+    for file in all.iter().filter(|file| has(file, &["slt"])) {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["hushtable.toml", "sales.csv"] {
-            std::fs::copy(files.join(name), folder.path().join(name)).unwrap();
+        for source in all.iter().filter(|file| has(file, &["toml", "csv"])) {
+            std::fs::copy(source, folder.path().join(source.file_name().unwrap())).unwrap();
         }
         let at = folder.path().to_owned();
         let mut runner = Runner::new(move || {
             let folder = at.clone();
             async move { Ok(Hushtable { folder }) }
         });
-        runner.run_file(&file).unwrap_or_else(|e| panic!("{e}"));
+        runner.run_file(file).unwrap_or_else(|e| panic!("{e}"));
         seen += 1;
     }
-    assert!(seen >= 4, "{seen} files");
+    seen
 }

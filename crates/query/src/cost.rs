@@ -28,12 +28,13 @@ const READ: u64 = 3;
 pub(crate) struct RowPart<'a> {
     pub(crate) place: String,
     pub(crate) expr: &'a Expr,
+    /// Most bytes of the columns that it is computed from.
+    pub(crate) columns: Vec<usize>,
 }
 
-/// Refuses parts of a query that together can cost more than one row may. Columns have at most
-/// `columns` bytes.
-pub(crate) fn check(parts: &[RowPart<'_>], columns: &[usize]) -> Result<(), Refusal> {
-    let all = parts.iter().map(|part| part.expr.row_operations(columns));
+/// Refuses parts of a query that together can cost more than one row may.
+pub(crate) fn check(parts: &[RowPart<'_>]) -> Result<(), Refusal> {
+    let all = parts.iter().map(|part| part.expr.row_operations(&part.columns));
     let all = all.fold(0, u64::saturating_add);
     if all <= MAX_ROW_OPERATIONS {
         return Ok(());
@@ -41,14 +42,14 @@ pub(crate) fn check(parts: &[RowPart<'_>], columns: &[usize]) -> Result<(), Refu
     let mut dearest: Option<(u64, &RowPart<'_>, &Expr)> = None;
     for part in parts {
         part.expr.visit(&mut |expr| {
-            let own = expr.own_operations(columns);
+            let own = expr.own_operations(&part.columns);
             if dearest.is_none_or(|(most, ..)| own > most) {
                 dearest = Some((own, part, expr));
             }
         });
     }
     let dearest = dearest.map(|(own, part, expr)| {
-        let text = expr.longest_operand(columns);
+        let text = expr.longest_operand(&part.columns);
         let of = if text == 0 { String::new() } else { format!(" on text of up to {text} bytes") };
         format!("; the dearest part: {own} for {}{of}, in {}", named(expr), part.place)
     });

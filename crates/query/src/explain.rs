@@ -11,7 +11,6 @@ use hushtable_privacy::{
 use serde::Serialize;
 
 use crate::bind::{Groups, Measure, Measurement, PrivateQuery, Thresholds, known_groups};
-use crate::contract::{Table, Unit};
 use crate::expr::{Expr, ExprKind};
 use crate::quote::{Noise, NoiseByClass, Quote, Strategy};
 use crate::types::{ColumnType, Value};
@@ -30,8 +29,10 @@ pub const INTERVAL_LEVEL: f64 = 0.95;
 /// Everything that a quote promises: what `explain` shows and the statement of a release carries.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// Table.
-    pub table: String,
+    /// Whose budget pays: a population of the contract.
+    pub population: String,
+    /// The tables that are read.
+    pub tables: Vec<String>,
     /// `row`, or the column of the privacy unit.
     pub privacy_unit: String,
     /// Which tables are neighbours.
@@ -333,8 +334,8 @@ pub struct OutputExplained {
 }
 
 impl Explanation {
-    /// Explains a quote on a table of the contract.
-    pub fn new(quote: &Quote, table: &Table) -> Self {
+    /// Explains a quote.
+    pub fn new(quote: &Quote) -> Self {
         let query = quote.query();
         // Numbers of groups that are looked at together: how many appear, nobody knows before.
         let public = || query.keys.iter().map(|k| k.public.as_ref().map_or(0, Vec::len)).product();
@@ -370,11 +371,9 @@ impl Explanation {
             }
         };
         Self {
-            table: query.table.clone(),
-            privacy_unit: match &table.unit {
-                Unit::Row => "row".to_owned(),
-                Unit::Column(name) => name.clone(),
-            },
+            population: query.population.clone(),
+            tables: query.relation.tables().into_iter().map(str::to_owned).collect(),
+            privacy_unit: query.unit_name().to_owned(),
             neighbouring: query.neighbouring,
             max_groups_contributed: query.max_groups_contributed,
             groups,

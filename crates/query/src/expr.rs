@@ -4,16 +4,15 @@
 //! is NULL. The engine that evaluates one must keep to that, as an error that depends on a row
 //! would tell of that row.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlparser::ast;
 
 use crate::bind_expr::{Binder, Resolve};
-use crate::contract::Column;
 use crate::error::Refusal;
 use crate::types::{ColumnType, Value};
 
 /// A typed expression.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expr {
     /// What it computes.
     pub kind: ExprKind,
@@ -23,7 +22,7 @@ pub struct Expr {
 }
 
 /// The forms of an expression.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExprKind {
     /// A column of the input, by position.
@@ -54,7 +53,7 @@ pub enum ExprKind {
 }
 
 /// Operators on two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BinaryOp {
     /// Logical AND.
@@ -90,7 +89,7 @@ pub enum BinaryOp {
 }
 
 /// Functions, with what is constant in them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Function {
     /// Minus the number.
@@ -184,7 +183,7 @@ impl Function {
 }
 
 /// Parts of dates and timestamps (UTC).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatePart {
     /// Year.
@@ -214,7 +213,8 @@ impl Expr {
         Self { kind, column_type }
     }
 
-    pub(crate) fn column(index: usize, column_type: ColumnType) -> Self {
+    /// The column at that position.
+    pub fn column(index: usize, column_type: ColumnType) -> Self {
         Self::new(ExprKind::Column(index), column_type)
     }
 
@@ -241,6 +241,49 @@ impl Expr {
         Self::binary(BinaryOp::And, self, other, ColumnType::Bool)
     }
 
+    /// Whether the expression is that column and nothing else.
+    pub fn is_column(&self, column: usize) -> bool {
+        matches!(self.kind, ExprKind::Column(own) if own == column)
+    }
+
+    /// Calls `visit` with the expression and all its parts.
+    pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
+        visit(self);
+        self.each_operand(&mut |e| e.visit(visit));
+    }
+
+    /// The expression with its columns at other places.
+    #[must_use]
+    pub fn moved(mut self, place: &impl Fn(usize) -> usize) -> Self {
+        self.move_columns(place);
+        self
+    }
+
+    fn move_columns(&mut self, place: &impl Fn(usize) -> usize) {
+        match &mut self.kind {
+            ExprKind::Column(index) => *index = place(*index),
+            ExprKind::Literal(_) => {}
+            ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
+                e.move_columns(place);
+            }
+            ExprKind::Like { value, .. } => value.move_columns(place),
+            ExprKind::Binary(_, left, right) => {
+                left.move_columns(place);
+                right.move_columns(place);
+            }
+            ExprKind::Case(branches, otherwise) => {
+                for (condition, result) in branches {
+                    condition.move_columns(place);
+                    result.move_columns(place);
+                }
+                otherwise.iter_mut().for_each(|e| e.move_columns(place));
+            }
+            ExprKind::Call(_, arguments) => {
+                arguments.iter_mut().for_each(|e| e.move_columns(place));
+            }
+        }
+    }
+
     /// Calls `visit` with every operand.
     pub(crate) fn each_operand<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         match &self.kind {
@@ -264,12 +307,6 @@ impl Expr {
         }
     }
 
-    /// Calls `visit` with the expression and with every part of it.
-    pub(crate) fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
-        visit(self);
-        self.each_operand(&mut |e| e.visit(visit));
-    }
-
     /// How deep the expression is, and how many parts it has.
     pub fn size(&self) -> (usize, usize) {
         let (mut deepest, mut parts) = (0, 1);
@@ -290,68 +327,127 @@ impl Expr {
     }
 }
 
+/// A column as SQL may name it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Visible {
+    /// The table's name or alias, before the point.
+    pub(crate) qualifiers: Vec<String>,
+    /// The column's own name.
+    pub(crate) name: String,
+    /// Whether it may be named without a table.
+    pub(crate) plain: bool,
+    /// Its value, over the columns of the rows.
+    pub(crate) expr: Expr,
+}
+
+impl Visible {
+    pub(crate) fn new(qualifier: Option<&str>, name: &str, expr: Expr) -> Self {
+        let qualifiers = qualifier.map(str::to_owned).into_iter().collect();
+        Self { qualifiers, name: name.to_owned(), plain: true, expr }
+    }
+}
+
 /// The columns that a row expression may name.
-pub(crate) struct RowScope<'a> {
-    /// Columns of the file, in the order that [`ExprKind::Column`] counts.
-    pub(crate) stored: &'a [(String, ColumnType)],
-    /// The contract's columns, for those computed from others.
-    pub(crate) computed: &'a [Column],
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RowScope {
+    visible: Vec<Visible>,
+    /// Columns of the query around a sub-query, which it may name where it has no column of its own
+    /// of that name.
+    outer: Vec<Visible>,
 }
 
-impl RowScope<'_> {
-    fn find(&self, name: &str, same: impl Fn(&str, &str) -> bool) -> Vec<Expr> {
-        let stored = self
-            .stored
-            .iter()
-            .enumerate()
-            .filter(|(_, (own, _))| same(own, name))
-            .map(|(index, (_, column_type))| Expr::column(index, *column_type));
-        let computed = self
-            .computed
-            .iter()
-            .filter(|column| same(&column.name, name))
-            .filter_map(|column| column.expression.clone());
-        stored.chain(computed).collect()
+impl RowScope {
+    pub(crate) fn new(visible: Vec<Visible>) -> Self {
+        Self { visible, outer: Vec::new() }
     }
 
-    fn names(&self) -> String {
-        let computed = self.computed.iter().filter(|c| c.expression.is_some());
-        let names: Vec<&str> = self
-            .stored
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .chain(computed.map(|c| c.name.as_str()))
-            .collect();
-        names.join(", ")
+    /// The columns of a file.
+    pub(crate) fn of_columns(columns: &[(String, ColumnType)]) -> Self {
+        let visible = |(place, (name, column_type)): (usize, &(String, ColumnType))| {
+            Visible::new(None, name, Expr::column(place, *column_type))
+        };
+        Self::new(columns.iter().enumerate().map(visible).collect())
+    }
+
+    /// The scope of a sub-query within another query.
+    pub(crate) fn within(self, outer: Vec<Visible>) -> Self {
+        Self { outer, ..self }
+    }
+
+    /// What a name stands for: nothing, one column or several.
+    fn find(&self, qualifier: Option<&str>, name: &str) -> Vec<Expr> {
+        let in_level = |level: &[Visible], same: fn(&str, &str) -> bool| {
+            let answers = |v: &&Visible| {
+                same(&v.name, name)
+                    && match qualifier {
+                        None => v.plain,
+                        Some(q) => v.qualifiers.iter().any(|own| own.eq_ignore_ascii_case(q)),
+                    }
+            };
+            level.iter().filter(answers).map(|v| v.expr.clone()).collect::<Vec<_>>()
+        };
+        let exact: fn(&str, &str) -> bool = |a, b| a == b;
+        let folded: fn(&str, &str) -> bool = |a, b| a.eq_ignore_ascii_case(b);
+        for level in [&self.visible, &self.outer] {
+            for same in [exact, folded] {
+                let found = in_level(level, same);
+                if !found.is_empty() {
+                    return found;
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    /// Whether a name stands for a column, perhaps for several.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        !self.find(None, name).is_empty()
+    }
+
+    fn listed(&self) -> String {
+        let once = |v: &Visible| {
+            let same = |w: &&Visible| w.plain && w.name == v.name;
+            self.visible.iter().filter(same).count() < 2
+        };
+        let name = |v: &Visible| match v.qualifiers.first() {
+            Some(table) if !v.plain || !once(v) => format!("{table}.{}", v.name),
+            _ => v.name.clone(),
+        };
+        self.visible.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 }
 
-impl Resolve for RowScope<'_> {
+impl Resolve for &RowScope {
     fn names(&self, name: &str) -> bool {
-        !self.find(name, str::eq_ignore_ascii_case).is_empty()
+        self.knows(name)
     }
 
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
-        let name = match node {
-            ast::Expr::Identifier(name) => &name.value,
-            ast::Expr::CompoundIdentifier(path) => &path.last()?.value,
+        let path: Vec<&str> = match node {
+            ast::Expr::Identifier(name) => vec![&name.value],
+            ast::Expr::CompoundIdentifier(path) => path.iter().map(|p| p.value.as_str()).collect(),
             _ => return None,
         };
-        let mut found = self.find(name, |a, b| a == b);
-        if found.is_empty() {
-            found = self.find(name, str::eq_ignore_ascii_case);
-        }
-        let hint = format!("the columns are {}", self.names());
+        let (name, table) = path.split_last()?;
+        let whole = path.join(".");
+        let table = (!table.is_empty()).then(|| table.join("."));
+        let mut found = self.find(table.as_deref(), name);
         Some(match found.len() {
             1 => Ok(found.remove(0)),
-            0 => Err(Refusal::new(format!("there is no column `{name}`"), hint)),
-            _ => Err(Refusal::new(format!("`{name}` could be more than one column"), hint)),
+            0 => {
+                let hint = format!("the columns are {}", self.listed());
+                Err(Refusal::new(format!("there is no column `{whole}`"), hint))
+            }
+            _ => {
+                let hint = format!("name the table as well; the columns are {}", self.listed());
+                Err(Refusal::new(format!("`{name}` could be more than one column"), hint))
+            }
         })
     }
 }
 
 /// Binds an expression over the rows of a table.
-pub(crate) fn bind_row_expression(node: &ast::Expr, scope: &RowScope<'_>) -> Result<Expr, Refusal> {
-    let mut scope = RowScope { stored: scope.stored, computed: scope.computed };
+pub(crate) fn bind_row_expression(node: &ast::Expr, scope: &RowScope) -> Result<Expr, Refusal> {
+    let mut scope = scope;
     Binder::new(&mut scope).bind(node)
 }

@@ -13,6 +13,7 @@ mod like;
 mod model;
 mod quote;
 mod range;
+mod relation;
 mod sql;
 mod types;
 mod warning;
@@ -24,7 +25,7 @@ pub use bind::{
 };
 pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
-    MAX_PUBLIC_KEYS, NumberFormat, Split, SplitBy, Table, TextFormat, Unit,
+    MAX_PUBLIC_KEYS, NumberFormat, Population, Split, SplitBy, Table, TableUnit, TextFormat,
 };
 pub use cost::MAX_ROW_OPERATIONS;
 pub use error::Refusal;
@@ -42,6 +43,10 @@ pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy};
+pub use relation::{
+    Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
+    WindowFunction, WindowOrder, WindowedColumn,
+};
 pub use sql::MAX_QUERY_BYTES;
 pub use types::{
     ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_SCALE, MAX_STRING_BYTES,

@@ -111,7 +111,7 @@ impl fmt::Display for ColumnType {
 }
 
 /// A constant.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
     /// NULL of whatever type its place has.

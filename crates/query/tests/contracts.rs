@@ -6,7 +6,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use hushtable_query::{Contract, DateOrder, Unit};
+use hushtable_query::{Contract, DateOrder, TableUnit};
 
 /// The error of the contract with one piece of text exchanged for another.
 fn errors(changes: &[(&str, &str)]) -> String {
@@ -135,7 +135,10 @@ fn names_that_differ_in_letter_case_or_spaces_alone_are_refused() {
     ]));
     let others = other("anna");
     let text = common::CONTRACT.replacen(budget, &others, 1);
-    assert_eq!(Contract::parse(&text, "hushtable.toml").unwrap().tables["posts"].budgets.len(), 3);
+    assert_eq!(
+        Contract::parse(&text, "hushtable.toml").unwrap().populations["posts"].budgets.len(),
+        3
+    );
 }
 
 #[test]
@@ -143,8 +146,11 @@ fn a_good_contract_is_read_exactly() {
     let contract = common::contract();
     assert_eq!(contract.ledger, "test.ledger");
     let posts = contract.table("POSTS").unwrap();
-    assert_eq!(posts.unit, Unit::Column("author".to_owned()));
-    assert_eq!(posts.budgets["ana"].to_string(), "epsilon = 3, delta = 1e-5");
+    assert_eq!(posts.unit, TableUnit::Column("author".to_owned()));
+    assert_eq!(
+        contract.populations["posts"].budgets["ana"].to_string(),
+        "epsilon = 3, delta = 1e-5"
+    );
     let (low, high) = posts.column("price").unwrap().bounds.unwrap();
     assert_eq!((low.to_string(), high.to_string()), ("0".to_owned(), "99.99".to_owned()));
     assert!(posts.column("year").unwrap().expression.is_some());

@@ -21,9 +21,7 @@ fn quote(text: &str) -> Quote {
 }
 
 fn explain(text: &str) -> Explanation {
-    let contract = common::contract();
-    let quote = quote(text);
-    Explanation::new(&quote, contract.table(&quote.query().table).unwrap())
+    Explanation::new(&quote(text))
 }
 
 const PRIVATE: &str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, max_groups_contributed = 2)";
@@ -223,7 +221,7 @@ fn medians_beside_split_sums_cost_plain_rho() {
     let text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.3) SUM(amount, weight => 2) AS s, \
                 MEDIAN(amount) AS m FROM loans";
     let quote = Quote::new(bind(text, &contract).unwrap()).unwrap();
-    let e = Explanation::new(&quote, contract.table("loans").unwrap());
+    let e = Explanation::new(&quote);
     let policy = e.policy.unwrap();
     assert_eq!(policy.rho_constant.to_string(), "0.1");
     assert_eq!(policy.terms.len(), 1);
@@ -310,7 +308,7 @@ fn an_exchange_costs_up_to_four_times_the_policy() {
         let sql =
             format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-6) {text}");
         let quote = Quote::new(bind(&sql, &contract).unwrap()).unwrap();
-        let explained = Explanation::new(&quote, contract.table("firms").unwrap());
+        let explained = Explanation::new(&quote);
         (quote, explained.policy.unwrap())
     };
     let (quote, policy) = quoted("SUM(pay) FROM firms");

@@ -21,9 +21,8 @@ fn warnings(selects: &[&str]) -> String {
     let mut shown = String::new();
     for select in selects {
         let query = bind(&posts(select), &contract).unwrap();
-        let table = contract.table(&query.table).unwrap();
         let warned = query.warnings.clone();
-        let explained = Explanation::new(&Quote::new(query).unwrap(), table);
+        let explained = Explanation::new(&Quote::new(query).unwrap());
         assert_eq!(explained.warnings, warned);
         writeln!(shown, "{select}").unwrap();
         for warning in warned {

@@ -95,11 +95,11 @@ fn explained(workload: &Workload) -> (Value, Vec<Value>) {
     let contract = contract();
     let table = contract.table("firms").unwrap();
     let quotes = workload.quotes(&contract).unwrap();
-    let each: Vec<Explanation> = quotes.iter().map(|q| Explanation::new(q, table)).collect();
+    let each: Vec<Explanation> = quotes.iter().map(|q| Explanation::new(q)).collect();
     let names = workload.queries.iter().map(|q| q.name.as_str());
     let parts: Vec<(&str, &Quote, &Explanation)> =
         names.zip(&quotes).zip(&each).map(|((name, quote), own)| (name, quote, own)).collect();
-    let whole = WorkloadExplanation::new(&parts, table).unwrap();
+    let whole = WorkloadExplanation::new(&parts, Some(table)).unwrap();
     let json = |value: &Explanation| serde_json::to_value(value).unwrap();
     (serde_json::to_value(&whole).unwrap(), each.iter().map(json).collect())
 }

@@ -87,7 +87,7 @@ fn account_of(answer: &Answer, session: &Session) -> String {
         );
     }
     let analyst = visible(&answer.analyst);
-    let table = answer.statement.get("table").and_then(|table| table.as_str());
+    let table = answer.statement.get("population").and_then(|name| name.as_str());
     let table = table.map_or(String::new(), |table| format!(" on {}", visible(table)));
     let left = answer.account.left;
     out + &match answer.charged {

@@ -59,10 +59,11 @@ fn of_table(table: &TableCheck) -> String {
     let mut facts = Grid::pairs();
     facts.push(["files", &count(table.files as u64)]);
     facts.push(["rows", &count(table.rows)]);
-    match &table.rows_per_unit {
-        None => facts.push(["privacy units", "every row is one"]),
-        Some(spread) => {
-            let units = format!("{}, by {}", count(table.units), visible(&table.privacy_unit));
+    match (&table.rows_per_unit, table.units) {
+        (None, Some(_)) => facts.push(["privacy units", "every row is one"]),
+        (_, None) => facts.push(["privacy units", &visible(&table.privacy_unit)]),
+        (Some(spread), Some(units)) => {
+            let units = format!("{}, by {}", count(units), visible(&table.privacy_unit));
             facts.push(["privacy units", &units]);
             if table.rows_without_unit > 0 {
                 let without = part(table.rows_without_unit, table.rows);

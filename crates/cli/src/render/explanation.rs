@@ -40,7 +40,11 @@ fn promise(explanation: &Explanation) -> String {
         (most, _) => format!("in at most {} groups", number(f64::from(most))),
     };
     let mut grid = Grid::pairs();
-    grid.push(["table", &visible(&explanation.table)]);
+    let tables = explanation.tables.join(", ");
+    grid.push([if explanation.tables.len() == 1 { "table" } else { "tables" }, &visible(&tables)]);
+    if explanation.tables != [explanation.population.as_str()] {
+        grid.push(["protects", &visible(&explanation.population)]);
+    }
     grid.push(["one unit", &protected]);
     grid.push(["neighbouring tables", &neighbours]);
     grid.push(["one unit counts", &most]);
@@ -209,7 +213,7 @@ fn cost(quoted: &Quoted) -> String {
     };
     grid.push(["left after", &after]);
     let mut out = String::new();
-    let (analyst, table) = (visible(&quoted.analyst), visible(&explanation.table));
+    let (analyst, table) = (visible(&quoted.analyst), visible(&explanation.population));
     // Writing to a String cannot fail.
     let _ = write!(out, "Budget of {analyst} on {table}\n{}\n{verdict}\n", grid.text(2));
     out

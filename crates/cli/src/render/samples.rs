@@ -120,7 +120,8 @@ pub(super) fn single() -> Quoted {
     let loss = epsilon("0.5", "0");
     Quoted {
         explanation: Explanation {
-            table: "loans".to_owned(),
+            population: "loans".to_owned(),
+            tables: vec!["loans".to_owned()],
             privacy_unit: "row".to_owned(),
             neighbouring: Neighbouring::Replace,
             max_groups_contributed: 1,
@@ -150,7 +151,8 @@ pub(super) fn public() -> Quoted {
     let total = rho("0.5", "0");
     Quoted {
         explanation: Explanation {
-            table: "posts".to_owned(),
+            population: "posts".to_owned(),
+            tables: vec!["posts".to_owned()],
             privacy_unit: "author".to_owned(),
             neighbouring: Neighbouring::AddRemove,
             max_groups_contributed: 2,
@@ -194,7 +196,8 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
     let own = (!strategy.gives_count()).then(|| make("0.5", "0"));
     Quoted {
         explanation: Explanation {
-            table: "posts".to_owned(),
+            population: "posts".to_owned(),
+            tables: vec!["posts".to_owned()],
             privacy_unit: "author".to_owned(),
             neighbouring: Neighbouring::AddRemove,
             max_groups_contributed: 1_000,

@@ -71,7 +71,7 @@ fn promise(explanation: &WorkloadExplanation) -> String {
     let (unit, neighbours) =
         unit_and_neighbours(&explanation.privacy_unit, explanation.neighbouring);
     let mut grid = Grid::pairs();
-    grid.push(["table", &visible(&explanation.table)]);
+    grid.push(["population", &visible(&explanation.population)]);
     grid.push(["one unit", &unit]);
     grid.push(["neighbouring tables", &neighbours]);
     if explanation.policy.is_some() {
@@ -160,6 +160,6 @@ fn cost(quoted: &WorkloadQuoted) -> String {
         None => ("-".to_owned(), "The budget does not suffice: the workload would be refused."),
     };
     grid.push(["left after", &after]);
-    let (analyst, table) = (visible(&quoted.analyst), visible(&explanation.table));
+    let (analyst, table) = (visible(&quoted.analyst), visible(&explanation.population));
     format!("Budget of {analyst} on {table}\n{}\n{verdict}\n", grid.text(2))
 }

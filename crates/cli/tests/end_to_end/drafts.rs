@@ -90,7 +90,7 @@ fn a_draft_is_accepted_once_its_owner_has_decided() {
         })
         .collect();
     let contract = Contract::parse(&examples, "hushtable.toml").unwrap();
-    assert_eq!(contract.tables["visits"].defaults.max_groups_contributed, Some(3));
+    assert_eq!(contract.populations["visits"].defaults.max_groups_contributed, Some(3));
 
     fs::write(folder.path().join("hushtable.toml"), decided).unwrap();
     let query = [

@@ -78,7 +78,7 @@ fn statements_say_what_was_promised() {
     for (key, value) in explained.as_object().unwrap() {
         assert_eq!(&statement[key], value, "{key}");
     }
-    assert_eq!(statement["table"], "visits");
+    assert_eq!(statement["population"], "visits");
     assert_eq!(statement["total"]["epsilon"], 1.0);
     // It is kept with the answer.
     shop.run(&["query", "--statement", "t.json", COUNT_BY_PRODUCT]).success();

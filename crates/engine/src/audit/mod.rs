@@ -106,7 +106,7 @@ impl Session {
         )?;
         let epsilon_at_least = comparisons.iter().map(|c| c.epsilon_at_least).fold(0.0, f64::max);
         Ok(AuditReport {
-            table: checked.table.name.clone(),
+            table: checked.population.name.clone(),
             neighbouring: checked.quote.query().neighbouring,
             loss: checked.quote.total(),
             promised,

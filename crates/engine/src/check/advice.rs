@@ -1,6 +1,6 @@
 //! What to change, in words, with the line of the contract or the option of the query.
 
-use hushtable_query::{ColumnType, Table, Unit};
+use hushtable_query::{ColumnType, Table, TableUnit};
 use serde::Serialize;
 
 use super::forms::Forms;
@@ -120,13 +120,15 @@ fn range_advice(table: &Table, name: &str, range: &RangeCheck, rows: u64, say: &
             percent(outside, rows)
         );
         let more = match table.unit {
-            Unit::Row => "",
-            Unit::Column(_) => "; a unit with several rows in a group needs wider ones",
+            TableUnit::Row | TableUnit::Public => "",
+            TableUnit::Column(_) | TableUnit::Through { .. } => {
+                "; a unit with several rows in a group needs wider ones"
+            }
         };
         say(name, found, format!("{wanted} holds the middle 98 % of the values{more}"));
     }
     let (reach, bound) = (least.abs().max(most.abs()), low.abs().max(high.abs()));
-    if table.unit == Unit::Row && reach * WIDE <= bound && bound.is_finite() {
+    if table.unit == TableUnit::Row && reach * WIDE <= bound && bound.is_finite() {
         let found = format!(
             "99 % of the values are within {}, and noise is made for {}",
             grouped(reach),
@@ -240,7 +242,7 @@ fn groups_per_unit_advice(query: &QueryCheck, say: &mut Say<'_>) {
 }
 
 fn rows_advice(table: &Table, query: &QueryCheck, cut: &CutOff, say: &mut Say<'_>) {
-    if table.unit == Unit::Row {
+    if table.unit == TableUnit::Row {
         return;
     }
     let spread = query.rows_per_group;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::error::DataFusionError;
-use hushtable_query::{Column, ColumnType, Table, Unit, Value};
+use hushtable_query::{Column, ColumnType, Table, TableUnit, Value};
 
 use super::forms::{FormCounter, Forms, form};
 use super::report::{ColumnCheck, KeysCheck, RangeCheck, Spread, TableCheck};
@@ -34,8 +34,8 @@ pub(super) fn read(
 ) -> Result<TableCheck, EngineError> {
     let stored = table.stored_columns();
     let unit = match &table.unit {
-        Unit::Row => None,
-        Unit::Column(name) => {
+        TableUnit::Row | TableUnit::Through { .. } | TableUnit::Public => None,
+        TableUnit::Column(name) => {
             Some(stored.iter().position(|(own, _)| own == name).ok_or(EngineError::Inconsistent)?)
         }
     };
@@ -64,10 +64,19 @@ pub(super) fn read(
         files: files.len(),
         rows: rows.rows,
         privacy_unit: match &table.unit {
-            Unit::Row => "row".to_owned(),
-            Unit::Column(name) => name.clone(),
+            TableUnit::Row => "row".to_owned(),
+            TableUnit::Column(name) => name.clone(),
+            TableUnit::Through { column, table, references } => {
+                format!("{column}, through {table}.{references}")
+            }
+            TableUnit::Public => "none: the table is public".to_owned(),
         },
-        units: if units.is_some() { of_units.all() } else { rows.rows },
+        units: match table.unit {
+            TableUnit::Row => Some(rows.rows),
+            TableUnit::Column(_) => Some(of_units.all()),
+            // The table alone does not tell.
+            TableUnit::Through { .. } | TableUnit::Public => None,
+        },
         rows_without_unit: units.map_or(0, |units| units.without),
         rows_per_unit: units.map(|_| spread(&of_units)),
         columns: rows.columns.into_iter().map(Looked::finish).collect(),
@@ -229,11 +238,11 @@ struct Look {
 impl Looked {
     fn of(column: &Column, table: &Table) -> Result<Self, EngineError> {
         let named = |name: &Option<String>| name.as_ref() == Some(&column.name);
-        let is_unit = matches!(&table.unit, Unit::Column(unit) if *unit == column.name);
+        let is_unit = matches!(&table.unit, TableUnit::Column(unit) if *unit == column.name);
         let identifies = is_unit || named(&table.owner);
         let listed = column.public_keys.as_ref().or(column.known_keys.as_ref());
         let keys = listed.map(|values| {
-            let per_unit = table.unit != Unit::Row && column.public_keys.is_some();
+            let per_unit = table.unit != TableUnit::Row && column.public_keys.is_some();
             Keys::of(values, column, per_unit)
         });
         let measured = column.bounds.is_some() || column.split.is_some();

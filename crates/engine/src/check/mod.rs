@@ -15,7 +15,7 @@ use hushtable_query::{Refusal, Table};
 
 use crate::bound::{Histogram, SamplingKey};
 use crate::error::EngineError;
-use crate::session::{Checked, Progress, Session};
+use crate::session::{Progress, Session};
 pub use advice::Advice;
 pub use forms::{FormCount, Forms};
 pub use report::{
@@ -41,18 +41,35 @@ impl Session {
         let checked = sql.map(|sql| self.check(sql)).transpose()?;
         let named = table.map(|name| self.named(name)).transpose()?;
         let tables: Vec<&Table> = match (named, &checked) {
-            (Some(table), Some(checked)) if table.name != checked.table.name => {
+            (Some(table), Some(checked)) if !checked.files.contains_key(&table.name) => {
+                let read: Vec<&str> = checked.files.keys().map(String::as_str).collect();
                 return Err(EngineError::Refused(Refusal::new(
-                    format!("the query is of `{}`, not of `{}`", checked.table.name, table.name),
+                    format!("the query is of `{}`, not of `{}`", read.join(", "), table.name),
                     "leave the table out: the query names it",
                 )));
             }
-            (None, Some(checked)) => vec![checked.table],
+            (None, Some(checked)) => {
+                let named = checked.files.keys().map(|name| self.named(name));
+                named.collect::<Result<_, _>>()?
+            }
             (Some(table), _) => vec![table],
             (None, None) => self.contract().tables.values().collect(),
         };
-        let check = |table: &Table| self.check_one(table, checked.as_ref(), key, progress);
-        Ok(CheckReport { tables: tables.into_iter().map(check).collect::<Result<_, _>>()? })
+        let mut reports = tables
+            .iter()
+            .map(|table| columns::read(table, &self.own_files_of(table)?, progress))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(checked) = &checked {
+            // What the query makes of its tables stands with the first that holds units.
+            let holds = |table: &&Table| table.population.is_some();
+            let place = tables.iter().position(holds).unwrap_or(0);
+            let report = reports.get_mut(place).ok_or(EngineError::Inconsistent)?;
+            report.query = Some(query::read(checked, key, progress)?);
+        }
+        for (table, report) in tables.iter().zip(&mut reports) {
+            report.advice = advice::of(table, report);
+        }
+        Ok(CheckReport { tables: reports })
     }
 
     fn named(&self, name: &str) -> Result<&Table, EngineError> {
@@ -63,22 +80,6 @@ impl Session {
                 format!("the contract's tables are {}", names.join(", ")),
             ))
         })
-    }
-
-    fn check_one(
-        &self,
-        table: &Table,
-        checked: Option<&Checked<'_>>,
-        key: SamplingKey,
-        progress: &Progress,
-    ) -> Result<TableCheck, EngineError> {
-        let mut report = match checked {
-            Some(checked) => columns::read(table, &checked.files, progress)?,
-            None => columns::read(table, &self.own_files(table)?, progress)?,
-        };
-        report.query = checked.map(|checked| query::read(checked, key, progress)).transpose()?;
-        report.advice = advice::of(table, &report);
-        Ok(report)
     }
 }
 

@@ -23,8 +23,8 @@ pub struct TableCheck {
     pub rows: u64,
     /// The column that names the privacy unit, or `row`.
     pub privacy_unit: String,
-    /// Privacy units.
-    pub units: u64,
+    /// Privacy units; `None` where the table alone does not tell.
+    pub units: Option<u64>,
     /// Rows that have no privacy unit and count for nothing.
     pub rows_without_unit: u64,
     /// Rows of a unit; absent where every row is one.

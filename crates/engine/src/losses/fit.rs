@@ -129,7 +129,7 @@ impl Session {
         let of = |place: usize| times.get(place).copied().unwrap_or(1.0);
         let losses = tally(&checked, false, &of, progress)?.losses;
         Ok(FitReport {
-            table: checked.table.name.clone(),
+            table: checked.population.name.clone(),
             groups: counts.len() as u64,
             measurements,
             rho_of_selection: selection.and_then(Loss::rho),

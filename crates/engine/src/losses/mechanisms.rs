@@ -22,7 +22,7 @@ pub(super) fn by_mechanism(checked: &Checked<'_>) -> Result<Vec<MechanismLosses>
         }
         // Whether noise can be drawn follows from the rho and the thresholds.
         let Ok(quote) = Quote::new(query) else { continue };
-        let other = Checked { quote, files: checked.files.clone(), table: checked.table };
+        let other = Checked { quote, files: checked.files.clone(), ..*checked };
         let policy = tally(&other, false, &|_| 1.0, &Progress::default())?.losses.policy;
         all.push(MechanismLosses { mechanism, policy });
     }

@@ -117,7 +117,7 @@ impl Session {
             true => (Some(by_mechanism(&checked)?), Some(on_data(&checked)?)),
             false => (None, None),
         };
-        let (rho, table) = (rho(&checked)?, checked.table.name.clone());
+        let (rho, table) = (rho(&checked)?, checked.population.name.clone());
         Ok(LossReport { table, rho, records, losses, groups, owners, mechanisms, compared })
     }
 }

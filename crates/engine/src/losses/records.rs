@@ -7,7 +7,7 @@ use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::error::DataFusionError;
 use hushtable_privacy::{RecordPolicy, Rho, group_loss};
 use hushtable_query::{
-    Expr, Key, Measure, Measurement, Noise, Quote, Thresholds, policy_of_noise, rho_at,
+    Expr, Key, Measure, Measurement, Noise, Operator, Quote, Thresholds, policy_of_noise, rho_at,
 };
 
 use super::{GroupLosses, Losses, OwnerLosses, rho};
@@ -41,8 +41,11 @@ pub(super) fn tally(
     let mut query = checked.quote.query().clone();
     let group_keys = query.keys.len();
     // What else is to be known of a row comes after the keys: its owner, and its class for each sum.
-    let owner = checked.table.owner.as_ref();
-    let owner = owner.map(|name| (name.clone(), checked.table.row_expression(name)));
+    let owned = checked.table.and_then(|table| Some((table, table.owner.as_ref()?)));
+    // The owner is known where the query's rows are the table's.
+    let scanned = matches!(query.relation.operator(), Operator::Scan { .. });
+    let owner = owned.filter(|_| scanned);
+    let owner = owner.map(|(table, name)| (name.clone(), table.row_expression(name)));
     let owner = match owner {
         Some((name, Some(expr))) => Some((name, push(&mut query.keys, expr))),
         Some((_, None)) => return Err(EngineError::Inconsistent),

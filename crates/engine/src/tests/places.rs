@@ -71,7 +71,7 @@ fn two_tables_of_one_file_are_refused() {
         let place = place(other);
         assert!(check(&place).contains("both read FOLDER/"), "{other}: {}", check(&place));
         let refused = place.ask(SQL, 1).unwrap_err().to_string();
-        assert!(refused.contains("which would pay for the same people twice"), "{refused}");
+        assert!(refused.contains("do not hold the same units"), "{refused}");
         assert!(!place.session().ledger_path().exists());
         // Whichever of the two is asked.
         let other = SQL.replace("visits", "stays");

@@ -15,7 +15,8 @@ use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, Sto
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    ContractError, Explanation, Quote, Table, Warning, Workload, WorkloadExplanation, WorkloadQuery,
+    ContractError, Explanation, Population, PrivateQuery, Quote, Warning, Workload,
+    WorkloadExplanation, WorkloadQuery,
 };
 
 pub use self::progress::WorkloadProgress;
@@ -26,9 +27,9 @@ use self::statement::{PartStatement, statement};
 use crate::answer::{Answering, Question};
 use crate::error::EngineError;
 use crate::exact::Scan;
+use crate::lower::Files;
 use crate::record::{decode, fingerprint};
 use crate::session::{Session, Timings, payer, runtime};
-use crate::source::DataFile;
 
 /// Reads and checks a workload. Paths in it are relative to its folder.
 ///
@@ -48,10 +49,9 @@ pub fn open_workload(path: &Path) -> Result<Workload, EngineError> {
 pub struct WorkloadPlan<'a> {
     session: &'a Session,
     workload: &'a Workload,
-    table: &'a Table,
+    population: &'a Population,
     analyst: String,
     limit: Loss,
-    files: Vec<DataFile>,
     parts: Vec<Part>,
     explanation: WorkloadExplanation,
     runtime: tokio::runtime::Runtime,
@@ -62,6 +62,7 @@ pub struct WorkloadPlan<'a> {
 struct Part {
     asked: Question,
     identity: Fingerprint,
+    files: Files,
     scan: Scan,
 }
 
@@ -79,23 +80,23 @@ impl Session {
     ) -> Result<WorkloadPlan<'a>, EngineError> {
         let quotes = workload.quotes(self.contract())?;
         let first = quotes.first().ok_or(EngineError::Inconsistent)?;
-        let table = self.contract().table(&first.query().table).ok_or(EngineError::Inconsistent)?;
+        let population = self.population(first.query())?;
         let asks = analyst.or(workload.analyst.as_deref());
-        let (analyst, limit) = payer(table, asks).map_err(|error| nobody(workload, error))?;
+        let (analyst, limit) = payer(population, asks).map_err(|error| nobody(workload, error))?;
         if let (Loss::Concentrated { .. }, Loss::Approximate { .. }) = (workload.loss, limit) {
-            return Err(EngineError::Contract(in_rho(workload, &analyst, table, limit)));
+            return Err(EngineError::Contract(in_rho(workload, &analyst, population, limit)));
         }
-        let files = self.own_files(table)?;
         let progress = Arc::new(WorkloadProgress::new(quotes.len()));
         let runtime = runtime()?;
         let mut parts = Vec::with_capacity(quotes.len());
         for ((query, quote), reading) in workload.queries.iter().zip(quotes).zip(progress.parts()) {
+            let files = self.own_files(quote.query())?;
             let planned = runtime.block_on(Scan::plan(&quote, &files, &reading.0));
             let scan = planned.map_err(|error| in_workload(workload, query, error))?;
-            let asked = Question::new(&query.sql, analyst.clone(), quote, table)
+            let asked = Question::new(&query.sql, analyst.clone(), quote)
                 .map_err(|error| in_workload(workload, query, error))?;
             let identity = fingerprint(&analyst, &asked.question, &files)?;
-            parts.push(Part { asked, identity, scan });
+            parts.push(Part { asked, identity, files, scan });
         }
         let each: Vec<(&str, &Quote, &Explanation)> = workload
             .queries
@@ -103,15 +104,15 @@ impl Session {
             .zip(&parts)
             .map(|(query, part)| (query.name.as_str(), &part.asked.quote, &part.asked.explanation))
             .collect();
+        let table = self.contract().tables.get(&population.name);
         let explanation = WorkloadExplanation::new(&each, table)?;
         let session = self;
         Ok(WorkloadPlan {
             session,
             workload,
-            table,
+            population,
             analyst,
             limit,
-            files,
             parts,
             explanation,
             runtime,
@@ -139,7 +140,7 @@ impl WorkloadPlan<'_> {
     /// When the ledger cannot be read.
     pub fn quoted(&self) -> Result<WorkloadQuoted, EngineError> {
         let ledger = self.session.ledger_for_looking()?;
-        let (analyst, table) = (self.analyst.as_str(), self.table.name.as_str());
+        let (analyst, table) = (self.analyst.as_str(), self.population.name.as_str());
         let mut charge = self.limit.nothing();
         let mut parts = Vec::with_capacity(self.parts.len());
         for (query, Part { asked, identity, .. }) in self.workload.queries.iter().zip(&self.parts) {
@@ -201,19 +202,22 @@ impl WorkloadPlan<'_> {
     ) -> Result<WorkloadAnswer, E> {
         let mut ledger = self.session.ledger()?;
         let paid = self.pay(&mut ledger, charged)?;
-        let Self { session, workload, table, analyst, files, parts, explanation, .. } = self;
+        let Self { session, workload, analyst, parts, explanation, .. } = self;
         let mut stated = Vec::with_capacity(parts.len());
         for ((query, part), paid) in workload.queries.iter().zip(parts).zip(paid) {
             let outcome = match paid {
                 Paid::Stored(stored) => Outcome::Stored(stored),
-                Paid::Charged(payment) => begin(session, table, &files, &mut ledger, &payment)
-                    .map_err(|error| in_workload(workload, query, error))?,
+                Paid::Charged(payment) => {
+                    let own = part.asked.quote.query();
+                    begin(session, own, &part.files, &mut ledger, &payment)
+                        .map_err(|error| in_workload(workload, query, error))?
+                }
             };
             let on_record = matches!(outcome, Outcome::Stored(_));
             let shown = match outcome {
                 Outcome::Stored(StoredRelease { release, .. }) => decode(&release),
                 Outcome::Charged(charge) => {
-                    let Part { asked, identity, scan } = part;
+                    let Part { asked, identity, scan, .. } = part;
                     let mut answering =
                         Answering { runtime: &self.runtime, ledger: &mut ledger, generator };
                     answering.answer(&asked, identity, charge, scan, &mut Timings::default())
@@ -235,7 +239,7 @@ impl WorkloadPlan<'_> {
         ledger: &mut Ledger,
         charged: impl FnOnce(&WorkloadCharge),
     ) -> Result<Vec<Paid>, EngineError> {
-        let table = &self.table.name;
+        let table = &self.population.name;
         let requests: Vec<_> = self
             .parts
             .iter()
@@ -267,13 +271,13 @@ impl WorkloadPlan<'_> {
 /// The charge with which the data can be read, if they are still those that were planned for.
 fn begin(
     session: &Session,
-    table: &Table,
-    files: &[DataFile],
+    query: &PrivateQuery,
+    files: &Files,
     ledger: &mut Ledger,
     payment: &Payment,
 ) -> Result<Outcome, EngineError> {
-    if session.files(table)? != files {
-        return Err(EngineError::DataChanged { table: table.name.clone() });
+    if session.files(query)? != *files {
+        return Err(EngineError::DataChanged { table: query.population.clone() });
     }
     Ok(ledger.begin(payment)?)
 }
@@ -288,14 +292,19 @@ fn in_workload(workload: &Workload, query: &WorkloadQuery, error: EngineError) -
 }
 
 /// The budget cannot pay.
-fn in_rho(workload: &Workload, analyst: &str, table: &Table, limit: Loss) -> ContractError {
+fn in_rho(
+    workload: &Workload,
+    analyst: &str,
+    population: &Population,
+    limit: Loss,
+) -> ContractError {
     ContractError {
         file: workload.file.clone(),
         line: 1,
         what: format!(
             "the workload's budget is in rho, and a loss in rho cannot be paid from that of the analyst \
-             `{analyst}` on the table `{}`, which is in epsilon ({limit})",
-            table.name
+             `{analyst}` on `{}`, which is in epsilon ({limit})",
+            population.name
         ),
         hint:
             "epsilon in place of rho at the top, or have the table's owner give the budget in rho"
@@ -309,7 +318,7 @@ fn nobody(workload: &Workload, error: EngineError) -> EngineError {
         EngineError::NoAnalyst { table, analysts } => EngineError::Contract(ContractError {
             file: workload.file.clone(),
             line: 1,
-            what: format!("who asks? the table `{table}` has budgets of {analysts}"),
+            what: format!("no analyst given: `{table}` has budgets of {analysts}"),
             hint: "analyst = \"NAME\" at the top, or --analyst NAME".to_owned(),
         }),
         error => error,

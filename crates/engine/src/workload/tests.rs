@@ -81,7 +81,7 @@ fn run(place: &Place, seed: u64, most: usize) -> Run {
 fn charges(place: &Place) -> (usize, usize, String) {
     let ledger = Ledger::open_read_only(&place.session().ledger_path()).unwrap().unwrap();
     let charges = ledger.charges().unwrap();
-    let limit = place.session().contract().tables["firms"].budgets["ana"];
+    let limit = place.session().contract().populations["firms"].budgets["ana"];
     let spent = ledger.account("ana", "firms", limit).unwrap().spent;
     (charges.len(), charges.iter().filter(|c| c.released).count(), spent.to_string())
 }
@@ -97,7 +97,9 @@ fn stopped_before_reading(place: &Place, parts: usize) {
         Paid::Stored(_) => None,
     });
     for payment in unanswered.take(parts) {
-        let outcome = begin(&session, plan.table, &plan.files, &mut ledger, payment).unwrap();
+        let part = &plan.parts[0];
+        let query = part.asked.quote.query();
+        let outcome = begin(&session, query, &part.files, &mut ledger, payment).unwrap();
         assert!(matches!(outcome, Outcome::Charged(_)));
     }
 }

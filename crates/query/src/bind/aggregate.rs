@@ -7,11 +7,12 @@ use sqlparser::ast;
 use super::arguments::Arguments;
 use super::options::Options;
 use super::rows::RowBounds;
+use super::view::{Unit, View};
 use super::{Key, Measure, Measurement};
 use crate::bind_expr::cast;
-use crate::contract::{Table, Unit};
+
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, Function, RowScope, bind_row_expression};
+use crate::expr::{BinaryOp, Expr, ExprKind, Function, bind_row_expression};
 use crate::lattice::{MAX_LATTICE, Number, Step};
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
@@ -31,7 +32,7 @@ pub(crate) const AGGREGATES: [&str; 5] = ["COUNT", "SUM", "AVG", "MEDIAN", "PERC
 
 /// Collects the measurements of a query.
 pub(super) struct Aggregates<'a> {
-    pub(super) table: &'a Table,
+    pub(super) table: &'a View,
     pub(super) options: &'a Options,
     pub(super) stored: &'a [(String, ColumnType)],
     pub(super) keys: &'a [Key],
@@ -63,8 +64,7 @@ impl Aggregates<'_> {
     }
 
     pub(super) fn row(&self, node: &ast::Expr) -> Result<Expr, Refusal> {
-        let scope = RowScope { stored: self.stored, computed: &self.table.columns };
-        bind_row_expression(node, &scope)
+        bind_row_expression(node, &self.table.scope)
     }
 
     /// Adds a measurement, or finds the same one, and gives its released column.
@@ -129,10 +129,7 @@ impl Aggregates<'_> {
             Unit::Row => None,
             Unit::Column(name) => Some(name.clone()),
         };
-        let is_unit = operand
-            .as_ref()
-            .and_then(|e| self.table.column_of(e))
-            .is_some_and(|c| Some(&c.name) == unit.as_ref());
+        let is_unit = operand.as_ref().is_some_and(|e| self.table.is_unit(e));
         if !is_unit {
             let hint = match unit {
                 Some(name) => format!("COUNT(DISTINCT {name}) counts privacy units"),

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 
 use super::aggregate::short;
 use super::thresholds::met;
+use super::view::View;
 use super::{Key, Measure, Measurement};
-use crate::contract::Table;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind};
 use crate::range::Range;
@@ -28,7 +28,7 @@ pub(super) struct Conditions<'a> {
 
 impl<'a> Conditions<'a> {
     /// Over the rows of a table.
-    pub(super) fn of_rows(table: &'a Table) -> Self {
+    pub(super) fn of_rows(table: &'a View) -> Self {
         let public = table.columns.iter().filter_map(|column| {
             let keys = column.public_keys.as_deref()?;
             Some((table.row_expression(&column.name)?, column.name.clone(), keys))
@@ -229,7 +229,7 @@ impl<'a> Conditions<'a> {
 /// and the answer would be noise alone.
 pub(super) fn check_public_keys(
     condition: &Expr,
-    table: &Table,
+    table: &View,
     keys: &[Key],
 ) -> Result<(), Refusal> {
     for key in keys {

@@ -51,7 +51,7 @@ pub fn bind_count_release(
     if parsed.query.order_by.is_some() || parsed.query.limit_clause.is_some() {
         return Err(Refusal::new("ORDER BY and LIMIT are not supported here", FORM));
     }
-    let rows = RowScope { stored: columns, computed: &[] };
+    let rows = RowScope::of_columns(columns);
     let filter = select.selection.as_ref().map(|node| bind_row_expression(node, &rows));
     let filter = filter.transpose()?.map(|expr| condition(expr, "WHERE")).transpose()?;
     let mut keys: Vec<(String, Expr)> = Vec::new();
@@ -78,7 +78,7 @@ fn one_table(select: &ast::Select) -> Result<(), Refusal> {
 fn outputs(
     select: &ast::Select,
     keys: &mut [(String, Expr)],
-    rows: &RowScope<'_>,
+    rows: &RowScope,
 ) -> Result<Vec<String>, Refusal> {
     let mut counts = 0;
     let mut aliases = Vec::new();

@@ -4,23 +4,29 @@ mod aggregate;
 mod arguments;
 mod conditions;
 mod counts;
+mod from;
 mod options;
 mod output;
 mod quantile;
 mod rows;
+mod rowset;
 mod statement;
+mod subquery;
 mod thresholds;
+mod view;
+mod windows;
 
 use hushtable_mechanisms::{Percentile, RecordMechanism};
 use hushtable_privacy::{Contribution, Loss, Neighbouring};
 use serde::Serialize;
 
-use crate::contract::{Contract, CsvSettings, Defaults, Table, Unit};
+use crate::contract::{Contract, Defaults};
 use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::lattice::Step;
 use crate::quote::Strategy;
+use crate::relation::Relation;
 use crate::sql;
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
@@ -30,15 +36,14 @@ use crate::warning::Warning;
 /// Everything that its privacy rests on follows from its structure.
 #[derive(Clone, Debug, Serialize)]
 pub struct PrivateQuery {
-    /// Table, by its name in the contract.
-    pub table: String,
-    /// Columns of the file that [`Expr`]s over rows count.
+    /// Whose budget pays: a population of the contract.
+    pub population: String,
+    /// The rows that are bounded and aggregated.
+    pub relation: Relation,
+    /// The relation's columns, which [`Expr`]s over rows count, by names that tell them apart.
     pub columns: Vec<(String, ColumnType)>,
     /// Most bytes of a text in each of them; longer text is NULL.
     pub column_bytes: Vec<usize>,
-    /// How the table's CSV files are written, where the contract says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub csv: Option<CsvSettings>,
     /// Position of the privacy unit's column; `None` where every row is a unit.
     pub unit: Option<usize>,
     /// Which tables are neighbours.
@@ -284,8 +289,11 @@ impl PrivateQuery {
 
     /// Refuses a query in which one row can cost more than it may.
     fn check_cost(&self) -> Result<(), Refusal> {
-        let part = |place: String, expr| RowPart { place, expr };
-        let mut parts: Vec<RowPart<'_>> = Vec::new();
+        let part = |place: String, expr| {
+            let columns = self.column_bytes.clone();
+            RowPart { place, expr, columns }
+        };
+        let mut parts = self.relation.row_parts();
         // Public keys are looked up in their lists, together with WHERE.
         let public = self.keys.iter().any(|key| key.public.is_some());
         let place = if public { "WHERE or the public keys" } else { "WHERE" };
@@ -299,7 +307,13 @@ impl PrivateQuery {
                 parts.push(part(place(), &classes.expr));
             }
         }
-        cost::check(&parts, &self.column_bytes)
+        cost::check(&parts)
+    }
+
+    /// The privacy unit as readers know it: the column that names it, or `row`.
+    pub fn unit_name(&self) -> &str {
+        let column = self.unit.and_then(|unit| self.columns.get(unit));
+        column.map_or("row", |(name, _)| name)
     }
 
     /// Names and types of the released columns that outputs are computed from.
@@ -318,9 +332,9 @@ pub(crate) use aggregate::AGGREGATES;
 pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
     let parsed = sql::parse(text)?;
     let select = statement::check(&parsed.query)?;
-    let table = statement::table(select, contract)?;
-    let options = options::Options::read(&parsed.options, table, &table.defaults)?;
-    statement::bind(&parsed.query, select, table, &options)
+    let (view, conditions) = statement::view(&parsed.query, select, contract)?;
+    let options = options::Options::read(&parsed.options, &view, view.defaults())?;
+    statement::bind(&parsed.query, select, &view, conditions, &options)
 }
 
 /// As [`bind`], for a query of a workload: with its share of the workload's budget, which it may not
@@ -336,12 +350,12 @@ pub(crate) fn bind_part(
 ) -> Result<PrivateQuery, Refusal> {
     let parsed = sql::parse(text)?;
     let select = statement::check(&parsed.query)?;
-    let table = statement::table(select, contract)?;
+    let (view, conditions) = statement::view(&parsed.query, select, contract)?;
     let (epsilon, rho) = match share {
         Loss::Approximate { epsilon, .. } => (Some(epsilon), None),
         Loss::Concentrated { rho, .. } => (None, Some(rho)),
     };
-    let theirs = &table.defaults;
+    let theirs = view.defaults();
     let defaults = Defaults {
         epsilon,
         rho,
@@ -352,8 +366,8 @@ pub(crate) fn bind_part(
             .group_selection_strategy
             .or(theirs.group_selection_strategy),
     };
-    let options = options::Options::read_part(&parsed.options, table, &defaults)?;
-    statement::bind(&parsed.query, select, table, &options)
+    let options = options::Options::read_part(&parsed.options, &view, &defaults)?;
+    statement::bind(&parsed.query, select, &view, conditions, &options)
 }
 
 /// Checks an expression over `columns`, which are all there are.
@@ -361,17 +375,8 @@ pub(crate) fn bind_part(
 /// # Errors
 /// Whatever is not SQL, not a column or not supported.
 pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<Expr, Refusal> {
-    let scope = RowScope { stored: columns, computed: &[] };
-    bind_row_expression(&sql::parse_expression(text)?, &scope)
+    bind_row_expression(&sql::parse_expression(text)?, &RowScope::of_columns(columns))
 }
 
 pub use counts::{CountRelease, bind_count_release};
 pub use statement::{known_groups, public_groups};
-
-/// Position of the unit's column among the stored ones.
-fn unit_index(table: &Table) -> Option<usize> {
-    match &table.unit {
-        Unit::Row => None,
-        Unit::Column(name) => table.stored_columns().iter().position(|(own, _)| own == name),
-    }
-}

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
-use crate::contract::{Defaults, MAX_GROUPS, MAX_ROWS, Table, Unit};
+use super::view::{Unit, View};
+use crate::contract::{Defaults, MAX_GROUPS, MAX_ROWS};
 use crate::error::Refusal;
 use crate::quote::Strategy;
 use crate::sql::QueryOption;
@@ -37,7 +38,7 @@ impl Options {
     /// Of a query of a workload, whose budget is a share of the workload's.
     pub(super) fn read_part(
         given: &[QueryOption],
-        table: &Table,
+        table: &View,
         defaults: &Defaults,
     ) -> Result<Self, Refusal> {
         let own = given.iter().find(|o| matches!(o.name.as_str(), "epsilon" | "rho" | "delta"));
@@ -54,7 +55,7 @@ impl Options {
 
     pub(super) fn read(
         given: &[QueryOption],
-        table: &Table,
+        table: &View,
         defaults: &Defaults,
     ) -> Result<Self, Refusal> {
         let mut epsilon: Option<Epsilon> = None;
@@ -194,7 +195,7 @@ fn threshold(option: &QueryOption) -> Result<i64, Refusal> {
     }
 }
 
-fn same_unit(option: &QueryOption, table: &Table) -> Result<(), Refusal> {
+fn same_unit(option: &QueryOption, table: &View) -> Result<(), Refusal> {
     let own = match &table.unit {
         Unit::Row => "row",
         Unit::Column(name) => name,

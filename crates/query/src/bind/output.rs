@@ -6,7 +6,7 @@ use super::Key;
 use super::aggregate::{Aggregates, aggregate_name};
 use crate::bind_expr::{Binder, Resolve};
 use crate::error::Refusal;
-use crate::expr::{Expr, RowScope, bind_row_expression};
+use crate::expr::{Expr, bind_row_expression};
 
 /// Names in SELECT, HAVING and ORDER BY.
 pub(super) struct OutputScope<'a, 'b> {
@@ -24,9 +24,8 @@ impl OutputScope<'_, '_> {
 
 impl Resolve for OutputScope<'_, '_> {
     fn names(&self, name: &str) -> bool {
-        let Aggregates { stored, table, .. } = &self.aggregates;
-        let rows = RowScope { stored, computed: &table.columns };
-        rows.names(name) || self.aliases.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+        let rows = &self.aggregates.table.scope;
+        rows.knows(name) || self.aliases.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
     }
 
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
@@ -42,10 +41,8 @@ impl Resolve for OutputScope<'_, '_> {
         if matches!(node, ast::Expr::Value(_) | ast::Expr::TypedString(_)) {
             return None;
         }
-        let scope =
-            RowScope { stored: self.aggregates.stored, computed: &self.aggregates.table.columns };
         let named = matches!(node, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
-        match bind_row_expression(node, &scope) {
+        match bind_row_expression(node, &self.aggregates.table.scope) {
             Ok(bound) => {
                 if let Some(at) = self.keys.iter().position(|k| k.expr == bound) {
                     return Some(Ok(Expr::column(at, bound.column_type)));

@@ -6,8 +6,8 @@ use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, no_step_within, released_as};
 use super::arguments::Arguments;
+use super::view::Unit;
 use super::{Measure, Measurement};
-use crate::contract::Unit;
 use crate::error::Refusal;
 use crate::expr::Expr;
 use crate::lattice::{MAX_LATTICE, Number, Step};

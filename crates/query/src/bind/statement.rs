@@ -7,35 +7,28 @@ use sqlparser::ast;
 
 use super::aggregate::Aggregates;
 use super::conditions::{Conditions, check_public_keys};
+use super::from::{Selected, Tables};
 use super::options::Options;
 use super::output::OutputScope;
-use super::{Groups, Key, Order, Output, PrivateQuery, unit_index};
+use super::rowset::Rows;
+use super::view::{Unit, View};
+use super::{Groups, Key, Order, Output, PrivateQuery};
 use crate::bind_expr::balanced;
-use crate::contract::{Contract, MAX_PUBLIC_KEYS, Table, Unit};
+use crate::contract::{Contract, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::relation::Operator;
 use crate::types::{ColumnType, Value};
 
 /// Most group keys.
 const MAX_KEYS: usize = 16;
 
-/// Refuses every clause that is not supported, by name.
+/// The one SELECT of a query; every clause that is not supported is refused, by name.
 pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
     let refuse =
         |what: &str, hint: &str| Err(Refusal::new(format!("{what} is not supported"), hint));
-    if query.with.is_some() {
-        return refuse("WITH (a common table expression)", "ask of one table directly");
-    }
     if query.fetch.is_some() {
         return refuse("FETCH", "LIMIT 10");
-    }
-    if !query.locks.is_empty()
-        || query.for_clause.is_some()
-        || query.settings.is_some()
-        || query.format_clause.is_some()
-        || !query.pipe_operators.is_empty()
-    {
-        return refuse("a clause after ORDER BY and LIMIT", "end the query there");
     }
     let select = match query.body.as_ref() {
         ast::SetExpr::Select(select) => select,
@@ -44,14 +37,33 @@ pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
         }
         _ => return refuse("a query that is not one SELECT", "SELECT … FROM table"),
     };
+    plain_clauses(query, select)?;
     if select.distinct.is_some() {
         return refuse(
             "SELECT DISTINCT",
             "GROUP BY the columns; their groups are chosen privately",
         );
     }
-    if select.qualify.is_some() || !select.named_window.is_empty() {
-        return refuse("a window", "GROUP BY, with HAVING for conditions on results");
+    if select.qualify.is_some() {
+        return refuse("QUALIFY", "HAVING for conditions on results; QUALIFY in a sub-query");
+    }
+    Ok(select)
+}
+
+/// Refuses what neither queries nor sub-queries may have.
+pub(super) fn plain_clauses(query: &ast::Query, select: &ast::Select) -> Result<(), Refusal> {
+    let refuse =
+        |what: &str, hint: &str| Err(Refusal::new(format!("{what} is not supported"), hint));
+    if !query.locks.is_empty()
+        || query.for_clause.is_some()
+        || query.settings.is_some()
+        || query.format_clause.is_some()
+        || !query.pipe_operators.is_empty()
+    {
+        return refuse("a clause after ORDER BY and LIMIT", "end the query there");
+    }
+    if !select.named_window.is_empty() {
+        return refuse("WINDOW", "OVER (…) where the window is used, in a sub-query");
     }
     let odd = select.top.is_some()
         || select.into.is_some()
@@ -70,74 +82,38 @@ pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
             "SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT are",
         );
     }
-    Ok(select)
+    Ok(())
 }
 
-/// The one table of FROM.
-pub(super) fn table<'a>(
+/// The rows that a query aggregates, and the conditions that are tested on each of them.
+pub(super) fn view(
+    query: &ast::Query,
     select: &ast::Select,
-    contract: &'a Contract,
-) -> Result<&'a Table, Refusal> {
-    let names: Vec<&str> = contract.tables.keys().map(String::as_str).collect();
-    let hint = format!("the contract's tables are {}", names.join(", "));
-    let [from] = select.from.as_slice() else {
-        return Err(if select.from.is_empty() {
-            Refusal::new("the query has no FROM", hint)
-        } else {
-            Refusal::new("more than one table in FROM is not supported", "ask of one table")
-        });
-    };
-    if !from.joins.is_empty() {
-        return Err(Refusal::new(
-            "JOIN is not supported",
-            "join the tables in a file of their own, with the privacy unit as a column",
-        ));
+    contract: &Contract,
+) -> Result<(View, Vec<Expr>), Refusal> {
+    let tables = Tables::of(contract).with(query.with.as_ref())?;
+    let Selected { mut rows, mut rest, .. } = tables.selected(select, None)?;
+    // Conditions on one table alone stay with the query; others are part of the relation.
+    if !matches!(rows.relation.operator(), Operator::Scan { .. }) {
+        rows = rest.drain(..).try_fold(rows, Rows::filtered)?;
     }
-    match &from.relation {
-        ast::TableFactor::Table {
-            name,
-            args: None,
-            with_hints,
-            version: None,
-            partitions,
-            sample: None,
-            json_path: None,
-            ..
-        } if with_hints.is_empty() && partitions.is_empty() => {
-            let parts: Vec<String> = name
-                .0
-                .iter()
-                .map(|p| p.as_ident().map_or_else(|| p.to_string(), |i| i.value.clone()))
-                .collect();
-            let wanted = parts.join(".");
-            contract
-                .table(&wanted)
-                .ok_or_else(|| Refusal::new(format!("there is no table `{wanted}`"), hint))
-        }
-        ast::TableFactor::Derived { .. } => Err(Refusal::new(
-            "a subquery in FROM is not supported",
-            "ask of the table directly; expressions may stand in WHERE and GROUP BY",
-        )),
-        other => Err(Refusal::new(format!("`{other}` in FROM is not supported"), hint)),
-    }
+    Ok((View::new(rows, contract)?, rest))
 }
 
 pub(super) fn bind(
     query: &ast::Query,
     select: &ast::Select,
-    table: &Table,
+    table: &View,
+    mut conditions: Vec<Expr>,
     options: &Options,
 ) -> Result<PrivateQuery, Refusal> {
     let stored = table.stored_columns();
-    let rows = RowScope { stored: &stored, computed: &table.columns };
-    let mut conditions = Vec::new();
     let mut odd = Conditions::of_rows(table);
-    if let Some(node) = &select.selection {
-        let filter = condition(bind_row_expression(node, &rows)?, "WHERE")?;
-        odd.condition(&filter);
-        conditions.push(filter);
+
+    for filter in &conditions {
+        odd.condition(filter);
     }
-    let keys = group_keys(select, table, &rows)?;
+    let keys = group_keys(select, table)?;
     for filter in &conditions {
         check_public_keys(filter, table, &keys)?;
     }
@@ -194,16 +170,16 @@ pub(super) fn bind(
         ));
     }
     let query = PrivateQuery {
-        table: table.name.clone(),
-        unit: unit_index(table),
+        population: table.population.name.clone(),
+        relation: table.relation.clone(),
+        unit: table.relation.protection().unit(),
         neighbouring: table.neighbouring,
         filter,
         max_groups_contributed: max_groups(table, options, groups)?,
         loss: budget(options, groups)?,
         warnings,
         columns: stored,
-        column_bytes: table.column_bytes(),
-        csv: table.csv.clone(),
+        column_bytes: table.relation.fields().iter().map(|f| f.max_bytes).collect(),
         keys,
         groups,
         measurements,
@@ -230,7 +206,7 @@ pub(super) fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
 /// Everything that GROUP BY names: columns, expressions, names and positions in SELECT. Each once.
 pub(super) fn bound_keys<'a>(
     select: &'a ast::Select,
-    rows: &RowScope<'_>,
+    rows: &RowScope,
 ) -> Result<Vec<(&'a ast::Expr, Expr)>, Refusal> {
     let nodes = match &select.group_by {
         ast::GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => nodes,
@@ -273,16 +249,12 @@ pub(super) fn bound_keys<'a>(
 }
 
 /// The keys with what the contract says of them.
-fn group_keys(
-    select: &ast::Select,
-    table: &Table,
-    rows: &RowScope<'_>,
-) -> Result<Vec<Key>, Refusal> {
+fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
     let mut keys: Vec<Key> = Vec::new();
-    for (_, expr) in bound_keys(select, rows)? {
+    for (_, expr) in bound_keys(select, &table.scope)? {
         let declared = table.column_of(&expr);
-        if let (Unit::Column(unit), Some(column)) = (&table.unit, declared)
-            && *unit == column.name
+        if let Unit::Column(unit) = &table.unit
+            && table.is_unit(&expr)
         {
             return Err(Refusal::new(
                 format!("GROUP BY {unit} would show the privacy units one by one"),
@@ -495,7 +467,7 @@ fn limits(query: &ast::Query) -> Result<(Option<u64>, u64), Refusal> {
     }
 }
 
-fn max_groups(table: &Table, options: &Options, groups: Groups) -> Result<u32, Refusal> {
+fn max_groups(table: &View, options: &Options, groups: Groups) -> Result<u32, Refusal> {
     match (&table.unit, groups, options.max_groups_contributed) {
         // A row is in one group, and without GROUP BY there is only one.
         (Unit::Row, ..) | (_, Groups::Single, _) => Ok(1),

@@ -9,8 +9,8 @@ use sqlparser::ast::{self, CastKind, UnaryOperator};
 
 use self::functions::plain_rounding;
 use self::literals::{constant, date_part, sql_type, typed_literal};
-pub(crate) use self::types::{balanced, cast};
-use self::types::{checked_cast, compare, negate, negate_if};
+pub(crate) use self::types::{balanced, cast, compare, unify_all};
+use self::types::{checked_cast, negate, negate_if};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::types::ColumnType;

@@ -70,7 +70,7 @@ pub(super) fn case_of(tests: Vec<Expr>, mut results: Vec<Expr>) -> Expr {
     Expr::new(ExprKind::Case(branches, otherwise), column_type)
 }
 
-pub(super) fn compare(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, Refusal> {
+pub(crate) fn compare(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, Refusal> {
     if left.is_null_literal() || right.is_null_literal() {
         return Err(Refusal::new(
             "a comparison with NULL is never true",
@@ -90,7 +90,7 @@ pub(super) fn unify(left: Expr, right: Expr, place: &str) -> Result<(Expr, Expr)
     }
 }
 
-pub(super) fn unify_all(exprs: Vec<Expr>, place: &str) -> Result<Vec<Expr>, Refusal> {
+pub(crate) fn unify_all(exprs: Vec<Expr>, place: &str) -> Result<Vec<Expr>, Refusal> {
     let mut common: Option<ColumnType> = None;
     for expr in exprs.iter().filter(|e| !e.is_null_literal()) {
         let is_text = |e: &Expr| matches!(e.kind, ExprKind::Literal(Value::String(_)));

@@ -90,8 +90,9 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
         .collect();
     for (index, item) in computed {
         let expression = expression(&item, &stored, columns[index].column_type)?;
-        let part = RowPart { place: "`expression`".to_owned(), expr: &expression };
-        cost::check(&[part], &bytes).map_err(|e| item.error(e.what, e.hint))?;
+        let place = "`expression`".to_owned();
+        let part = RowPart { place, expr: &expression, columns: bytes.clone() };
+        cost::check(&[part]).map_err(|e| item.error(e.what, e.hint))?;
         columns[index].expression = Some(expression);
     }
     for (index, item) in splits {
@@ -122,7 +123,7 @@ fn expression(
 ) -> Result<Expr, ContractError> {
     let text = item.text("an SQL expression", "expression = \"DIV(naics, 10000)\"")?;
     let bound = sql::parse_expression(text)
-        .and_then(|ast| bind_row_expression(&ast, &RowScope { stored, computed: &[] }))
+        .and_then(|ast| bind_row_expression(&ast, &RowScope::of_columns(stored)))
         .map_err(|e| item.error(format!("`expression`: {}", e.what), e.hint))?;
     if matches!(bound.kind, ExprKind::Column(_)) {
         return Err(item.error(

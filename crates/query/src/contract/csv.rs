@@ -3,7 +3,7 @@
 use std::fmt;
 
 use encoding_rs::Encoding;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use toml::de::DeValue;
 
 use super::read::{ContractError, Item, Section};
@@ -15,7 +15,8 @@ const MAX_TEXTS: usize = 100;
 
 /// How the CSV files of a table are written. Part of a question's identity: another setting may give
 /// other values.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written")]
 pub struct CsvSettings {
     delimiter: char,
     quote: Option<char>,
@@ -23,6 +24,29 @@ pub struct CsvSettings {
     encoding: &'static Encoding,
     #[serde(flatten)]
     values: TextFormat,
+}
+
+/// The settings as they are serialised, before they are checked.
+#[derive(Deserialize)]
+struct Written {
+    delimiter: char,
+    quote: Option<char>,
+    encoding: String,
+    null: Vec<String>,
+    decimal: char,
+    thousands: Option<char>,
+    currency: Vec<String>,
+    dates: Option<DateOrder>,
+}
+
+impl TryFrom<Written> for CsvSettings {
+    type Error = CsvSettingError;
+
+    fn try_from(written: Written) -> Result<Self, CsvSettingError> {
+        let Written { delimiter, quote, encoding, null, .. } = written;
+        let numbers = NumberFormat::new(written.decimal, written.thousands, written.currency)?;
+        Self::new(delimiter, quote, &encoding, TextFormat::new(null, numbers, written.dates)?)
+    }
 }
 
 /// How values are written as text.
@@ -43,7 +67,7 @@ pub struct NumberFormat {
 }
 
 /// The order of day, month and year.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DateOrder {
     /// 31.12.2024, as in Europe.
     #[serde(rename = "DMY")]

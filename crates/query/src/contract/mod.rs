@@ -5,21 +5,23 @@ mod csv;
 pub(crate) mod read;
 mod split;
 mod tables;
+mod units;
 
 use std::collections::BTreeMap;
 
-use hushtable_privacy::{Delta, Epsilon, Loss, Neighbouring, Rho};
+use hushtable_privacy::{Delta, Epsilon, Rho};
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
 use crate::expr::{Expr, ExprKind};
 use crate::lattice::{Number, Step};
 use crate::quote::Strategy;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, Value};
 
 pub use csv::{CsvSettingError, CsvSettings, DateOrder, NumberFormat, TextFormat};
 pub use read::ContractError;
 pub(crate) use tables::{MAX_GROUPS, MAX_ROWS, defaults, loss};
+pub use units::{Population, TableUnit};
 
 /// Most values that `public_keys` or `known_keys` of one column may list.
 pub const MAX_PUBLIC_KEYS: usize = 1_000_000;
@@ -29,6 +31,8 @@ pub const MAX_PUBLIC_KEYS: usize = 1_000_000;
 pub struct Contract {
     /// Where the ledger is, relative to the contract's folder.
     pub ledger: String,
+    /// Populations by name: each has budgets of its own.
+    pub populations: BTreeMap<String, Population>,
     /// Tables by name.
     pub tables: BTreeMap<String, Table>,
 }
@@ -42,10 +46,10 @@ pub struct Table {
     pub path: String,
     /// How its CSV files are written; `None` where the contract does not say.
     pub csv: Option<CsvSettings>,
-    /// What one step between neighbouring tables adds, removes or replaces.
-    pub unit: Unit,
-    /// Which tables are neighbours.
-    pub neighbouring: Neighbouring,
+    /// The population that its rows are about; `None` for a public table.
+    pub population: Option<String>,
+    /// How it holds the privacy units.
+    pub unit: TableUnit,
     /// The column that names who owns a record, where several may have one owner. It changes no promise:
     /// what an owner loses by all of its records follows from what each of them loses.
     pub owner: Option<String>,
@@ -53,20 +57,6 @@ pub struct Table {
     pub group_selection_by_pieces: bool,
     /// Columns, in the order of their names.
     pub columns: Vec<Column>,
-    /// What a query has that says nothing else.
-    pub defaults: Defaults,
-    /// Limits by analyst.
-    pub budgets: BTreeMap<String, Loss>,
-}
-
-/// The privacy unit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Every row is a unit of its own.
-    Row,
-    /// All rows with the same value in this column are one unit; rows without one count for nothing.
-    Column(String),
 }
 
 /// A declared column.
@@ -90,6 +80,23 @@ pub struct Column {
     pub split: Option<Split>,
     /// Values of which it is known without the data that they are group keys; others may appear, too.
     pub known_keys: Option<Vec<Value>>,
+}
+
+impl Column {
+    /// A column that nothing but its type is said of.
+    pub(crate) fn plain(name: &str, column_type: ColumnType) -> Self {
+        Self {
+            name: name.to_owned(),
+            column_type,
+            max_bytes: DEFAULT_TEXT_BYTES,
+            expression: None,
+            bounds: None,
+            granularity: None,
+            public_keys: None,
+            split: None,
+            known_keys: None,
+        }
+    }
 }
 
 /// The thresholds of a column whose sums are not clamped.
@@ -139,10 +146,11 @@ impl Contract {
     /// Whether a text is a contract, be it right, wrong or not finished.
     pub fn recognises(text: &str) -> bool {
         let is_table = |value: &DeValue<'_>| {
-            value.as_table().is_some_and(|table| table.contains_key("privacy_unit"))
+            let marks = ["privacy_unit", "unit", "public"];
+            value.as_table().is_some_and(|table| marks.iter().any(|mark| table.contains_key(*mark)))
         };
         // Most texts are none, and need not be parsed.
-        text.contains("privacy_unit")
+        text.contains("tables")
             && DeTable::parse(text).is_ok_and(|root| {
                 let tables =
                     root.get_ref().get("tables").and_then(|tables| tables.get_ref().as_table());
@@ -153,6 +161,11 @@ impl Contract {
     /// The table of that name, in any letter case: no two names differ in that alone.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.values().find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The population whose units a table holds; `None` for a public table.
+    pub fn population(&self, table: &Table) -> Option<&Population> {
+        self.populations.get(table.population.as_deref()?)
     }
 }
 

@@ -8,7 +8,8 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Neighbouring, Rho};
 use super::columns;
 use super::csv;
 use super::read::{ContractError, Item, Section, Source};
-use super::{Column, Contract, Defaults, Table, Unit};
+use super::units::{self, TableUnit};
+use super::{Column, Contract, Defaults, Population, Table};
 use crate::quote::Strategy;
 
 /// Most groups that a unit may be allowed to enter: what one unit can make the engine do grows with its
@@ -22,33 +23,61 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     let parsed = source.parse()?;
     let span = parsed.span();
     let root = Section::root(source, parsed.get_ref(), span, "the contract");
-    root.only(&["ledger", "tables"])?;
+    root.only(&["ledger", "units", "tables"])?;
     let ledger = match root.get("ledger") {
         Some(item) => item.text("a file name", "ledger = \"hushtable.ledger\"")?.to_owned(),
         None => "hushtable.ledger".to_owned(),
     };
+    let (mut names, mut analysts) = (Names::default(), Names::default());
+    let mut populations = BTreeMap::new();
+    if let Some(item) = root.get("units") {
+        for (name, item) in item.section("units", "[units.NAME]")?.items() {
+            names.add("populations", name, &item)?;
+            populations.insert(name.to_owned(), units::population(name, &item, &mut analysts)?);
+        }
+    }
     let hint = "declare at least one table: [tables.NAME]";
     let tables_item = root.required("tables", hint)?;
     let mut tables = BTreeMap::new();
-    let (mut names, mut analysts) = (Names::default(), Names::default());
     let section = tables_item.section("tables", hint)?;
     section.items().try_for_each(|(name, item)| names.add("tables", name, &item))?;
     for (name, item) in section.items() {
-        tables.insert(name.to_owned(), table(name, &item, &mut analysts)?);
+        let (table, own) = table(name, &item, &mut analysts)?;
+        if let Some(own) = own
+            && populations.insert(name.to_owned(), own).is_some()
+        {
+            return Err(item.error(
+                format!("table `{name}` is a population of its own, and there is [units.{name}]"),
+                "another name for one of them",
+            ));
+        }
+        if let Some(population) = &table.population
+            && !populations.contains_key(population)
+        {
+            let hint = format!("[units.{population}] with budgets");
+            return Err(item.error(format!("there is no [units.{population}]"), hint));
+        }
+        tables.insert(name.to_owned(), table);
     }
     if tables.is_empty() {
         return Err(tables_item.error("the contract has no table", hint));
     }
-    Ok(Contract { ledger, tables })
+    units::references(&tables, &tables_item)?;
+    Ok(Contract { ledger, populations, tables })
 }
 
 /// Names that each have budgets of their own, by what is left of them without letter case and white
 /// space: people would take two names with the same rest for one.
 #[derive(Default)]
-struct Names(BTreeMap<String, String>);
+pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    fn add(&mut self, what: &str, name: &str, item: &Item<'_, '_>) -> Result<(), ContractError> {
+    pub(super) fn add(
+        &mut self,
+        what: &str,
+        name: &str,
+        item: &Item<'_, '_>,
+    ) -> Result<(), ContractError> {
         let rest: String = name.to_lowercase().split_whitespace().collect();
         let known = self.0.entry(rest).or_insert_with(|| name.to_owned());
         if known != name {
@@ -61,13 +90,20 @@ impl Names {
     }
 }
 
-fn table(name: &str, item: &Item<'_, '_>, analysts: &mut Names) -> Result<Table, ContractError> {
+/// A table, and the population that it is, where it is one of its own.
+fn table(
+    name: &str,
+    item: &Item<'_, '_>,
+    analysts: &mut Names,
+) -> Result<(Table, Option<Population>), ContractError> {
     let label = format!("table `{name}`");
     let section = item.section(&label, "[tables.NAME]")?;
     section.only(&[
         "path",
         "csv",
         "privacy_unit",
+        "unit",
+        "public",
         "neighbouring",
         "owner",
         "group_selection_by_pieces",
@@ -83,48 +119,33 @@ fn table(name: &str, item: &Item<'_, '_>, analysts: &mut Names) -> Result<Table,
     let columns_item = section.required("columns", columns_hint)?;
     let columns = columns::columns(&columns_item.section(&label, columns_hint)?)?;
 
-    let hint = "\"row\" where every row is another person, or the column that names the person";
-    let unit_item = section.required("privacy_unit", hint)?;
-    let unit = match unit_item.text("\"row\" or a column", hint)? {
-        "row" if columns.iter().any(|c| c.name == "row") => {
-            return Err(unit_item.error(
-                "`privacy_unit` = \"row\" could mean every row or the column `row`",
-                "rename the column in the file, or drop it from the contract",
-            ));
+    let (population, unit) = units::membership(name, &section, &columns)?;
+    let own = match &population {
+        // The short form: the table is a population of its own.
+        Some(population) if section.get("unit").is_none() => {
+            Some(units::settings(population, &label, &section, analysts)?)
         }
-        "row" => Unit::Row,
-        column => match columns.iter().find(|c| c.name == column) {
-            Some(c) if c.expression.is_none() => Unit::Column(column.to_owned()),
-            Some(_) => {
-                return Err(unit_item.error(
-                    format!("`privacy_unit` = \"{column}\" is a computed column"),
-                    "the privacy unit must be a column of the file",
+        _ => {
+            let elsewhere = ["neighbouring", "defaults", "budgets"];
+            if let Some(item) = elsewhere.iter().find_map(|key| section.get(key)) {
+                return Err(item.error(
+                    format!(
+                        "`{}` stands in {label}, which is not a population of its own",
+                        item.key
+                    ),
+                    "budgets, defaults and neighbouring stand in [units.NAME], for all its tables",
                 ));
             }
-            None => {
-                return Err(unit_item.error(
-                    format!("`privacy_unit` = \"{column}\" is not a column of {label}"),
-                    hint,
-                ));
-            }
-        },
-    };
-    let neighbouring = match section.get("neighbouring") {
-        None => Neighbouring::default(),
-        Some(item) => {
-            let hint = "\"add_remove\" (the default): one unit more or less; \
-                        \"replace\": one unit exchanged for another, their number being public";
-            match item.text("\"add_remove\" or \"replace\"", hint)? {
-                "add_remove" => Neighbouring::AddRemove,
-                "replace" => Neighbouring::Replace,
-                _ => return Err(item.wrong("\"add_remove\" or \"replace\"", hint)),
-            }
+            None
         }
     };
     if let Some(column) = columns.iter().find(|c| c.split.is_some())
-        && (unit != Unit::Row || neighbouring != Neighbouring::AddRemove)
+        && (unit != TableUnit::Row
+            || own.as_ref().is_none_or(|own| own.neighbouring != Neighbouring::AddRemove))
     {
-        return Err(unit_item.error(
+        let ways = ["privacy_unit", "unit", "public"];
+        let unit_item = ways.iter().find_map(|way| section.get(way));
+        return Err(unit_item.as_ref().unwrap_or(item).error(
             format!("column `{}` has `split`, and {label} does not protect single rows", column.name),
             "split is for privacy_unit = \"row\" and neighbouring = \"add_remove\": what a row may lose \
              follows from its own values; or bounds in place of split",
@@ -144,44 +165,32 @@ fn table(name: &str, item: &Item<'_, '_>, analysts: &mut Names) -> Result<Table,
             }
         },
     };
-    let defaults = match section.get("defaults") {
-        None => Defaults::default(),
-        Some(item) => defaults(&item.section("the defaults", "[tables.NAME.defaults]")?)?,
-    };
-    let hint = "give each analyst a limit: [tables.NAME.budgets] \
-                ana = { epsilon = 1.0, delta = 1e-6 }";
-    let budgets_item = section.required("budgets", hint)?;
-    let mut budgets = BTreeMap::new();
-    for (analyst, item) in budgets_item.section("the budgets", hint)?.items() {
-        analysts.add("analysts", analyst, &item)?;
-        budgets.insert(analyst.to_owned(), budget(&item)?);
-    }
-    if budgets.is_empty() {
-        return Err(budgets_item.error(format!("{label} has no budget, so nobody may ask"), hint));
-    }
-    Ok(Table {
+    let table = Table {
         name: name.to_owned(),
         path,
         csv,
+        population,
         unit,
-        neighbouring,
         owner,
         group_selection_by_pieces,
         columns,
-        defaults,
-        budgets,
-    })
+    };
+    Ok((table, own))
 }
 
 /// The column that names the owner of a record.
-fn owner(item: &Item<'_, '_>, unit: &Unit, columns: &[Column]) -> Result<String, ContractError> {
+fn owner(
+    item: &Item<'_, '_>,
+    unit: &TableUnit,
+    columns: &[Column],
+) -> Result<String, ContractError> {
     let hint = "owner = \"firm_id\": the column that names who owns a record, such as the firm of an \
                 establishment";
     let name = item.text("the name of a column", hint)?;
     if !columns.iter().any(|c| c.name == name) {
         return Err(item.error(format!("`owner` = \"{name}\" is not a column of the table"), hint));
     }
-    if *unit != Unit::Row {
+    if *unit != TableUnit::Row {
         return Err(item.error(
             "`owner` is set, and rows are not the privacy units",
             "owner is for privacy_unit = \"row\": what is promised to a unit is already for all of its rows",
@@ -198,7 +207,7 @@ fn amount<T: FromStr<Err = AmountError>>(item: &Item<'_, '_>) -> Result<T, Contr
     text.parse().map_err(|e: AmountError| item.error(e.to_string(), hint))
 }
 
-fn budget(item: &Item<'_, '_>) -> Result<Loss, ContractError> {
+pub(super) fn budget(item: &Item<'_, '_>) -> Result<Loss, ContractError> {
     let hint = "{ rho = 0.5, delta = 1e-6 } or { epsilon = 1.0, delta = 1e-6 }";
     let section = item.section("a budget", hint)?;
     section.only(&["epsilon", "rho", "delta"])?;

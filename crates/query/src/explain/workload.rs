@@ -16,8 +16,8 @@ use crate::quote::Quote;
 /// What a workload promises, all of its queries together.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkloadExplanation {
-    /// Table.
-    pub table: String,
+    /// Whose budget pays: a population of the contract.
+    pub population: String,
     /// `row`, or the column of the privacy unit.
     pub privacy_unit: String,
     /// Which tables are neighbours.
@@ -87,11 +87,15 @@ pub struct WholePieces {
 }
 
 impl WorkloadExplanation {
-    /// Explains queries of one table, each with its name and quote, and what it promises by itself.
+    /// Explains queries of one population, each with its name, its quote and its own promise. `table`
+    /// is the one whose rows are the units, where they are.
     ///
     /// # Errors
     /// When their losses cannot be added.
-    pub fn new(parts: &[(&str, &Quote, &Explanation)], table: &Table) -> Result<Self, Refusal> {
+    pub fn new(
+        parts: &[(&str, &Quote, &Explanation)],
+        table: Option<&Table>,
+    ) -> Result<Self, Refusal> {
         let [(_, first, explained), others @ ..] = parts else {
             return Err(Refusal::new("the workload has no query", "a query at least"));
         };
@@ -106,12 +110,12 @@ impl WorkloadExplanation {
             })?;
         let events: Vec<Event> = parts.iter().flat_map(|(_, quote, _)| quote.events()).collect();
         Ok(Self {
-            table: explained.table.clone(),
+            population: explained.population.clone(),
             privacy_unit: explained.privacy_unit.clone(),
             neighbouring: explained.neighbouring,
             total,
             total_as_epsilon: together(&events, total),
-            policy: policy(parts, table),
+            policy: table.and_then(|table| policy(parts, table)),
             events,
         })
     }

@@ -26,7 +26,7 @@ impl Workload {
             let bound = bind_part(&query.sql, contract, share, &self.defaults);
             queries.push(bound.map_err(|refusal| self.refuse(query, &refusal))?);
         }
-        self.check_tables(&queries)?;
+        self.check_populations(&queries)?;
         self.check_repetitions(&queries)?;
         let chooses = |query: &PrivateQuery| matches!(query.groups, Groups::Private { .. });
         let chooses_groups: Vec<u32> =
@@ -74,15 +74,15 @@ impl Workload {
         Ok(())
     }
 
-    /// One table, as its budget pays for all.
-    fn check_tables(&self, queries: &[PrivateQuery]) -> Result<(), ContractError> {
-        let Some(table) = queries.first().map(|query| &query.table) else { return Ok(()) };
-        match self.queries.iter().zip(queries).find(|(_, query)| query.table != *table) {
+    /// One population, as its budget pays for all.
+    fn check_populations(&self, queries: &[PrivateQuery]) -> Result<(), ContractError> {
+        let Some(first) = queries.first().map(|query| &query.population) else { return Ok(()) };
+        match self.queries.iter().zip(queries).find(|(_, query)| query.population != *first) {
             None => Ok(()),
             Some((query, other)) => Err(self.error(
                 query,
-                &format!("it is about the table `{}`, and others are about `{table}`", other.table),
-                "a workload for each table: budgets are those of an analyst on a table",
+                &format!("it is about `{}`, and others are about `{first}`", other.population),
+                "a workload for each population: budgets are those of an analyst on one",
             )),
         }
     }

@@ -226,7 +226,8 @@ fn links_with_other_names_make_another_question() {
             symlink(folder.path().join(real), table.join(name)).unwrap();
         }
         let files = list_files("table", folder.path()).unwrap();
-        let identity = crate::record::fingerprint("ana", "question", &files).unwrap();
+        let tables = [("t".to_owned(), files.clone())].into();
+        let identity = crate::record::fingerprint("ana", "question", &tables).unwrap();
         std::fs::remove_dir_all(&table).unwrap();
         identity
     };

@@ -1,0 +1,170 @@
+//! Joins as hash joins.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::common::{JoinSide, JoinType, NullEquality};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
+use hushtable_query::{Expr, JoinKind, Protection, Relation};
+
+use super::{Lowering, Needed, Plan, TotalExpr, column, picked, repartitioned};
+use crate::error::EngineError;
+
+impl Lowering<'_> {
+    /// A join. One side is put into tables, the other looks up in them: a public side goes into one
+    /// table for all, of two protected sides the one with the smaller files goes into one for each
+    /// partition. The time that takes follows from the files' sizes; the result does not.
+    pub(super) async fn join(
+        &self,
+        kind: JoinKind,
+        (left, right): (&Relation, &Relation),
+        on: &[(Expr, Expr)],
+        condition: Option<&Expr>,
+        wanted: &[usize],
+    ) -> Result<Plan, EngineError> {
+        let width = left.fields().len();
+        let (mut ours, mut theirs) = (Needed::default(), Needed::default());
+        let mut need = |place: usize| match place.checked_sub(width) {
+            None => ours.add_column(place),
+            Some(place) => theirs.add_column(place),
+        };
+        wanted.iter().for_each(|&place| need(place));
+        if let Some(condition) = condition {
+            condition.visit_columns(&mut need);
+        }
+        on.iter().for_each(|(l, r)| {
+            ours.add(l);
+            theirs.add(r);
+        });
+        // Keys are columns of their own behind the others: partitioning looks at columns.
+        let (left_plan, left_keys) =
+            self.side(left, &ours, &on.iter().map(|(l, _)| l).collect::<Vec<_>>()).await?;
+        let (right_plan, right_keys) =
+            self.side(right, &theirs, &on.iter().map(|(_, r)| r).collect::<Vec<_>>()).await?;
+
+        let public = |relation: &Relation| *relation.protection() == Protection::Public;
+        let build_left = match (public(left), public(right)) {
+            (true, false) => true,
+            (false, true) => false,
+            // Whoever looks up keeps its unmatched rows; the right side of the others may be looked
+            // up in.
+            _ if kind != JoinKind::Inner => false,
+            _ => self.bytes(left) <= self.bytes(right),
+        };
+        let shared = match build_left {
+            true => public(left) && !public(right),
+            false => public(right) && !public(left),
+        };
+        let (build, probe, build_keys, probe_keys) = match build_left {
+            true => (left_plan, right_plan, left_keys, right_keys),
+            false => (right_plan, left_plan, right_keys, left_keys),
+        };
+        let (mode, build, probe): (_, Plan, Plan) = match shared {
+            true => {
+                let all = Arc::new(CoalescePartitionsExec::new(build));
+                (PartitionMode::CollectLeft, all, probe)
+            }
+            false => {
+                let build = repartitioned(build, &build_keys)?;
+                (PartitionMode::Partitioned, build, repartitioned(probe, &probe_keys)?)
+            }
+        };
+        let keys = build_keys.iter().zip(&probe_keys);
+        let keys = keys.map(|(&b, &p)| (column(&build, b), column(&probe, p))).collect();
+        let filter = condition
+            .map(|condition| {
+                let plans = if build_left { (&build, &probe) } else { (&probe, &build) };
+                filter(condition, width, (&ours, &theirs), plans, build_left)
+            })
+            .transpose()?;
+        let join_type = match (kind, build_left) {
+            (JoinKind::Inner, _) => JoinType::Inner,
+            // The left side looks up, and is the plan's right.
+            (JoinKind::Left, false) => JoinType::Right,
+            (JoinKind::Semi, false) => JoinType::RightSemi,
+            (JoinKind::Anti, false) => JoinType::RightAnti,
+            (JoinKind::Left | JoinKind::Semi | JoinKind::Anti, true) => {
+                return Err(EngineError::Inconsistent);
+            }
+        };
+        let build_width = build.schema().fields().len();
+        let plan: Plan = Arc::new(HashJoinExec::try_new(
+            build,
+            probe,
+            keys,
+            filter,
+            &join_type,
+            None,
+            mode,
+            NullEquality::NullEqualsNothing,
+            false,
+        )?);
+        let place = |&place: &usize| {
+            let (own, built) = match place.checked_sub(width) {
+                None => (ours.place(place)?, build_left),
+                Some(place) => (theirs.place(place)?, !build_left),
+            };
+            let before = if built || !kind.shows_right() { 0 } else { build_width };
+            Ok(before + own)
+        };
+        let places = wanted.iter().map(place).collect::<Result<Vec<_>, EngineError>>()?;
+        picked(plan, &places)
+    }
+
+    /// One side with the columns that are needed, then its keys; and where these are.
+    async fn side(
+        &self,
+        relation: &Relation,
+        needed: &Needed,
+        keys: &[&Expr],
+    ) -> Result<(Plan, Vec<usize>), EngineError> {
+        let plan = self.plan(relation, needed.columns()).await?;
+        let own: Vec<Expr> = needed
+            .columns()
+            .iter()
+            .map(|&place| {
+                let field = relation.fields().get(place).ok_or(EngineError::Inconsistent)?;
+                Ok(Expr::column(place, field.column_type))
+            })
+            .collect::<Result<_, EngineError>>()?;
+        let all: Vec<&Expr> = own.iter().chain(keys.iter().copied()).collect();
+        let places = (own.len()..all.len()).collect();
+        Ok((needed.project(&all, plan)?, places))
+    }
+
+    /// Bytes of the files that a relation reads.
+    fn bytes(&self, relation: &Relation) -> u64 {
+        let tables = relation.tables();
+        let files = tables.iter().filter_map(|&table| self.files.get(table)).flatten();
+        files.map(|file| file.bytes).fold(0, u64::saturating_add)
+    }
+}
+
+/// The condition of a join over the columns that it reads.
+fn filter(
+    condition: &Expr,
+    width: usize,
+    (ours, theirs): (&Needed, &Needed),
+    (left, right): (&Plan, &Plan),
+    build_left: bool,
+) -> Result<JoinFilter, EngineError> {
+    let mut read = Needed::default();
+    read.add(condition);
+    let (mut indices, mut fields) = (Vec::new(), Vec::new());
+    for (name, &place) in read.columns().iter().enumerate() {
+        let (index, plan, is_left) = match place.checked_sub(width) {
+            None => (ours.place(place)?, left, true),
+            Some(place) => (theirs.place(place)?, right, false),
+        };
+        let side = if is_left == build_left { JoinSide::Left } else { JoinSide::Right };
+        indices.push(ColumnIndex { index, side });
+        let schema = plan.schema();
+        let of = schema.fields().get(index).ok_or(EngineError::Inconsistent)?;
+        fields.push(Field::new(name.to_string(), of.data_type().clone(), true));
+    }
+    let schema = Arc::new(Schema::new(fields));
+    let expr = TotalExpr::over(&read.renumbered(condition), &schema)?;
+    Ok(JoinFilter::new(expr, indices, schema))
+}

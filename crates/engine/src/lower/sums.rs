@@ -1,0 +1,329 @@
+//! Sums and means of a unit's rows: total, and the same in every order of the rows.
+//!
+//! DataFusion's own sums wrap where they overflow, and add floats in the order in which rows arrive.
+//! That order can depend on the rows of other units, and so could the last bits of the sum.
+
+use std::mem::size_of;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array,
+};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, FieldRef, Float64Type, Int64Type};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
+};
+use datafusion::scalar::ScalarValue;
+
+/// Largest decimal of 38 digits.
+const LARGEST_DECIMAL: u128 = 10u128.pow(38) - 1;
+
+/// SUM or AVG.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Total {
+    mean: bool,
+    signature: Signature,
+}
+
+/// SUM of integers, decimals or floats, of their own type; NULL where it overflows.
+pub(super) fn total_sum() -> Arc<AggregateUDF> {
+    function(false)
+}
+
+/// AVG of integers, decimals or floats, as a float.
+pub(super) fn total_average() -> Arc<AggregateUDF> {
+    function(true)
+}
+
+fn function(mean: bool) -> Arc<AggregateUDF> {
+    let signature = Signature::any(1, Volatility::Immutable);
+    Arc::new(AggregateUDF::new_from_impl(Total { mean, signature }))
+}
+
+fn unplanned() -> DataFusionError {
+    DataFusionError::Internal("a sum met a type or a mode that it is not planned for".to_owned())
+}
+
+impl AggregateUDFImpl for Total {
+    fn name(&self) -> &str {
+        if self.mean { "total_average" } else { "total_sum" }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [_] if self.mean => Ok(DataType::Float64),
+            [own] => Ok(own.clone()),
+            _ => Err(unplanned()),
+        }
+    }
+
+    /// For windows: rows come in the window's order, which is the same whatever the arrival.
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        Ok(Box::new(Running { state: Sum::default(), output: self.output(&args)? }))
+    }
+
+    fn state_fields(&self, _: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        // All rows of a unit meet in one operator: nothing is merged.
+        Ok(Vec::new())
+    }
+
+    fn groups_accumulator_supported(&self, _: AccumulatorArgs<'_>) -> bool {
+        true
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs<'_>,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        let output = self.output(&args)?;
+        Ok(Box::new(Grouped { sums: Vec::new(), floats: Vec::new(), output }))
+    }
+}
+
+impl Total {
+    fn output(&self, args: &AccumulatorArgs<'_>) -> Result<Output> {
+        let [field] = args.expr_fields else { return Err(unplanned()) };
+        let of = field.data_type().clone();
+        match of {
+            DataType::Int64 | DataType::Float64 | DataType::Decimal128(38, _) => {
+                Ok(Output { mean: self.mean, of })
+            }
+            _ => Err(unplanned()),
+        }
+    }
+}
+
+/// What is made of sums.
+#[derive(Clone, Debug)]
+struct Output {
+    mean: bool,
+    of: DataType,
+}
+
+/// A sum on its way: exact for whole numbers and decimals, compensated for floats.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    count: u64,
+    whole: i128,
+    /// How often `whole` went beyond its 128 bits: zero in the end, whatever the order, where the
+    /// sum fits.
+    carry: i64,
+    float: f64,
+    lost: f64,
+}
+
+impl Sum {
+    fn add_whole(&mut self, value: i128) {
+        self.count += 1;
+        let (sum, beyond) = self.whole.overflowing_add(value);
+        self.whole = sum;
+        self.carry += i64::from(beyond) * if value < 0 { -1 } else { 1 };
+    }
+
+    /// Neumaier's summation.
+    fn add_float(&mut self, value: f64) {
+        self.count += 1;
+        let sum = self.float + value;
+        if self.float.abs() >= value.abs() {
+            self.lost += (self.float - sum) + value;
+        } else {
+            self.lost += (value - sum) + self.float;
+        }
+        self.float = sum;
+    }
+
+    fn float(&self) -> f64 {
+        // What was lost beside an infinity is not a number.
+        if self.float.is_finite() { self.float + self.lost } else { self.float }
+    }
+}
+
+impl Output {
+    /// Adds the values of an array with a value; `each` gets the place of each.
+    fn each(
+        &self,
+        values: &[ArrayRef],
+        mut whole: impl FnMut(usize, i128),
+        mut float: impl FnMut(usize, f64),
+    ) -> Result<()> {
+        let [array] = values else { return Err(unplanned()) };
+        match &self.of {
+            DataType::Int64 => {
+                let array = array.as_primitive_opt::<Int64Type>().ok_or_else(unplanned)?;
+                present(array).for_each(|at| whole(at, i128::from(array.value(at))));
+            }
+            DataType::Decimal128(..) => {
+                let array = array.as_primitive_opt::<Decimal128Type>().ok_or_else(unplanned)?;
+                present(array).for_each(|at| whole(at, array.value(at)));
+            }
+            _ => {
+                let array = array.as_primitive_opt::<Float64Type>().ok_or_else(unplanned)?;
+                present(array).for_each(|at| float(at, array.value(at)));
+            }
+        }
+        Ok(())
+    }
+
+    fn mean(&self, sum: &Sum) -> Option<f64> {
+        if sum.count == 0 || sum.carry != 0 {
+            return None;
+        }
+        let total = match self.of {
+            DataType::Float64 => sum.float(),
+            DataType::Decimal128(_, scale) => sum.whole as f64 / 10f64.powi(i32::from(scale)),
+            _ => sum.whole as f64,
+        };
+        // Minus zero is zero.
+        Some(total / sum.count as f64 + 0.0).filter(|mean| !mean.is_nan())
+    }
+
+    fn whole(&self, sum: &Sum) -> Option<i128> {
+        (sum.count > 0 && sum.carry == 0).then_some(sum.whole)
+    }
+
+    fn decimal(&self, sum: &Sum) -> Option<i128> {
+        self.whole(sum).filter(|digits| digits.unsigned_abs() <= LARGEST_DECIMAL)
+    }
+
+    fn float(&self, sum: &Sum) -> Option<f64> {
+        (sum.count > 0).then(|| sum.float() + 0.0).filter(|sum| !sum.is_nan())
+    }
+
+    fn array(&self, sums: &[Sum]) -> Result<ArrayRef> {
+        let sums = sums.iter();
+        Ok(match (&self.of, self.mean) {
+            (_, true) => Arc::new(sums.map(|s| self.mean(s)).collect::<Float64Array>()),
+            (DataType::Int64, false) => {
+                let fits = |s| self.whole(s).and_then(|n| i64::try_from(n).ok());
+                Arc::new(sums.map(fits).collect::<Int64Array>())
+            }
+            (DataType::Decimal128(precision, scale), false) => Arc::new(
+                sums.map(|s| self.decimal(s))
+                    .collect::<Decimal128Array>()
+                    .with_precision_and_scale(*precision, *scale)?,
+            ),
+            (_, false) => Arc::new(sums.map(|s| self.float(s)).collect::<Float64Array>()),
+        })
+    }
+}
+
+fn present(array: &dyn Array) -> impl Iterator<Item = usize> {
+    (0..array.len()).filter(|&at| array.is_valid(at))
+}
+
+/// The sum of one window.
+#[derive(Debug)]
+struct Running {
+    state: Sum,
+    output: Output,
+}
+
+impl Accumulator for Running {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        // One of the two is called, by the type of the values.
+        let state = std::cell::Cell::new(self.state);
+        let change = |add: &dyn Fn(&mut Sum)| {
+            let mut sum = state.get();
+            add(&mut sum);
+            state.set(sum);
+        };
+        self.output.each(
+            values,
+            |_, value| change(&|sum| sum.add_whole(value)),
+            |_, value| change(&|sum| sum.add_float(value)),
+        )?;
+        self.state = state.get();
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        ScalarValue::try_from_array(&self.output.array(&[self.state])?, 0)
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Err(unplanned())
+    }
+
+    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
+        Err(unplanned())
+    }
+}
+
+/// The sums of many groups. Floats are kept until the end and added up from the least to the
+/// greatest, so that the order in which they came does not matter.
+#[derive(Debug)]
+struct Grouped {
+    sums: Vec<Sum>,
+    floats: Vec<(usize, f64)>,
+    output: Output,
+}
+
+impl GroupsAccumulator for Grouped {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total_groups: usize,
+    ) -> Result<()> {
+        if filter.is_some() || values.first().is_none_or(|v| v.len() != groups.len()) {
+            return Err(unplanned());
+        }
+        self.sums.resize(total_groups, Sum::default());
+        let Self { sums, floats, output } = self;
+        output.each(
+            values,
+            |at, value| {
+                if let Some(sum) = groups.get(at).and_then(|&group| sums.get_mut(group)) {
+                    sum.add_whole(value);
+                }
+            },
+            |at, value| floats.extend(groups.get(at).map(|&group| (group, value))),
+        )
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let emitted = match emit_to {
+            EmitTo::All => self.sums.len(),
+            EmitTo::First(n) => n.min(self.sums.len()),
+        };
+        let later = self.sums.split_off(emitted);
+        let mut sums = std::mem::replace(&mut self.sums, later);
+        let (mut floats, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.floats).into_iter().partition(|(group, _)| *group < emitted);
+        self.floats = later.into_iter().map(|(group, value)| (group - emitted, value)).collect();
+        floats.sort_unstable_by(|(group, value), (other, than)| {
+            group.cmp(other).then_with(|| value.total_cmp(than))
+        });
+        for (group, value) in floats {
+            sums.get_mut(group).ok_or_else(unplanned)?.add_float(value);
+        }
+        self.output.array(&sums)
+    }
+
+    fn state(&mut self, _: EmitTo) -> Result<Vec<ArrayRef>> {
+        Err(unplanned())
+    }
+
+    fn convert_to_state(&self, _: &[ArrayRef], _: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        Err(unplanned())
+    }
+
+    fn merge_batch(&mut self, _: &[ArrayRef], _: &[usize], _: usize) -> Result<()> {
+        Err(unplanned())
+    }
+
+    fn size(&self) -> usize {
+        self.sums.capacity() * size_of::<Sum>() + self.floats.capacity() * size_of::<(usize, f64)>()
+    }
+}

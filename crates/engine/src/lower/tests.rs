@@ -1,0 +1,365 @@
+//! Relations over random tables: removing a unit removes its rows and changes no other.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::physical_plan::{collect_partitioned, displayable};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use hushtable_query::{Contract, PrivateQuery, Relation, bind};
+
+use super::{Files, Lowering};
+use crate::source::{ReadProgress, list_files};
+
+const CONTRACT: &str = r#"
+[units.person]
+budgets.ana = { epsilon = 1, delta = 1e-5 }
+
+[units.person.defaults]
+epsilon = 1
+delta = 1e-5
+max_groups_contributed = 3
+max_rows_per_group = 3
+
+[tables.people]
+path = "people.csv"
+unit = { of = "person", column = "person_id" }
+columns = { person_id = { type = "int" }, town = { type = "string" }, x = { type = "int" } }
+
+[tables.visits]
+path = "visits.csv"
+unit = { of = "person", column = "person_id" }
+columns = { visit_id = { type = "int" }, person_id = { type = "int" }, kind = { type = "string" }, m = { type = "int" } }
+
+[tables.claims]
+path = "claims.csv"
+unit = { of = "person", through = { column = "visit_id", references = "visits.visit_id" } }
+columns = { visit_id = { type = "int" }, state = { type = "string" }, amount = { type = "int" } }
+
+[tables.towns]
+path = "towns.csv"
+public = true
+columns = { town = { type = "string" }, region = { type = "string" } }
+"#;
+
+/// Numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    /// A small number, or nothing.
+    fn number(&mut self, below: u64) -> String {
+        if self.below(8) == 0 { String::new() } else { self.below(below).to_string() }
+    }
+}
+
+type Row = Vec<String>;
+
+/// Rows of each table, with NULLs, duplicate keys and one unit that has most rows.
+#[derive(Clone)]
+struct Tables {
+    people: Vec<Row>,
+    visits: Vec<Row>,
+    claims: Vec<Row>,
+    towns: Vec<Row>,
+}
+
+impl Tables {
+    fn random(dice: &mut Dice) -> Self {
+        let letters = ["a", "b", "c", ""];
+        let unit = |dice: &mut Dice| match dice.below(3) {
+            0 => "1".to_owned(),
+            _ => dice.number(6),
+        };
+        let mut rows = |most: u64, row: &mut dyn FnMut(&mut Dice) -> Row| -> Vec<Row> {
+            (0..dice.below(most)).map(|_| row(dice)).collect()
+        };
+        let people = rows(12, &mut |d| vec![unit(d), d.one(&letters).to_owned(), d.number(5)]);
+        let visits =
+            rows(25, &mut |d| vec![d.number(12), unit(d), d.one(&letters).to_owned(), d.number(9)]);
+        let claims =
+            rows(20, &mut |d| vec![d.number(14), d.one(&letters).to_owned(), d.number(30)]);
+        let towns =
+            rows(6, &mut |d| vec![d.one(&letters).to_owned(), d.one(&["n", "s", ""]).to_owned()]);
+        Self { people, visits, claims, towns }
+    }
+
+    /// Without one unit. Rows that then reach nobody may go or stay.
+    fn without(&self, unit: &str, orphans: bool) -> Self {
+        let mut rest = self.clone();
+        rest.people.retain(|row| row[0] != unit);
+        rest.visits.retain(|row| row[1] != unit);
+        let reached = |row: &Row| !row[0].is_empty() && rest.visits.iter().any(|v| v[0] == row[0]);
+        if !orphans {
+            rest.claims.retain(reached);
+        }
+        rest
+    }
+
+    fn write(&self, folder: &Path) {
+        let write = |name: &str, head: &str, rows: &[Row]| {
+            let lines: String = rows.iter().map(|row| row.join(",") + "\n").collect();
+            std::fs::write(folder.join(name), format!("{head}\n{lines}")).unwrap();
+        };
+        write("people.csv", "person_id,town,x", &self.people);
+        write("visits.csv", "visit_id,person_id,kind,m", &self.visits);
+        write("claims.csv", "visit_id,state,amount", &self.claims);
+        write("towns.csv", "town,region", &self.towns);
+    }
+}
+
+/// A random sub-query with the columns u (the unit), k (text) and n (a number); and whether it keeps
+/// units apart, so that it must be accepted.
+fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
+    if depth == 0 {
+        let sql = dice.one(&[
+            "SELECT person_id AS u, town AS k, x AS n FROM people",
+            "SELECT person_id AS u, kind AS k, m AS n FROM visits",
+            "SELECT v.person_id AS u, c.state AS k, c.amount AS n FROM visits v \
+             JOIN claims c ON c.visit_id = v.visit_id",
+            "SELECT v.person_id AS u, c.state AS k, c.amount AS n FROM claims c, visits v \
+             WHERE c.visit_id = v.visit_id AND v.m > 1",
+            "SELECT v.person_id AS u, c.state AS k, v.m AS n FROM visits v \
+             LEFT JOIN claims c ON c.visit_id = v.visit_id AND c.amount > v.m",
+            "SELECT v.person_id AS u, a.state AS k, b.amount AS n FROM visits v, claims a, claims b \
+             WHERE a.visit_id = b.visit_id AND v.visit_id = a.visit_id",
+        ]);
+        return (sql.to_owned(), true);
+    }
+    let (a, ours) = rows(dice, depth - 1);
+    let below = dice.below(depth);
+    let other = |dice: &mut Dice| rows(dice, below);
+    let condition = |dice: &mut Dice, of: &str| {
+        let conditions = ["n > 2", "k = 'a'", "k IS NULL", "n * n < 10", "k <> 'b' OR n IS NULL"];
+        let condition = dice.one(&conditions);
+        condition.replace("n ", &format!("{of}n ")).replace("k ", &format!("{of}k "))
+    };
+    let window = |dice: &mut Dice| {
+        dice.one(&[
+            "ROW_NUMBER() OVER (PARTITION BY u ORDER BY n)",
+            "RANK() OVER (PARTITION BY u, k ORDER BY n DESC)",
+            "LAG(n) OVER (PARTITION BY u ORDER BY k, n)",
+            "LEAD(n, 2) OVER (PARTITION BY k, u ORDER BY n)",
+            "FIRST_VALUE(n) OVER (PARTITION BY u ORDER BY k)",
+            "SUM(n) OVER (PARTITION BY u ORDER BY n)",
+            "COUNT(*) OVER (PARTITION BY u, k)",
+            "n - MIN(n) OVER (PARTITION BY u)",
+        ])
+    };
+    let aggregate = |dice: &mut Dice| {
+        dice.one(&[
+            "SUM(n)",
+            "COUNT(*)",
+            "COUNT(DISTINCT n)",
+            "MAX(n) - MIN(n)",
+            "CAST(ROUND(AVG(n) * 10) AS INT64)",
+            "CAST(FLOOR(SUM(CAST(n AS FLOAT64) / 7) * 1e6) AS INT64)",
+            "COUNT(IF(k = 'a', n, NULL))",
+        ])
+    };
+    match dice.below(14) {
+        0 => {
+            let (b, theirs) = other(dice);
+            let kind = dice.one(&["JOIN", "LEFT JOIN"]);
+            let more = dice.one(&["", " AND a.n < b.n", " AND a.k = b.k", " AND b.n > 1"]);
+            let sql = format!(
+                "SELECT a.u AS u, b.k AS k, a.n AS n FROM ({a}) a {kind} ({b}) b ON a.u = b.u{more}"
+            );
+            (sql, ours && theirs)
+        }
+        1 => {
+            let kind = dice.one(&["JOIN", "LEFT JOIN"]);
+            let sql = format!(
+                "SELECT a.u AS u, t.region AS k, a.n AS n FROM ({a}) a {kind} towns t ON a.k = t.town"
+            );
+            (sql, ours)
+        }
+        2 => {
+            let condition = condition(dice, "");
+            (format!("SELECT u, k, n FROM ({a}) WHERE {condition}"), ours)
+        }
+        3 | 4 => {
+            let aggregate = aggregate(dice);
+            let having = dice.one(&["", " HAVING COUNT(*) > 1", " HAVING MAX(n) > 2"]);
+            (format!("SELECT u, k, {aggregate} AS n FROM ({a}) GROUP BY u, k{having}"), ours)
+        }
+        5 | 6 => {
+            let window = window(dice);
+            (format!("SELECT u, k, {window} AS n FROM ({a})"), ours)
+        }
+        7 => {
+            let (b, theirs) = other(dice);
+            let sql = format!("SELECT u, k, n FROM ({a}) UNION ALL SELECT u, k, n FROM ({b})");
+            (sql, ours && theirs)
+        }
+        8 => {
+            let (b, theirs) = other(dice);
+            let is = dice.one(&["IN", "NOT IN"]);
+            let condition = condition(dice, "");
+            let sql = format!(
+                "SELECT u, k, n FROM ({a}) WHERE u {is} (SELECT u FROM ({b}) WHERE {condition})"
+            );
+            (sql, ours && theirs)
+        }
+        9 => {
+            let (b, theirs) = other(dice);
+            let is = dice.one(&["EXISTS", "NOT EXISTS"]);
+            let more = dice.one(&["", " AND b.n > a.n", " AND b.k = a.k", " AND b.n > 1"]);
+            let sql = format!(
+                "SELECT a.u, a.k, a.n FROM ({a}) a WHERE {is} \
+                 (SELECT 1 FROM ({b}) b WHERE b.u = a.u{more})"
+            );
+            (sql, ours && theirs)
+        }
+        10 => {
+            let is = dice.one(&["IN", "NOT IN"]);
+            let sql = format!("SELECT u, k, n FROM ({a}) WHERE k {is} (SELECT town FROM towns)");
+            (sql, ours)
+        }
+        11 => (format!("SELECT DISTINCT u, k, n FROM ({a})"), ours),
+        12 => (format!("WITH w AS ({a}) SELECT x.u, y.k, x.n FROM w x JOIN w y USING (u)"), ours),
+        // These bring units together.
+        _ => {
+            let (b, _) = other(dice);
+            let sql = match dice.below(5) {
+                0 => format!(
+                    "SELECT a.u AS u, b.k AS k, a.n AS n FROM ({a}) a JOIN ({b}) b ON a.k = b.k"
+                ),
+                1 => format!("SELECT u, k, n FROM ({a}) WHERE k IN (SELECT k FROM ({b}))"),
+                2 => format!("SELECT MAX(u) AS u, k, SUM(n) AS n FROM ({a}) GROUP BY k"),
+                3 => format!("SELECT u, k, COUNT(*) OVER (PARTITION BY k) AS n FROM ({a})"),
+                _ => format!(
+                    "SELECT a.n AS u, a.k AS k, a.n AS n FROM ({a}) a WHERE NOT EXISTS \
+                     (SELECT 1 FROM ({b}) b WHERE b.n = a.n)"
+                ),
+            };
+            (sql, false)
+        }
+    }
+}
+
+fn question(sql: &str, contract: &Contract) -> Result<PrivateQuery, String> {
+    let outer = format!(
+        "SELECT k, COUNT(*), SUM(n, contribution_bounds_per_group => (0, 9)) FROM ({sql}) GROUP BY k"
+    );
+    bind(&outer, contract).map_err(|refusal| refusal.what)
+}
+
+/// The rows of a relation, as sorted text; the unit first.
+async fn read(relation: &Relation, folder: &Path) -> Vec<String> {
+    let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(3));
+    let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
+    let mut files = Files::new();
+    for name in relation.tables() {
+        let path = &contract.tables[name].path;
+        files.insert(name.to_owned(), list_files(path, folder).unwrap());
+    }
+    let progress = Arc::new(ReadProgress::default());
+    let lowering = Lowering { context: &context, files: &files, progress: &progress };
+    let unit = relation.protection().unit().unwrap();
+    let mut wanted = vec![unit];
+    wanted.extend((0..relation.fields().len()).filter(|&place| place != unit));
+    let plan = lowering.plan(relation, &wanted).await.unwrap();
+    let shown = displayable(plan.as_ref()).indent(false).to_string();
+    let batches = collect_partitioned(plan, context.task_ctx())
+        .await
+        .unwrap_or_else(|e| panic!("{e}\n{shown}"));
+    let mut rows: Vec<String> = batches.into_iter().flatten().flat_map(|b| text(&b)).collect();
+    rows.sort();
+    rows
+}
+
+fn text(batch: &RecordBatch) -> Vec<String> {
+    let options = FormatOptions::default().with_null("NULL");
+    let columns: Vec<ArrayFormatter<'_>> = batch
+        .columns()
+        .iter()
+        .map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap())
+        .collect();
+    let row =
+        |row: usize| columns.iter().map(|c| c.value(row).to_string()).collect::<Vec<_>>().join("|");
+    (0..batch.num_rows()).map(row).collect()
+}
+
+/// Rows that agree in all that a window reads may get different numbers from it; the next window must not
+/// leave their order to a sort, whose ties depend on how many rows there are and where they lie.
+#[test]
+fn windows_beside_each_other_keep_units_apart() {
+    let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
+    let sql = "SELECT u, k, 10 * a + b AS n FROM (SELECT person_id AS u, kind AS k, \
+               ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY m) AS a, \
+               ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY m DESC) AS b FROM visits)";
+    let query = question(sql, &contract).unwrap();
+    let visit = |unit: usize, second: usize| {
+        let m = if second == 1 && unit.is_multiple_of(2) { 2 } else { 1 };
+        vec![String::new(), unit.to_string(), "a".to_owned(), m.to_string()]
+    };
+    let visits = (0..3000).flat_map(|unit| [visit(unit, 0), visit(unit, 1)]).collect();
+    let tables = Tables { people: Vec::new(), visits, claims: Vec::new(), towns: Vec::new() };
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    tables.write(folder.path());
+    let before = runtime.block_on(read(&query.relation, folder.path()));
+    for unit in ["0", "1", "1500", "2999"] {
+        tables.without(unit, true).write(folder.path());
+        let after = runtime.block_on(read(&query.relation, folder.path()));
+        let own = |row: &&String| row.split('|').next() == Some(unit);
+        let others: Vec<&String> = before.iter().filter(|row| !own(row)).collect();
+        assert!(others.into_iter().eq(after.iter()), "unit {unit} changes rows of others");
+    }
+}
+
+/// `HUSHTABLE_RELATION_CASES` asks for more cases than a test run has.
+#[test]
+fn removing_a_unit_removes_its_rows_and_no_others() {
+    let cases = std::env::var("HUSHTABLE_RELATION_CASES").ok().and_then(|n| n.parse().ok());
+    let cases: u64 = cases.unwrap_or(150);
+    let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (mut accepted, mut refused, mut seen) = (0, 0, 0);
+    for case in 0..cases {
+        let mut dice = Dice(case.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+        let depth = dice.below(4);
+        let (sql, private) = rows(&mut dice, depth);
+        let query = match question(&sql, &contract) {
+            Ok(query) => query,
+            Err(what) => {
+                assert!(!private, "case {case} is refused: {what}\n{sql}");
+                refused += 1;
+                continue;
+            }
+        };
+        assert!(private, "case {case} brings units together:\n{sql}");
+        accepted += 1;
+        let text = serde_json::to_string(&query.relation).unwrap();
+        assert_eq!(serde_json::from_str::<Relation>(&text).unwrap(), query.relation, "{sql}");
+
+        let tables = Tables::random(&mut dice);
+        let unit = dice.one(&["1", "1", "2", "3"]);
+        let folder = tempfile::tempdir().unwrap();
+        tables.write(folder.path());
+        let before = runtime.block_on(read(&query.relation, folder.path()));
+        tables.without(unit, dice.below(2) == 0).write(folder.path());
+        let after = runtime.block_on(read(&query.relation, folder.path()));
+        let others = |rows: Vec<String>, own: &str| -> Vec<String> {
+            let is = |row: &String| row.split('|').next().is_some_and(|u| u == own || u == "NULL");
+            rows.into_iter().filter(|row| !is(row)).collect()
+        };
+        seen += before.len();
+        let (before, gone) = (others(before, unit), others(after.clone(), unit));
+        assert_eq!(before, gone, "case {case}: unit {unit} changes rows of others:\n{sql}");
+        let of_unit = after.iter().filter(|row| row.split('|').next() == Some(unit)).count();
+        assert_eq!(of_unit, 0, "case {case}: unit {unit} is still there:\n{sql}");
+    }
+    assert!(accepted > cases / 2 && refused > 0 && seen > 0, "{accepted} {refused} {seen}");
+}

@@ -1,0 +1,185 @@
+//! Total expressions inside DataFusion's operators.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
+use datafusion::arrow::compute::concat;
+use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::ColumnarValue;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_plan::PhysicalExpr;
+use hushtable_query::Expr;
+
+use crate::eval::Program;
+use crate::eval::at_most;
+use crate::exact::rows_at_once;
+use crate::source::convert::arrow_type;
+
+/// An expression of the query language as an expression of DataFusion's. Whatever the values are, its
+/// result is an array: what does not fit is NULL.
+pub(crate) struct TotalExpr {
+    /// Its columns count `inputs`.
+    expr: Expr,
+    inputs: Vec<Arc<dyn PhysicalExpr>>,
+    program: Arc<Program>,
+}
+
+impl TotalExpr {
+    /// An expression over the columns of a schema.
+    ///
+    /// # Errors
+    /// Only for expressions that binding cannot have made.
+    pub(crate) fn over(expr: &Expr, schema: &Schema) -> Result<Arc<dyn PhysicalExpr>> {
+        let mut read = Vec::new();
+        expr.visit_columns(&mut |place| read.push(place));
+        read.sort_unstable();
+        read.dedup();
+        let inputs = read
+            .iter()
+            .map(|&place| {
+                let name = schema.fields().get(place).ok_or_else(misfit)?.name();
+                Ok(Arc::new(Column::new(name, place)) as Arc<dyn PhysicalExpr>)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        // A column alone is DataFusion's own: its operators know that it is one.
+        if let [only] = inputs.as_slice()
+            && read.first().is_some_and(|&place| expr.is_column(place))
+        {
+            return Ok(Arc::clone(only));
+        }
+        let expr = expr.clone().moved(&|place| read.binary_search(&place).unwrap_or(usize::MAX));
+        Ok(Arc::new(Self::new(expr, inputs)?))
+    }
+
+    fn new(expr: Expr, inputs: Vec<Arc<dyn PhysicalExpr>>) -> Result<Self> {
+        let program = Arc::new(Program::new(&expr)?);
+        Ok(Self { expr, inputs, program })
+    }
+}
+
+fn misfit() -> DataFusionError {
+    DataFusionError::Internal("an expression reads a column that its input lacks".to_owned())
+}
+
+impl PhysicalExpr for TotalExpr {
+    fn data_type(&self, _: &Schema) -> Result<DataType> {
+        Ok(arrow_type(self.expr.column_type))
+    }
+
+    fn nullable(&self, _: &Schema) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
+        let rows = batch.num_rows();
+        let columns = self
+            .inputs
+            .iter()
+            .map(|input| input.evaluate(batch)?.into_array(rows))
+            .collect::<Result<Vec<_>>>()?;
+        let step = rows_at_once(&columns, rows, self.expr.size().1);
+        if step >= rows {
+            return Ok(ColumnarValue::Array(self.program.evaluate(&columns, rows)?));
+        }
+        let mut parts = Vec::new();
+        for from in (0..rows).step_by(step) {
+            let rows = step.min(rows - from);
+            let columns: Vec<ArrayRef> = columns.iter().map(|c| c.slice(from, rows)).collect();
+            parts.push(self.program.evaluate(&columns, rows)?);
+        }
+        let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+        Ok(ColumnarValue::Array(concat(&parts)?))
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        self.inputs.iter().collect()
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        if children.len() != self.inputs.len() {
+            return Err(misfit());
+        }
+        Ok(Arc::new(Self::new(self.expr.clone(), children)?))
+    }
+
+    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for TotalExpr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inputs: Vec<String> = self.inputs.iter().map(ToString::to_string).collect();
+        write!(f, "{:?} of ({})", self.expr.kind, inputs.join(", "))
+    }
+}
+
+impl fmt::Debug for TotalExpr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl PartialEq for TotalExpr {
+    fn eq(&self, other: &Self) -> bool {
+        self.expr == other.expr && self.inputs == other.inputs
+    }
+}
+
+/// A column of text, NULL where it is longer than the contract says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct AtMost {
+    pub(super) column: Column,
+    pub(super) bytes: usize,
+}
+
+impl PhysicalExpr for AtMost {
+    fn data_type(&self, schema: &Schema) -> Result<DataType> {
+        self.column.data_type(schema)
+    }
+
+    fn nullable(&self, _: &Schema) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
+        let text = self.column.evaluate(batch)?.into_array(batch.num_rows())?;
+        Ok(ColumnarValue::Array(at_most(&text, self.bytes)?))
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        Vec::new()
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        Ok(self)
+    }
+
+    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for AtMost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of at most {} bytes", self.column, self.bytes)
+    }
+}
+
+// Constants of floats are finite, so equality is reflexive.
+impl Eq for TotalExpr {}
+
+impl Hash for TotalExpr {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.to_string().hash(state);
+    }
+}

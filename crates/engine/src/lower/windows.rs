@@ -1,0 +1,172 @@
+//! Windows within units.
+
+use std::sync::Arc;
+
+use datafusion::arrow::compute::SortOptions;
+use datafusion::functions_window::lead_lag::{lag_udwf, lead_udwf};
+use datafusion::functions_window::nth_value::first_value_udwf;
+use datafusion::functions_window::rank::rank_udwf;
+use datafusion::functions_window::row_number::row_number_udwf;
+use datafusion::logical_expr::{WindowFrame, WindowFunctionDefinition};
+use datafusion::physical_expr::expressions::{Column, lit};
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
+use datafusion::physical_plan::PhysicalExpr;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::windows::{WindowAggExec, create_window_expr};
+use hushtable_query::{Expr, Relation, UnitAggregate, WindowFunction, WindowedColumn};
+
+use super::{Lowering, Needed, Plan, TotalExpr, column, function, picked, repartitioned};
+use crate::error::EngineError;
+
+impl Lowering<'_> {
+    /// Adds the wanted windows, one after the other. The rows of each are sorted by its partition and
+    /// its order, and by all other columns that the query reads where these leave ties: rows that
+    /// agree in all of them may change places without a trace.
+    pub(super) async fn window(
+        &self,
+        input: &Relation,
+        windows: &[WindowedColumn],
+        wanted: &[usize],
+    ) -> Result<Plan, EngineError> {
+        let width = input.fields().len();
+        let computed: Vec<usize> =
+            (0..windows.len()).filter(|at| wanted.contains(&(width + at))).collect();
+        let mut needed = Needed::default();
+        wanted.iter().filter(|&&place| place < width).for_each(|&place| needed.add_column(place));
+        for &at in &computed {
+            let window = windows.get(at).ok_or(EngineError::Inconsistent)?;
+            let order = window.order_by.iter().map(|o| &o.expr);
+            let read = window.partition_by.iter().chain(order).chain(window.function.operand());
+            read.for_each(|expr| needed.add(expr));
+        }
+        if let Some(unit) = input.protection().unit() {
+            needed.add_column(unit);
+        }
+        let own = needed.columns().len();
+        let mut plan = self.plan(input, needed.columns()).await?;
+        if let Some(unit) = input.protection().unit() {
+            plan = repartitioned(plan, &[needed.place(unit)?])?;
+        } else if !computed.is_empty() {
+            // Public rows: no key is common to all windows.
+            use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+            plan = Arc::new(CoalescePartitionsExec::new(plan));
+        }
+        for &at in &computed {
+            let window = windows.get(at).ok_or(EngineError::Inconsistent)?;
+            plan = windowed(plan, window, &needed)?;
+        }
+        let place = |&place: &usize| match place.checked_sub(width) {
+            None => needed.place(place),
+            Some(at) => {
+                let at = computed.iter().position(|&c| c == at);
+                at.map(|at| own + at).ok_or(EngineError::Inconsistent)
+            }
+        };
+        let places = wanted.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        picked(plan, &places)
+    }
+}
+
+/// One window's value behind the columns that there are: the input's, and those of earlier windows.
+fn windowed(plan: Plan, window: &WindowedColumn, needed: &Needed) -> Result<Plan, EngineError> {
+    let width = plan.schema().fields().len();
+    // What is sorted by becomes columns of their own, so that the order is known to be there.
+    let order = window.order_by.iter().map(|o| &o.expr);
+    let parts: Vec<&Expr> =
+        window.partition_by.iter().chain(order).chain(window.function.operand()).collect();
+    let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
+        (0..width).map(|place| (column(&plan, place), place.to_string())).collect();
+    for (at, part) in parts.iter().enumerate() {
+        let expr = TotalExpr::over(&needed.renumbered(part), &plan.schema())?;
+        exprs.push((expr, format!("w{at}")));
+    }
+    let plan: Plan =
+        Arc::new(datafusion::physical_plan::projection::ProjectionExec::try_new(exprs, plan)?);
+    let at = |place: usize| Arc::new(Column::new(plan.schema().field(place).name(), place)) as _;
+    let partition: Vec<Arc<dyn PhysicalExpr>> =
+        (0..window.partition_by.len()).map(|i| at(width + i)).collect();
+    let first = width + window.partition_by.len();
+    let ordered: Vec<PhysicalSortExpr> = window
+        .order_by
+        .iter()
+        .enumerate()
+        .map(|(i, order)| PhysicalSortExpr {
+            expr: at(first + i),
+            options: SortOptions { descending: order.descending, nulls_first: order.nulls_first },
+        })
+        .collect();
+    let plainly = |expr| PhysicalSortExpr { expr, options: SortOptions::default() };
+    let mut sort: Vec<PhysicalSortExpr> = partition.iter().cloned().map(plainly).collect();
+    sort.extend(ordered.iter().cloned());
+    // Earlier windows' values too: rows that differ in nothing else may have different ones, and how a
+    // sort leaves ties can depend on the rows of other units.
+    sort.extend((0..width).map(|place| plainly(at(place))));
+    let sort = LexOrdering::new(sort).ok_or(EngineError::Inconsistent)?;
+    let sorted = SortExec::new(sort, Arc::clone(&plan)).with_preserve_partitioning(true);
+    let schema = sorted_schema(&plan);
+
+    let operand = first + window.order_by.len();
+    let (definition, arguments) = match &window.function {
+        WindowFunction::RowNumber => (udwf(row_number_udwf()), Vec::new()),
+        WindowFunction::Rank => (udwf(rank_udwf()), Vec::new()),
+        WindowFunction::Lag(_, by) => (udwf(lag_udwf()), vec![at(operand), lit(i64::from(*by))]),
+        WindowFunction::Lead(_, by) => (udwf(lead_udwf()), vec![at(operand), lit(i64::from(*by))]),
+        WindowFunction::FirstValue(_) => (udwf(first_value_udwf()), vec![at(operand)]),
+        WindowFunction::Aggregate(UnitAggregate::Rows) => {
+            let counted = function(&UnitAggregate::Rows);
+            (WindowFunctionDefinition::AggregateUDF(counted), vec![lit(1i64)])
+        }
+        WindowFunction::Aggregate(aggregate) => {
+            (WindowFunctionDefinition::AggregateUDF(function(aggregate)), vec![at(operand)])
+        }
+    };
+    // The standard's frame: all of the partition, or up to the row and its peers.
+    let frame = WindowFrame::new((!ordered.is_empty()).then_some(false));
+    let expr = create_window_expr(
+        &definition,
+        "w".to_owned(),
+        &arguments,
+        &partition,
+        &ordered,
+        Arc::new(frame),
+        schema,
+        false,
+        false,
+        None,
+    )?;
+    let plan: Plan = Arc::new(WindowAggExec::try_new(vec![expr], Arc::new(sorted), true)?);
+    // The window's value comes last; what was sorted by is not needed any more.
+    let value = plan.schema().fields().len() - 1;
+    let mut kept: Vec<usize> = (0..width).collect();
+    kept.push(value);
+    let places = picked(plan, &kept)?;
+    ranked(places, width)
+}
+
+fn sorted_schema(plan: &Plan) -> datafusion::arrow::datatypes::SchemaRef {
+    plan.schema()
+}
+
+fn udwf(function: Arc<datafusion::logical_expr::WindowUDF>) -> WindowFunctionDefinition {
+    WindowFunctionDefinition::WindowUDF(function)
+}
+
+/// ROW_NUMBER and RANK count without a sign; our integers have one.
+fn ranked(plan: Plan, value: usize) -> Result<Plan, EngineError> {
+    use datafusion::arrow::datatypes::DataType;
+    use datafusion::physical_expr::expressions::CastExpr;
+    if *plan.schema().field(value).data_type() != DataType::UInt64 {
+        return Ok(plan);
+    }
+    let exprs: Vec<(Arc<dyn PhysicalExpr>, String)> = (0..=value)
+        .map(|place| {
+            let own = column(&plan, place);
+            let expr = match place == value {
+                true => Arc::new(CastExpr::new(own, DataType::Int64, None)) as _,
+                false => own,
+            };
+            (expr, place.to_string())
+        })
+        .collect();
+    Ok(Arc::new(datafusion::physical_plan::projection::ProjectionExec::try_new(exprs, plan)?))
+}

@@ -1,0 +1,464 @@
+//! FROM and WHERE: tables, sub-queries, joins and memberships to one relation.
+
+use sqlparser::ast;
+
+use super::rowset::{References, Rows, RowsColumn, conjuncts};
+use super::statement::condition;
+use super::subquery::has_aggregate;
+use crate::bind_expr::compare;
+use crate::contract::Contract;
+use crate::error::Refusal;
+use crate::expr::{BinaryOp, Expr, RowScope, Visible, bind_row_expression};
+use crate::relation::{JoinKind, Operator};
+
+/// The tables and common table expressions that a query may name.
+#[derive(Clone)]
+pub(super) struct Tables<'a> {
+    pub(super) contract: &'a Contract,
+    /// In the order of WITH: each may name those before it, and hides those of its name.
+    named: Vec<&'a ast::Cte>,
+}
+
+/// FROM and WHERE of one SELECT.
+pub(super) struct Selected {
+    pub(super) rows: Rows,
+    /// Conditions of WHERE on them that are left to apply.
+    pub(super) rest: Vec<Expr>,
+    /// Conditions on the rows of the query around followed by these.
+    correlated: Vec<Expr>,
+}
+
+impl<'a> Tables<'a> {
+    pub(super) fn of(contract: &'a Contract) -> Self {
+        Self { contract, named: Vec::new() }
+    }
+
+    /// With the names that a WITH gives.
+    pub(super) fn with(&self, with: Option<&'a ast::With>) -> Result<Self, Refusal> {
+        let mut tables = self.clone();
+        let Some(with) = with else { return Ok(tables) };
+        if with.recursive {
+            return Err(Refusal::new(
+                "WITH RECURSIVE is not supported",
+                "a fixed number of steps, each a common table expression",
+            ));
+        }
+        let around = tables.named.len();
+        for cte in &with.cte_tables {
+            let name = &cte.alias.name.value;
+            if tables.named[around..].iter().any(|c| c.alias.name.value.eq_ignore_ascii_case(name))
+            {
+                return Err(Refusal::new(format!("WITH names `{name}` twice"), "another name"));
+            }
+            tables.named.push(cte);
+        }
+        Ok(tables)
+    }
+
+    /// The rows of FROM, with all conditions of WHERE.
+    pub(super) fn filtered(&self, select: &'a ast::Select) -> Result<Rows, Refusal> {
+        let Selected { rows, rest, .. } = self.selected(select, None)?;
+        rest.into_iter().try_fold(rows, Rows::filtered)
+    }
+
+    /// The rows of FROM and the conditions of WHERE. `outer` are the rows of the query around, whose
+    /// columns conditions may name.
+    pub(super) fn selected(
+        &self,
+        select: &'a ast::Select,
+        outer: Option<&Rows>,
+    ) -> Result<Selected, Refusal> {
+        if select.from.is_empty() {
+            return Err(Refusal::new("the query has no FROM", self.names()));
+        }
+        let mut sides = Sides::new(outer);
+        for from in &select.from {
+            let mut rows = self.factor(&from.relation)?;
+            for join in &from.joins {
+                rows = self.join(rows, join)?;
+            }
+            sides.add(rows);
+        }
+        let (mut conditions, mut memberships) = (Vec::new(), Vec::new());
+        if let Some(node) = &select.selection {
+            let scope = sides.scope();
+            for term in terms(node) {
+                match membership(term) {
+                    Some(membership) => memberships.push(membership),
+                    None => {
+                        let bound = condition(bind_row_expression(term, &scope)?, "WHERE")?;
+                        conditions.extend(conjuncts(bound));
+                    }
+                }
+            }
+        }
+        let mut selected = sides.joined(conditions, &References::of(self.contract))?;
+        if !memberships.is_empty() {
+            // Conditions first: fewer rows are looked up.
+            let rest = std::mem::take(&mut selected.rest);
+            let mut rows = rest.into_iter().try_fold(selected.rows, Rows::filtered)?;
+            for membership in memberships {
+                rows = self.member(rows, &membership)?;
+            }
+            selected.rows = rows;
+        }
+        Ok(selected)
+    }
+
+    /// Keeps the rows that are, or are not, members.
+    fn member(&self, rows: Rows, membership: &Membership<'a>) -> Result<Rows, Refusal> {
+        let references = References::of(self.contract);
+        let kind = if membership.negated { JoinKind::Anti } else { JoinKind::Semi };
+        let shift = rows.relation.fields().len();
+        let Some(value) = membership.value else {
+            let select = self.plain_select(membership.query)?;
+            let Selected { rows: inner, rest, correlated } = self.selected(select, Some(&rows))?;
+            let inner = rest.into_iter().try_fold(inner, Rows::filtered)?;
+            return rows.joined(kind, inner, correlated, &references);
+        };
+        let value = bind_row_expression(value, &rows.scope())?;
+        let inner = self.query(membership.query)?;
+        let [column] = inner.columns.as_slice() else {
+            return Err(Refusal::new(
+                format!("a sub-query of IN has {} columns", inner.columns.len()),
+                "x IN (SELECT y FROM …)",
+            ));
+        };
+        let inner_value = column.visible.expr.clone().moved(&|c| c + shift);
+        let equal = compare(BinaryOp::Eq, value, inner_value)?;
+        rows.joined(kind, inner, vec![equal], &references)
+    }
+
+    /// The SELECT of EXISTS, of which only rows matter.
+    fn plain_select(&self, query: &'a ast::Query) -> Result<&'a ast::Select, Refusal> {
+        let hint = "EXISTS (SELECT 1 FROM … WHERE inner.key = outer.key AND …)";
+        match query.body.as_ref() {
+            ast::SetExpr::Select(select)
+                if query.with.is_none()
+                    && query.limit_clause.is_none()
+                    && query.fetch.is_none()
+                    && select.qualify.is_none()
+                    && !has_aggregate(select)
+                    && matches!(&select.group_by, ast::GroupByExpr::Expressions(keys, _) if keys.is_empty())
+                    && select.having.is_none() =>
+            {
+                super::statement::plain_clauses(query, select)?;
+                Ok(select)
+            }
+            _ => Err(Refusal::new("this form of EXISTS is not supported", hint)),
+        }
+    }
+
+    /// One table or sub-query of FROM.
+    fn factor(&self, factor: &'a ast::TableFactor) -> Result<Rows, Refusal> {
+        match factor {
+            ast::TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                with_hints,
+                version: None,
+                with_ordinality: false,
+                partitions,
+                json_path: None,
+                sample: None,
+                index_hints,
+            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
+                self.named_table(name, alias.as_ref())
+            }
+            ast::TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
+                let rows = self.query(subquery)?;
+                match alias {
+                    Some(alias) => rows.renamed(alias),
+                    None => Ok(rows),
+                }
+            }
+            ast::TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                let mut rows = self.factor(&table_with_joins.relation)?;
+                for join in &table_with_joins.joins {
+                    rows = self.join(rows, join)?;
+                }
+                Ok(rows)
+            }
+            other => Err(Refusal::new(
+                format!("`{other}` in FROM is not supported"),
+                "tables, joins and sub-queries are",
+            )),
+        }
+    }
+
+    fn named_table(
+        &self,
+        name: &ast::ObjectName,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<Rows, Refusal> {
+        let part = |p: &ast::ObjectNamePart| {
+            p.as_ident().map_or_else(|| p.to_string(), |i| i.value.clone())
+        };
+        let wanted = name.0.iter().map(part).collect::<Vec<_>>().join(".");
+        let own = |cte: &&ast::Cte| cte.alias.name.value.eq_ignore_ascii_case(&wanted);
+        let rows = match self.named.iter().rposition(own) {
+            Some(place) => {
+                let cte = self.named[place];
+                let before = Self { contract: self.contract, named: self.named[..place].to_vec() };
+                before.query(&cte.query)?.renamed(&cte.alias)?
+            }
+            None => {
+                let table = self.contract.table(&wanted).ok_or_else(|| {
+                    Refusal::new(format!("there is no table `{wanted}`"), self.names())
+                })?;
+                Rows::of_table(table, &table.name, self.contract)?
+            }
+        };
+        match alias {
+            Some(alias) => rows.renamed(alias),
+            None => Ok(rows),
+        }
+    }
+
+    fn names(&self) -> String {
+        let own = self.named.iter().map(|c| c.alias.name.value.as_str());
+        let names: Vec<&str> = own.chain(self.contract.tables.keys().map(String::as_str)).collect();
+        format!("the tables are {}", names.join(", "))
+    }
+
+    fn join(&self, left: Rows, join: &'a ast::Join) -> Result<Rows, Refusal> {
+        use ast::JoinOperator as J;
+        let (kind, constraint, swapped) = match &join.join_operator {
+            J::Join(c) | J::Inner(c) => (JoinKind::Inner, c, false),
+            J::Left(c) | J::LeftOuter(c) => (JoinKind::Left, c, false),
+            J::Right(c) | J::RightOuter(c) => (JoinKind::Left, c, true),
+            _ => {
+                return Err(Refusal::new(
+                    format!("`{}` is not supported", join.to_string().trim()),
+                    "JOIN … ON, LEFT JOIN … ON, RIGHT JOIN … ON; tables after commas in FROM with \
+                     equalities in WHERE",
+                ));
+            }
+        };
+        let right = self.factor(&join.relation)?;
+        let (left, right) = if swapped { (right, left) } else { (left, right) };
+        // Without a match all columns are NULL, computed ones too.
+        let mut right = if kind == JoinKind::Left { right.materialised()? } else { right };
+        let shift = left.relation.fields().len();
+        let shifted = |column: &RowsColumn| Visible {
+            expr: column.visible.expr.clone().moved(&|c| c + shift),
+            ..column.visible.clone()
+        };
+        let mut equal = Vec::new();
+        match constraint {
+            ast::JoinConstraint::On(node) => {
+                let both = left.columns.iter().map(|c| c.visible.clone());
+                let scope = RowScope::new(both.chain(right.columns.iter().map(shifted)).collect());
+                equal = conjuncts(condition(bind_row_expression(node, &scope)?, "ON")?);
+            }
+            ast::JoinConstraint::Using(names) => {
+                let (ours, theirs) =
+                    (left.scope(), RowScope::new(right.columns.iter().map(shifted).collect()));
+                for name in names {
+                    let [part] = name.0.as_slice() else {
+                        return Err(Refusal::new(format!("USING ({name})"), "USING (column)"));
+                    };
+                    let ident = part.as_ident().cloned().unwrap_or_else(|| ast::Ident::new(""));
+                    let node = ast::Expr::Identifier(ident);
+                    let ours = bind_row_expression(&node, &ours)?;
+                    let other = bind_row_expression(&node, &theirs)?;
+                    equal.push(compare(BinaryOp::Eq, ours, other.clone())?);
+                    // The name means the left side's column from here on.
+                    let other = other.moved(&|c| c - shift);
+                    for column in right.columns.iter_mut().filter(|c| c.visible.expr == other) {
+                        column.visible.plain = false;
+                    }
+                }
+            }
+            ast::JoinConstraint::Natural | ast::JoinConstraint::None => {
+                return Err(Refusal::new(
+                    format!("`{}` says no columns to join on", join.to_string().trim()),
+                    "JOIN … ON a.key = b.key, or USING (key)",
+                ));
+            }
+        }
+        left.joined(kind, right, equal, &References::of(self.contract))
+    }
+}
+
+/// `x [NOT] IN (SELECT …)` or `[NOT] EXISTS (SELECT …)`.
+struct Membership<'a> {
+    value: Option<&'a ast::Expr>,
+    query: &'a ast::Query,
+    negated: bool,
+}
+
+/// The terms of a chain of AND.
+fn terms(node: &ast::Expr) -> Vec<&ast::Expr> {
+    match node {
+        ast::Expr::Nested(inner) => terms(inner),
+        ast::Expr::BinaryOp { left, op: ast::BinaryOperator::And, right } => {
+            let mut all = terms(left);
+            all.extend(terms(right));
+            all
+        }
+        _ => vec![node],
+    }
+}
+
+fn membership(node: &ast::Expr) -> Option<Membership<'_>> {
+    match node {
+        ast::Expr::Nested(inner) => membership(inner),
+        ast::Expr::UnaryOp { op: ast::UnaryOperator::Not, expr } => {
+            let inner = membership(expr)?;
+            Some(Membership { negated: !inner.negated, ..inner })
+        }
+        ast::Expr::InSubquery { expr, subquery, negated } => {
+            Some(Membership { value: Some(expr), query: subquery, negated: *negated })
+        }
+        ast::Expr::Exists { subquery, negated } => {
+            Some(Membership { value: None, query: subquery, negated: *negated })
+        }
+        _ => None,
+    }
+}
+
+/// The items of FROM before they are joined. Conditions count the columns of the query around
+/// first, then those of each item.
+struct Sides {
+    outer: Vec<Visible>,
+    outer_width: usize,
+    items: Vec<Rows>,
+}
+
+impl Sides {
+    fn new(outer: Option<&Rows>) -> Self {
+        Self {
+            outer: outer
+                .map_or_else(Vec::new, |o| o.columns.iter().map(|c| c.visible.clone()).collect()),
+            outer_width: outer.map_or(0, |o| o.relation.fields().len()),
+            items: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, rows: Rows) {
+        self.items.push(rows);
+    }
+
+    /// Where each item's columns begin.
+    fn starts(&self) -> Vec<usize> {
+        let mut next = self.outer_width;
+        let start = |rows: &Rows| {
+            let start = next;
+            next += rows.relation.fields().len();
+            start
+        };
+        self.items.iter().map(start).collect()
+    }
+
+    fn scope(&self) -> RowScope {
+        let mut visible = Vec::new();
+        for (rows, start) in self.items.iter().zip(self.starts()) {
+            visible.extend(rows.columns.iter().map(|c| Visible {
+                expr: c.visible.expr.clone().moved(&|place| place + start),
+                ..c.visible.clone()
+            }));
+        }
+        RowScope::new(visible).within(self.outer.clone())
+    }
+
+    /// Joins the items by the equalities among the conditions, each with one that is joined already.
+    fn joined(self, conditions: Vec<Expr>, references: &References) -> Result<Selected, Refusal> {
+        let starts = self.starts();
+        let outer_width = self.outer_width;
+        // Item 0 is the query around.
+        let item_of = |place: usize| starts.iter().take_while(|start| **start <= place).count();
+        let items_of = |expr: &Expr| {
+            let mut items = Vec::new();
+            expr.visit_columns(&mut |c| {
+                if !items.contains(&item_of(c)) {
+                    items.push(item_of(c));
+                }
+            });
+            items
+        };
+        let mut pending: Vec<Option<Rows>> = self.items.into_iter().map(Some).collect();
+        let only = pending.len() == 1;
+        let (mut between, mut rest, mut correlated) = (Vec::new(), Vec::new(), Vec::new());
+        for condition in conditions {
+            match items_of(&condition).as_slice() {
+                items if items.contains(&0) => correlated.push(condition),
+                [item] if !only => {
+                    let start = starts[*item - 1];
+                    let slot = &mut pending[*item - 1];
+                    let own = condition.moved(&|c| c - start);
+                    *slot = slot.take().map(|rows| rows.filtered(own)).transpose()?;
+                }
+                [] | [_] => rest.push(condition),
+                _ => between.push(condition),
+            }
+        }
+        let mut places: Vec<Option<usize>> = vec![None; pending.len()];
+        let mut order = vec![0];
+        let mut rows = pending[0].take().ok_or_else(lost)?;
+        let mut counted = vec![rows.columns.len()];
+        places[0] = Some(0);
+        while order.len() < pending.len() {
+            let linked = |item: usize| {
+                between.iter().any(|condition| {
+                    let items = items_of(condition);
+                    items.contains(&(item + 1))
+                        && items.iter().all(|&i| i == item + 1 || places[i - 1].is_some())
+                        && matches!(condition.kind, crate::expr::ExprKind::Binary(BinaryOp::Eq, ..))
+                })
+            };
+            let next = (0..pending.len()).find(|&i| places[i].is_none() && linked(i));
+            let next = next.ok_or_else(|| {
+                Refusal::new(
+                    "FROM has tables that no equality of WHERE joins with the others",
+                    "JOIN … ON a.key = b.key",
+                )
+            })?;
+            let right = pending[next].take().ok_or_else(lost)?;
+            let shift = rows.relation.fields().len();
+            let ready = |condition: &Expr| {
+                items_of(condition).iter().all(|&i| i == next + 1 || places[i - 1].is_some())
+            };
+            let (now, later): (Vec<Expr>, Vec<Expr>) = between.iter().cloned().partition(ready);
+            between = later;
+            let place = |c: usize| {
+                let item = item_of(c) - 1;
+                let own = c - starts[item];
+                if item == next { shift + own } else { places[item].unwrap_or(0) + own }
+            };
+            let now = now.into_iter().map(|condition| condition.moved(&place)).collect();
+            counted.push(right.columns.len());
+            rows = rows.joined(JoinKind::Inner, right, now, references)?;
+            places[next] = Some(match rows.relation.operator() {
+                Operator::Join { left, .. } => left.fields().len(),
+                _ => return Err(lost()),
+            });
+            order.push(next);
+        }
+        // The columns in the order of FROM, whatever the order of joining.
+        let mut columns: Vec<Vec<RowsColumn>> = vec![Vec::new(); order.len()];
+        let mut joined = std::mem::take(&mut rows.columns).into_iter();
+        for (item, count) in order.iter().zip(counted) {
+            columns[*item] = joined.by_ref().take(count).collect();
+        }
+        rows.columns = columns.into_iter().flatten().collect();
+        let place = |c: usize| match item_of(c) {
+            0 => c,
+            item => {
+                let own = c - starts[item - 1];
+                outer_width + places[item - 1].unwrap_or(0) + own
+            }
+        };
+        let local = |c: usize| place(c) - outer_width;
+        Ok(Selected {
+            rows,
+            rest: rest.into_iter().map(|condition| condition.moved(&local)).collect(),
+            correlated: correlated.into_iter().map(|condition| condition.moved(&place)).collect(),
+        })
+    }
+}
+
+fn lost() -> Refusal {
+    Refusal::new("FROM could not be put together", "JOIN … ON in the order of the equalities")
+}

@@ -1,0 +1,398 @@
+//! Sub-queries and common table expressions: rows again, whose units are known.
+
+use sqlparser::ast;
+
+use super::from::Tables;
+use super::rowset::Rows;
+use super::statement::{bound_keys, condition, default_name, plain_clauses};
+use super::windows::Windows;
+use crate::bind_expr::{Binder, Resolve, unify_all};
+use crate::contract::Column;
+use crate::error::Refusal;
+use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
+use crate::types::Value;
+
+/// Most aggregates of one sub-query.
+const MAX_AGGREGATES: usize = 100;
+
+impl<'a> Tables<'a> {
+    /// The rows of a query.
+    pub(super) fn query(&self, query: &'a ast::Query) -> Result<Rows, Refusal> {
+        let tables = self.with(query.with.as_ref())?;
+        if query.limit_clause.is_some() || query.fetch.is_some() {
+            return Err(Refusal::new(
+                "LIMIT in a sub-query is not supported: which rows it leaves follows from all units",
+                "LIMIT in the outer query; ROW_NUMBER() OVER (PARTITION BY the unit …) <= 10",
+            ));
+        }
+        tables.body(query, &query.body)
+    }
+
+    fn body(&self, query: &'a ast::Query, body: &'a ast::SetExpr) -> Result<Rows, Refusal> {
+        match body {
+            ast::SetExpr::Select(select) => {
+                plain_clauses(query, select)?;
+                self.select(select)
+            }
+            ast::SetExpr::Query(query) => self.query(query),
+            ast::SetExpr::SetOperation {
+                left,
+                op: ast::SetOperator::Union,
+                set_quantifier: ast::SetQuantifier::All,
+                right,
+            } => union(self.body(query, left)?, self.body(query, right)?),
+            ast::SetExpr::SetOperation { op, set_quantifier, .. } => Err(Refusal::new(
+                format!("{op} {set_quantifier} in a sub-query is not supported"),
+                "UNION ALL; IN and NOT IN for intersections and differences",
+            )),
+            other => Err(Refusal::new(
+                format!("`{other}` in a sub-query is not supported"),
+                "SELECT … FROM … WHERE … GROUP BY …",
+            )),
+        }
+    }
+
+    fn select(&self, select: &'a ast::Select) -> Result<Rows, Refusal> {
+        let rows = self.filtered(select)?;
+        let scope = rows.scope();
+        let grouped = match &select.group_by {
+            ast::GroupByExpr::Expressions(keys, modifiers) => {
+                !keys.is_empty() || !modifiers.is_empty()
+            }
+            ast::GroupByExpr::All(_) => true,
+        };
+        let rows = if grouped || select.having.is_some() || has_aggregate(select) {
+            aggregated(select, rows, &scope)?
+        } else {
+            let mut windows = Windows::new(&scope, &rows.relation);
+            let columns = outputs(select, &rows, &mut |node| windows.bind(node))?;
+            let qualify = select.qualify.as_ref();
+            let qualify =
+                qualify.map(|node| condition(windows.bind(node)?, "QUALIFY")).transpose()?;
+            let mut rows = windows.applied(rows)?;
+            if let Some(condition) = qualify {
+                rows = rows.filtered(condition)?;
+            }
+            rows.projected(columns)?
+        };
+        match &select.distinct {
+            None => Ok(rows),
+            Some(ast::Distinct::Distinct) => distinct(rows),
+            Some(_) => Err(Refusal::new("DISTINCT ON is not supported", "SELECT DISTINCT a, b")),
+        }
+    }
+}
+
+/// The columns that SELECT shows, by name.
+fn outputs<'a>(
+    select: &'a ast::Select,
+    rows: &Rows,
+    bind: &mut dyn FnMut(&'a ast::Expr) -> Result<Expr, Refusal>,
+) -> Result<Vec<(String, Expr, Column)>, Refusal> {
+    let mut columns = Vec::new();
+    for (position, item) in select.projection.iter().enumerate() {
+        let (node, name) =
+            match item {
+                ast::SelectItem::UnnamedExpr(node) => (node, default_name(node, position)),
+                ast::SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value.clone()),
+                ast::SelectItem::Wildcard(more) if is_plain(more) => {
+                    let shown = rows.columns.iter().filter(|c| c.visible.plain);
+                    columns.extend(shown.map(|c| {
+                        (c.visible.name.clone(), c.visible.expr.clone(), c.declared.clone())
+                    }));
+                    continue;
+                }
+                ast::SelectItem::QualifiedWildcard(
+                    ast::SelectItemQualifiedWildcardKind::ObjectName(table),
+                    more,
+                ) if is_plain(more) => {
+                    let table = table.to_string().replace('`', "");
+                    let of = |q: &String| q.eq_ignore_ascii_case(&table);
+                    let shown = rows.columns.iter().filter(|c| c.visible.qualifiers.iter().any(of));
+                    let before = columns.len();
+                    columns.extend(shown.map(|c| {
+                        (c.visible.name.clone(), c.visible.expr.clone(), c.declared.clone())
+                    }));
+                    if columns.len() == before {
+                        return Err(Refusal::new(
+                            format!("`{item}`: there is no table `{table}` in FROM"),
+                            "the name or alias of a table in FROM",
+                        ));
+                    }
+                    continue;
+                }
+                other => {
+                    return Err(Refusal::new(
+                        format!("`{other}` in a sub-query's SELECT is not supported"),
+                        "columns, expressions and *",
+                    ));
+                }
+            };
+        let expr = bind(node)?;
+        let declared = rows.declared(&expr, &name);
+        columns.push((name, expr, declared));
+    }
+    Ok(columns)
+}
+
+fn is_plain(more: &ast::WildcardAdditionalOptions) -> bool {
+    more.opt_ilike.is_none()
+        && more.opt_exclude.is_none()
+        && more.opt_except.is_none()
+        && more.opt_replace.is_none()
+        && more.opt_rename.is_none()
+}
+
+/// GROUP BY within units.
+fn aggregated(select: &ast::Select, rows: Rows, scope: &RowScope) -> Result<Rows, Refusal> {
+    if select.qualify.is_some() {
+        return Err(Refusal::new(
+            "QUALIFY beside GROUP BY is not supported",
+            "a sub-query with the GROUP BY, and the window around it",
+        ));
+    }
+    let keys: Vec<Expr> = bound_keys(select, scope)?.into_iter().map(|(_, key)| key).collect();
+    let mut aggregates = UnitScope { scope, keys: &keys, found: Vec::new() };
+    let columns = outputs(select, &rows, &mut |node| aggregates.bind(node))?;
+    let having = select.having.as_ref();
+    let having = having.map(|node| condition(aggregates.bind(node)?, "HAVING")).transpose()?;
+    let aggregates = aggregates.found;
+    let named = |(place, key): (usize, &Expr)| NamedExpr {
+        name: rows.declared(key, &format!("key_{place}")).name,
+        expr: key.clone(),
+    };
+    let named_keys = keys.iter().enumerate().map(named).collect();
+    // What the contract says of a key still holds for the key.
+    let declared: Vec<Column> = keys.iter().map(|key| rows.declared(key, "key")).collect();
+    let columns = columns.into_iter().map(|(name, expr, _)| {
+        let own = match expr.kind {
+            ExprKind::Column(place) => declared.get(place).cloned(),
+            _ => None,
+        };
+        let own = own.unwrap_or_else(|| Column::plain(&name, expr.column_type));
+        (name, expr, own)
+    });
+    let columns = columns.collect();
+    let numbered = |(place, aggregate)| (format!("aggregate_{place}"), aggregate);
+    let relation = Relation::new(Operator::Aggregate {
+        input: rows.relation,
+        keys: named_keys,
+        aggregates: aggregates.into_iter().enumerate().map(numbered).collect(),
+    })?;
+    let mut rows = Rows::named(relation, Vec::new());
+    if let Some(condition) = having {
+        rows = rows.filtered(condition)?;
+    }
+    rows.projected(columns)
+}
+
+/// Each combination of values once, within units.
+fn distinct(rows: Rows) -> Result<Rows, Refusal> {
+    let keys = rows
+        .columns
+        .iter()
+        .map(|c| NamedExpr { name: c.visible.name.clone(), expr: c.visible.expr.clone() });
+    let relation = Relation::new(Operator::Aggregate {
+        keys: keys.collect(),
+        input: rows.relation,
+        aggregates: Vec::new(),
+    })?;
+    // The keys are the columns, in their order.
+    let columns = rows.columns.into_iter().enumerate().map(|(place, mut column)| {
+        column.visible.expr = Expr::column(place, column.visible.expr.column_type);
+        column
+    });
+    let columns = columns.collect();
+    Ok(Rows::named(relation, columns))
+}
+
+fn union(left: Rows, right: Rows) -> Result<Rows, Refusal> {
+    if left.columns.len() != right.columns.len() {
+        return Err(Refusal::new(
+            format!(
+                "the sides of UNION ALL have {} and {} columns",
+                left.columns.len(),
+                right.columns.len()
+            ),
+            "SELECT the same columns on all sides",
+        ));
+    }
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for (one, other) in left.columns.iter().zip(&right.columns) {
+        let both = vec![one.visible.expr.clone(), other.visible.expr.clone()];
+        let name = one.visible.name.clone();
+        let mut both = unify_all(both, "UNION ALL")?.into_iter();
+        for side in [&mut ours, &mut theirs] {
+            let expr = both.next().unwrap_or_else(|| Expr::literal(Value::Null));
+            let declared = Column::plain(&name, expr.column_type);
+            side.push((name.clone(), expr, declared));
+        }
+    }
+    let is_unit = |rows: &Rows, columns: &[(String, Expr, Column)]| -> Vec<bool> {
+        let unit = rows.relation.protection().unit();
+        columns.iter().map(|(_, expr, _)| unit.is_some_and(|unit| expr.is_column(unit))).collect()
+    };
+    let units = (is_unit(&left, &ours), is_unit(&right, &theirs));
+    let (left, right) = (left.projected_with_unit(ours)?, right.projected_with_unit(theirs)?);
+    let inputs = vec![left.relation, right.relation];
+    let relation = Relation::new(Operator::UnionAll { inputs })?;
+    let mut columns = left.columns;
+    // A column that is the unit on both sides is the unit.
+    if let Some(unit) = relation.protection().unit() {
+        for (column, both) in columns.iter_mut().zip(units.0.iter().zip(&units.1)) {
+            if *both.0 && *both.1 {
+                column.visible.expr = Expr::column(unit, column.visible.expr.column_type);
+            }
+        }
+    }
+    Ok(Rows::named(relation, columns))
+}
+
+/// Names and aggregates in a sub-query's SELECT and HAVING.
+struct UnitScope<'a> {
+    scope: &'a RowScope,
+    keys: &'a [Expr],
+    found: Vec<UnitAggregate>,
+}
+
+impl UnitScope<'_> {
+    fn bind(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
+        Binder::new(self).bind(node)
+    }
+}
+
+impl Resolve for UnitScope<'_> {
+    fn names(&self, name: &str) -> bool {
+        self.scope.knows(name)
+    }
+
+    fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
+        if let ast::Expr::Function(function) = node
+            && function.over.is_none()
+            && is_aggregate(function)
+        {
+            let aggregate = match unit_aggregate(function, self.scope) {
+                Ok(aggregate) => aggregate,
+                Err(refusal) => return Some(Err(refusal)),
+            };
+            let column_type = aggregate.column_type();
+            let place = self.found.iter().position(|own| *own == aggregate);
+            let place = place.unwrap_or_else(|| {
+                self.found.push(aggregate);
+                self.found.len() - 1
+            });
+            if self.found.len() > MAX_AGGREGATES {
+                let what = format!("a sub-query has more than {MAX_AGGREGATES} aggregates");
+                return Some(Err(Refusal::new(what, "several sub-queries, joined")));
+            }
+            return Some(Ok(Expr::column(self.keys.len() + place, column_type)));
+        }
+        if matches!(node, ast::Expr::Value(_) | ast::Expr::TypedString(_)) {
+            return None;
+        }
+        let named = matches!(node, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
+        match bind_row_expression(node, self.scope) {
+            Ok(bound) => {
+                if let Some(at) = self.keys.iter().position(|key| *key == bound) {
+                    return Some(Ok(Expr::column(at, bound.column_type)));
+                }
+                named.then(|| {
+                    Err(Refusal::new(
+                        format!("`{node}` is neither grouped by nor aggregated in its sub-query"),
+                        format!("add {node} to the sub-query's GROUP BY, or write MAX({node})"),
+                    ))
+                })
+            }
+            Err(refusal) => named.then_some(Err(refusal)),
+        }
+    }
+}
+
+const AGGREGATES: &str = "COUNT(*), COUNT(x), COUNT(DISTINCT x), SUM(x), AVG(x), MIN(x) and MAX(x) \
+                          are; COUNT(IF(condition, x, NULL)) for FILTER";
+
+/// Whether a function aggregates rows in a sub-query.
+pub(super) fn is_aggregate(function: &ast::Function) -> bool {
+    let name = function.name.to_string();
+    ["COUNT", "SUM", "AVG", "MIN", "MAX"].iter().any(|own| name.eq_ignore_ascii_case(own))
+}
+
+/// An aggregate within units.
+pub(super) fn unit_aggregate(
+    function: &ast::Function,
+    scope: &RowScope,
+) -> Result<UnitAggregate, Refusal> {
+    let odd = || Refusal::new(format!("`{function}` in a sub-query is not supported"), AGGREGATES);
+    let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
+    let more = function.filter.is_some()
+        || function.null_treatment.is_some()
+        || function.uses_odbc_syntax
+        || !matches!(function.parameters, ast::FunctionArguments::None)
+        || !list.clauses.is_empty()
+        || !function.within_group.is_empty();
+    let [ast::FunctionArg::Unnamed(argument)] = list.args.as_slice() else { return Err(odd()) };
+    let distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+    let name = function.name.to_string().to_uppercase();
+    let operand = match argument {
+        _ if more => return Err(odd()),
+        ast::FunctionArgExpr::Wildcard if name == "COUNT" && !distinct => {
+            return Ok(UnitAggregate::Rows);
+        }
+        ast::FunctionArgExpr::Expr(node) => bind_row_expression(node, scope)?,
+        _ => return Err(odd()),
+    };
+    if matches!(name.as_str(), "SUM" | "AVG") && !operand.column_type.is_numeric() {
+        return Err(Refusal::new(
+            format!("`{function}` adds up values of type {}", operand.column_type),
+            "a number, or CAST(… AS INT64)",
+        ));
+    }
+    match (name.as_str(), distinct) {
+        ("COUNT", false) => Ok(UnitAggregate::Count(operand)),
+        ("COUNT", true) => Ok(UnitAggregate::CountDistinct(operand)),
+        ("SUM", false) => Ok(UnitAggregate::Sum(operand)),
+        ("AVG", false) => Ok(UnitAggregate::Average(operand)),
+        ("MIN", _) => Ok(UnitAggregate::Min(operand)),
+        ("MAX", _) => Ok(UnitAggregate::Max(operand)),
+        _ => Err(odd()),
+    }
+}
+
+/// Whether SELECT has an aggregate that is not a window.
+pub(super) fn has_aggregate(select: &ast::Select) -> bool {
+    let shown = select.projection.iter().filter_map(|item| match item {
+        ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, .. } => Some(e),
+        _ => None,
+    });
+    let mut found = false;
+    for node in shown {
+        find_aggregate(node, &mut found);
+    }
+    found
+}
+
+/// Looks for an aggregate by binding every name to a constant: the binder knows all forms.
+fn find_aggregate(node: &ast::Expr, found: &mut bool) {
+    struct Look<'a>(&'a mut bool);
+    impl Resolve for Look<'_> {
+        fn names(&self, _: &str) -> bool {
+            false
+        }
+
+        fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
+            let null = || Some(Ok(Expr::literal(Value::Null)));
+            match node {
+                ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) => null(),
+                ast::Expr::Function(function) if function.over.is_some() => null(),
+                ast::Expr::Function(function) if is_aggregate(function) => {
+                    *self.0 = true;
+                    null()
+                }
+                _ => None,
+            }
+        }
+    }
+    // What does not bind is refused by name later.
+    let _ = Binder::new(&mut Look(found)).bind(node);
+}

@@ -1,0 +1,137 @@
+//! What a query aggregates: rows, whose they are, and what the contract says of their columns.
+
+use hushtable_privacy::Neighbouring;
+
+use super::rowset::Rows;
+use crate::contract::{Column, Contract, Defaults, Population};
+use crate::error::Refusal;
+use crate::expr::{Expr, ExprKind, RowScope};
+use crate::relation::{Operator, Protection, Relation};
+use crate::types::ColumnType;
+
+/// Protected rows that a query's GROUP BY and aggregates are about.
+pub(crate) struct View {
+    pub(crate) relation: Relation,
+    /// Whose budget pays.
+    pub(crate) population: Population,
+    /// The tables that are read, as messages name them.
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+    pub(crate) neighbouring: Neighbouring,
+    /// Whether groups may be chosen by the pieces of records.
+    pub(crate) group_selection_by_pieces: bool,
+    /// The relation's columns in their order, then those that are computed from them.
+    pub(crate) columns: Vec<Column>,
+    /// The names that expressions may use.
+    pub(crate) scope: RowScope,
+}
+
+/// The privacy unit of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Every row is a unit of its own.
+    Row,
+    /// The rows with one value in the column of that name are one unit's.
+    Column(String),
+}
+
+impl View {
+    /// # Errors
+    /// When the rows are public, or do not know their units.
+    pub(crate) fn new(rows: Rows, contract: &Contract) -> Result<Self, Refusal> {
+        let scope = rows.scope();
+        let Rows { relation, columns: named, .. } = rows;
+        let tables: Vec<&str> = relation.tables().into_iter().collect();
+        let name = tables.join(", ");
+        let population = relation.protection().population();
+        let Some(population) = population.and_then(|p| contract.populations.get(p)) else {
+            return Err(Refusal::new(
+                format!("the query reads public tables alone ({name})"),
+                "read the file itself; noise is for tables of privacy units",
+            ));
+        };
+        let mut columns: Vec<Column> = Vec::new();
+        for (place, field) in relation.fields().iter().enumerate() {
+            let own = named.iter().find(|c| c.visible.expr.is_column(place));
+            let mut column = match own {
+                Some(own) => own.declared.clone(),
+                None => Column::plain(&field.name, field.column_type),
+            };
+            // Columns of several tables may share a name; messages must not mix them up.
+            let twice = relation.fields().iter().filter(|f| f.name == field.name).count() > 1;
+            if let Some(table) = own.and_then(|c| c.visible.qualifiers.first()).filter(|_| twice) {
+                column.name = format!("{table}.{}", column.name);
+            }
+            column.expression = None;
+            columns.push(column);
+        }
+        let unit = match relation.protection() {
+            Protection::Rows { .. } => Unit::Row,
+            Protection::Unit { column, .. } => match columns.get(*column) {
+                Some(column) => Unit::Column(column.name.clone()),
+                None => return Err(Refusal::new("the rows lost their unit", "a simpler query")),
+            },
+            Protection::Public | Protection::Reference { .. } => {
+                return Err(Refusal::new(
+                    format!("the rows of {name} do not say whose they are"),
+                    "join the table that they refer to",
+                ));
+            }
+        };
+        let stored = |e: &Expr| matches!(e.kind, ExprKind::Column(_));
+        columns.extend(
+            named
+                .into_iter()
+                .filter(|c| !stored(&c.visible.expr))
+                .map(|c| Column { expression: Some(c.visible.expr), ..c.declared }),
+        );
+        let single = match relation.operator() {
+            Operator::Scan { table, .. } => contract.tables.get(table),
+            _ => None,
+        };
+        Ok(Self {
+            group_selection_by_pieces: single.is_some_and(|t| t.group_selection_by_pieces),
+            neighbouring: population.neighbouring,
+            population: population.clone(),
+            relation,
+            name,
+            unit,
+            columns,
+            scope,
+        })
+    }
+
+    /// What a query has that says nothing else.
+    pub(crate) fn defaults(&self) -> &Defaults {
+        &self.population.defaults
+    }
+
+    /// The columns that rows come with, in the order that [`ExprKind::Column`] counts.
+    pub(crate) fn stored_columns(&self) -> Vec<(String, ColumnType)> {
+        let stored = self.columns.iter().filter(|c| c.expression.is_none());
+        stored.map(|c| (c.name.clone(), c.column_type)).collect()
+    }
+
+    /// The column that an expression is, if it is one.
+    pub(crate) fn column_of(&self, expr: &Expr) -> Option<&Column> {
+        match expr.kind {
+            ExprKind::Column(i) => self.columns.iter().filter(|c| c.expression.is_none()).nth(i),
+            _ => self.columns.iter().find(|c| c.expression.as_ref() == Some(expr)),
+        }
+    }
+
+    /// Whether an expression is the privacy unit.
+    pub(crate) fn is_unit(&self, expr: &Expr) -> bool {
+        self.relation.protection().unit().is_some_and(|unit| expr.is_column(unit))
+    }
+
+    /// The value of a declared column, from a row.
+    pub(crate) fn row_expression(&self, name: &str) -> Option<Expr> {
+        let column = self.columns.iter().find(|c| c.name == name)?;
+        if let Some(expression) = &column.expression {
+            return Some(expression.clone());
+        }
+        let place = self.stored_columns().iter().position(|(own, _)| own == name)?;
+        Some(Expr::column(place, column.column_type))
+    }
+}

@@ -1,0 +1,148 @@
+//! Window functions within units.
+
+use sqlparser::ast;
+
+use super::rowset::Rows;
+use super::subquery::{is_aggregate, unit_aggregate};
+use crate::bind_expr::{Binder, Resolve};
+use crate::error::Refusal;
+use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::relation::{Operator, Relation, WindowFunction, WindowOrder, WindowedColumn};
+use crate::types::Value;
+
+/// Most windows of one SELECT.
+const MAX_WINDOWS: usize = 32;
+/// Furthest row that LAG and LEAD look at.
+const MAX_OFFSET: i64 = 1_000_000;
+
+const FUNCTIONS: &str = "ROW_NUMBER, RANK, LAG, LEAD, FIRST_VALUE, COUNT, SUM, AVG, MIN and MAX, each \
+                         OVER (PARTITION BY the unit, … ORDER BY …), are";
+
+/// Binds expressions with windows in them; their values are columns after the rows' own.
+pub(super) struct Windows<'a> {
+    scope: &'a RowScope,
+    width: usize,
+    found: Vec<WindowedColumn>,
+}
+
+impl<'a> Windows<'a> {
+    pub(super) fn new(scope: &'a RowScope, relation: &Relation) -> Self {
+        Self { scope, width: relation.fields().len(), found: Vec::new() }
+    }
+
+    pub(super) fn bind(&mut self, node: &ast::Expr) -> Result<Expr, Refusal> {
+        Binder::new(self).bind(node)
+    }
+
+    /// The rows with the windows' columns behind their own.
+    pub(super) fn applied(self, rows: Rows) -> Result<Rows, Refusal> {
+        if self.found.is_empty() {
+            return Ok(rows);
+        }
+        let relation =
+            Relation::new(Operator::Window { input: rows.relation, columns: self.found })?;
+        Ok(Rows::named(relation, rows.columns))
+    }
+
+    fn window(&mut self, function: &ast::Function) -> Result<Expr, Refusal> {
+        let odd = |hint: &str| Err(Refusal::new(format!("`{function}` is not supported"), hint));
+        let Some(ast::WindowType::WindowSpec(window)) = &function.over else {
+            return odd("OVER (PARTITION BY …), written where it is used");
+        };
+        let ast::WindowSpec { window_name: None, partition_by, order_by, window_frame: None } =
+            window
+        else {
+            return odd("OVER (PARTITION BY … ORDER BY …) without a frame of rows");
+        };
+        let row = |node: &ast::Expr| bind_row_expression(node, self.scope);
+        let partition_by = partition_by.iter().map(row).collect::<Result<Vec<_>, _>>()?;
+        let order = |item: &ast::OrderByExpr| {
+            let descending = item.options.asc == Some(false);
+            Ok(WindowOrder {
+                expr: row(&item.expr)?,
+                descending,
+                // GoogleSQL: NULL is the least value.
+                nulls_first: item.options.nulls_first.unwrap_or(!descending),
+            })
+        };
+        let order_by = order_by.iter().map(order).collect::<Result<Vec<_>, Refusal>>()?;
+        let kind = self.function(function)?;
+        let ordered = !matches!(kind, WindowFunction::Aggregate(_));
+        if ordered && order_by.is_empty() {
+            return odd("ORDER BY in its OVER: rows have no order of their own");
+        }
+        let column_type = kind.column_type();
+        let wanted = WindowedColumn {
+            name: format!("window_{}", self.found.len()),
+            function: kind,
+            partition_by,
+            order_by,
+        };
+        self.found.push(wanted);
+        if self.found.len() > MAX_WINDOWS {
+            return odd("fewer window functions in one SELECT");
+        }
+        Ok(Expr::column(self.width + self.found.len() - 1, column_type))
+    }
+
+    fn function(&self, function: &ast::Function) -> Result<WindowFunction, Refusal> {
+        let odd = || Refusal::new(format!("`{function}` is not supported"), FUNCTIONS);
+        if is_aggregate(function) {
+            return unit_aggregate(function, self.scope).map(WindowFunction::Aggregate);
+        }
+        let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
+        let plain = function.filter.is_none()
+            && function.null_treatment.is_none()
+            && function.within_group.is_empty()
+            && matches!(function.parameters, ast::FunctionArguments::None)
+            && list.duplicate_treatment.is_none()
+            && list.clauses.is_empty();
+        let argument = |argument: &ast::FunctionArg| match argument {
+            ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(node)) => {
+                bind_row_expression(node, self.scope)
+            }
+            _ => Err(odd()),
+        };
+        let arguments = list.args.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+        let offset = |expr: Option<&Expr>| match expr.map(|e| &e.kind) {
+            None => Ok(1),
+            Some(ExprKind::Literal(Value::Int(n))) if (0..=MAX_OFFSET).contains(n) => {
+                u32::try_from(*n).map_err(|_| odd())
+            }
+            Some(_) => Err(Refusal::new(
+                format!("`{function}`: the offset is not a number from 0 to {MAX_OFFSET}"),
+                "LAG(x, 1)",
+            )),
+        };
+        let name = function.name.to_string().to_uppercase();
+        match (name.as_str(), arguments.as_slice()) {
+            _ if !plain => Err(odd()),
+            ("ROW_NUMBER", []) => Ok(WindowFunction::RowNumber),
+            ("RANK", []) => Ok(WindowFunction::Rank),
+            ("LAG", [x, by @ ..]) if by.len() < 2 => {
+                Ok(WindowFunction::Lag(x.clone(), offset(by.first())?))
+            }
+            ("LEAD", [x, by @ ..]) if by.len() < 2 => {
+                Ok(WindowFunction::Lead(x.clone(), offset(by.first())?))
+            }
+            ("FIRST_VALUE", [x]) => Ok(WindowFunction::FirstValue(x.clone())),
+            _ => Err(odd()),
+        }
+    }
+}
+
+impl Resolve for Windows<'_> {
+    fn names(&self, name: &str) -> bool {
+        self.scope.knows(name)
+    }
+
+    fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
+        if let ast::Expr::Function(function) = node
+            && function.over.is_some()
+        {
+            return Some(self.window(function));
+        }
+        let mut scope = self.scope;
+        scope.resolve(node)
+    }
+}

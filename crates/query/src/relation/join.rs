@@ -1,0 +1,160 @@
+//! Joins that are unit-stable.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Field, Origin, Protection, Relation, fields, misfit};
+use crate::error::Refusal;
+use crate::expr::{Expr, ExprKind};
+
+/// Which rows a join has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JoinKind {
+    /// All pairs that match.
+    Inner,
+    /// All pairs that match, and the left rows without a match, with NULLs at their right.
+    Left,
+    /// The left rows that have a match.
+    Semi,
+    /// The left rows that have none.
+    Anti,
+}
+
+impl JoinKind {
+    /// Whether the result has the right side's columns.
+    pub fn shows_right(self) -> bool {
+        matches!(self, Self::Inner | Self::Left)
+    }
+}
+
+/// The columns of a join, and who its rows belong to.
+///
+/// Stability, by the protection of the sides:
+/// - public with public: public.
+/// - A protected left side with a public right one: a left row's partners are public, so the unit's
+///   result follows from its rows. Any kind.
+/// - A public left side with a protected right one, inner only: the same pairs. (A left join would
+///   show which public rows have no partner at all, and that follows from everybody's rows.)
+/// - Both protected, of one population, with the units among the equal values: a unit's rows meet
+///   only its own rows. Any kind.
+/// - Rows that are units, with public ones, where none is repeated: semi and anti.
+/// - One side without a unit of its own, and the other the table that it refers to, joined on the
+///   reference: the other side's row says whose the pair is. Inner; or left, with the side that has
+///   the units at the left.
+pub(super) fn checked(
+    kind: JoinKind,
+    left: &Relation,
+    right: &Relation,
+    on: &[(Expr, Expr)],
+    condition: Option<&Expr>,
+) -> Result<(Vec<Field>, Protection), Refusal> {
+    if on.is_empty() {
+        return Err(Refusal::new(
+            "a join has no equality between its sides",
+            "JOIN … ON a.key = b.key, or USING (key)",
+        ));
+    }
+    for (ours, theirs) in on {
+        fields::check(ours, &left.fields)?;
+        fields::check(theirs, &right.fields)?;
+        if ours.column_type != theirs.column_type {
+            return Err(misfit("a join compares values of different types"));
+        }
+    }
+    let shift = left.fields.len();
+    let both: Vec<Field> = left.fields.iter().chain(&right.fields).cloned().collect();
+    if let Some(condition) = condition {
+        fields::condition(condition, &both)?;
+    }
+    let protection = protection(kind, left, right, on, shift)?;
+    let shown = if kind.shows_right() { both } else { left.fields.clone() };
+    Ok((shown, protection))
+}
+
+fn protection(
+    kind: JoinKind,
+    left: &Relation,
+    right: &Relation,
+    on: &[(Expr, Expr)],
+    shift: usize,
+) -> Result<Protection, Refusal> {
+    use Protection as P;
+    match (&left.protection, &right.protection) {
+        // Each row stays or goes, and none is repeated.
+        (P::Rows { .. }, P::Public) if !kind.shows_right() => Ok(left.protection.clone()),
+        (P::Rows { population }, _) | (_, P::Rows { population }) => Err(Refusal::new(
+            format!("a join could repeat the rows of `{population}`, and each is a privacy unit"),
+            "a unit column in the contract: unit = { of = \"person\", column = \"person_id\" }",
+        )),
+        (P::Public, P::Public) => Ok(P::Public),
+        (P::Unit { .. }, P::Public) => Ok(left.protection.clone()),
+        (P::Public, P::Unit { population, column }) if kind == JoinKind::Inner => {
+            Ok(P::Unit { population: population.clone(), column: shift + column })
+        }
+        (P::Public, _) => Err(Refusal::new(
+            "which rows of a public table have a partner among protected rows follows from all of \
+             these",
+            "put the protected table first: FROM protected LEFT JOIN public ON …",
+        )),
+        (P::Unit { population, column }, P::Unit { population: other, column: theirs }) => {
+            same_population(population, other)?;
+            if on.iter().any(|(l, r)| l.is_column(*column) && r.is_column(*theirs)) {
+                return Ok(left.protection.clone());
+            }
+            Err(Refusal::new(
+                format!(
+                    "a join of two protected tables could bring units of `{population}` together"
+                ),
+                "join them on the privacy unit as well: ON a.person_id = b.person_id AND …",
+            ))
+        }
+        (
+            P::Reference { population, column, references },
+            P::Unit { population: other, column: unit },
+        ) if kind == JoinKind::Inner => {
+            same_population(population, other)?;
+            referred(on.iter().map(|(l, r)| (l, r)), *column, references, &right.fields)?;
+            Ok(P::Unit { population: population.clone(), column: shift + unit })
+        }
+        (P::Unit { population, .. }, P::Reference { population: other, column, references }) => {
+            same_population(population, other)?;
+            referred(on.iter().map(|(l, r)| (r, l)), *column, references, &left.fields)?;
+            Ok(left.protection.clone())
+        }
+        (P::Reference { references, .. }, _) => Err(unknown_units(references)),
+    }
+}
+
+fn same_population(one: &str, other: &str) -> Result<(), Refusal> {
+    if one == other {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!("a join of tables that protect different units, `{one}` and `{other}`"),
+        "tables of one population; or declare the table that protects nobody as public = true",
+    ))
+}
+
+/// Checks that a side without units is joined by its reference. The pairs are the reference's side
+/// first; `fields` are of the other side.
+fn referred<'a>(
+    mut pairs: impl Iterator<Item = (&'a Expr, &'a Expr)>,
+    column: usize,
+    references: &Origin,
+    fields: &[Field],
+) -> Result<(), Refusal> {
+    let is_reference = |(referring, referred): (&Expr, &Expr)| {
+        let ExprKind::Column(place) = referred.kind else { return false };
+        referring.is_column(column)
+            && fields.get(place).is_some_and(|f| f.origin.as_ref() == Some(references))
+    };
+    if pairs.any(is_reference) { Ok(()) } else { Err(unknown_units(references)) }
+}
+
+fn unknown_units(references: &Origin) -> Refusal {
+    let Origin { table, column } = references;
+    Refusal::new(
+        format!("rows that reach their privacy unit through `{table}` are used without it"),
+        format!("JOIN {table} on {table}.{column}"),
+    )
+}

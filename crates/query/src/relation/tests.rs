@@ -1,0 +1,162 @@
+//! Only what keeps units apart is a relation, whether a query or a file says it.
+
+use super::*;
+use crate::expr::{BinaryOp, ExprKind};
+use crate::types::Value;
+
+fn scan(table: &str, protection: Protection) -> Relation {
+    let columns = vec![
+        ("unit".to_owned(), ColumnType::Int),
+        ("key".to_owned(), ColumnType::Int),
+        ("x".to_owned(), ColumnType::Float),
+    ];
+    let column_bytes = vec![0; columns.len()];
+    let table = table.to_owned();
+    Relation::new(Operator::Scan { table, columns, column_bytes, csv: None, protection }).unwrap()
+}
+
+fn person() -> Protection {
+    Protection::Unit { population: "person".to_owned(), column: 0 }
+}
+
+fn protected() -> Relation {
+    scan("people", person())
+}
+
+fn public() -> Relation {
+    scan("towns", Protection::Public)
+}
+
+fn referring() -> Relation {
+    let references = Origin { table: "people".to_owned(), column: "key".to_owned() };
+    let protection =
+        Protection::Reference { population: "person".to_owned(), column: 1, references };
+    scan("claims", protection)
+}
+
+fn int(place: usize) -> Expr {
+    Expr::column(place, ColumnType::Int)
+}
+
+fn join(
+    kind: JoinKind,
+    left: Relation,
+    right: Relation,
+    on: &[(usize, usize)],
+) -> Result<Relation, Refusal> {
+    let on = on.iter().map(|&(l, r)| (int(l), int(r))).collect();
+    Relation::new(Operator::Join { kind, left, right, on, condition: None })
+}
+
+const ALL: [JoinKind; 4] = [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti];
+
+#[test]
+fn joins_know_whose_their_rows_are() {
+    for kind in ALL {
+        let on_unit = join(kind, protected(), protected(), &[(1, 1), (0, 0)]).unwrap();
+        assert_eq!(*on_unit.protection(), person());
+        let lookup = join(kind, protected(), public(), &[(1, 1)]).unwrap();
+        assert_eq!(*lookup.protection(), person());
+        let publicly = join(kind, public(), public(), &[(1, 1)]).unwrap();
+        assert_eq!(*publicly.protection(), Protection::Public);
+        let owner_first = join(kind, protected(), referring(), &[(1, 1)]).unwrap();
+        assert_eq!(*owner_first.protection(), person());
+    }
+    let unit = |r: Relation| r.protection().unit();
+    assert_eq!(unit(join(JoinKind::Inner, public(), protected(), &[(1, 1)]).unwrap()), Some(3));
+    assert_eq!(unit(join(JoinKind::Inner, referring(), protected(), &[(1, 1)]).unwrap()), Some(3));
+}
+
+#[test]
+fn what_brings_units_together_is_refused() {
+    for kind in ALL {
+        // Not on the unit; on another column than the unit's own; other populations.
+        join(kind, protected(), protected(), &[(1, 1)]).unwrap_err();
+        join(kind, protected(), protected(), &[(0, 1), (1, 0)]).unwrap_err();
+        let other = Protection::Unit { population: "firm".to_owned(), column: 0 };
+        join(kind, protected(), scan("firms", other), &[(0, 0)]).unwrap_err();
+        // A reference is joined by itself, with the table that it refers to.
+        join(kind, protected(), referring(), &[(0, 0)]).unwrap_err();
+        join(kind, scan("visits", person()), referring(), &[(1, 1)]).unwrap_err();
+        join(kind, referring(), referring(), &[(1, 1)]).unwrap_err();
+        join(kind, referring(), public(), &[(1, 1)]).unwrap_err();
+        if kind != JoinKind::Inner {
+            join(kind, public(), protected(), &[(1, 1)]).unwrap_err();
+            join(kind, referring(), protected(), &[(1, 1)]).unwrap_err();
+        }
+        join(kind, protected(), public(), &[]).unwrap_err();
+    }
+    let rows = || scan("rows", Protection::Rows { population: "rows".to_owned() });
+    for kind in [JoinKind::Inner, JoinKind::Left] {
+        join(kind, rows(), public(), &[(1, 1)]).unwrap_err();
+    }
+    for kind in [JoinKind::Semi, JoinKind::Anti] {
+        join(kind, rows(), public(), &[(1, 1)]).unwrap();
+        join(kind, rows(), rows(), &[(0, 0)]).unwrap_err();
+    }
+    Relation::new(Operator::UnionAll { inputs: vec![rows(), rows()] }).unwrap_err();
+    Relation::new(Operator::UnionAll { inputs: vec![protected(), public()] }).unwrap_err();
+    Relation::new(Operator::UnionAll { inputs: vec![protected(), protected()] }).unwrap();
+
+    let keyed = |input: Relation, key: usize| {
+        let keys = vec![NamedExpr { name: "k".to_owned(), expr: int(key) }];
+        let aggregates = vec![("n".to_owned(), UnitAggregate::Rows)];
+        Relation::new(Operator::Aggregate { input, keys, aggregates })
+    };
+    assert_eq!(*keyed(protected(), 0).unwrap().protection(), person());
+    assert_eq!(*keyed(public(), 1).unwrap().protection(), Protection::Public);
+    for input in [protected(), rows(), referring()] {
+        keyed(input, 1).unwrap_err();
+    }
+    let window = |input: Relation, by: usize| {
+        let function = WindowFunction::RowNumber;
+        let column = WindowedColumn {
+            name: "w".to_owned(),
+            function,
+            partition_by: vec![int(by)],
+            order_by: Vec::new(),
+        };
+        Relation::new(Operator::Window { input, columns: vec![column] })
+    };
+    window(protected(), 0).unwrap();
+    window(public(), 1).unwrap();
+    for input in [protected(), rows(), referring()] {
+        window(input, 1).unwrap_err();
+    }
+    // A computed value that happens to be the unit is not the unit.
+    let sum = Expr::binary(BinaryOp::Add, int(0), Expr::literal(Value::Int(0)), ColumnType::Int);
+    let columns = vec![NamedExpr { name: "u".to_owned(), expr: sum }];
+    Relation::new(Operator::Project { input: protected(), columns }).unwrap_err();
+}
+
+#[test]
+fn a_changed_file_is_no_relation() {
+    let relation = join(JoinKind::Inner, protected(), protected(), &[(0, 0)]).unwrap();
+    let text = serde_json::to_string(&relation).unwrap();
+    assert_eq!(serde_json::from_str::<Relation>(&text).unwrap(), relation);
+    // Joined on the key in place of the unit; a column that is not there; a type that is not its own.
+    let on_unit = r#"[{"kind":{"column":0},"type":"int"},{"kind":{"column":0},"type":"int"}]"#;
+    assert!(text.contains(on_unit), "{text}");
+    for changed in [
+        r#"[{"kind":{"column":1},"type":"int"},{"kind":{"column":1},"type":"int"}]"#,
+        r#"[{"kind":{"column":0},"type":"int"},{"kind":{"column":9},"type":"int"}]"#,
+        r#"[{"kind":{"column":0},"type":"float"},{"kind":{"column":0},"type":"float"}]"#,
+    ] {
+        serde_json::from_str::<Relation>(&text.replace(on_unit, changed)).unwrap_err();
+    }
+    let condition = Expr::new(ExprKind::IsNull(Box::new(int(7))), ColumnType::Bool);
+    Relation::new(Operator::Filter { input: protected(), condition }).unwrap_err();
+}
+
+#[test]
+fn relations_have_a_size() {
+    let mut relation = protected();
+    let condition = || Expr::new(ExprKind::IsNull(Box::new(int(0))), ColumnType::Bool);
+    let refused = (0..MAX_DEPTH).find_map(|_| {
+        let input = relation.clone();
+        Relation::new(Operator::Filter { input, condition: condition() })
+            .map(|next| relation = next)
+            .err()
+    });
+    assert!(refused.unwrap().what.contains("operators"));
+}

@@ -1,9 +1,13 @@
 //! The part of a table that is drawn from decides as the whole does.
 
+use std::sync::Arc;
+
+use datafusion::arrow::array::Int64Array;
 use hushtable_mechanisms::Memberships;
 use proptest::prelude::*;
 
 use super::super::near::near;
+use super::super::pair::{Pair, Table};
 use super::*;
 
 /// A table of so many groups, with units that are each in some of them.
@@ -86,4 +90,27 @@ fn every_round_is_looked_behind() {
     };
     assert_eq!([1, 2, 3, 4].map(appears), [false, false, true, true]);
     assert_eq!(quote.selection().unwrap().rounds().len(), 3);
+}
+
+/// Statistics add up floats group by group: in another order the same output could have another value, and
+/// an event of all outputs with at most that value would look as if it told the tables apart.
+#[test]
+fn outputs_have_their_groups_in_one_order_on_both_sides() {
+    let place = place();
+    let options = "epsilon = 2, delta = 0.02, max_groups_contributed = 2";
+    let quote = quote(&place, &sql(options, "town, SUM(days) AS d FROM visits GROUP BY town"));
+    let table = |order: [i64; 3], more: i128| Table {
+        keys: vec![Arc::new(Int64Array::from(order.to_vec()))],
+        counted: Arc::new(Counted {
+            units: vec![1000; 3],
+            sums: vec![order.map(|key| i128::from(key) + more).to_vec()],
+            members: None,
+            ..counted(3, &[], &[])
+        }),
+    };
+    let pair = Pair::new(&quote, [&table([1, 2, 3], 0), &table([3, 1, 2], 1)]).unwrap();
+    for side in &pair.sides {
+        let output = side.draw(&quote, &mut TestSeed(1).generator()).unwrap();
+        assert_eq!(output.places, [0, 1, 2]);
+    }
 }

@@ -341,3 +341,22 @@ fn dear_queries() {
     bind(queries[1], &short).unwrap();
     bind(queries[2], &short).unwrap();
 }
+
+/// The first row that reaches a sub-query's expressions must not show by its time.
+#[test]
+fn long_sub_queries_are_refused() {
+    let contract = common::contract();
+    let terms = |n: usize| vec!["score"; n].join(" + ");
+    let sql = |n: usize| {
+        format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+             max_groups_contributed = 1, max_rows_per_group = 1) forum, COUNT(*) \
+             FROM (SELECT forum, author, {} AS s FROM posts) WHERE s > 0 GROUP BY forum",
+            terms(n)
+        )
+    };
+    bind(&sql(20), &contract).unwrap();
+    let many = (0..20).map(|i| format!("{} AS s{i}", terms(15))).collect::<Vec<_>>().join(", ");
+    let refused = bind(&sql(15).replace("AS s FROM", &format!("AS s, {many} FROM")), &contract);
+    assert!(refused.unwrap_err().what.contains("at most 400 are allowed"));
+}

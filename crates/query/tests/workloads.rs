@@ -95,7 +95,7 @@ fn explained(workload: &Workload) -> (Value, Vec<Value>) {
     let contract = contract();
     let table = contract.table("firms").unwrap();
     let quotes = workload.quotes(&contract).unwrap();
-    let each: Vec<Explanation> = quotes.iter().map(|q| Explanation::new(q)).collect();
+    let each: Vec<Explanation> = quotes.iter().map(Explanation::new).collect();
     let names = workload.queries.iter().map(|q| q.name.as_str());
     let parts: Vec<(&str, &Quote, &Explanation)> =
         names.zip(&quotes).zip(&each).map(|((name, quote), own)| (name, quote, own)).collect();

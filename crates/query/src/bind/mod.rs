@@ -31,6 +31,10 @@ use crate::sql;
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
 
+/// Most operations of all expressions in joins and sub-queries: the first row that reaches them costs
+/// as much as some hundred further ones.
+const MAX_RELATION_OPERATIONS: usize = 400;
+
 /// A checked query: what is read, how it is bounded, what is measured, what is shown.
 ///
 /// Everything that its privacy rests on follows from its structure.
@@ -294,6 +298,17 @@ impl PrivateQuery {
             RowPart { place, expr, columns }
         };
         let mut parts = self.relation.row_parts();
+        let operations: usize = parts.iter().map(|part| part.expr.size().1).sum();
+        if operations > MAX_RELATION_OPERATIONS {
+            return Err(Refusal::new(
+                format!(
+                    "the joins and sub-queries have {operations} operations, and at most \
+                     {MAX_RELATION_OPERATIONS} are allowed, so that the time of a query does not show \
+                     whether a row is there"
+                ),
+                "long expressions in the outer query, or in computed columns of the contract",
+            ));
+        }
         // Public keys are looked up in their lists, together with WHERE.
         let public = self.keys.iter().any(|key| key.public.is_some());
         let place = if public { "WHERE or the public keys" } else { "WHERE" };

@@ -89,23 +89,30 @@ fn mend(column_type: Option<ColumnType>, forms: &Forms) -> String {
     let form = forms.most_frequent.first().map_or("", |own| own.form.as_str());
     let has = |c: char| form.contains(c);
     let number = column_type.is_some_and(ColumnType::is_numeric);
-    let likely = if has('\u{fffd}') {
-        "the text is not UTF-8: "
+    let (likely, setting) = if has('\u{fffd}') {
+        ("the text is not UTF-8: ", "encoding = \"windows-1252\"")
     } else if number && has('9') && has(',') {
-        "they look like numbers with decimal commas or thousands separators: "
+        let likely = "they look like numbers with decimal commas or thousands separators: ";
+        (likely, "decimal = \",\", thousands = \".\"")
     } else if number && has('9') && form.contains(['€', '$', '£', '¥', '%']) {
-        "they look like numbers with a sign of a currency or of percent: "
+        ("they look like numbers with a sign of a currency or of percent: ", "currency = [\"€\"]")
     } else if number && has('9') && has('.') && column_type == Some(ColumnType::Int) {
-        "they look like numbers with a fraction, for which `type = \"float\"` or \
-         `type = \"decimal(2)\"` is right; or "
+        let likely = "they look like numbers with a fraction, for which `type = \"float\"` or \
+                      `type = \"decimal(2)\"` is right; or ";
+        (likely, "")
     } else if matches!(column_type, Some(ColumnType::Date | ColumnType::Timestamp)) && has('9') {
-        "they look like dates that are written in another way: "
+        ("they look like dates that are written in another way: ", "dates = \"DMY\"")
     } else if !has('9') && column_type != Some(ColumnType::String) {
-        "they look like marks for a missing value, and may stay NULL; or "
+        let likely = "they look like marks for a missing value, and may stay NULL; or ";
+        (likely, "null = [\"NA\"]")
     } else {
-        ""
+        ("", "")
     };
-    format!("{likely}write them as the type has it, or declare another `type`")
+    let csv = match setting {
+        "" => String::new(),
+        setting => format!("; or say how CSV files have them, as in `csv = {{ {setting} }}`"),
+    };
+    format!("{likely}write them as the type has it, or declare another `type`{csv}")
 }
 
 fn range_advice(table: &Table, name: &str, range: &RangeCheck, rows: u64, say: &mut Say<'_>) {

@@ -36,19 +36,19 @@ pub struct Target {
 /// An input that a target did not take as it should.
 #[derive(Debug)]
 pub struct Failed {
-    /// What happened.
+    /// The failure, in words.
     pub what: String,
     /// Where the input is.
     pub input: PathBuf,
 }
 
 /// Runs the target's first inputs, then mutated ones for as long as asked, one after the other: CPU
-/// time is that of the process, so nothing else may run in it. Returns how many inputs were run, and
-/// the longest CPU time of one.
+/// time is that of the process, so nothing else may run in it. Returns how many inputs were run,
+/// and the longest CPU time of one.
 ///
 /// # Errors
-/// At the first input that panics or takes too long, which is left in `folder`. A crash of the process or
-/// a hang, which ends it, leaves the input there, too.
+/// At the first input that panics or takes too long, which is left in `folder`. A crash of the
+/// process or a hang, which ends it, leaves the input there, too.
 pub fn fuzz(
     target: &Target,
     time: Duration,

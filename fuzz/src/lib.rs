@@ -1,4 +1,5 @@
-//! What hostile input can do to each reader: targets, and a harness that runs them on stable Rust.
+//! Tests of what hostile input can do to each reader: targets, and a harness that runs them on
+//! stable Rust.
 
 mod harness;
 mod mutate;

@@ -87,8 +87,8 @@ pub fn parquet(input: &[u8]) {
     read("input.parquet", input);
 }
 
-/// Reads a file's schema, and its first batches as the types that it has and as text; CSV as its header
-/// line suggests.
+/// Reads a file's schema, and its first batches as the types that it has and as text; CSV as its
+/// header line suggests.
 fn read(name: &str, input: &[u8]) {
     let Ok(folder) = tempfile::tempdir() else { return };
     if fs::write(folder.path().join(name), input).is_err() {

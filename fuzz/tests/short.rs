@@ -1,4 +1,5 @@
-//! A second of fuzzing, one target after the other: CPU time is measured, so nothing runs beside it.
+//! A second of fuzzing, one target after the other: CPU time is measured, so nothing runs beside
+//! it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 

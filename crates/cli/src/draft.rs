@@ -66,7 +66,7 @@ pub(crate) struct DraftTable {
     columns: Vec<FileColumn>,
     /// How its CSV is written.
     csv: Option<CsvSettings>,
-    /// What its rows suggest, where the owner had them looked at.
+    /// Types and spellings that its rows suggest, where the owner had them looked at.
     looked_at: Option<LookedAt>,
 }
 
@@ -85,12 +85,12 @@ impl DraftTable {
         Self { name: name.unwrap_or(base), path, columns, csv: None, looked_at: None }
     }
 
-    /// The same, of CSV that is written in this way.
+    /// Sets how its CSV is written.
     pub(crate) fn text(self, csv: CsvSettings) -> Self {
         Self { csv: Some(csv), ..self }
     }
 
-    /// The same, of CSV whose rows were looked at.
+    /// Adds what was found in its CSV's rows.
     pub(crate) fn looked_at(self, found: LookedAt) -> Self {
         Self { csv: Some(found.csv.clone()), looked_at: Some(found), ..self }
     }

@@ -25,7 +25,8 @@ pub(crate) fn silence_panics() {
     std::panic::set_hook(Box::new(|_| {}));
 }
 
-/// Runs a command to its exit code, not before its delay has passed, and says on stderr what went wrong.
+/// Runs a command to its exit code, not before its delay has passed, and says on stderr what went
+/// wrong.
 pub(crate) fn guarded(pace: Pace, run: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
     let (code, text) = ending(pace, thread::sleep, run);
     // Where stderr is closed, there is nobody to tell.

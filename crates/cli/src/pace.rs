@@ -1,8 +1,8 @@
 //! A fixed delay: nothing of a command can be seen before it has passed.
 //!
-//! Running time depends on the data. With a delay that is longer than the slowest answer takes, answers,
-//! refusals and faults all come at the same time after the start: what a command would print or write is
-//! kept until then.
+//! Running time depends on the data. With a delay that is longer than the slowest answer takes,
+//! answers, refusals and faults all come at the same time after the start: what a command would
+//! print or write is kept until then.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const RANGE: &str = "a number of seconds from 0 to 86400";
 type Effect = Box<dyn FnOnce() -> Result<(), Failure>>;
 
 thread_local! {
-    /// What is kept until the delay has passed; `None` where there is no delay.
+    /// Effects that are kept until the delay has passed; `None` where there is no delay.
     static KEPT: RefCell<Option<Vec<Effect>>> = const { RefCell::new(None) };
 }
 
@@ -77,8 +77,8 @@ impl Pace {
         Self { started, least: Duration::ZERO }
     }
 
-    /// Runs a command. With a delay, what the command gives to [`seen`] is kept, and handed over with how
-    /// the command ended once the delay has passed.
+    /// Runs a command. With a delay, what the command gives to [`seen`] is kept, and handed over
+    /// with how the command ended once the delay has passed.
     pub(crate) fn keep<T>(
         self,
         sleep: impl FnOnce(Duration),

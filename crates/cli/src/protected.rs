@@ -7,7 +7,7 @@ use hushtable_engine::{Session, resolved, same, would_read};
 use crate::failure::Failure;
 use crate::files::PendingFile;
 
-/// What a contract has on the disk: its file, its ledger, its data.
+/// The files of a contract on the disk: its own, its ledger, its data.
 ///
 /// A ledger that is replaced forgets what was spent, and a file among the data becomes data.
 #[derive(Debug)]

@@ -34,7 +34,7 @@ pub(crate) fn note(text: &str) {
     });
 }
 
-/// What goes to a stream: whatever the format, no terminal is steered.
+/// The bytes that go to a stream: whatever the format, no terminal is steered.
 fn shown(bytes: &[u8], is_terminal: bool) -> Cow<'_, [u8]> {
     if is_terminal {
         visible_lines(&String::from_utf8_lossy(bytes)).into_bytes().into()

@@ -1,7 +1,8 @@
 //! Characters that steer a terminal, or cannot be seen on it.
 //!
-//! Keys come from the data, names from files and contracts, queries from analysts: any of them may hold
-//! what moves the cursor, turns the direction of writing around, or makes two texts look the same.
+//! Keys come from the data, names from files and contracts, queries from analysts: any of them may
+//! hold what moves the cursor, turns the direction of writing around, or makes two texts look the
+//! same.
 
 /// `text` on one line, with such characters as escapes.
 pub(crate) fn visible(text: &str) -> String {
@@ -44,8 +45,8 @@ fn is_plain(c: char) -> bool {
     !c.is_control() && !is_unseen(c)
 }
 
-/// Whether a character has no width, breaks lines or turns the direction of writing around: Unicode's
-/// default ignorable code points, its line separators and its interlinear annotations.
+/// Whether a character has no width, breaks lines or turns the direction of writing around:
+/// Unicode's default ignorable code points, its line separators and its interlinear annotations.
 fn is_unseen(c: char) -> bool {
     matches!(
         c,

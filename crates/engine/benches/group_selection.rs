@@ -1,13 +1,14 @@
 //! How many groups each strategy shows of a table whose units are in many groups, beside the upper
 //! bound for any mechanism, and what it costs beside the same GROUP BY without privacy.
 //!
-//! `cargo bench -p hushtable-engine --bench group_selection` takes the words of posts, if their file is
-//! at hand beside the checkout, and else makes a table of that kind (2 million units, each in about ten
-//! of 400,000 groups whose sizes follow a power law). Each strategy runs in a process of its own, so
-//! that its peak memory is its own; times are medians, counts are means.
+//! `cargo bench -p hushtable-engine --bench group_selection` takes the words of posts, if their
+//! file is at hand beside the checkout, and else makes a table of that kind (2 million units, each
+//! in about ten of 400,000 groups whose sizes follow a power law). Each strategy runs in a process
+//! of its own, so that its peak memory is its own; times are medians, counts are means.
 //!
 //! No mechanism shows more groups in expectation than the sum of pi_opt over the groups' numbers of
-//! units at the same epsilon and delta, since each group alone is a selection with one group per unit.
+//! units at the same epsilon and delta, since each group alone is a selection with one group per
+//! unit.
 
 #![allow(clippy::unwrap_used, reason = "a program of its own that may stop at any error")]
 
@@ -84,7 +85,8 @@ fn counts(path: &Path) -> Vec<u64> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let context = SessionContext::new();
-        // Read as a private query reads it: DataFusion's own source takes twenty times as long here.
+        // Read as a private query reads it: DataFusion's own source takes twenty times as long
+        // here.
         let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();
         let columns = [("word".to_owned(), ColumnType::String)];
         let table =

@@ -1,10 +1,10 @@
 //! What medians cost: beside the same query with a sum, and beside medians without any privacy.
 //!
-//! `cargo bench -p hushtable-engine --bench medians` makes a table of 10 million establishments (seeded, in
-//! the system's folder for temporary files) and asks for medians of pay: of everything, by county and sector,
-//! and of firms as units. In turns with each run a clamped sum takes the median's place, and DataFusion
-//! alone, on the same file, computes the exact median. It prints the medians of times and ratios, and of
-//! peak memory (Linux).
+//! `cargo bench -p hushtable-engine --bench medians` makes a table of 10 million establishments
+//! (seeded, in the system's folder for temporary files) and asks for medians of pay: of everything,
+//! by county and sector, and of firms as units. In turns with each run a clamped sum takes the
+//! median's place, and DataFusion alone, on the same file, computes the exact median. It prints the
+//! medians of times and ratios, and of peak memory (Linux).
 
 #![allow(
     clippy::unwrap_used,

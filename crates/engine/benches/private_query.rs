@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p hushtable-engine` makes a table of 10 million rows, 1 million units and 100,000
 //! groups (seeded, in the system's folder for temporary files), asks it several times and prints
-//! medians. "Plain" is what the same query takes without privacy in the same run: reading, bounding and
-//! exact aggregation by the very plan of the private query, and computing what is shown. The ratio is
-//! the whole query, with selection, noise and the ledger's syncs, over that.
+//! medians. "Plain" is what the same query takes without privacy in the same run: reading, bounding
+//! and exact aggregation by the very plan of the private query, and computing what is shown. The
+//! ratio is the whole query, with selection, noise and the ledger's syncs, over that.
 
 #![allow(
     clippy::unwrap_used,

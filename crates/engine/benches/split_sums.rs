@@ -1,9 +1,10 @@
 //! What sums that are not clamped cost beside clamped ones, in the same run.
 //!
 //! `cargo bench -p hushtable-engine --bench split_sums` makes a table of 10 million establishments
-//! (seeded, in the system's folder for temporary files) whose payrolls reach 10^9 and more, and asks for
-//! two sums and a count by county and sector: clamped, and with splitting thresholds of several kinds,
-//! in turns. It prints the medians of the ratios of time, and of peak memory (Linux).
+//! (seeded, in the system's folder for temporary files) whose payrolls reach 10^9 and more, and
+//! asks for two sums and a count by county and sector: clamped, and with splitting thresholds of
+//! several kinds, in turns. It prints the medians of the ratios of time, and of peak memory
+//! (Linux).
 
 #![allow(
     clippy::unwrap_used,

@@ -57,9 +57,9 @@ pub(crate) struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    /// Reads what `charge` has paid for, adds noise and puts the release on record. Gives what is on
-    /// record: so that asking again gives the same to the byte, and where another process has taken up
-    /// the same charge and was first, that process's release and not this one.
+    /// Reads what `charge` has paid for, adds noise and puts the release on record. Gives what is
+    /// on record: so that asking again gives the same to the byte, and where another process has
+    /// taken up the same charge and was first, that process's release and not this one.
     ///
     /// # Errors
     /// When the data cannot be read, or the ledger not be written: the charge stays then.

@@ -4,8 +4,8 @@
 //! most `max_groups_contributed` groups of each unit, those with the least keyed hash of (unit,
 //! group), and clamps each sum before it joins its group. A group that a unit's hashes push out
 //! never comes back, since the largest hash that is kept only falls: so which groups are kept does
-//! not depend on the order of the rows, and no more than the kept ones need memory; but values that are kept
-//! one by one stay until the end, also those of groups that were pushed out.
+//! not depend on the order of the rows, and no more than the kept ones need memory; but values that
+//! are kept one by one stay until the end, also those of groups that were pushed out.
 
 mod tally;
 mod units;
@@ -91,15 +91,16 @@ pub(crate) struct Bounder {
     units: Option<Units>,
     /// Whether to tell which groups each unit is in.
     with_members: bool,
-    /// Where every row is a unit: for each group the number of its rows and its sums, as they grow. Side by
-    /// side, as a row adds to all of them.
+    /// Where every row is a unit: for each group the number of its rows and its sums, as they grow.
+    /// Side by side, as a row adds to all of them.
     row_totals: Vec<i128>,
     row_lists: Vec<List>,
-    /// Where it is to be told what single units contribute, by which sizes; and what rows have been seen.
+    /// Where it is to be told what single units contribute, by which sizes; and what rows have been
+    /// seen.
     surveyed: Option<Bounds>,
     extremes: Vec<Extremes>,
-    /// Where contributions are tallied: the place of the measurement that counts rows, and the tally of
-    /// rows that are units.
+    /// Where contributions are tallied: the place of the measurement that counts rows, and the
+    /// tally of rows that are units.
     tallied: Option<(usize, Tally)>,
 }
 
@@ -148,7 +149,8 @@ impl Bounder {
         Self { surveyed: Some(sizes), ..self }
     }
 
-    /// Also tallies contributions and what limits cut off. The measurement in place `rows` counts rows.
+    /// Also tallies contributions and what limits cut off. The measurement in place `rows` counts
+    /// rows.
     pub(crate) fn tallied(self, rows: usize) -> Self {
         let tally = Tally::new(self.bounds.len(), self.listings.len());
         Self { tallied: Some((rows, tally)), ..self }
@@ -177,7 +179,8 @@ impl Bounder {
             self.row_totals[id * width] += 1;
         }
         for ((measure, place), &(low, high)) in rows.measures.iter().zip(1..).zip(&self.bounds) {
-            // One loop for both, with the addition in a closure, was measured to be some percent slower.
+            // One loop for both, with the addition in a closure, was measured to be some percent
+            // slower.
             if measure.null_count() == 0 {
                 for (&id, value) in ids.iter().zip(measure.values()) {
                     self.row_totals[id * width + place] += i128::from((*value).clamp(low, high));

@@ -19,31 +19,31 @@ pub struct BudgetLine {
     pub charges: Vec<ChargeRecord>,
     /// The tightest epsilon that is known to hold for all charges together, at a delta.
     pub together: Together,
-    /// Whether the table has columns with `split`: then all of this is about a record at the thresholds, and
-    /// larger ones may lose more.
+    /// Whether the table has columns with `split`: then all of this is about a record at the
+    /// thresholds, and larger ones may lose more.
     pub per_record: bool,
 }
 
-/// What all charges to a budget come to, as (epsilon, delta) promises.
+/// The total of all charges to a budget, as (epsilon, delta) promises.
 #[derive(Clone, Copy, Debug)]
 pub struct Together {
     /// The delta of [`fixed`](Self::fixed).
     pub delta: Delta,
     /// If what each question would cost was fixed before the first was answered (the questions
-    /// themselves may depend on answers). `None` where no epsilon holds: the charges' own deltas are
-    /// above the delta, or the epsilon is too large to be kept.
+    /// themselves may depend on answers). `None` where no epsilon holds: the charges' own deltas
+    /// are above the delta, or the epsilon is too large to be kept.
     pub fixed: Option<Epsilon>,
-    /// The delta of [`adaptive`](Self::adaptive): that which was asked for, or twice the budget's, half
-    /// of which is room for all deltas that the budget can be charged.
+    /// The delta of [`adaptive`](Self::adaptive): that which was asked for, or twice the budget's,
+    /// half of which is room for all deltas that the budget can be charged.
     pub delta_at_all_times: Delta,
-    /// Whatever depends on answers: what an [`Odometer`] of that delta reads. `None` where the charges'
-    /// own deltas are above half of it, or the epsilon is too large to be kept.
+    /// Whatever depends on answers: what an [`Odometer`] of that delta reads. `None` where the
+    /// charges' own deltas are above half of it, or the epsilon is too large to be kept.
     pub adaptive: Option<Epsilon>,
 }
 
 /// The rho at which odometers are tightest. From a tenth of it to a thousand times it, readings are
-/// within a tenth of those of an odometer that is tightest there. It is the same for all budgets, so
-/// that nothing of a reading depends on a limit, which the owner may change in view of answers.
+/// within a tenth of those of an odometer that is tightest there. It is the same for all budgets,
+/// so that nothing of a reading depends on a limit, which the owner may change in view of answers.
 fn near() -> Rho {
     Rho::from_units(Rho::units_per_one() / 100).unwrap_or(Rho::ZERO)
 }
@@ -144,11 +144,11 @@ mod tests {
         }
     }
 
-    /// Someone asks with Gaussian noise until the loss is above the reading, and where it never was,
-    /// spends a delta that tells all with that probability. One or the other must not happen more often
-    /// than the stated delta, 0.01. It does in 0.0085 of 100,000 runs (with a standard deviation of
-    /// 0.0003), and did in 0.012 as long as the reading's confidence was all of delta that had not been
-    /// charged yet.
+    /// Someone asks with Gaussian noise until the loss is above the reading, and where it never
+    /// was, spends a delta that tells all with that probability. One or the other must not happen
+    /// more often than the stated delta, 0.01. It does in 0.0085 of 100,000 runs (with a standard
+    /// deviation of 0.0003), and did in 0.012 as long as the reading's confidence was all of delta
+    /// that had not been charged yet.
     #[test]
     fn the_loss_is_above_the_reading_no_more_often_than_stated() {
         let (runs, delta, own) = (100_000u32, "0.01".parse().unwrap(), "0.005".parse().unwrap());
@@ -166,7 +166,7 @@ mod tests {
                 Together::of(&charges, delta, delta).adaptive.unwrap().to_f64()
             })
             .collect();
-        // There is a reading after the delta too, and it is no other.
+        // The odometer still has a reading after the delta, and it is the same.
         charges.push(charge(Event::Approximate { epsilon: Epsilon::ZERO, delta: own }));
         let last = Together::of(&charges, delta, delta).adaptive;
         assert_eq!(last.map(Epsilon::to_f64), readings.last().copied());

@@ -34,7 +34,8 @@ impl GroupSizes {
     }
 }
 
-/// Reads some files, and counts the records of each group of a release `SELECT keys, COUNT(*) FROM t …`.
+/// Reads some files, and counts the records of each group of a release
+/// `SELECT keys, COUNT(*) FROM t …`.
 ///
 /// No contract, no charge and no noise: what comes back is what the release is to hide.
 ///

@@ -47,8 +47,8 @@ pub(crate) struct Exact {
     pub(crate) members: Option<Memberships>,
 }
 
-/// The rows of a table that count for a query, ready to be read: its files' schemas fit, no value has been
-/// read.
+/// The rows of a table that count for a query, ready to be read: its files' schemas fit, no value
+/// has been read.
 pub(crate) struct Reading {
     plan: Arc<dyn ExecutionPlan>,
     tasks: Arc<TaskContext>,
@@ -118,8 +118,8 @@ impl RowsOf {
         work: &mut impl FnMut(Rows) -> Result<(), DataFusionError>,
     ) -> Result<(), DataFusionError> {
         let step = rows_at_once(batch.columns(), batch.num_rows(), self.parts);
-        // The first time fewer rows, so that nobody can choose a query for which one row more begins
-        // another part: to begin one takes half a millisecond in the largest queries.
+        // The first time fewer rows, so that nobody can choose a query for which one row more
+        // begins another part: to begin one takes half a millisecond in the largest queries.
         let fewer = RandomState::new().hash_one(()) % step as u64;
         let (mut from, mut most) = (0, step - usize::try_from(fewer).unwrap_or(0));
         loop {
@@ -143,7 +143,7 @@ pub(crate) struct Looked {
     pub(crate) tallies: Option<Tallies>,
 }
 
-/// What units contribute, with and without the limit on their groups.
+/// Contributions of units, with and without the limit on their groups.
 #[derive(Default)]
 pub(crate) struct Tallies {
     /// As in a release.
@@ -167,8 +167,8 @@ pub(crate) struct Scan {
     reading: Reading,
     has_unit: bool,
     keyed: bool,
-    /// How the measurements are read: those that add up have `bounds`, in their order, those that keep
-    /// values one by one have `listings` in theirs.
+    /// How the measurements are read: those that add up have `bounds`, in their order, those that
+    /// keep values one by one have `listings` in theirs.
     measured: Vec<Measured>,
     bounds: Bounds,
     listings: Vec<Listing>,
@@ -194,10 +194,11 @@ impl Scan {
         Self::of(quote.query(), by_membership, files, progress).await
     }
 
-    /// As [`plan`](Self::plan), for a query without its mechanisms; `with_members` records each unit's groups.
+    /// Does as [`plan`](Self::plan) for a query without its mechanisms; `with_members` records each
+    /// unit's groups.
     ///
     /// # Errors
-    /// As [`plan`](Self::plan).
+    /// Fails as [`plan`](Self::plan) does.
     pub(crate) async fn of(
         query: &PrivateQuery,
         with_members: bool,
@@ -368,10 +369,11 @@ async fn partition(
     bounders.into_iter().map(Bounder::finish).collect()
 }
 
-/// How many rows of a batch to compute with at once: all, unless their text is long, or there is much to
-/// compute. A dictionary can make a long text stand in every row, and a function of it would be written out
-/// for each. And every part of an expression takes a little longer for all rows that are computed at once
-/// where one of them is NULL, so that fewer are where there are many parts.
+/// How many rows of a batch to compute with at once: all, unless their text is long, or there is
+/// much to compute. A dictionary can make a long text stand in every row, and a function of it
+/// would be written out for each. And every part of an expression takes a little longer for all
+/// rows that are computed at once where one of them is NULL, so that fewer are where there are many
+/// parts.
 pub(crate) fn rows_at_once(columns: &[ArrayRef], rows: usize, parts: usize) -> usize {
     const BYTES: usize = 16 << 20;
     /// Parts of expressions times rows.

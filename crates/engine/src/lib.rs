@@ -2,8 +2,8 @@
 //!
 //! One way: a [`Session`] binds a query, quotes it, charges it, and only then reads the data;
 //! contributions are bounded and added up to exact integer groups, which nothing but selection and
-//! noise lets out; the release goes on record before it is shown. [`group_sizes`] is apart from that way: it
-//! is for the owner of the data, who assesses a table of exact counts.
+//! noise lets out; the release goes on record before it is shown. [`group_sizes`] is apart from
+//! that way: it is for the owner of the data, who assesses a table of exact counts.
 
 mod answer;
 mod audit;

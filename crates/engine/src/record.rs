@@ -47,11 +47,12 @@ pub(crate) const ACCOUNTANT: &str = "exact sums of epsilon, or of rho, and of de
 pub(crate) const RANDOMNESS: &str = "ChaCha20, seeded from the operating system";
 
 /// What was asked, as the statement names it: a hash of the checked query and its mechanisms. (So
-/// spelling, aliases of the table and the order of options do not matter; names of columns shown do.)
+/// spelling, aliases of the table and the order of options do not matter; names of columns shown
+/// do.)
 ///
 /// # Errors
-/// A refusal where a statement with them could not be read back: it is written after the charge, and
-/// its release would be lost.
+/// A refusal where a statement with them could not be read back: it is written after the charge,
+/// and its release would be lost.
 pub(crate) fn question(
     query: &PrivateQuery,
     explanation: &Explanation,
@@ -72,7 +73,8 @@ pub(crate) fn question(
 /// same query with the same mechanisms, from the same analyst, on the same files: the same paths,
 /// sizes and times of last change. A file that was written again counts as other data, whatever is
 /// in it. Paths are without links, so that it is the same question from every folder; but what the
-/// names of folders say is as the table has it, as a link can have another name than what it leads to.
+/// names of folders say is as the table has it, as a link can have another name than what it leads
+/// to.
 pub(crate) fn fingerprint(
     analyst: &str,
     question: &str,

@@ -22,12 +22,12 @@ pub(crate) const LARGEST: i64 = 1 << 62;
 pub(crate) struct RowProgram {
     /// Most bytes of a text in each column; longer text is NULL.
     column_bytes: Vec<usize>,
-    /// The same of the units' column.
+    /// Most bytes of a text in the units' column; longer text is NULL.
     unit_bytes: usize,
     filter: Option<Program>,
     keys: Vec<Program>,
     measures: Vec<Measured>,
-    /// What is kept one by one: for quantiles, and for sums of some of a unit's rows.
+    /// Values that are kept one by one: for quantiles, and for sums of some of a unit's rows.
     listed: Vec<Measured>,
     /// Where groups are chosen by them: the pieces of each row, which come after the measures.
     pieces: Option<Pieces>,
@@ -52,7 +52,8 @@ pub(crate) fn row_expressions(query: &PrivateQuery) -> impl Iterator<Item = &Exp
     query.filter.iter().chain(keys).chain(measured).chain(classes)
 }
 
-/// The columns of the file that a query's expressions read, by their position among the stored ones.
+/// The columns of the file that a query's expressions read, by their position among the stored
+/// ones.
 pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
     let mut used = Vec::new();
     row_expressions(query).for_each(|e| e.visit_columns(&mut |i| used.push(i)));
@@ -63,8 +64,8 @@ pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
 
 impl RowProgram {
     /// Makes the expressions ready. Measures are those of the measurements that add up, in their
-    /// order; those that keep values one by one are listed in theirs. Column `i` of a query is column
-    /// `i` here: batches have gaps filled by [`spread`].
+    /// order; those that keep values one by one are listed in theirs. Column `i` of a query is
+    /// column `i` here: batches have gaps filled by [`spread`].
     ///
     /// # Errors
     /// Only for expressions that binding cannot have made.
@@ -98,9 +99,9 @@ impl RowProgram {
 
     /// The rows of a batch that count.
     ///
-    /// The time of a batch must not show that one of its rows is kept. Where none is, a row of NULLs is
-    /// computed all the same, so that the first row adds no more than a further one: to make place for the
-    /// results of many operations takes longer than to compute them for a row.
+    /// The time of a batch must not show that one of its rows is kept. Where none is, a row of
+    /// NULLs is computed all the same, so that the first row adds no more than a further one: to
+    /// make place for the results of many operations takes longer than to compute them for a row.
     ///
     /// # Errors
     /// Only for arrays of other types than the query was checked for: never because of a value.
@@ -184,7 +185,7 @@ impl RowProgram {
 }
 
 impl Rows {
-    /// The same without any row.
+    /// Keeps the columns and drops every row.
     fn none(self) -> Self {
         let none = |array: &ArrayRef| array.slice(0, 0);
         let nothing = |array: &Int64Array| array.slice(0, 0);

@@ -79,8 +79,9 @@ pub struct Timings {
     pub ledger: Duration,
 }
 
-/// How much of the data has been read, or of an audit's runs made, in thousandths; for another thread
-/// to look at. It tells how many bytes of the files are done with, and nothing of what is in them.
+/// How much of the data has been read, or of an audit's runs made, in thousandths; for another
+/// thread to look at. It tells how many bytes of the files are done with, and nothing of what is in
+/// them.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(pub(crate) Arc<ReadProgress>);
 
@@ -171,7 +172,8 @@ impl Session {
             ),
             None => (Account::untouched(limit), false),
         };
-        // A loss that the budget's currency cannot hold is shown as it is; the ledger would refuse it.
+        // A loss that the budget's currency cannot hold is shown as it is; the ledger would refuse
+        // it.
         let charge = match on_record {
             true => limit.nothing(),
             false => quote.total().in_currency_of(limit).unwrap_or_else(|_| quote.total()),
@@ -303,7 +305,8 @@ impl Session {
         Ok(ledger.map(|ledger| ledger.telling(move |notice| listener(notice))))
     }
 
-    /// The files of the tables that a query reads, as [`own_files_of`](Self::own_files_of) gives them.
+    /// The files of the tables that a query reads, as [`own_files_of`](Self::own_files_of) gives
+    /// them.
     ///
     /// # Errors
     /// As there.
@@ -317,8 +320,8 @@ impl Session {
     }
 
     /// The files of a table. None of them is read by a table that holds other units, or holds them
-    /// otherwise: its budgets would pay for the same people once more, or its rows would go with other
-    /// units than here.
+    /// otherwise: its budgets would pay for the same people once more, or its rows would go with
+    /// other units than here.
     ///
     /// # Errors
     /// When there is such a file, or the table has no files.
@@ -342,8 +345,8 @@ impl Session {
         Ok(files)
     }
 
-    /// Refuses what its account cannot pay, before mechanisms are made for it: with the error with which
-    /// the ledger would refuse to charge it.
+    /// Refuses what its account cannot pay, before mechanisms are made for it: with the error with
+    /// which the ledger would refuse to charge it.
     fn check_budget(
         &self,
         query: &PrivateQuery,

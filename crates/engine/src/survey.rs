@@ -14,7 +14,8 @@ use crate::intern::Hashes;
 pub(crate) struct Look {
     /// Tell what single units contribute.
     pub(crate) survey: bool,
-    /// Tally contributions and what limits cut off. The last measurement must count rows, without a bound.
+    /// Tally contributions and what limits cut off. The last measurement must count rows, without a
+    /// bound.
     pub(crate) tally: bool,
     /// Leave out the rows of the unit with that keyed hash.
     pub(crate) without: Option<u128>,
@@ -89,8 +90,8 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
-    /// Looks at one more row, each value with its bounds; and those that are kept one by one, with their
-    /// range.
+    /// Looks at one more row, each value with its bounds; and those that are kept one by one, with
+    /// their range.
     pub(crate) fn add(
         &mut self,
         contributions: impl Iterator<Item = (i128, (i64, i64))> + Clone,

@@ -1,12 +1,13 @@
 //! Experiments of the papers, repeated on made-up data.
 //!
-//! Each experiment is a function of a seed that gives [`Figure`]s: a chart, and the numbers in it. The
-//! records come from generators of public laws, whose randomness ([`Draws`]) has nothing to do with
-//! that of noise. Noise is drawn by the samplers of releases, in rehearsal, so that the same seed gives
-//! the same figures on every machine. Nothing here reads data, and nothing here releases any.
+//! Each experiment is a function of a seed that gives [`Figure`]s: a chart, and the numbers in it.
+//! The records come from generators of public laws, whose randomness ([`Draws`]) has nothing to do
+//! with that of noise. Noise is drawn by the samplers of releases, in rehearsal, so that the same
+//! seed gives the same figures on every machine. Nothing here reads data, and nothing here releases
+//! any.
 //!
-//! PR is Seeman, Sexton, Pujol & Machanavajjhala, *Privately answering queries on skewed data via per
-//! record differential privacy*.
+//! PR is Seeman, Sexton, Pujol & Machanavajjhala, *Privately answering queries on skewed data via
+//! per record differential privacy*.
 
 mod curves;
 mod distribution;

@@ -1,7 +1,9 @@
 //! Experiments of Desfontaines, Voss, Gipson & Mandayam 2022, *Differentially private partition
-//! selection* (PS): its Figures 1 to 4, with the engine's strategies beside the paper's in the last.
+//! selection* (PS): its Figures 1 to 4, with the engine's strategies beside the paper's in the
+//! last.
 //!
-//! The paper's curves are the mechanisms themselves: probabilities are computed, and nothing is drawn.
+//! The paper's curves are the mechanisms themselves: probabilities are computed, and nothing is
+//! drawn.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +19,8 @@ use hushtable_privacy::{
 use crate::curves::{Curve, Grid, figure, linear};
 use crate::figure::{ExperimentError, Figure, logarithmic};
 
-/// The probabilities at which strategies are compared: the midpoint, and the ends of what the paper shows.
+/// The probabilities at which strategies are compared: the midpoint, and the ends of what the paper
+/// shows.
 const PERCENTILES: [(f64, &str); 3] = [(0.5, "50"), (0.05, "5"), (0.95, "95")];
 
 /// The paper's delta of Figures 2 and 4.
@@ -61,7 +64,8 @@ fn figure_1(epsilon: &str, delta: &str, most: u64) -> Result<Figure, ExperimentE
     Ok(figure(&name, &title, &grid, linear("probability"), &curves))
 }
 
-/// PS Figure 2: the numbers of units with which a group appears in 5, 50 and 95 of 100 cases, by epsilon.
+/// PS Figure 2: the numbers of units with which a group appears in 5, 50 and 95 of 100 cases, by
+/// epsilon.
 fn figure_2(epsilons: &[f64]) -> Result<Figure, ExperimentError> {
     let delta: Delta = DELTA.parse()?;
     let pairs = epsilons.iter().map(|&e| Pair::new(Epsilon::from_f64_down(e)?, delta));
@@ -78,9 +82,9 @@ fn figure_3(epsilon: &str, deltas: &[f64]) -> Result<Figure, ExperimentError> {
     percentiles(&name, &title, (logarithmic("delta"), "delta"), deltas, pairs)
 }
 
-/// PS Figure 4: the number of units with which a group appears in half of all cases, by the number of
-/// groups that each unit is in. The paper's curves: epsilon and delta divided by that number, and Gaussian
-/// noise with a delta that is split between noise and threshold.
+/// PS Figure 4: the number of units with which a group appears in half of all cases, by the number
+/// of groups that each unit is in. The paper's curves: epsilon and delta divided by that number,
+/// and Gaussian noise with a delta that is split between noise and threshold.
 fn figure_4(groups: &[u64]) -> Result<Figure, ExperimentError> {
     let (epsilon, delta): (Epsilon, Delta) = ("1".parse()?, DELTA.parse()?);
     let mut divided: [Vec<Option<f64>>; 2] = [Vec::new(), Vec::new()];
@@ -190,8 +194,8 @@ fn least_units(p: f64, keep: impl Fn(u64) -> f64) -> u64 {
     high
 }
 
-/// The midpoint of Gaussian thresholding as the paper has it: of all ways to split delta between noise and
-/// threshold, in thousandths, the one with the lowest threshold (PS 3.3).
+/// The midpoint of Gaussian thresholding as the paper has it: of all ways to split delta between
+/// noise and threshold, in thousandths, the one with the lowest threshold (PS 3.3).
 fn split_gaussian(epsilon: f64, delta: f64, groups: u64) -> f64 {
     let groups = groups as f64;
     let threshold = |part: u32| {

@@ -1,8 +1,8 @@
 //! Opening a ledger of 100,000 charges, which follows all of its chains, beside a plain read of the
 //! same rows.
 //!
-//! `cargo bench -p hushtable-ledger` makes the ledger in the system's folder for temporary files, and
-//! prints medians, in turns.
+//! `cargo bench -p hushtable-ledger` makes the ledger in the system's folder for temporary files,
+//! and prints medians, in turns.
 
 #![allow(
     clippy::unwrap_used,

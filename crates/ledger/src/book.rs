@@ -1,4 +1,4 @@
-//! What the ledger's rows say, read from the tables themselves and checked link by link.
+//! The content of the ledger's rows, read from the tables themselves and checked link by link.
 //!
 //! Every decision rests on this and none on an index: the file has no index, so no damaged page of
 //! one can hide a charge.

@@ -65,7 +65,7 @@ impl Link {
 /// missing either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// What comes before the first row: random, and another one in each ledger.
+    /// The link before the first row: random, and another one in each ledger.
     pub(crate) seed: Link,
     /// How many rows there are; they are numbered from 1.
     pub(crate) rows: i64,
@@ -80,7 +80,7 @@ impl Head {
     }
 }
 
-/// What is wrong with a chain.
+/// A fault of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
     /// The ledger does not say how far the chain goes.

@@ -19,8 +19,8 @@ pub struct Request {
     pub fingerprint: Fingerprint,
     /// What the release will cost, in the currency in which it was asked.
     pub loss: Loss,
-    /// The mechanisms that will run, for the tightest total of all charges; together they cost no more
-    /// than the loss.
+    /// The mechanisms that will run, for the tightest total of all charges; together they cost no
+    /// more than the loss.
     pub events: Vec<Event>,
     /// The account's whole budget, as the contract has it now.
     pub limit: Loss,

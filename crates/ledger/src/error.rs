@@ -151,7 +151,7 @@ pub enum LedgerError {
         path: PathBuf,
     },
 
-    /// There is no file.
+    /// A missing file.
     #[error(
         "there is no ledger `{}`\n  \
          hint: the first charge makes it; if there were charges before, restore it from a \
@@ -203,7 +203,7 @@ pub enum LedgerError {
     NoLocks {
         /// The ledger.
         path: PathBuf,
-        /// What a test of the locks found.
+        /// The finding of a test of the locks.
         detail: String,
     },
 
@@ -225,7 +225,7 @@ pub enum LedgerError {
     Copy {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         detail: String,
     },
 

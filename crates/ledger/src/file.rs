@@ -32,7 +32,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
     }
     let created = match fs::metadata(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => make(&path)?,
-        // What else may be wrong is for SQLite to say.
+        // SQLite reports whatever else may be wrong.
         _ => false,
     };
     let mut conn = connect(&path)?;
@@ -166,7 +166,8 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Syncs the folder of a file: a new one is safe only when its folder's entry for it is on disk too.
+/// Syncs the folder of a file: a new one is safe only when its folder's entry for it is on disk
+/// too.
 pub(crate) fn sync_folder(real: &Path) -> io::Result<()> {
     match real.parent() {
         // Elsewhere a folder cannot be opened as a file, and the file system's journal sees to it.

@@ -13,7 +13,7 @@ use crate::file::{self, BUSY_SECONDS, Opened};
 use crate::records::Records;
 use crate::{LedgerError, Notice};
 
-/// What a full check of a ledger found.
+/// The findings of a full check of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Inspection {
     /// The ledger's absolute path.
@@ -22,9 +22,9 @@ pub struct Inspection {
     pub charges: usize,
     /// How many of them have a release.
     pub releases: usize,
-    /// What is wrong, in words; nothing where the ledger is in order.
+    /// Faults, in words; none where the ledger is in order.
     pub problems: Vec<String>,
-    /// What is not wrong, and should be changed all the same.
+    /// Conditions that are not wrong, and should be changed all the same.
     pub warnings: Vec<String>,
 }
 
@@ -85,8 +85,8 @@ fn pages(conn: &Connection, path: &Path) -> Result<(), LedgerError> {
     }
 }
 
-/// Copies the ledger at `path` to a new file, as it is at one moment, and checks the copy. Others may
-/// charge meanwhile; they wait while pages are copied.
+/// Copies the ledger at `path` to a new file, as it is at one moment, and checks the copy. Others
+/// may charge meanwhile; they wait while pages are copied.
 ///
 /// # Errors
 /// When there is a file of that name already; when the ledger is not in order; when one of the two

@@ -55,7 +55,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Tells `listener` of everything that is no error: now, if others can open the file, and later.
+    /// Tells `listener` of everything that is no error: now, if others can open the file, and
+    /// later.
     pub fn telling(mut self, listener: impl Fn(&Notice) + Send + 'static) -> Self {
         self.listener = Box::new(listener);
         if let Some(notice) = Notice::of_mode(&self.path) {
@@ -100,13 +101,14 @@ impl Ledger {
         })
     }
 
-    /// Refuses a question of that loss which cannot be answered whatever it is about, as [`Self::charge`]
-    /// would: its account cannot pay, and has no release of such a loss on record, which would be free.
-    /// Without a ledger, nothing is spent. Charges nothing. In another currency than the budget's, what it
-    /// costs depends on its mechanisms, and nothing is refused yet.
+    /// Refuses a question of that loss which cannot be answered whatever it is about, as
+    /// [`Self::charge`] would: its account cannot pay, and has no release of such a loss on record,
+    /// which would be free. Without a ledger, nothing is spent. Charges nothing. In another
+    /// currency than the budget's, what it costs depends on its mechanisms, and nothing is refused
+    /// yet.
     ///
     /// # Errors
-    /// As [`Self::charge`].
+    /// Fails as [`Self::charge`] does.
     pub fn check_budget(
         ledger: Option<&Self>,
         analyst: &str,
@@ -132,10 +134,10 @@ impl Ledger {
     /// Stores the release that `charge` paid for. When this returns, it is on disk and may be
     /// shown.
     ///
-    /// If the same question was paid for twice at once, both releases are stored, and the one
-    /// that was stored first is the answer from then on. But a charge has one release: where another
-    /// process has taken up the same charge ([`Self::begin`]) and was first, its release is returned, and
-    /// only that may be shown.
+    /// If the same question was paid for twice at once, both releases are stored, and the one that
+    /// was stored first is the answer from then on. But a charge has one release: where another
+    /// process has taken up the same charge ([`Self::begin`]) and was first, its release is
+    /// returned, and only that may be shown.
     ///
     /// Where another program keeps the file locked, this waits for as long as that takes, and says
     /// so once ([`Self::telling`]): the release is paid for.
@@ -229,8 +231,8 @@ impl Ledger {
         read(&records, &book)
     }
 
-    /// Takes the write lock first, so that nothing that `change` reads can change before all that it
-    /// writes is on disk. Where it fails, nothing is written.
+    /// Takes the write lock first, so that nothing that `change` reads can change before all that
+    /// it writes is on disk. Where it fails, nothing is written.
     fn change<T>(
         &mut self,
         change: impl FnOnce(&Records<'_>, &Book) -> Result<T, LedgerError>,
@@ -253,8 +255,9 @@ impl fmt::Debug for Ledger {
     }
 }
 
-/// What a request costs in the currency of its budget. In rho a loss in epsilon costs what its events do,
-/// which is never more than it does as a whole but for their rounding; if they are all of it.
+/// The cost of a request in the currency of its budget. In rho a loss in epsilon costs what its
+/// events do, which is never more than it does as a whole but for their rounding; if they are all
+/// of it.
 fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
     let Request { analyst, table, loss, limit, events, .. } = request;
     let whole = loss.in_currency_of(*limit).map_err(|_| LedgerError::RhoFromEpsilon {

@@ -12,19 +12,19 @@
 //!
 //! A query that fails after step 1 stays paid for: whether it fails could depend on the data.
 //!
-//! A workload pays for all of its questions at once with [`Ledger::charge_all`], and gets the charge of
-//! each from [`Ledger::begin`], before each time that it reads the data. After a crash such a charge is
-//! taken up again: it is not paid twice, and still has one release.
+//! A workload pays for all of its questions at once with [`Ledger::charge_all`], and gets the
+//! charge of each from [`Ledger::begin`], before each time that it reads the data. After a crash
+//! such a charge is taken up again: it is not paid twice, and still has one release.
 //!
 //! An account is an analyst and a table, both compared byte for byte. Its limit is not kept here
 //! but given with each request, as it belongs to the contract, which the owner may change; the
 //! currency of the limit (epsilon or rho) is the one in which the account is kept. Sums are exact
 //! integers throughout.
 //!
-//! Every row holds a hash of itself and of the row before it, and the file says how far these chains
-//! go. They are followed to their ends when the file is opened, and on from there before each
-//! decision: a row that is missing, changed or out of order is an error, never a larger budget. The
-//! chains are no defence against someone who can write the whole file anew.
+//! Every row holds a hash of itself and of the row before it, and the file says how far these
+//! chains go. They are followed to their ends when the file is opened, and on from there before
+//! each decision: a row that is missing, changed or out of order is an error, never a larger
+//! budget. The chains are no defence against someone who can write the whole file anew.
 //!
 //! The file must be on a local disk: on most network file systems, locks between machines do not
 //! hold, and neither would the budget. Opening tests locks, and refuses where they do nothing.

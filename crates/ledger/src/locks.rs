@@ -15,8 +15,8 @@ type TakeLock = fn(&File) -> Result<(), TryLockError>;
 ///
 /// The test is made on a file beside the ledger (`real` is the ledger's path without links), as
 /// closing a second handle of the ledger itself would drop the locks that this process has on it.
-/// Where a network file system has no locks, it has neither these nor those that SQLite takes. Locks
-/// that hold on each machine, and not between machines, cannot be found out from one of them.
+/// Where a network file system has no locks, it has neither these nor those that SQLite takes.
+/// Locks that hold on each machine, and not between machines, cannot be found out from one of them.
 pub(crate) fn check(path: &Path, real: &Path) -> Result<(), LedgerError> {
     check_with(path, real, File::try_lock)
 }

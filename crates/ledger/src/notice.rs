@@ -1,4 +1,4 @@
-//! What the ledger tells a person, apart from errors.
+//! Messages of the ledger to a person, apart from errors.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::schema::APPLICATION_ID;
 
-/// What every SQLite file begins with.
+/// The bytes that every SQLite file begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Where the application's id is in the header, big end first.
 const ID: std::ops::Range<usize> = 68..72;

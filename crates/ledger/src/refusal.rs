@@ -126,12 +126,12 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// An epsilon that costs at most `left`, where `epsilon` shared out in the same way over questions and
-/// mechanisms costs `cost`.
+/// An epsilon that costs at most `left`, where `epsilon` shared out in the same way over questions
+/// and mechanisms costs `cost`.
 ///
-/// With shares that are smaller by a factor s, costs fall by tanh(s e/2)/tanh(e/2) more than s, which
-/// is least for the largest share e, and so no less than for the whole; or by s^2. A unit of rounding is
-/// left for each of a hundred mechanisms in each question.
+/// With shares that are smaller by a factor s, costs fall by tanh(s e/2)/tanh(e/2) more than s,
+/// which is least for the largest share e, and so no less than for the whole; or by s^2. A unit of
+/// rounding is left for each of a hundred mechanisms in each question.
 fn largest_total(epsilon: Epsilon, cost: Rho, left: Rho, questions: usize) -> Epsilon {
     let left = left.units().saturating_sub(100 * questions as u64) as f64;
     let part = (left / cost.units().max(1) as f64).min(1.0) * (1.0 - 1e-9);

@@ -54,7 +54,8 @@ CREATE TABLE attempts (
 ) STRICT";
 
 /// Numbered in the order of recording, so that the earliest release stays the answer even if an
-/// older charge gets its release later. Without an index on the charge, as no decision rests on one.
+/// older charge gets its release later. Without an index on the charge, as no decision rests on
+/// one.
 const RELEASES: &str = "\
 CREATE TABLE releases (
   id INTEGER PRIMARY KEY,
@@ -64,8 +65,8 @@ CREATE TABLE releases (
   link BLOB NOT NULL CHECK (length(link) = 32)
 ) STRICT";
 
-/// What was released; the release has its hash. A table of its own, so that large contents need not
-/// be read to follow the chain.
+/// The released contents; the release has their hash. A table of its own, so that large contents
+/// need not be read to follow the chain.
 const CONTENTS: &str = "\
 CREATE TABLE contents (
   release_id INTEGER PRIMARY KEY REFERENCES releases (id),

@@ -110,8 +110,8 @@ impl Additive {
         }
     }
 
-    /// The least w, in lattice units, with P\[|noise| <= w\] >= `level` for all of so many values at once;
-    /// `level` in (0, 1).
+    /// The least w, in lattice units, with P\[|noise| <= w\] >= `level` for all of so many values
+    /// at once; `level` in (0, 1).
     pub fn half_width(&self, level: f64, values: u64) -> u128 {
         half_width(self.scale(), (level, values), |x| match &self.law {
             Law::DiscreteLaplace(law) => law.tail(x),
@@ -120,11 +120,12 @@ impl Additive {
     }
 }
 
-/// The least w with P\[|X| <= w\] >= level for all of `values` independent draws of a symmetric law with upper
-/// tail P\[X >= x\]: one of d draws is beyond w with probability 1 - (1 - 2 P\[X > w\])^d.
+/// The least w with P\[|X| <= w\] >= level for all of `values` independent draws of a symmetric law
+/// with upper tail P\[X >= x\]: one of d draws is beyond w with probability 1 - (1 - 2
+/// P\[X > w\])^d.
 ///
-/// Lecture, Lemma 2.8, bounds this for Laplace noise by d e^-t at w = b t; here is the law itself. `scale`
-/// says where to look first.
+/// Lecture, Lemma 2.8, bounds this for Laplace noise by d e^-t at w = b t; here is the law itself.
+/// `scale` says where to look first.
 pub fn half_width(scale: f64, (level, values): (f64, u64), tail: impl Fn(i128) -> f64) -> u128 {
     // Of each, so that all are within with probability `level`.
     let outside = -(level.ln() / values.max(1) as f64).exp_m1();
@@ -229,7 +230,8 @@ mod tests {
                 };
                 assert!(within(width) >= level, "{values} {level}");
                 assert!(width == 0 || within(width - 1) < level, "{values} {level}");
-                // Lecture, Lemma 2.8: beyond b (ln d + t) with probability e^-t at most; a lattice point more.
+                // Lecture, Lemma 2.8: beyond b (ln d + t) with probability e^-t at most; a lattice
+                // point more.
                 let bound = 2.0 * ((values as f64).ln() - (1.0 - level).ln()) + 1.0;
                 assert!(width as f64 <= bound, "{values} {level}: {width} {bound}");
             }

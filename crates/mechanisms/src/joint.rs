@@ -3,22 +3,22 @@
 //! A unit's groups are of two kinds. In *shared* groups there are other units, too: there the unit
 //! moves a Gaussian. In *own* groups it is alone: they may appear only with it.
 //!
-//! Two neighbouring tables differ by what one unit leaves, what another enters, or both. Say that an
-//! own group of the first appears with probability `left`, one of the second with probability `entered`,
-//! and that the shared groups move by `mu`. The first table's output is then, with probability `left`,
-//! one that the second cannot give, and else a Gaussian; the second's likewise. So the hockey-stick
-//! divergence of the first from the second is
+//! Two neighbouring tables differ by what one unit leaves, what another enters, or both. Say that
+//! an own group of the first appears with probability `left`, one of the second with probability
+//! `entered`, and that the shared groups move by `mu`. The first table's output is then, with
+//! probability `left`, one that the second cannot give, and else a Gaussian; the second's likewise.
+//! So the hockey-stick divergence of the first from the second is
 //!
 //! `left + (1 - left) delta_G(epsilon + ln(1 - entered) - ln(1 - left); mu)`,
 //!
 //! where `delta_G` is that of Gaussian differential privacy. Noisy counts reach it, when the shared
 //! groups are so large that they appear for certain. (Weights show less: only which groups appear.)
 //!
-//! A group that both units are in does not move, or moves by the difference of their weights, which is
-//! less than if each were in a group of its own. And no group is shared and own at once: what part of
-//! its squared weights a unit has in own groups does not move a Gaussian. Delta is the worst case over
-//! these parts, of the unit that leaves and of the one that enters, and need not be divided between
-//! noise and threshold.
+//! A group that both units are in does not move, or moves by the difference of their weights, which
+//! is less than if each were in a group of its own. And no group is shared and own at once: what
+//! part of its squared weights a unit has in own groups does not move a Gaussian. Delta is the
+//! worst case over these parts, of the unit that leaves and of the one that enters, and need not be
+//! divided between noise and threshold.
 
 use hushtable_noise::{Dyadic, RoundedGaussian};
 use hushtable_privacy::{Neighbouring, analytic_gaussian_mu, gaussian_delta, normal_tail};
@@ -42,8 +42,8 @@ pub(crate) enum Weights {
     Ones,
     /// One over the root of their number, so that the l2 norm is one.
     Roots,
-    /// At most as [`Self::Roots`] in own groups, and a distance of at most one in l2 in all, which may point
-    /// anywhere.
+    /// At most as [`Self::Roots`] in own groups, and a distance of at most one in l2 in all, which
+    /// may point anywhere.
     Adaptive,
 }
 
@@ -73,9 +73,9 @@ impl Reach {
 }
 
 impl Weights {
-    /// The distance in l2 of the sums of weights in shared groups, if the unit that leaves and the one
-    /// that enters have these parts of their squared weights there. Neither has negative weights in the
-    /// same sum unless the weights are adaptive, so that the squares add up.
+    /// The distance in l2 of the sums of weights in shared groups, if the unit that leaves and the
+    /// one that enters have these parts of their squared weights there. Neither has negative
+    /// weights in the same sum unless the weights are adaptive, so that the squares add up.
     fn distance(self, groups: u64, [left, entered]: [f64; 2]) -> f64 {
         match self {
             Self::Ones => (groups as f64 * (left + entered)).sqrt(),
@@ -85,9 +85,9 @@ impl Weights {
     }
 }
 
-/// delta at `epsilon` of one table's output from its neighbour's, if they show something that the other
-/// cannot show with probabilities `left` and `entered`, and otherwise are Gaussians that are `mu` apart;
-/// see the module. Rounded up. It does not fall as `mu`, `left` or `entered` grows.
+/// delta at `epsilon` of one table's output from its neighbour's, if they show something that the
+/// other cannot show with probabilities `left` and `entered`, and otherwise are Gaussians that are
+/// `mu` apart; see the module. Rounded up. It does not fall as `mu`, `left` or `entered` grows.
 pub fn joint_delta(epsilon: f64, mu: f64, left: f64, entered: f64) -> f64 {
     if left >= 1.0 || entered >= 1.0 {
         return 1.0;
@@ -96,7 +96,7 @@ pub fn joint_delta(epsilon: f64, mu: f64, left: f64, entered: f64) -> f64 {
     (left + (1.0 - left) * hockey_stick(mu, epsilon + shift)).min(1.0)
 }
 
-/// The same in both directions where noise and appearing may come together, as from round to round:
+/// delta in both directions where noise and appearing may come together, as from round to round:
 /// appear + delta_G(epsilon + ln(1 - appear); mu) covers both. `appear` is below one.
 pub(crate) fn summed_delta(epsilon: f64, mu: f64, appear: f64) -> f64 {
     appear + hockey_stick(mu, epsilon + (-appear).ln_1p())
@@ -110,8 +110,8 @@ fn hockey_stick(mu: f64, epsilon: f64) -> f64 {
     -epsilon.exp_m1() + epsilon.exp() * gaussian_delta(mu, -epsilon)
 }
 
-/// The probability that one of `groups` groups of `weight` has a noisy weight of `threshold` or more,
-/// rounded up.
+/// The probability that one of `groups` groups of `weight` has a noisy weight of `threshold` or
+/// more, rounded up.
 pub(crate) fn appears(threshold: f64, sigma: f64, weight: f64, groups: f64) -> f64 {
     let one = (normal_tail((threshold - weight) / sigma) * (1.0 + MARGIN)).min(1.0);
     let none = groups * (-one).ln_1p();
@@ -121,14 +121,14 @@ pub(crate) fn appears(threshold: f64, sigma: f64, weight: f64, groups: f64) -> f
 /// The largest probability that an own group of a unit appears, over its number of groups.
 ///
 /// For weights of l2 norm one, `groups * ln P[no group of weight 1/sqrt(groups) appears]` rises and
-/// then falls in `groups` (its derivative has the sign of a function that falls), so the worst number
-/// is the least or the greatest.
+/// then falls in `groups` (its derivative has the sign of a function that falls), so the worst
+/// number is the least or the greatest.
 pub(crate) fn appears_at_most(threshold: f64, sigma: f64, most: u64, weights: Weights) -> f64 {
     appears_with_part(threshold, sigma, most, weights, 1.0)
 }
 
-/// The same for a unit with that part of its squared weights in own groups, from 1/`most` to 1. It does
-/// not fall as the part grows.
+/// The largest such probability for a unit with that part of its squared weights in own groups,
+/// from 1/`most` to 1. It does not fall as the part grows.
 fn appears_with_part(threshold: f64, sigma: f64, most: u64, weights: Weights, part: f64) -> f64 {
     let most = most as f64;
     match weights {
@@ -140,8 +140,8 @@ fn appears_with_part(threshold: f64, sigma: f64, most: u64, weights: Weights, pa
     }
 }
 
-/// All pairs of neighbouring tables, by the part of its squared weights that the unit which leaves has in
-/// own groups, and likewise the one that enters.
+/// All pairs of neighbouring tables, by the part of its squared weights that the unit which leaves
+/// has in own groups, and likewise the one that enters.
 #[derive(Clone, Debug)]
 struct Neighbours {
     reach: Reach,
@@ -217,8 +217,8 @@ impl Neighbours {
         }
     }
 
-    /// Whether delta is at most `delta` for all neighbours. Cells that may hold worse ones are halved,
-    /// until they are no more than one interval each way.
+    /// Whether delta is at most `delta` for all neighbours. Cells that may hold worse ones are
+    /// halved, until they are no more than one interval each way.
     fn keep_within(&self, epsilon: f64, delta: f64, noise: (f64, f64)) -> bool {
         let whole = (0, self.parts.len() - 1);
         let entered = match self.reach.neighbouring {
@@ -248,7 +248,8 @@ impl Neighbours {
     }
 }
 
-/// The least value below `high` (rounded up by a billionth of sigma) from which on a threshold fits.
+/// The least value below `high` (rounded up by a billionth of sigma) from which on a threshold
+/// fits.
 fn least_threshold(sigma: f64, high: f64, fits: impl Fn(f64) -> bool) -> f64 {
     // Tails are zero forty standard deviations below no weight.
     let (mut low, mut high) = (-40.0 * sigma, high);
@@ -271,8 +272,8 @@ fn far_above(sigma: f64) -> f64 {
     1.0 + 40.0 * sigma
 }
 
-/// Noise of at least this standard deviation, and the least threshold at which new groups of a unit appear
-/// with a probability of at most `appear`.
+/// Noise of at least this standard deviation, and the least threshold at which new groups of a unit
+/// appear with a probability of at most `appear`.
 pub(crate) fn noise_and_threshold(
     sigma: f64,
     appear: f64,
@@ -288,8 +289,8 @@ pub(crate) fn noise_and_threshold(
     Ok((law, threshold))
 }
 
-/// The threshold in lattice points: noise that is rounded to a lattice point reaches it no more often
-/// than noise that is not rounded reaches `threshold`.
+/// The threshold in lattice points: noise that is rounded to a lattice point reaches it no more
+/// often than noise that is not rounded reaches `threshold`.
 pub(crate) fn to_lattice(threshold: f64) -> Result<i128, MechanismError> {
     let fine = (threshold * FINE as f64).ceil();
     if fine.abs() > 2f64.powi(100) {
@@ -306,9 +307,9 @@ fn noise(sigma: f64) -> Result<(RoundedGaussian, f64), MechanismError> {
     Ok((law, sigma))
 }
 
-/// The noise and the threshold at (`epsilon`, `delta`), with the least threshold: of the tried shares
-/// of delta for the noise the one that leaves it least. `slack` is what rounding may add to the distance in
-/// l2.
+/// The noise and the threshold at (`epsilon`, `delta`), with the least threshold: of the tried
+/// shares of delta for the noise the one that leaves it least. `slack` is what rounding may add to
+/// the distance in l2.
 pub(crate) fn calibrate(
     epsilon: f64,
     delta: f64,

@@ -16,7 +16,8 @@ fn normal(generator: &mut Generator) -> f64 {
 
 #[test]
 fn joint_delta_is_the_divergence_of_the_mechanism() {
-    // What the mechanism shows of the two units: whether one of their own groups appeared, else a Gaussian.
+    // The mechanism's output for the two units: whether one of their own groups appeared, else a
+    // Gaussian.
     let mut generator = TestSeed(1).generator();
     for (epsilon, mu, left, entered) in [
         (0.5f64, 0.7f64, 0.05f64, 0.0f64),
@@ -26,8 +27,8 @@ fn joint_delta_is_the_divergence_of_the_mechanism() {
         (1.0, 0.0, 0.1, 0.7),
     ] {
         let runs = 400_000;
-        // E_P[(1 - e^epsilon Q/P)+] for P = (1 - left) N(mu, 1) and Q = (1 - entered) N(0, 1), where no own
-        // group has appeared.
+        // E_P[(1 - e^epsilon Q/P)+] for P = (1 - left) N(mu, 1) and Q = (1 - entered) N(0, 1),
+        // where no own group has appeared.
         let shift = (-left).ln_1p() - (-entered).ln_1p();
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..runs {
@@ -76,8 +77,8 @@ fn joint_delta_lies_between_its_parts() {
 /// Groups of one unit: some that it has for itself, some that it shares.
 type Groups = (u32, u32);
 
-/// The divergence of the tables' released counts, by enumeration: noise is rounded to quarters of a unit,
-/// which loses a little of it, and shared groups are so large that they appear for certain.
+/// The divergence of the tables' released counts, by enumeration: noise is rounded to quarters of a
+/// unit, which loses a little of it, and shared groups are so large that they appear for certain.
 fn enumerated(epsilon: f64, (sigma, threshold): (f64, f64), left: Groups, entered: Groups) -> f64 {
     let mass = |x: i32, shift: i32| {
         let at = f64::from(x - 4 * shift);
@@ -232,7 +233,8 @@ fn thresholds_meet_their_promise_and_no_more() {
     }
 }
 
-/// With more groups than are listed one by one: units whose groups are all own, all shared, or both.
+/// With more groups than are listed one by one: units whose groups are all own, all shared, or
+/// both.
 #[test]
 fn many_groups_meet_their_promise_too() {
     for (epsilon, delta) in [(1.0, 1e-5), (0.1, 1e-9)] {
@@ -288,7 +290,8 @@ fn the_derivative_over_the_number_of_groups_changes_its_sign_once() {
 
 #[test]
 fn delta_need_not_be_halved() {
-    // epsilon = 1, delta = 1e-5: the halved threshold, as Gopi et al. have it, is 20.79 at kappa = 100.
+    // epsilon = 1, delta = 1e-5: the halved threshold, as Gopi et al. have it, is 20.79 at
+    // kappa = 100.
     for (groups, halved) in [(50, 20.336), (100, 20.790), (200, 21.244)] {
         let (_, threshold) = calibrate(1.0, 1e-5, reach(groups), Weights::Roots, 0.0).unwrap();
         assert!(threshold as f64 / FINE as f64 / halved < 0.945, "{groups}: {threshold}");

@@ -2,7 +2,8 @@
 //!
 //! One object gives both the noise and its loss, so that what is drawn and what is charged cannot
 //! disagree: [`Additive`] noise on lattice integers, [`Quantile`]s of the values in a group,
-//! [`Selection`] of the groups that may appear, and [`RandomisedResponse`] of single records. Nothing here knows of tables.
+//! [`Selection`] of the groups that may appear, and [`RandomisedResponse`] of single records.
+//! Nothing here knows of tables.
 
 mod additive;
 mod error;

@@ -39,8 +39,8 @@ impl Measuring {
         }
     }
 
-    /// The scale of the noise in lattice units: b of the discrete Laplace, sigma of the Gaussian; for other
-    /// mechanisms the standard error of the estimate of a sum of zero.
+    /// The scale of the noise in lattice units: b of the discrete Laplace, sigma of the Gaussian;
+    /// for other mechanisms the standard error of the estimate of a sum of zero.
     pub fn scale(&self) -> f64 {
         match self {
             Self::Additive(additive) => additive.scale(),
@@ -48,8 +48,8 @@ impl Measuring {
         }
     }
 
-    /// The least w, in lattice units, such that so many released sums are all within w of the exact ones
-    /// with probability `level` or more; `None` where that depends on the sums.
+    /// The least w, in lattice units, such that so many released sums are all within w of the exact
+    /// ones with probability `level` or more; `None` where that depends on the sums.
     pub fn half_width(&self, level: f64, sums: u64) -> Option<f64> {
         match self {
             Self::Additive(additive) => Some(additive.half_width(level, sums) as f64),
@@ -57,8 +57,8 @@ impl Measuring {
         }
     }
 
-    /// Whether what is released is Gaussian, or computed from what is: then its losses compose as Gaussian
-    /// differential privacy with mu^2 = 2 rho.
+    /// Whether what is released is Gaussian, or computed from what is: then its losses compose as
+    /// Gaussian differential privacy with mu^2 = 2 rho.
     pub fn is_gaussian(&self) -> bool {
         match self {
             Self::Additive(additive) => matches!(additive.law(), Law::RoundedGaussian(_)),

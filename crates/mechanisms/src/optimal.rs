@@ -45,8 +45,8 @@ impl Optimal {
         Ok(optimal)
     }
 
-    /// The least count from which on a group appears for certain. More units need not be counted where
-    /// only the decision is wanted (PS 5).
+    /// The least count from which on a group appears for certain. More units need not be counted
+    /// where only the decision is wanted (PS 5).
     pub fn certain_from(&self) -> u64 {
         self.certain
     }
@@ -62,8 +62,8 @@ impl Optimal {
         (near..=near.saturating_add(2)).find(|&n| self.is_certain(n)).unwrap_or(u64::MAX)
     }
 
-    /// pi(`units`) on the growing branch: delta (e^(n eps) - 1) / (e^eps - 1), written so that nothing
-    /// overflows or cancels.
+    /// pi(`units`) on the growing branch: delta (e^(n eps) - 1) / (e^eps - 1), written so that
+    /// nothing overflows or cancels.
     fn rising(&self, units: u64) -> f64 {
         let (epsilon, delta, n) = (self.epsilon.to_f64(), self.delta.to_f64(), units as f64);
         delta * ((n - 1.0) * epsilon).exp() * (-n * epsilon).exp_m1() / (-epsilon).exp_m1()
@@ -127,8 +127,8 @@ impl Optimal {
     }
 
     /// Decides about one group after the other, each independently with probability exactly
-    /// pi(`units[i]`). Takes about 10 ns a group, and the same time whatever is certain, as a word is
-    /// drawn for each.
+    /// pi(`units[i]`). Takes about 10 ns a group, and the same time whatever is certain, as a word
+    /// is drawn for each.
     ///
     /// The slices have the same length; should `kept` be longer, the rest of it is false.
     ///
@@ -147,7 +147,8 @@ impl Optimal {
         })
     }
 
-    /// The bounds of pi(`units`) for the first word, ready or computed. What is certain must be certain.
+    /// The bounds of pi(`units`) for the first word, ready or computed. What is certain must be
+    /// certain.
     #[inline]
     fn first(&self, units: u64) -> (u64, u64) {
         if units >= self.certain {

@@ -150,8 +150,8 @@ fn batches_are_single_decisions() {
     assert_eq!(kept, [true; 2]);
 }
 
-/// The forced exact path: with bounds that leave everything open, the enclosures decide alone, with the
-/// stated probability.
+/// The forced exact path: with bounds that leave everything open, the enclosures decide alone, with
+/// the stated probability.
 #[test]
 fn exact_decisions_have_the_stated_probability() {
     let mut pi = optimal("1", "1e-5");

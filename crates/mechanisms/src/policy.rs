@@ -1,15 +1,15 @@
-//! Policy Gaussian selection (Gopi et al. 2020, Algorithms 1, 6 and 7 with l2 weights): the yardstick
-//! of what adapting to the data can do, one unit after the other.
+//! Policy Gaussian selection (Gopi et al. 2020, Algorithms 1, 6 and 7 with l2 weights): the
+//! yardstick of what adapting to the data can do, one unit after the other.
 //!
 //! Each unit moves the weights of its groups straight towards a cutoff, by a distance of at most
-//! one. That step is d -> d - P(d), with P the projection on the unit ball and d the distances to the
-//! cutoff: it brings no two states further apart, so one unit more or less moves the final weights by
-//! at most one in l2, whatever the other units do. New groups all have the largest distance, so a
-//! unit gives each of them the same weight, at most 1/sqrt(their number): the threshold and the joint
-//! delta are those of weighted Gaussian selection.
+//! one. That step is d -> d - P(d), with P the projection on the unit ball and d the distances to
+//! the cutoff: it brings no two states further apart, so one unit more or less moves the final
+//! weights by at most one in l2, whatever the other units do. New groups all have the largest
+//! distance, so a unit gives each of them the same weight, at most 1/sqrt(their number): the
+//! threshold and the joint delta are those of weighted Gaussian selection.
 //!
-//! Under `replace` a unit leaves and another enters: their two steps may point the same way, so that the
-//! weights of shared groups move by up to the sum of what each moves there.
+//! Under `replace` a unit leaves and another enters: their two steps may point the same way, so
+//! that the weights of shared groups move by up to the sum of what each moves there.
 
 use hushtable_noise::{EntropyError, Generator, RoundedGaussian};
 use hushtable_privacy::{Delta, Epsilon, Rho};
@@ -24,10 +24,10 @@ const ABOVE: f64 = 4.0;
 
 /// What rounding adds to the distance in l2, relative to the cutoff and absolute.
 ///
-/// A step errs by at most 2^-51 cutoff in each group, the two states that are compared by twice that,
-/// and errors do not grow from step to step: the 2^36 pairs of a unit and a group that can be kept
-/// give at most 2^-14 cutoff. Rounding the last weights to the lattice moves up to 2^32 groups by 2^-30,
-/// which is 2^-14 in l2.
+/// A step errs by at most 2^-51 cutoff in each group, the two states that are compared by twice
+/// that, and errors do not grow from step to step: the 2^36 pairs of a unit and a group that can be
+/// kept give at most 2^-14 cutoff. Rounding the last weights to the lattice moves up to 2^32 groups
+/// by 2^-30, which is 2^-14 in l2.
 const ROUNDING: (f64, f64) = (1.0 / 16384.0, 1.0 / 16384.0);
 
 /// Units that take less than this together may be counted as one step where chances are computed.
@@ -70,9 +70,9 @@ impl PolicyGaussian {
         })
     }
 
-    /// The noise and threshold that `made` gives for a distance that rounding makes larger by a slack:
-    /// first without, to learn the cutoff, then with twice what rounding adds at that cutoff. The
-    /// weights in new groups are larger by no more, and the threshold so much higher.
+    /// The noise and threshold that `made` gives for a distance that rounding makes larger by a
+    /// slack: first without, to learn the cutoff, then with twice what rounding adds at that
+    /// cutoff. The weights in new groups are larger by no more, and the threshold so much higher.
     fn with(
         most_groups: u64,
         made: impl Fn(f64) -> Result<(RoundedGaussian, f64), MechanismError>,
@@ -97,8 +97,8 @@ impl PolicyGaussian {
         (units(self.noise.sigma().to_f64()), units(self.threshold as f64))
     }
 
-    /// The probability that a group appears if each of its units is in the most groups, and alone in
-    /// all others: each gives it the least that it can.
+    /// The probability that a group appears if each of its units is in the most groups, and alone
+    /// in all others: each gives it the least that it can.
     pub(crate) fn keep_probability(&self, units: u64) -> f64 {
         if self.most_groups == 1 {
             return self.keep_probability_alone(units);
@@ -186,11 +186,12 @@ impl PolicyGaussian {
     }
 }
 
-/// Upper bound on what is left of the distance to the `cutoff` after so many units, each of whose other
-/// groups together have `others` of the square of theirs; exact while a unit takes a 256th part or more.
+/// Upper bound on what is left of the distance to the `cutoff` after so many units, each of whose
+/// other groups together have `others` of the square of theirs; exact while a unit takes a 256th
+/// part or more.
 ///
-/// A unit takes a part that grows as the distance shrinks. So where parts are small, units are taken
-/// together, as if each took the part that the first of them does.
+/// A unit takes a part that grows as the distance shrinks. So where parts are small, units are
+/// taken together, as if each took the part that the first of them does.
 fn gap_after(units: u64, cutoff: f64, others: f64) -> f64 {
     let (mut gap, mut left) = (cutoff, units);
     // Below this nothing is left of the distance in floating point.

@@ -37,8 +37,8 @@ proptest! {
         let without = policy.weights(&members(&fewer), &open);
         let squares: f64 = with.iter().zip(&without).map(|(a, b)| (a - b) * (a - b)).sum();
         prop_assert!(squares.sqrt() <= 1.0 + 1e-9, "{}", squares.sqrt());
-        // New groups of the unit have the same weight, with squares of at most one, and leave to the
-        // shared ones what is left of it.
+        // New groups of the unit have the same weight, with squares of at most one, and leave to
+        // the shared ones what is left of it.
         let new: Vec<f64> = gone.1.iter().map(|&g| g as usize)
             .filter(|&g| without[g] == 0.0).map(|g| with[g]).collect();
         if let Some(&first) = new.first() {

@@ -24,7 +24,8 @@ impl Percentile {
     /// Most decimal places.
     pub const MAX_SCALE: u8 = 4;
 
-    /// `digits * 10^-scale`; `None` unless that is above 0, below 1 and has at most four decimal places.
+    /// `digits * 10^-scale`; `None` unless that is above 0, below 1 and has at most four decimal
+    /// places.
     pub fn new(digits: i128, scale: u8) -> Option<Self> {
         let of = 10u32.pow(u32::from(Some(scale).filter(|&s| s <= Self::MAX_SCALE)?));
         let below = u32::try_from(digits).ok().filter(|&d| d > 0 && d < of)?;
@@ -55,29 +56,30 @@ impl Serialize for Percentile {
 
 /// A lattice point near a quantile of a group's values, of which each unit has at most so many.
 ///
-/// With p the percentile and n values, the *rank distance* of a point x is how far p n is outside of the
-/// numbers from #{values < x} to #{values <= x}: zero at the quantile, and one more for each value in
-/// between. A point is released with probability proportional to its weight in a prior that is public,
-/// times e^(-rate * rank distance).
+/// With p the percentile and n values, the *rank distance* of a point x is how far p n is outside
+/// of the numbers from #{values < x} to #{values <= x}: zero at the quantile, and one more for each
+/// value in between. A point is released with probability proportional to its weight in a prior
+/// that is public, times e^(-rate * rank distance).
 ///
-/// *Privacy.* With A = #{values < x} - p n and B = #{values <= x} - p n, the rank distance is that of zero
-/// from the numbers A to B. One value v more moves both by 1 - p upwards for x > v, both by p downwards for
-/// x < v, and apart for x = v: so no rank distance changes by more than max(p, 1 - p), up or down; and where
-/// one value takes the place of another, A and B move by at most 1. Hence the logarithm of what the
-/// probability of a point is multiplied by has a range of at most epsilon = rate * 2 max(p, 1 - p) for each
-/// value, or rate * 2 for each exchange, over all points. As probabilities add up to one, it is both below
-/// and above zero somewhere, so that epsilon bounds it; and a range of epsilon is rho = epsilon^2 / 8, as
-/// K(t) = ln E e^(t L) for the log-ratio L has K'' <= epsilon^2 / 4 (Hoeffding's lemma) and K(0) = K(1) = 0,
-/// from which K(a) <= a (a - 1) epsilon^2 / 8 for a > 1. Groups are drawn independently: their epsilons
-/// and rhos add up, and together they are one event of bounded range ([`Quantile::event`]). Where a unit's
-/// group is left and another entered instead, the two draws together have the sum of their ranges as
+/// *Privacy.* With A = #{values < x} - p n and B = #{values <= x} - p n, the rank distance is that
+/// of zero from the numbers A to B. One value v more moves both by 1 - p upwards for x > v, both by
+/// p downwards for x < v, and apart for x = v: so no rank distance changes by more than max(p, 1 -
+/// p), up or down; and where one value takes the place of another, A and B move by at most 1. Hence
+/// the logarithm of what the probability of a point is multiplied by has a range of at most
+/// epsilon = rate * 2 max(p, 1 - p) for each value, or rate * 2 for each exchange, over all points.
+/// As probabilities add up to one, it is both below and above zero somewhere, so that epsilon
+/// bounds it; and a range of epsilon is rho = epsilon^2 / 8, as K(t) = ln E e^(t L) for the
+/// log-ratio L has K'' <= epsilon^2 / 4 (Hoeffding's lemma) and K(0) = K(1) = 0, from which K(a) <=
+/// a (a - 1) epsilon^2 / 8 for a > 1. Groups are drawn independently: their epsilons and rhos add
+/// up, and together they are one event of bounded range ([`Quantile::event`]). Where a unit's group
+/// is left and another entered instead, the two draws together have the sum of their ranges as
 /// theirs.
 ///
-/// *Source.* Smith, "Privacy-preserving statistical estimation with optimal convergence rates" (STOC 2011),
-/// for the mechanism; Dong, Durfee & Rogers, "Optimal differential privacy composition for exponential
-/// mechanisms" (2020), for bounded range; Cesar & Rogers, "Bounding, concentrating, and truncating" (2021),
-/// for its rho. The rank distance by both ends, so that many equal values are no harm, and the prior are our
-/// own.
+/// *Source.* Smith, "Privacy-preserving statistical estimation with optimal convergence rates"
+/// (STOC 2011), for the mechanism; Dong, Durfee & Rogers, "Optimal differential privacy composition
+/// for exponential mechanisms" (2020), for bounded range; Cesar & Rogers, "Bounding, concentrating,
+/// and truncating" (2021), for its rho. The rank distance by both ends, so that many equal values
+/// are no harm, and the prior are our own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantile {
     percentile: Percentile,
@@ -90,8 +92,8 @@ pub struct Quantile {
 
 impl Quantile {
     /// How far apart changes of rank distances may be that one unit makes in units of 1/q, as a
-    /// contribution to groups: to one that it enters or leaves, `alone`; where another takes its place,
-    /// `swapped`, as what is exchanged shifts ranks by one either way.
+    /// contribution to groups: to one that it enters or leaves, `alone`; where another takes its
+    /// place, `swapped`, as what is exchanged shifts ranks by one either way.
     fn contribution(percentile: Percentile, rows: u32, groups: u32, single: bool) -> Contribution {
         let Percentile { below, of } = percentile;
         let rows = i64::from(rows);
@@ -101,9 +103,9 @@ impl Quantile {
         Contribution { groups, single_group: single, low: alone - swapped, high: alone }
     }
 
-    /// The quantile of values in `range`, of which a unit has at most `rows` in each of at most `groups`
-    /// groups; `single` if there is only one group. At a loss that is all groups' together. Points beyond
-    /// the `scale` are the less likely the farther away they are.
+    /// The quantile of values in `range`, of which a unit has at most `rows` in each of at most
+    /// `groups` groups; `single` if there is only one group. At a loss that is all groups'
+    /// together. Points beyond the `scale` are the less likely the farther away they are.
     ///
     /// # Errors
     /// No loss, or one so small that no rate can be told from zero, or an empty range.
@@ -118,8 +120,8 @@ impl Quantile {
         let contribution = Self::contribution(percentile, rows, groups, single);
         let one = Contribution { groups: 1, single_group: true, ..contribution };
         let (alone, swapped) = (one.l1(Neighbouring::AddRemove), one.l1(Neighbouring::Replace));
-        // The draws that a unit changes, and by how much each, in units of 1/q of the rate. A group that is
-        // left and one that is entered instead are together one draw.
+        // The draws that a unit changes, and by how much each, in units of 1/q of the rate. A group
+        // that is left and one that is entered instead are together one draw.
         let (draws, apart) = match relation {
             Neighbouring::AddRemove => (groups, alone),
             Neighbouring::Replace if single => (1, swapped),
@@ -156,8 +158,8 @@ impl Quantile {
         }
         let prior = Prior::new(range.0, range.1, scale).ok_or(MechanismError::NoSensitivity)?;
         let weights = ExponentialWeights::new(Ratio::new(rate, one)?);
-        // One left and one entered lose less rho than one of their common range, unless a shared one may
-        // have that range.
+        // One left and one entered lose less rho than one of their common range, unless a shared
+        // one may have that range.
         let together = relation == Neighbouring::Replace && !single && swapped < 2 * alone;
         let event = match loss {
             Loss::Approximate { epsilon, .. } => Event::BoundedRange { epsilon, draws: count },
@@ -193,17 +195,19 @@ impl Quantile {
         self.weights.rate().to_f64() * f64::from(self.percentile.of)
     }
 
-    /// A rank distance that is not exceeded with probability `level` in (0, 1), whatever the values are.
+    /// A rank distance that is not exceeded with probability `level` in (0, 1), whatever the values
+    /// are.
     ///
-    /// The points at the quantile have a weight of at least the prior's least one, and those farther away
-    /// than t together at most e^(-rate t) times all of it.
+    /// The points at the quantile have a weight of at least the prior's least one, and those
+    /// farther away than t together at most e^(-rate t) times all of it.
     pub fn rank_distance(&self, level: f64) -> f64 {
         let share = self.prior.least_share();
         -((1.0 - level) * share).ln() / self.rate()
     }
 
-    /// The same where the gaps between values near the quantile weigh alike: the law of the number of values
-    /// in between is then a two-sided geometric one, P\[more than t\] = 2 r^(t+1) / (1 + r) for r = e^-rate.
+    /// Such a distance where the gaps between values near the quantile weigh alike: the law of the
+    /// number of values in between is then a two-sided geometric one, P\[more than t\] = 2
+    /// r^(t+1) / (1 + r) for r = e^-rate.
     pub fn rank_distance_even(&self, level: f64) -> f64 {
         let r = (-self.rate()).exp();
         (-((1.0 - level) * (1.0 + r) / 2.0).ln() / self.rate() - 1.0).max(0.0)
@@ -223,8 +227,8 @@ impl Quantile {
         Ok(point(cell, place))
     }
 
-    /// ln of the ratio of a point's weights under two tables' values, which differs from that of its
-    /// probabilities by a number that is the same for all points.
+    /// ln of the ratio of a point's weights under two tables' values, which differs from that of
+    /// its probabilities by a number that is the same for all points.
     pub fn log_ratio(&self, point: i64, [first, second]: [&[i64]; 2]) -> f64 {
         let distance = |values: &[i64]| self.distance(values, point) as f64;
         (distance(second) - distance(first)) * self.weights.rate().to_f64()
@@ -248,8 +252,8 @@ impl Quantile {
         let of = u128::from(self.percentile.of);
         let wanted = u128::from(self.percentile.below) * values.len() as u128;
         let value = |place: u128| usize::try_from(place).ok().and_then(|p| values.get(p)).copied();
-        // The last point before those to the right at that distance, and the first after those to the
-        // left.
+        // The last point before those to the right at that distance, and the first after those to
+        // the left.
         let right = |distance: u128| {
             let values_to = (wanted + distance).div_ceil(of);
             values_to.checked_sub(1).and_then(value).unwrap_or(high)
@@ -274,10 +278,11 @@ impl Quantile {
         let mut level = 1;
         loop {
             let beyond = self.prior.weight(low, from - 1) + self.prior.weight(to + 1, high);
-            // What is farther is seldom taken, and can be in one cell: before level 90, as a prior's least
-            // weight is above 2^-80 of the whole. One level before it was not, so that what was drawn then was
-            // less than 32 * 2^-level of the whole: cells' weights, shifted by the last level, come to 35
-            // times the whole at most, which is far below 2^126.
+            // Points that are farther are seldom taken, and can be in one cell: before level 90, as
+            // a prior's least weight is above 2^-80 of the whole. One level before it was not, so
+            // that what was drawn then was less than 32 * 2^-level of the whole: cells' weights,
+            // shifted by the last level, come to 35 times the whole at most, which is far below
+            // 2^126.
             let last = beyond as f64 * (-f64::from(level)).exp2() <= drawn / 16.0;
             let next = self.weights.least_loss(level + 1);
             let (next_from, next_to) = if last { (low, high) } else { (left(next), right(next)) };

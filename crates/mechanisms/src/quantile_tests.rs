@@ -73,9 +73,9 @@ fn divergence(one: &[f64], other: &[f64], order: f64) -> f64 {
     sum.ln() / (order - 1.0) / order
 }
 
-/// Every list of up to 5 values, and every one with one value more, or with two more, or with one exchanged:
-/// no range of log-ratios, no log-ratio and no divergence is above what is promised, and the range is
-/// reached.
+/// Every list of up to 5 values, and every one with one value more, or with two more, or with one
+/// exchanged: no range of log-ratios, no log-ratio and no divergence is above what is promised, and
+/// the range is reached.
 #[test]
 fn neighbours_are_as_near_as_promised() {
     let range = (-1, 3);
@@ -124,9 +124,10 @@ fn neighbours_are_as_near_as_promised() {
     }
 }
 
-/// Up to three values of one unit in a group, or in each of two groups, take the place of up to three of
-/// another: of as many, of fewer or of more, as where some of its rows have no value. What is promised for
-/// both groups together is kept, in range and in every divergence, and is reached but for the short lists.
+/// Up to three values of one unit in a group, or in each of two groups, take the place of up to
+/// three of another: of as many, of fewer or of more, as where some of its rows have no value. What
+/// is promised for both groups together is kept, in range and in every divergence, and is reached
+/// but for the short lists.
 #[test]
 fn exchanges_of_several_rows_in_several_groups_are_as_near_as_promised() {
     let range = (0, 2);
@@ -137,7 +138,8 @@ fn exchanges_of_several_rows_in_several_groups_are_as_near_as_promised() {
             Quantile::new(percentile(p), (range, 2), rows, groups, relation, loss).unwrap()
         };
         let own = |groups, loss| move |list: &[i64]| law(&make(loss, groups), list);
-        // The worst of a group: where one unit takes another's place, and where it enters or leaves.
+        // The worst of a group: where one unit takes another's place, and where it enters or
+        // leaves.
         let worst = |law: &dyn Fn(&[i64]) -> Vec<f64>| {
             let mut worst = [(0.0f64, 0.0f64); 2];
             for list in lists(range, 6).iter().filter(|list| list.len() != 5) {
@@ -163,7 +165,8 @@ fn exchanges_of_several_rows_in_several_groups_are_as_near_as_promised() {
         assert!(single[0].0 <= 1.3 + 1e-9 && single[0].0 > 0.6 * 1.3, "{p}: {single:?}");
         let single = worst(&own((1, true), rho("0.2")));
         assert!(single[0].1 <= 0.2 + 1e-9, "{p}: {single:?}");
-        // Each of two groups is shared with the other unit, or left, and then another one is entered.
+        // Each of two groups is shared with the other unit, or left, and then another one is
+        // entered.
         let [shared, alone] = worst(&own((2, false), pure("1.3")));
         let all = (2.0 * shared.0).max(shared.0 + 2.0 * alone.0).max(4.0 * alone.0);
         assert!(all <= 1.3 + 1e-9 && all > 0.6 * 1.3, "{p}: {shared:?} {alone:?}");
@@ -192,8 +195,8 @@ fn several_groups_share_the_loss() {
     near(rate((1, false), 1, replace, rho("0.125")), 0.5);
 }
 
-/// The event covers all that one unit does, in both directions: by the whole law of every pair of small
-/// groups, where it enters or leaves two, or another takes its place in them, or in others.
+/// The event covers all that one unit does, in both directions: by the whole law of every pair of
+/// small groups, where it enters or leaves two, or another takes its place in them, or in others.
 #[test]
 fn events_cover_what_a_unit_changes() {
     let range = (0, 2);
@@ -266,8 +269,8 @@ fn events_cover_what_a_unit_changes() {
     }
 }
 
-/// Under a rho the event spends it, and no more than what rounding adds; large ones pay for as much as a
-/// pure epsilon does.
+/// Under a rho the event spends it, and no more than what rounding adds; large ones pay for as much
+/// as a pure epsilon does.
 #[test]
 fn events_spend_their_rho() {
     for (p, relation, groups) in [
@@ -293,8 +296,8 @@ fn events_spend_their_rho() {
     assert!((own.rate() - 1.3).abs() < 1e-12);
 }
 
-/// Rates are rounded down, by exact whole numbers: no more than the loss is drawn, and no less but for what
-/// rounding takes, of the float or of the last of the rate's 2^-64.
+/// Rates are rounded down, by exact whole numbers: no more than the loss is drawn, and no less but
+/// for what rounding takes, of the float or of the last of the rate's 2^-64.
 #[test]
 fn rates_are_rounded_down() {
     let below = |drawn: BigUint, promised: BigUint, n: BigUint| {
@@ -306,7 +309,8 @@ fn rates_are_rounded_down() {
         for groups in [1u32, 2, 5, 1000] {
             for units in [1_000_000_007u64, 123_456_789_012, 1_000_000_000_000, 8_999_999_999_999] {
                 for (p, m, q) in [("0.5", 1u32, 2u32), ("0.9", 9, 10), ("0.9999", 9999, 10_000)] {
-                    // All that a unit can do to ranks, in units of 1/q: 2 m for each row in each group.
+                    // All that a unit can do to ranks, in units of 1/q: 2 m for each row in each
+                    // group.
                     let apart = BigUint::from(2 * m) * rows;
                     let make = |loss| {
                         let relation = Neighbouring::AddRemove;
@@ -323,7 +327,8 @@ fn rates_are_rounded_down() {
                     let own = make(Loss::pure(Epsilon::from_units(units).unwrap()));
                     let (n, d) = parts(&own);
                     below(&n * &apart * groups * &one, d * units, n);
-                    // rate^2 apart^2 groups / 8 <= rho, unless a pure epsilon of a group's is larger.
+                    // rate^2 apart^2 groups / 8 <= rho, unless a pure epsilon of a group's is
+                    // larger.
                     let own = make(Loss::concentrated(Rho::from_units(units).unwrap()));
                     let (n, d) = parts(&own);
                     let drawn = &n * &n * &apart * &apart * groups * &one;
@@ -338,8 +343,8 @@ fn rates_are_rounded_down() {
     }
 }
 
-/// Wherever values are in the largest range, a draw has a point of the range after few tries: none is so
-/// unlikely that the rest of the range hides it, and no error depends on values.
+/// Wherever values are in the largest range, a draw has a point of the range after few tries: none
+/// is so unlikely that the rest of the range hides it, and no error depends on values.
 #[test]
 fn tries_are_few_whatever_the_values() {
     let mut generator = TestSeed(43).generator();
@@ -388,8 +393,9 @@ fn tries_are_few_whatever_the_values() {
     }
 }
 
-/// The points that are drawn have their probabilities: 20,000 draws for each of several lists and rates, by
-/// a chi-squared statistic with 99 degrees of freedom or fewer, under 200 in all but one case in 10^8.
+/// The points that are drawn have their probabilities: 20,000 draws for each of several lists and
+/// rates, by a chi-squared statistic with 99 degrees of freedom or fewer, under 200 in all but one
+/// case in 10^8.
 #[test]
 fn points_have_their_frequencies() {
     let mut generator = TestSeed(41).generator();
@@ -428,9 +434,9 @@ fn points_have_their_frequencies() {
     }
 }
 
-/// Values of any order of magnitude on all of the lattice: the released median of a thousand is between
-/// their quantiles at 45 % and 55 % at rho = 0.5, 200 times of 200 (one would miss with probability below
-/// 1e-7), and what it is for a few values is still a point of the range.
+/// Values of any order of magnitude on all of the lattice: the released median of a thousand is
+/// between their quantiles at 45 % and 55 % at rho = 0.5, 200 times of 200 (one would miss with
+/// probability below 1e-7), and what it is for a few values is still a point of the range.
 #[test]
 fn medians_on_all_of_the_lattice_are_near() {
     let mut generator = TestSeed(42).generator();
@@ -455,8 +461,8 @@ fn medians_on_all_of_the_lattice_are_near() {
     }
 }
 
-/// Half the range and more is at the quantile only if the promised distance is kept: exactly, for every list
-/// of up to 6 values.
+/// Half the range and more is at the quantile only if the promised distance is kept: exactly, for
+/// every list of up to 6 values.
 #[test]
 fn rank_distances_are_kept() {
     let range = (0, 6);
@@ -476,8 +482,8 @@ fn rank_distances_are_kept() {
     }
 }
 
-/// A thousand values, ten points apart, and a median drawn 20,000 times at each of two rates: beyond the
-/// distance for even gaps are as many as there should be, to six standard deviations.
+/// A thousand values, ten points apart, and a median drawn 20,000 times at each of two rates:
+/// beyond the distance for even gaps are as many as there should be, to six standard deviations.
 #[test]
 fn rank_distances_over_even_gaps_have_their_law() {
     let mut generator = TestSeed(43).generator();
@@ -531,7 +537,8 @@ fn what_cannot_be_is_refused() {
 }
 
 proptest! {
-    /// Every point is in one cell, whose level's loss it has or more; and likelihoods are those of the law.
+    /// Every point is in one cell, whose level's loss it has or more; and likelihoods are those of
+    /// the law.
     #[test]
     fn cells_cover_the_range_once(
         mut values in prop::collection::vec(-40i64..60, 0..60),

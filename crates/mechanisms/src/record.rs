@@ -12,22 +12,22 @@ use crate::additive::half_width;
 use crate::error::MechanismError;
 use crate::transform::{Transform, Transformed};
 
-/// How a sum that is not clamped is released. All are calibrated so that a record at the threshold loses
-/// the sum's rho; they differ in what smaller and larger records lose, and in the noise.
+/// How a sum that is not clamped is released. All are calibrated so that a record at the threshold
+/// loses the sum's rho; they differ in what smaller and larger records lose, and in the noise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RecordMechanism {
     /// Gaussian noise on the sum: the loss grows as the square of the value.
     #[default]
     Gaussian,
-    /// Gaussian noise on the logarithm of the sum: the loss grows as the square of the value's logarithm,
-    /// the noise in proportion to the sum.
+    /// Gaussian noise on the logarithm of the sum: the loss grows as the square of the value's
+    /// logarithm, the noise in proportion to the sum.
     Log,
-    /// Gaussian noise on the root of the sum: the loss grows in proportion to the value, the noise as the
-    /// root of the sum.
+    /// Gaussian noise on the root of the sum: the loss grows in proportion to the value, the noise
+    /// as the root of the sum.
     Sqrt,
-    /// Noise with heavy tails on the sum: the loss grows as the square of the value's logarithm, the noise is
-    /// the same for all sums.
+    /// Noise with heavy tails on the sum: the loss grows as the square of the value's logarithm,
+    /// the noise is the same for all sums.
     ExponentialPolylogarithmic,
 }
 
@@ -39,13 +39,14 @@ impl RecordMechanism {
     /// What a user may write, in words.
     pub const NAMES: &'static str = "one of GAUSSIAN, LOG, SQRT, EXPONENTIAL_POLYLOGARITHMIC";
 
-    /// The shape d of exponential-polylogarithmic noise. Its standard deviation is then about a third above
-    /// that of Laplace noise of the same loss at the threshold. Larger shapes come nearer to Laplace noise,
-    /// under which the loss grows in proportion to the value; smaller ones have far more noise.
+    /// The shape d of exponential-polylogarithmic noise. Its standard deviation is then about a
+    /// third above that of Laplace noise of the same loss at the threshold. Larger shapes come
+    /// nearer to Laplace noise, under which the loss grows in proportion to the value; smaller ones
+    /// have far more noise.
     pub const SHAPE: f64 = 1.0;
 
-    /// The offset a of exponential-polylogarithmic noise, in units of its scale: the double above e, the
-    /// least that is allowed.
+    /// The offset a of exponential-polylogarithmic noise, in units of its scale: the double above
+    /// e, the least that is allowed.
     pub const POLYLOGARITHMIC_OFFSET: f64 = 2.718_281_828_459_045_5;
 
     /// The mechanism of that name, in any letter case.
@@ -53,7 +54,8 @@ impl RecordMechanism {
         Self::ALL.into_iter().find(|m| m.to_string().eq_ignore_ascii_case(name))
     }
 
-    /// Whether the sum is transformed: then it has an offset, and sums below zero are released as zero.
+    /// Whether the sum is transformed: then it has an offset, and sums below zero are released as
+    /// zero.
     pub fn transforms(self) -> bool {
         matches!(self, Self::Log | Self::Sqrt)
     }
@@ -78,8 +80,8 @@ impl RecordMechanism {
         .map_err(|e| MechanismError::NoGrowth(e.name))
     }
 
-    /// The loss function at which a released sum of `sum` has the standard error `error`, for comparisons.
-    /// All in one unit.
+    /// The loss function at which a released sum of `sum` has the standard error `error`, for
+    /// comparisons. All in one unit.
     pub fn growth_at_error(self, offset: f64, sum: f64, error: f64) -> Growth {
         let (whole, part) = (1.0 + sum / offset, error / offset);
         match self {
@@ -102,8 +104,8 @@ impl RecordMechanism {
     }
 }
 
-/// The standard error of a released sum under a loss function of [`RecordMechanism::growth`], all in one
-/// unit: the root of the estimate's variance, but for rounding to the lattice.
+/// The standard error of a released sum under a loss function of [`RecordMechanism::growth`], all
+/// in one unit: the root of the estimate's variance, but for rounding to the lattice.
 pub fn standard_error(growth: Growth, sum: f64) -> f64 {
     let whole = |offset: f64| 1.0 + sum.max(0.0) / offset;
     match growth {
@@ -116,8 +118,8 @@ pub fn standard_error(growth: Growth, sum: f64) -> f64 {
     }
 }
 
-/// The standard deviation of the continuous exponential-polylogarithmic law of scale 1, at the shape and
-/// the offset in use.
+/// The standard deviation of the continuous exponential-polylogarithmic law of scale 1, at the
+/// shape and the offset in use.
 const UNIT_DEVIATION: f64 = 2.611_000_236_970_473;
 
 impl fmt::Display for RecordMechanism {
@@ -133,8 +135,8 @@ impl fmt::Display for RecordMechanism {
 
 /// A mechanism for sums of values that are not clamped, calibrated to a threshold and a loss.
 ///
-/// One record enters one sum, with a whole number of lattice steps. What it loses by its value is a public
-/// function, [`growth`](Self::growth) (Finley et al. 2024).
+/// One record enters one sum, with a whole number of lattice steps. What it loses by its value is a
+/// public function, [`growth`](Self::growth) (Finley et al. 2024).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerRecord {
     mechanism: RecordMechanism,
@@ -155,8 +157,8 @@ impl PerRecord {
     /// 1 + sum/offset, for an `offset` in steps.
     ///
     /// # Errors
-    /// Zero rho, threshold or offset; noise that is too large or small to be drawn exactly; a logarithm
-    /// whose estimates would have a standard error of millions of times the sum.
+    /// Zero rho, threshold or offset; noise that is too large or small to be drawn exactly; a
+    /// logarithm whose estimates would have a standard error of millions of times the sum.
     pub fn new(
         mechanism: RecordMechanism,
         threshold: u64,
@@ -166,7 +168,8 @@ impl PerRecord {
         if rho.is_zero() {
             return Err(MechanismError::NoBudget("rho"));
         }
-        // Doubles of whole numbers above 2^53 are off by one part in 2^53, which the losses' margins cover.
+        // Doubles of whole numbers above 2^53 are off by one part in 2^53, which the losses'
+        // margins cover.
         let growth = mechanism.growth(threshold as f64, offset as f64, rho)?;
         let noise = match growth {
             Growth::Gaussian { deviation } => {
@@ -201,9 +204,9 @@ impl PerRecord {
         Loss::concentrated(self.rho)
     }
 
-    /// Turns exact sums into estimates of them, each with fresh noise. With a transformation a sum below
-    /// zero counts as zero; the estimates are unbiased (see `Transformed`) before they are rounded to whole
-    /// steps. Saturates at the ends of `i128`.
+    /// Turns exact sums into estimates of them, each with fresh noise. With a transformation a sum
+    /// below zero counts as zero; the estimates are unbiased (see `Transformed`) before they are
+    /// rounded to whole steps. Saturates at the ends of `i128`.
     ///
     /// # Errors
     /// When the operating system's generator fails; the values must then not be used.
@@ -234,8 +237,8 @@ impl PerRecord {
         !matches!(self.noise, Noise::Polylogarithmic(_))
     }
 
-    /// ln of the ratio of the densities with which an estimate comes from the first sum and from the
-    /// second; to tell two tables apart by, not to prove anything with.
+    /// ln of the ratio of the densities with which an estimate comes from the first sum and from
+    /// the second; to tell two tables apart by, not to prove anything with.
     pub fn log_ratio(&self, estimate: i128, [first, second]: [i128; 2]) -> f64 {
         let normal = |near: f64, far: f64, s: f64| 0.5 * (far - near) * (far + near) / (s * s);
         let away = |sum: i128| estimate.saturating_sub(sum) as f64;
@@ -262,8 +265,9 @@ impl PerRecord {
         }
     }
 
-    /// An interval around the sum that covers it with a probability of `level` or more, in steps, from its
-    /// estimate; `level` in (0, 1). With a transformation it is for the sum that is at least zero.
+    /// An interval around the sum that covers it with a probability of `level` or more, in steps,
+    /// from its estimate; `level` in (0, 1). With a transformation it is for the sum that is at
+    /// least zero.
     pub fn interval(&self, estimate: i128, level: f64) -> (f64, f64) {
         match &self.noise {
             Noise::Transformed(transformed) => {
@@ -280,8 +284,8 @@ impl PerRecord {
         }
     }
 
-    /// The half-width of intervals that hold so many sums at once, where it is the same for all sums; `None`
-    /// with a transformation.
+    /// The half-width of intervals that hold so many sums at once, where it is the same for all
+    /// sums; `None` with a transformation.
     pub fn half_width(&self, level: f64, sums: u64) -> Option<f64> {
         let wanted = (level, sums);
         match &self.noise {

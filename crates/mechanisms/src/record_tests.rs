@@ -50,8 +50,8 @@ proptest! {
     }
 }
 
-/// Exponential-polylogarithmic noise, by enumeration: no ratio of probabilities is above epsilon, and no
-/// Rényi divergence above the rho.
+/// Exponential-polylogarithmic noise, by enumeration: no ratio of probabilities is above epsilon,
+/// and no Rényi divergence above the rho.
 #[test]
 fn no_ratio_is_above_the_policy() {
     for (threshold, text) in [(1, "0.5"), (20, "0.5"), (300, "2"), (7, "0.02")] {
@@ -86,8 +86,8 @@ fn no_ratio_is_above_the_policy() {
     }
 }
 
-/// The mean of 200,000 estimates within six standard errors, and their squared distances within a tenth of
-/// what is stated: false alarms have probability 2e-9 for each mean.
+/// The mean of 200,000 estimates within six standard errors, and their squared distances within a
+/// tenth of what is stated: false alarms have probability 2e-9 for each mean.
 #[test]
 fn estimates_are_unbiased_with_the_stated_error() {
     for (seed, mechanism) in RecordMechanism::ALL.into_iter().enumerate() {
@@ -108,8 +108,9 @@ fn estimates_are_unbiased_with_the_stated_error() {
     }
 }
 
-/// Intervals from the estimate alone cover the sum as often as stated: the share of 20,000 is above 95 %
-/// less six standard deviations of 0.0015, and where the sum is far from zero below 95 % and as much.
+/// Intervals from the estimate alone cover the sum as often as stated: the share of 20,000 is above
+/// 95 % less six standard deviations of 0.0015, and where the sum is far from zero below 95 % and
+/// as much.
 #[test]
 fn intervals_cover_as_stated() {
     for (seed, mechanism) in RecordMechanism::ALL.into_iter().enumerate() {

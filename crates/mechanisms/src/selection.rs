@@ -97,11 +97,11 @@ impl Selection {
     /// `strategy` at a total cost of `loss` for one unit that reaches as far as `reach`.
     ///
     /// For the strategies that work group by group the budget is split over the groups. Epsilon and
-    /// delta go by the optimal composition of equal mechanisms (Kairouz, Oh & Viswanath 2015; theory
-    /// section 4), which is never worse than equal shares and far better for many groups. A rho pays
-    /// for (e, d) in each of k groups with k e tanh(e/2) = rho and k d = delta ([`Loss::in_rho`]).
-    /// Gaussian noise has the l2 sensitivity of the
-    /// counts or weights, and shares delta with its threshold by their joint delta.
+    /// delta go by the optimal composition of equal mechanisms (Kairouz, Oh & Viswanath 2015;
+    /// theory section 4), which is never worse than equal shares and far better for many groups. A
+    /// rho pays for (e, d) in each of k groups with k e tanh(e/2) = rho and k d = delta
+    /// ([`Loss::in_rho`]). Gaussian noise has the l2 sensitivity of the counts or weights, and
+    /// shares delta with its threshold by their joint delta.
     ///
     /// # Errors
     /// When a share is zero or too small to be drawn with, or units may be in no group.
@@ -137,8 +137,8 @@ impl Selection {
     }
 
     /// The same selection, in which a group of fewer than `least` units never appears. What decides
-    /// about the others is the number of units beyond `least` - 1, or the weight beyond what as many
-    /// units weigh at most, which one unit changes no more than before.
+    /// about the others is the number of units beyond `least` - 1, or the weight beyond what as
+    /// many units weigh at most, which one unit changes no more than before.
     ///
     /// # Errors
     /// [`MechanismError::NoLeast`] for POLICY_GAUSSIAN and a `least` above one: there what one unit
@@ -180,8 +180,8 @@ impl Selection {
         self.mechanism.keep_probability(units, self.least, false)
     }
 
-    /// The probability that the noisy count of a known group of `units` is at least `threshold`; zero
-    /// where there is no noisy count.
+    /// The probability that the noisy count of a known group of `units` is at least `threshold`;
+    /// zero where there is no noisy count.
     pub fn reach_probability(&self, units: u64, threshold: i64) -> f64 {
         let missing = i128::from(threshold) - i128::from(units);
         match &self.mechanism {
@@ -271,8 +271,8 @@ impl Selection {
         }
         for (i, (&units, noise)) in units.iter().zip(noise).enumerate() {
             let group = first + i;
-            // A known group's count is shown as it is, even of no unit; others are compared beyond the
-            // least number, and shown with it.
+            // A known group's count is shown as it is, even of no unit; others are compared beyond
+            // the least number, and shown with it.
             let (count, added) =
                 if known(group) { (units, 0) } else { (beyond(units), i128::from(before)) };
             let (reaches, noisy) = match &self.mechanism {
@@ -324,8 +324,8 @@ impl Selection {
         }
     }
 
-    /// The least whole w with P\[|noise| <= w\] >= `level` for so many noisy counts at once, before they are
-    /// known to have passed the threshold; `None` where there is no noisy count.
+    /// The least whole w with P\[|noise| <= w\] >= `level` for so many noisy counts at once, before
+    /// they are known to have passed the threshold; `None` where there is no noisy count.
     pub fn noise_half_width(&self, level: f64, counts: u64) -> Option<u128> {
         if !self.strategy().gives_count() {
             return None;

@@ -167,7 +167,8 @@ fn a_least_number_does_not_move_counts() {
     let mut generator = TestSeed(4).generator();
     for strategy in Strategy::ALL.into_iter().filter(|s| s.gives_count()) {
         let selection = made(strategy, "10", "1e-5", 1).with_least(50).unwrap();
-        // A known group of 40 units is no smaller than it is, and others are shown with all of theirs.
+        // A known group of 40 units is no smaller than it is, and others are shown with all of
+        // theirs.
         let population =
             Population { units: &[40, 1000, 40], members: None, known: &[true, false, false] };
         for _ in 0..100 {
@@ -212,8 +213,8 @@ fn known_groups_reach_a_threshold_as_often_as_computed() {
     }
 }
 
-/// Making a selection, and telling what it does, takes a bounded number of steps at every loss that is
-/// accepted: counted, not timed. A step is some tens to hundreds of nanoseconds.
+/// Making a selection, and telling what it does, takes a bounded number of steps at every loss that
+/// is accepted: counted, not timed. A step is some tens to hundreds of nanoseconds.
 #[test]
 fn no_loss_makes_selections_slow() {
     let amounts = ["1e-12", "1e-4", "1", "1000", "1000000"];

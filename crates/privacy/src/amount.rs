@@ -83,8 +83,8 @@ pub type Delta = Amount<DeltaUnit>;
 /// The rho of zero-concentrated differential privacy (Bun & Steinke 2016): a Rényi divergence of
 /// every order `a` is at most `a * rho`. From 0 to 1,000,000, kept to 12 decimal places.
 pub type Rho = Amount<RhoUnit>;
-/// The mu of Gaussian differential privacy (Dong, Roth & Su 2022): sensitivity over sigma. From 0 to
-/// 10,000, kept to 15 decimal places. Composes by its square, [`MuSquared`](crate::MuSquared).
+/// The mu of Gaussian differential privacy (Dong, Roth & Su 2022): sensitivity over sigma. From 0
+/// to 10,000, kept to 15 decimal places. Composes by its square, [`MuSquared`](crate::MuSquared).
 pub type Mu = Amount<MuUnit>;
 
 /// An amount outside its range, or not a decimal at all.

@@ -1,10 +1,11 @@
 //! Mechanisms whose log-ratios have a bounded range, such as the exponential mechanism.
 //!
-//! Between any two neighbouring tables, the privacy losses of such a mechanism lie in [t - range, t] for
-//! some t in [0, range] that depends on the tables. At worst there are just these two losses: the
-//! likelihood ratio has mean one, and no other law with losses in that interval is as spread. With
-//! Q\[t\] = (e^-t - e^-range)/(1 - e^-range) and P\[t\] = e^t Q\[t\] that is a pair of laws for each t
-//! (Durfee & Rogers 2019; Dong, Durfee & Rogers 2020). No single t is the worst for all purposes.
+//! Between any two neighbouring tables, the privacy losses of such a mechanism lie in
+//! [t - range, t] for some t in [0, range] that depends on the tables. At worst there are just
+//! these two losses: the likelihood ratio has mean one, and no other law with losses in that
+//! interval is as spread. With Q\[t\] = (e^-t - e^-range)/(1 - e^-range) and P\[t\] = e^t Q\[t\]
+//! that is a pair of laws for each t (Durfee & Rogers 2019; Dong, Durfee & Rogers 2020). No single
+//! t is the worst for all purposes.
 
 use crate::pure::{pure_of, pure_rho};
 use crate::{Epsilon, Rho};
@@ -21,8 +22,8 @@ pub fn range_of_rho(rho: f64) -> f64 {
     ((8.0 * rho).sqrt() * (1.0 - 4.0 * f64::EPSILON)).max(pure_of(rho))
 }
 
-/// The loss in rho of `draws` mechanisms whose ranges add up to `epsilon`, in equal shares, rounded up:
-/// epsilon^2/(8 draws), and no more than that of pure epsilons.
+/// The loss in rho of `draws` mechanisms whose ranges add up to `epsilon`, in equal shares, rounded
+/// up: epsilon^2/(8 draws), and no more than that of pure epsilons.
 pub(crate) fn ranges_rho(epsilon: Epsilon, draws: u32) -> Rho {
     let (units, draws) = (u128::from(epsilon.units()), u128::from(draws.max(1)));
     let square = (units * units).div_ceil(8 * draws * u128::from(Epsilon::units_per_one()));
@@ -43,12 +44,13 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// ln E\[e^(tilt L)\] of all draws at the worst t of each, rounded up, and its slope. The tilt is above
-    /// zero.
+    /// ln E\[e^(tilt L)\] of all draws at the worst t of each, rounded up, and its slope. The tilt
+    /// is above zero.
     ///
-    /// For one, E\[e^(tilt L)\] = e^(tilt t) (a - b e^t) / (1 - e^-range) with a = 1 - e^(-(1+tilt) range)
-    /// and b = e^-range (1 - e^(-tilt range)), which is largest at e^t = tilt a/((1 + tilt) b). It bounds
-    /// what the draws multiply the moment by however each is chosen in view of those before.
+    /// For one, E\[e^(tilt L)\] = e^(tilt t) (a - b e^t) / (1 - e^-range) with a = 1 - e^(-(1+tilt)
+    /// range) and b = e^-range (1 - e^(-tilt range)), which is largest at e^t = tilt a/((1 + tilt)
+    /// b). It bounds what the draws multiply the moment by however each is chosen in view of those
+    /// before.
     pub(crate) fn ln_moment(&self, tilt: f64) -> (f64, f64) {
         let Self { range, draws } = *self;
         let a = -(-(1.0 + tilt) * range).exp_m1();
@@ -69,17 +71,19 @@ impl Ranges {
         (draws as f64 * low, draws as f64 * slope)
     }
 
-    /// The delta at any real `epsilon` of draws that were all fixed before the first answer, rounded up;
-    /// `None` where there are too many to be summed.
+    /// The delta at any real `epsilon` of draws that were all fixed before the first answer,
+    /// rounded up; `None` where there are too many to be summed.
     ///
     /// *Why t is the same for all.* Of two draws with t1 + t2 given, all losses are given; their
-    /// probabilities are, too, but for how much of the middle one goes to the two outer ones, which is the
-    /// more the larger Q\[t1\] Q\[t2\] is, and so at t1 = t2. That spreads the likelihood ratio without
-    /// moving its mean, so that every expectation of a convex function of it grows or stays.
+    /// probabilities are, too, but for how much of the middle one goes to the two outer ones, which
+    /// is the more the larger Q\[t1\] Q\[t2\] is, and so at t1 = t2. That spreads the likelihood
+    /// ratio without moving its mean, so that every expectation of a convex function of it grows or
+    /// stays.
     ///
-    /// *Which t.* Delta is the largest over l of the sum over the l + 1 outcomes with the most draws at t,
-    /// whose slope in t has the sign of epsilon + (l + 1) range - (draws + 1) t. So the largest of all is at
-    /// one of these t, cut off at 0 and range (Dong, Durfee & Rogers 2020, Theorem 3).
+    /// *Which t.* Delta is the largest over l of the sum over the l + 1 outcomes with the most
+    /// draws at t, whose slope in t has the sign of epsilon + (l + 1) range - (draws + 1) t. So the
+    /// largest of all is at one of these t, cut off at 0 and range (Dong, Durfee & Rogers 2020,
+    /// Theorem 3).
     pub(crate) fn delta_in_advance(&self, epsilon: f64) -> Option<f64> {
         let Self { range, draws } = *self;
         if draws > MOST {

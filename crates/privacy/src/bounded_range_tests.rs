@@ -37,8 +37,8 @@ fn event(epsilon: f64, draws: u32) -> Event {
     }
 }
 
-/// The closed form is the largest over a fine grid of t for all draws, over pairs of t that differ too,
-/// and it is reached.
+/// The closed form is the largest over a fine grid of t for all draws, over pairs of t that differ
+/// too, and it is reached.
 #[test]
 fn the_closed_form_is_the_largest_of_all_t() {
     for range in [0.05, 0.7, 3.0] {
@@ -77,8 +77,8 @@ fn the_closed_form_is_the_largest_of_all_t() {
     }
 }
 
-/// The moments at the worst t are those of the best of a fine grid; never more than range^2/8 allows; and
-/// slopes are slopes.
+/// The moments at the worst t are those of the best of a fine grid; never more than range^2/8
+/// allows; and slopes are slopes.
 #[test]
 fn moments_are_those_of_the_worst_t() {
     for range in [1e-9, 1e-4, 0.03, 1.0, 7.0, 300.0] {
@@ -110,7 +110,7 @@ fn moments_are_those_of_the_worst_t() {
     }
 }
 
-/// What 100 draws of range 0.1 come to: 4.77 as pure events, and each bound is near the next.
+/// The epsilon of 100 draws of range 0.1: 4.77 as pure events, and each bound is near the next.
 #[test]
 fn a_hundred_draws_cost_half_of_pure_ones() {
     let delta: Delta = "1e-6".parse().unwrap();
@@ -168,7 +168,8 @@ fn mechanism(range: f64, most: usize) -> impl Strategy<Value = Vec<(f64, f64)>> 
     )
 }
 
-/// Three mechanisms, each chosen in view of the answers before, the second and third of them by tables.
+/// Three mechanisms, each chosen in view of the answers before, the second and third of them by
+/// tables.
 fn adaptive(
     first: &[(f64, f64)],
     second: &[Vec<(f64, f64)>],
@@ -188,8 +189,8 @@ fn adaptive(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// No composition of mechanisms of bounded range, adaptively chosen, of equal ranges or not, with a
-    /// randomised response and Gaussian noise among them, loses more than is reported.
+    /// No composition of mechanisms of bounded range, adaptively chosen, of equal ranges or not,
+    /// with a randomised response and Gaussian noise among them, loses more than is reported.
     #[test]
     fn no_composition_loses_more_than_is_reported(
         (ranges, first, second, third) in [0.05..3.0f64, 0.05..3.0, 0.05..3.0].prop_flat_map(|ranges| {
@@ -233,7 +234,8 @@ proptest! {
         prop_assert!(lost <= reported * (1.0 + 1e-9) + 1e-14, "{lost} {reported}");
     }
 
-    /// The same of equal ranges, of one query: each draw with a law of its own, whatever the others gave.
+    /// No more is lost by equal ranges of one query, either: each draw has a law of its own,
+    /// whatever the others gave.
     #[test]
     fn no_query_of_several_draws_loses_more_than_is_reported(
         (range, laws) in (0.05..2.0f64).prop_flat_map(|range| {

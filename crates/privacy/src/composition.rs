@@ -37,14 +37,14 @@ use crate::{
 ///   on top by the expectation of what they may add at each loss;
 /// - moments at every order (Rényi), and the sum of the epsilons, where these are less.
 ///
-/// It holds for mechanisms that were chosen adaptively, each in view of the answers before, **if their
-/// losses (the events and how many there are) were fixed in advance** or do not depend on answers.
-/// Where answers decide how much more is spent, only a [`Filter`](crate::Filter) or an
+/// It holds for mechanisms that were chosen adaptively, each in view of the answers before, **if
+/// their losses (the events and how many there are) were fixed in advance** or do not depend on
+/// answers. Where answers decide how much more is spent, only a [`Filter`](crate::Filter) or an
 /// [`Odometer`](crate::Odometer) holds.
 ///
-/// Closed forms are right to 1e-6 or better, and the epsilon of a mixture at a fixed delta to 1e-3 or
-/// better, in all tests. The delta of a mixture at a fixed epsilon may be further above the true one
-/// where that falls steeply: next to a loss that has a probability of its own.
+/// Closed forms are right to 1e-6 or better, and the epsilon of a mixture at a fixed delta to 1e-3
+/// or better, in all tests. The delta of a mixture at a fixed epsilon may be further above the true
+/// one where that falls steeply: next to a loss that has a probability of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Composition {
     mu_squared: MuSquared,
@@ -93,7 +93,7 @@ impl Composition {
         Ok(all)
     }
 
-    /// The same events, if the questions too were fixed before the first answer, as in a workload: not even
+    /// Takes the questions, too, as fixed before the first answer, as in a workload: not even
     /// *what* is asked depends on answers.
     #[must_use]
     pub fn in_advance(self) -> Self {
@@ -253,8 +253,8 @@ impl Composition {
         exact.min(moments) * (1.0 + 1e-15)
     }
 
-    /// The draws of bounded range, where there is nothing else, they are of one range, and the questions of
-    /// all were fixed before the first answer.
+    /// The draws of bounded range, where there is nothing else, they are of one range, and the
+    /// questions of all were fixed before the first answer.
     fn alike(&self, parts: &Parts) -> Option<Ranges> {
         match parts.ranges.as_slice() {
             [one]

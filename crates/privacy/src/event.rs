@@ -13,9 +13,8 @@ use crate::{Delta, DiscreteGaussian, DiscreteGaussianError, Epsilon, Loss, MuSqu
 /// Each kind stands for a pair of laws that is at least as easy to tell apart as what the mechanism
 /// releases about any two neighbouring tables (a *dominating pair*: Zhu, Dong & Wang 2022), in both
 /// directions, as all these pairs are symmetric; only [`Event::Concentrated`] has no such pair, and
-/// is bounded by its Rényi divergences, and [`Event::BoundedRange`] has several, of which now one and now
-/// another is the worst. Serialised as JSON with exact decimals as text, tagged by
-/// `kind`.
+/// is bounded by its Rényi divergences, and [`Event::BoundedRange`] has several, of which now one
+/// and now another is the worst. Serialised as JSON with exact decimals as text, tagged by `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
@@ -35,9 +34,9 @@ pub enum Event {
     },
     /// Discrete Gaussian noise on one integer. One on each of several integers is several events.
     DiscreteGaussian(DiscreteGaussianEvent),
-    /// Any (epsilon, delta)-differentially private mechanism, such as a group selection: at worst it
-    /// tells all with probability delta, and otherwise is a randomised response with losses
-    /// +-epsilon (Kairouz, Oh & Viswanath 2015). Pure where delta is zero.
+    /// Any (epsilon, delta)-differentially private mechanism, such as a group selection: at worst
+    /// it tells all with probability delta, and otherwise is a randomised response with
+    /// losses +-epsilon (Kairouz, Oh & Viswanath 2015). Pure where delta is zero.
     Approximate {
         /// The epsilon.
         #[serde(with = "as_text")]
@@ -46,10 +45,10 @@ pub enum Event {
         #[serde(with = "as_text")]
         delta: Delta,
     },
-    /// Draws by mechanisms whose log-ratios have a bounded range, such as the exponential mechanism, of one
-    /// query: between any two neighbouring tables, the losses of each are in an interval of length
-    /// epsilon/draws around zero (Durfee & Rogers 2019). So each is (epsilon/draws)-differentially private,
-    /// and loses much less than that.
+    /// Draws by mechanisms whose log-ratios have a bounded range, such as the exponential
+    /// mechanism, of one query: between any two neighbouring tables, the losses of each are in an
+    /// interval of length epsilon/draws around zero (Durfee & Rogers 2019). So each is
+    /// (epsilon/draws)-differentially private, and loses much less than that.
     BoundedRange {
         /// The sum of the ranges.
         #[serde(with = "as_text")]
@@ -151,8 +150,9 @@ impl Event {
     }
 
     /// The event as a loss in rho and delta, rounded up: mu^2/2 for a Gaussian (Bun & Steinke 2016,
-    /// Proposition 1.6), [`Loss::in_rho`] for an epsilon, and range^2/8 for each draw of bounded range
-    /// (Cesar & Rogers 2021), or that of its epsilon where it is less. `None` above the largest rho.
+    /// Proposition 1.6), [`Loss::in_rho`] for an epsilon, and range^2/8 for each draw of bounded
+    /// range (Cesar & Rogers 2021), or that of its epsilon where it is less. `None` above the
+    /// largest rho.
     pub fn in_rho(&self) -> Option<Loss> {
         match *self {
             Self::Gaussian { mu_squared } => mu_squared.to_rho_up().map(Loss::concentrated),

@@ -52,7 +52,8 @@ impl Filter {
         Self { sums: Sums::Gaussian { limit, spent: MuSquared::ZERO } }
     }
 
-    /// Spends the loss of an event that is about to run `times` times, if the limit has room for it.
+    /// Spends the loss of an event that is about to run `times` times, if the limit has room for
+    /// it.
     ///
     /// # Errors
     /// When the limit would be passed or the event has no amount in its currency; then nothing is

@@ -1,21 +1,23 @@
 //! How the loss of a record grows with its value, where sums are not clamped.
 //!
-//! Finley et al., "Slowly Scaling Per-Record Differential Privacy" (2024, arXiv 2409.18118), name three
-//! ways to release a sum S whose loss grows more slowly than the (q/T)^2 of Gaussian noise: Gaussian noise
-//! on ln(1 + S/a), Gaussian noise on sqrt(1 + S/a), and additive exponential-polylogarithmic noise. Each is
-//! calibrated so that a record at the threshold T loses the rho of its sum.
+//! Finley et al., "Slowly Scaling Per-Record Differential Privacy" (2024, arXiv 2409.18118), name
+//! three ways to release a sum S whose loss grows more slowly than the (q/T)^2 of Gaussian noise:
+//! Gaussian noise on ln(1 + S/a), Gaussian noise on sqrt(1 + S/a), and additive
+//! exponential-polylogarithmic noise. Each is calibrated so that a record at the threshold T loses
+//! the rho of its sum.
 //!
-//! *Transformations.* For f concave and increasing on S >= 0 with f(0) = 0, and sums that are below zero
-//! released as zero, one record of value v moves f(max(S, 0)) by at most f(|v|): the larger of the two
-//! sums, x, and the smaller one, y, are at most |v| apart, both at least zero, and f(x) - f(y) <= f(x - y) as f
-//! is concave and f(0) = 0, with equality at y = 0. Adding and removing a record are the same pair of sums, and Gaussian
-//! noise loses the same in both directions. f is rounded to a lattice of step g before the noise, so that
-//! it moves by at most f(|v|) + 2g, and not at all for v = 0.
+//! *Transformations.* For f concave and increasing on S >= 0 with f(0) = 0, and sums that are below
+//! zero released as zero, one record of value v moves f(max(S, 0)) by at most f(|v|): the larger of
+//! the two sums, x, and the smaller one, y, are at most |v| apart, both at least zero, and f(x) -
+//! f(y) <= f(x - y) as f is concave and f(0) = 0, with equality at y = 0. Adding and removing a
+//! record are the same pair of sums, and Gaussian noise loses the same in both directions. f is
+//! rounded to a lattice of step g before the noise, so that it moves by at most f(|v|) + 2g, and
+//! not at all for v = 0.
 //!
-//! *Additive noise* of density e^-phi(|x|), for phi concave and increasing on x >= 0: the two magnitudes
-//! differ by at most q, so that the logarithm of the ratio is at most phi(q) - phi(0) = epsilon(q). For
-//! phi = d ln^2(x/s + a) this is so for a >= e only, as the slope of ln^2 y rises up to y = e: below, the
-//! largest ratio is not at zero, and the formula is no bound.
+//! *Additive noise* of density e^-phi(|x|), for phi concave and increasing on x >= 0: the two
+//! magnitudes differ by at most q, so that the logarithm of the ratio is at most phi(q) - phi(0) =
+//! epsilon(q). For phi = d ln^2(x/s + a) this is so for a >= e only, as the slope of ln^2 y rises
+//! up to y = e: below, the largest ratio is not at zero, and the formula is no bound.
 
 use serde::Serialize;
 
@@ -25,11 +27,12 @@ use crate::pure::{pure_in_rho, pure_of};
 /// Relative error that the functions of this module stay under.
 const MARGIN: f64 = 1e-13;
 
-/// The step of the lattice to which a transformed sum is rounded: 2^-52, in units of log2 or of the root.
+/// The step of the lattice to which a transformed sum is rounded: 2^-52, in units of log2 or of the
+/// root.
 const STEP: f64 = f64::EPSILON;
 
-/// The loss of a record as a function of its value, by how its sum is released. All numbers are in the unit
-/// of the value.
+/// The loss of a record as a function of its value, by how its sum is released. All numbers are in
+/// the unit of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "mechanism", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Growth {
@@ -106,8 +109,8 @@ impl Growth {
         Ok(Self::Sqrt { offset, deviation: deviation(root(threshold, offset), rho)? })
     }
 
-    /// Exponential-polylogarithmic noise under which a record at `threshold` loses `rho`. The `offset` is a
-    /// number, in units of the scale.
+    /// Exponential-polylogarithmic noise under which a record at `threshold` loses `rho`. The
+    /// `offset` is a number, in units of the scale.
     ///
     /// # Errors
     /// Unless rho, threshold and shape are finite and above zero, and the offset is at least e.
@@ -132,8 +135,8 @@ impl Growth {
         Ok(Self::ExponentialPolylogarithmic { shape, offset, scale })
     }
 
-    /// The loss in rho of a record of this value, rounded up. Its sign does not count; NaN counts as zero,
-    /// as NULL does.
+    /// The loss in rho of a record of this value, rounded up. Its sign does not count; NaN counts
+    /// as zero, as NULL does.
     pub fn loss(&self, value: f64) -> f64 {
         let q = value.abs();
         if q.is_nan() || q == 0.0 {
@@ -159,8 +162,8 @@ impl Growth {
         Some(shape * grown * (grown + 2.0 * offset.ln()) * (1.0 + MARGIN))
     }
 
-    /// What [`loss`](Self::loss) computes, as a formula of the value q without its sign and of the fields, for
-    /// q above zero; zero loses nothing.
+    /// The function that [`loss`](Self::loss) computes, as a formula of the value q without its
+    /// sign and of the fields, for q above zero; zero loses nothing.
     pub fn formula(&self) -> &'static str {
         match self {
             Self::Gaussian { .. } => "(q / deviation)^2 / 2",
@@ -278,7 +281,8 @@ mod tests {
         assert!(Growth::exponential_polylogarithmic(rho("1000000"), 1.0, 1.0, 3.0).is_err());
     }
 
-    /// Below e the printed formula is no bound: some x has a larger ratio than x = 0. From e on none has.
+    /// Below e the printed formula is no bound: some x has a larger ratio than x = 0. From e on
+    /// none has.
     #[test]
     fn below_e_the_formula_is_no_bound() {
         let excess = |a: f64, q: f64| {
@@ -301,7 +305,8 @@ mod tests {
     }
 
     proptest! {
-        /// In another unit the same loss; larger values lose more, and m thresholds at most m^2 the rho.
+        /// In another unit the same loss; larger values lose more, and m thresholds at most m^2 the
+        /// rho.
         #[test]
         fn losses_grow_and_are_never_more_than_by_pieces(
             thousandths in 1u32..100_000,

@@ -34,7 +34,7 @@ pub fn homogeneous_delta(epsilon0: f64, copies: u64, epsilon: f64) -> f64 {
     };
     let step = |l: f64| ((k - l) / (l + 1.0)).ln() + ln_low - ln_high;
     let mut delta = term(top, ln_top);
-    // What is left out has weights that are no larger than the last, and is too little to tell.
+    // Terms that are left out have weights no larger than the last, and are too small to tell.
     let rest_counts = |delta: f64, ln_weight: f64| ln_weight.exp() * k > 1e-16 * delta;
     let mut ln_weight = ln_top;
     for l in (0..top).rev() {
@@ -55,10 +55,10 @@ pub fn homogeneous_delta(epsilon0: f64, copies: u64, epsilon: f64) -> f64 {
     (delta * (1.0 + MARGIN)).min(1.0)
 }
 
-/// (epsilon0, delta0) such that `copies` mechanisms with them are (`epsilon`, `delta`)-differentially
-/// private together, when the part `spent_on_delta0` (above 0, at most 1) of delta goes to their own
-/// deltas and the rest buys a larger epsilon0. Rounded down; equal shares where that is all there is
-/// to buy, or with more than 10,000 copies.
+/// (epsilon0, delta0) such that `copies` mechanisms with them are (`epsilon`,
+/// `delta`)-differentially private together, when the part `spent_on_delta0` (above 0, at most 1)
+/// of delta goes to their own deltas and the rest buys a larger epsilon0. Rounded down; equal
+/// shares where that is all there is to buy, or with more than 10,000 copies.
 pub fn homogeneous_shares(
     epsilon: Epsilon,
     delta: Delta,

@@ -1,8 +1,8 @@
 //! Units of privacy loss as types, and how losses convert and add up.
 //!
 //! Every quantity that a caller could mistake for another has its own validated type: [`Epsilon`],
-//! [`Delta`], [`Rho`] and [`Mu`] are exact decimals (so that ten tenths are one), [`Loss`] is what one
-//! mechanism or one release costs, [`Neighbouring`] is what the promise is about. Nothing here
+//! [`Delta`], [`Rho`] and [`Mu`] are exact decimals (so that ten tenths are one), [`Loss`] is what
+//! one mechanism or one release costs, [`Neighbouring`] is what the promise is about. Nothing here
 //! samples, and nothing here knows of tables.
 
 mod amount;

@@ -149,9 +149,9 @@ impl Loss {
         within && self.delta() <= limit.delta()
     }
 
-    /// The same promise in rho, rounded up: (epsilon, delta)-DP is delta-approximate
-    /// (epsilon tanh(epsilon/2))-zCDP, as it is at worst a randomised response of that epsilon except
-    /// with probability delta (Kairouz, Oh & Viswanath 2015). There is no way back by addition, so a
+    /// Converts the promise to rho, rounded up: (epsilon, delta)-DP is delta-approximate (epsilon
+    /// tanh(epsilon/2))-zCDP, as it is at worst a randomised response of that epsilon except with
+    /// probability delta (Kairouz, Oh & Viswanath 2015). There is no way back by addition, so a
     /// loss in rho cannot be paid from a budget in epsilon.
     pub fn in_rho(self) -> Self {
         match self {

@@ -5,22 +5,22 @@ use std::f64::consts::LN_2;
 use crate::search::{first, valley};
 use crate::{Delta, Epsilon, Event, Loss, LossError, Rho, normal_tail};
 
-/// A running total of losses that are decided in view of the answers before (*fully adaptive*), which
-/// holds at all times at once.
+/// A running total of losses that are decided in view of the answers before (*fully adaptive*),
+/// which holds at all times at once.
 ///
-/// It is made for one delta, of which half is the chance that the bound fails, the *confidence*, and half
-/// is for the events' own deltas, the *allowance*. Neither ever changes: a confidence that shrank with
-/// the deltas charged would be exceeded before they are.
+/// It is made for one delta, of which half is the chance that the bound fails, the *confidence*,
+/// and half is for the events' own deltas, the *allowance*. Neither ever changes: a confidence that
+/// shrank with the deltas charged would be exceeded before they are.
 ///
 /// # The guarantee
-/// Take any two neighbouring tables, and let P and Q be the laws of all that is seen. The outputs are
-/// computed from a *view* that tells at least as much: that of the pairs of laws which dominate the
-/// events, with a sign of whether an event's delta came true. Except with probability delta under P, the
-/// privacy loss of the view is at no time above [`Odometer::epsilon`] at that time. For events without
-/// deltas this is true of the outputs' own loss. It is not for the others: an (epsilon, delta)-DP
-/// mechanism may lose slightly more than epsilon with probability 1/2, if it does so by little. What
-/// follows for the outputs, at whichever moment one chooses to look in view of all that was seen (a
-/// *stopping time*), with U the reading then:
+/// Take any two neighbouring tables, and let P and Q be the laws of all that is seen. The outputs
+/// are computed from a *view* that tells at least as much: that of the pairs of laws which dominate
+/// the events, with a sign of whether an event's delta came true. Except with probability delta
+/// under P, the privacy loss of the view is at no time above [`Odometer::epsilon`] at that time.
+/// For events without deltas this is true of the outputs' own loss. It is not for the others: an
+/// (epsilon, delta)-DP mechanism may lose slightly more than epsilon with probability 1/2, if it
+/// does so by little. What follows for the outputs, at whichever moment one chooses to look in view
+/// of all that was seen (a *stopping time*), with U the reading then:
 /// - P\[S\] <= E\[e^U; S\] + delta for every set S of outputs, the expectation being under Q. *Proof.*
 ///   Where the view's loss is at most U, the view has P <= e^U Q, and U is a function of the outputs.
 /// - So their loss is at any time above U + x, for a fixed x > 0, with probability at most
@@ -34,11 +34,11 @@ use crate::{Delta, Epsilon, Event, Loss, LossError, Rho, normal_tail};
 ///
 /// # Method
 /// With R the sum of the rhos so far and L the view's loss, e^(t L - t(1+t) R) is a supermartingale
-/// for every t > 0 (an event counts as [`Event::in_rho`]), and so is its
-/// mixture over t with a half-normal density, which by Ville's inequality is never above
-/// 1/confidence but with that probability (Whitehouse, Ramdas, Rogers & Wu 2023; Howard,
-/// Ramdas, McAuliffe & Sekhon 2021, one-sided normal mixture). Where all events have an epsilon, the
-/// sum of the epsilons is a bound without exception, and the smaller of the two is shown.
+/// for every t > 0 (an event counts as [`Event::in_rho`]), and so is its mixture over t with a
+/// half-normal density, which by Ville's inequality is never above 1/confidence but with that
+/// probability (Whitehouse, Ramdas, Rogers & Wu 2023; Howard, Ramdas, McAuliffe & Sekhon 2021,
+/// one-sided normal mixture). Where all events have an epsilon, the sum of the epsilons is a bound
+/// without exception, and the smaller of the two is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odometer {
     confidence: f64,
@@ -66,8 +66,8 @@ pub enum OdometerError {
 }
 
 impl Odometer {
-    /// An odometer at zero, whose guarantee fails with probability `delta` at most. It is tightest when
-    /// about `rho` is spent.
+    /// An odometer at zero, whose guarantee fails with probability `delta` at most. It is tightest
+    /// when about `rho` is spent.
     ///
     /// Like delta, `rho` is fixed before the first answer, or it is another odometer.
     ///
@@ -218,8 +218,9 @@ mod tests {
         assert!(rate > 0.005, "the bound is far from what it bounds: {rate}");
     }
 
-    /// An (epsilon, delta)-DP mechanism that loses more than epsilon with probability 1/2: an output that
-    /// P gives half of the time, and Q with e^-epsilon (1/2 - delta). The consequence for outputs holds.
+    /// An (epsilon, delta)-DP mechanism that loses more than epsilon with probability 1/2: an
+    /// output that P gives half of the time, and Q with e^-epsilon (1/2 - delta). The consequence
+    /// for outputs holds.
     #[test]
     fn outputs_may_lose_more_than_their_view_but_by_little() {
         let (epsilon, delta) = (0.5f64, 0.01f64);
@@ -237,7 +238,8 @@ mod tests {
         odometer.record(&event, 1).unwrap();
         let reading = odometer.epsilon().unwrap().to_f64();
         assert_eq!(reading, epsilon);
-        // The loss is above the reading half of the time, which the odometer's delta does not allow,
+        // The loss is above the reading half of the time, which the odometer's delta does not
+        // allow,
         let excess = (p[0] / q[0]).ln() - reading;
         assert!(excess > 0.0 && p[0] > 0.02);
         // and above it by so little that delta/(1 - e^-excess) does.

@@ -6,23 +6,23 @@ use crate::{Epsilon, Rho};
 /// Relative error that the functions of this module stay under.
 const MARGIN: f64 = 1e-13;
 
-/// Relative error of the second term of [`pure_rho`]: five roundings, and that of an exponent below 40,
-/// above which the term is nothing.
+/// Relative error of the second term of [`pure_rho`]: five roundings, and that of an exponent below
+/// 40, above which the term is nothing.
 const SHORT: f64 = 1e-14;
 
 /// Binary places that are kept of a smallest unit.
 const FRACTION: u32 = 20;
 
-/// The loss in rho of an `epsilon`-differentially private mechanism, rounded up: epsilon tanh(epsilon/2),
-/// which for small epsilon is epsilon^2/2 and never more.
+/// The loss in rho of an `epsilon`-differentially private mechanism, rounded up: epsilon
+/// tanh(epsilon/2), which for small epsilon is epsilon^2/2 and never more.
 ///
-/// *Proof.* The ratio r of two such laws is between e^-epsilon and e^epsilon, and has mean 1 under the
-/// second. As r^a is convex, its mean is largest where r has its ends only: for a randomised response
-/// (Kairouz, Oh & Viswanath 2015). Its Rényi divergence of order a is
-/// `(ln cosh(x epsilon) - ln cosh(epsilon/2)) / (a - 1)` for x = a - 1/2. As x^2 - 1/4 = a (a - 1), the
-/// divergence over a is the slope of psi(z) = ln cosh(epsilon sqrt z) between z = 1/4 and z = x^2. psi is
-/// concave, since psi'(z) = epsilon tanh(epsilon sqrt z) / (2 sqrt z) falls; so the slope is at most
-/// psi'(1/4) = epsilon tanh(epsilon/2). It is reached as a goes to 1.
+/// *Proof.* The ratio r of two such laws is between e^-epsilon and e^epsilon, and has mean 1 under
+/// the second. As r^a is convex, its mean is largest where r has its ends only: for a randomised
+/// response (Kairouz, Oh & Viswanath 2015). Its Rényi divergence of order a is
+/// `(ln cosh(x epsilon) - ln cosh(epsilon/2)) / (a - 1)` for x = a - 1/2. As x^2 - 1/4 = a (a - 1),
+/// the divergence over a is the slope of psi(z) = ln cosh(epsilon sqrt z) between z = 1/4 and z =
+/// x^2. psi is concave, since psi'(z) = epsilon tanh(epsilon sqrt z) / (2 sqrt z) falls; so the
+/// slope is at most psi'(1/4) = epsilon tanh(epsilon/2). It is reached as a goes to 1.
 pub fn pure_in_rho(epsilon: f64) -> f64 {
     epsilon * (0.5 * epsilon).tanh() * (1.0 + MARGIN)
 }
@@ -35,9 +35,10 @@ pub(crate) fn pure_of(rho: f64) -> f64 {
 
 /// [`pure_in_rho`] as a decimal, rounded up.
 ///
-/// It is the lesser of two bounds, each a whole number of smallest units that is never below the true
-/// value: epsilon^2/2, exactly, and epsilon - 2 epsilon/(e^epsilon + 1), of which only the second term
-/// is computed in floating point. That term is below 0.56, so its error is far below a smallest unit.
+/// It is the lesser of two bounds, each a whole number of smallest units that is never below the
+/// true value: epsilon^2/2, exactly, and epsilon - 2 epsilon/(e^epsilon + 1), of which only the
+/// second term is computed in floating point. That term is below 0.56, so its error is far below a
+/// smallest unit.
 pub fn pure_rho(epsilon: Epsilon) -> Rho {
     let units = u128::from(epsilon.units());
     let square = (units * units).div_ceil(2 * u128::from(Epsilon::units_per_one()));
@@ -46,8 +47,8 @@ pub fn pure_rho(epsilon: Epsilon) -> Rho {
     Rho::raw(u64::try_from(square).map_or(less, |square| square.min(less)))
 }
 
-/// The largest epsilon of which `copies` mechanisms together lose no more than `rho`, as a decimal that
-/// is never too large: it passes the comparison of [`pure_rho`], before that rounds up.
+/// The largest epsilon of which `copies` mechanisms together lose no more than `rho`, as a decimal
+/// that is never too large: it passes the comparison of [`pure_rho`], before that rounds up.
 pub fn pure_epsilon(rho: Rho, copies: u64) -> Epsilon {
     let (copies, left) = (u128::from(copies.max(1)), u128::from(rho.units()));
     let one = u128::from(Epsilon::units_per_one());
@@ -69,8 +70,8 @@ pub fn pure_epsilon(rho: Rho, copies: u64) -> Epsilon {
     low
 }
 
-/// epsilon - epsilon tanh(epsilon/2) = 2 epsilon/(e^epsilon + 1), rounded down, in 2^-[`FRACTION`] of a
-/// smallest unit.
+/// epsilon - epsilon tanh(epsilon/2) = 2 epsilon/(e^epsilon + 1), rounded down, in 2^-[`FRACTION`]
+/// of a smallest unit.
 fn shortfall(epsilon: Epsilon) -> u128 {
     let epsilon = epsilon.to_f64();
     let part = 2.0 * epsilon / (epsilon.exp() + 1.0) * (1.0 - SHORT);

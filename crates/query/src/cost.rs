@@ -1,9 +1,9 @@
-//! Bounds what one row can cost, from the structure of a query alone: whoever times a query must not be
-//! able to see that a row is there by what the query makes of it.
+//! Bounds what one row can cost, from the structure of a query alone: whoever times a query must
+//! not be able to see that a row is there by what the query makes of it.
 //!
-//! The unit is an operation: about a nanosecond, or less, of the engine on the processors of today. What a
-//! text can cost grows with its bytes, so every text has a most: that of its column (`max_bytes` in the
-//! contract), or what follows from the expression that makes it.
+//! The unit is an operation: about a nanosecond, or less, of the engine on the processors of today.
+//! What a text can cost grows with its bytes, so every text has a most: that of its column
+//! (`max_bytes` in the contract), or what follows from the expression that makes it.
 
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
@@ -65,8 +65,8 @@ pub(crate) fn check(parts: &[RowPart<'_>]) -> Result<(), Refusal> {
 }
 
 impl Expr {
-    /// The most operations that the expression can take for one row, where columns have at most `columns`
-    /// bytes.
+    /// The most operations that the expression can take for one row, where columns have at most
+    /// `columns` bytes.
     pub fn row_operations(&self, columns: &[usize]) -> u64 {
         let mut all = 0u64;
         self.visit(&mut |e| all = all.saturating_add(e.own_operations(columns)));
@@ -190,8 +190,9 @@ impl Expr {
     }
 }
 
-/// What a text of that many bytes costs: its ends are compared with the pattern's; what the pattern has
-/// between two `%` is searched for, each byte in as many words of 64 bits as the longest part has.
+/// The cost of a text of that many bytes: its ends are compared with the pattern's; what the
+/// pattern has between two `%` is searched for, each byte in as many words of 64 bits as the
+/// longest part has.
 fn like(pattern: &str, bytes: u64) -> u64 {
     let parts = like_parts(pattern);
     let ends = parts.first().map_or(0, Vec::len) + parts.last().map_or(0, Vec::len);

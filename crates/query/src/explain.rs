@@ -47,8 +47,8 @@ pub struct Explanation {
     pub outputs: Vec<OutputExplained>,
     /// What is charged.
     pub total: Loss,
-    /// What a record may lose that is larger than a threshold, where sums are not clamped; the total is
-    /// then that of a record at the thresholds.
+    /// The possible loss of a record that is larger than a threshold, where sums are not clamped;
+    /// the total is then that of a record at the thresholds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyExplained>,
     /// For a total in rho: the epsilon that it implies at some deltas.
@@ -91,8 +91,8 @@ impl EpsilonAt {
         }
     }
 
-    /// What a quote with sums that are not clamped promises a record. As secret as the record. `None` where
-    /// every sum is clamped.
+    /// Computes what a quote with sums that are not clamped promises a record. As secret as the
+    /// record. `None` where every sum is clamped.
     pub fn of_record(quote: &Quote, record: &Contributed<'_>, more: f64) -> Option<Self> {
         let met = |_, measurement: &Measurement, thresholds: &Thresholds| match thresholds.by_key()
         {
@@ -198,26 +198,27 @@ pub struct KeepProbability {
 pub struct MeasurementExplained {
     /// What it is.
     pub name: String,
-    /// `discrete_laplace`, `rounded_gaussian`, `exponential` for quantiles, or the selection whose noisy count
-    /// it is.
+    /// `discrete_laplace`, `rounded_gaussian`, `exponential` for quantiles, or the selection whose
+    /// noisy count it is.
     pub mechanism: String,
-    /// Least and greatest contribution of one unit to a group, in the column's units; for a quantile the
-    /// range that values are clamped to.
+    /// Least and greatest contribution of one unit to a group, in the column's units; for a
+    /// quantile the range that values are clamped to.
     pub bounds: (f64, f64),
     /// Where rows are bounded one by one: what of each row counts, and how many rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_row: Option<PerRowExplained>,
     /// Multiples that contributions are rounded to, in the column's units.
     pub granularity: f64,
-    /// Scale b of a Laplace or sigma of a Gaussian, in the column's units; for other mechanisms the standard
-    /// error of the estimate of a sum of zero. Absent for a quantile.
+    /// Scale b of a Laplace or sigma of a Gaussian, in the column's units; for other mechanisms the
+    /// standard error of the estimate of a sum of zero. Absent for a quantile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_scale: Option<f64>,
-    /// Half-width of the 95 % interval around the released value, in the column's units; absent where it
-    /// depends on that.
+    /// Half-width of the 95 % interval around the released value, in the column's units; absent
+    /// where it depends on that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_width_95: Option<f64>,
-    /// Half-widths of intervals that hold the exact values of many groups at once with probability 95 %.
+    /// Half-widths of intervals that hold the exact values of many groups at once with probability
+    /// 95 %.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub simultaneous_95: Vec<SimultaneousInterval>,
     /// The 95 % interval as a function of the released value, where that is what it is.
@@ -226,16 +227,16 @@ pub struct MeasurementExplained {
     /// How near a quantile is to be expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantile: Option<QuantileExplained>,
-    /// What it costs; absent where the selection has paid for it. With a threshold, what it costs a record
-    /// of that size.
+    /// Its cost; absent where the selection has paid for it. With a threshold, what it costs a
+    /// record of that size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
-    /// The splitting threshold, in the column's units, where contributions are not clamped; the largest,
-    /// where there are several.
+    /// The splitting threshold, in the column's units, where contributions are not clamped; the
+    /// largest, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split_threshold: Option<f64>,
-    /// The noise by the class of a group, where groups of different classes have different thresholds: the
-    /// scale and the interval above are then the largest of them.
+    /// The noise by the class of a group, where groups of different classes have different
+    /// thresholds: the scale and the interval above are then the largest of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<ClassExplained>,
 }
@@ -249,7 +250,8 @@ pub struct PerRowExplained {
     pub rows: u32,
 }
 
-/// An interval around each of many released values that holds all the exact ones with probability 95 %.
+/// An interval around each of many released values that holds all the exact ones with probability
+/// 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SimultaneousInterval {
     /// How many groups.
@@ -267,15 +269,15 @@ pub struct QuantileExplained {
     pub rows_per_unit: u32,
     /// A value is e^rate times less likely for each value of the group between it and the quantile.
     pub rate: f64,
-    /// With probability 95 % there are no more values in between where the gaps between neighbouring values
-    /// weigh alike.
+    /// With probability 95 % there are no more values in between where the gaps between
+    /// neighbouring values weigh alike.
     pub values_between_95_even: f64,
     /// The same whatever the values are.
     pub values_between_95: f64,
 }
 
-/// A 95 % interval around a transformed sum, as a function of the released value x. It is for the sum, or for
-/// zero where the sum is below zero; an end below zero is zero.
+/// A 95 % interval around a transformed sum, as a function of the released value x. It is for the
+/// sum, or for zero where the sum is below zero; an end below zero is zero.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "of", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum IntervalExplained {
@@ -288,7 +290,8 @@ pub enum IntervalExplained {
         /// e^(s^2/2 + 1.96 s).
         high_factor: f64,
     },
-    /// offset (max(1, r - reach)^2 - 1) to offset ((r + reach)^2 - 1), for r = sqrt(x/offset + 1 + variance).
+    /// offset (max(1, r - reach)^2 - 1) to offset ((r + reach)^2 - 1), for r = sqrt(x/offset + 1 +
+    /// variance).
     Sqrt {
         /// In the column's units.
         offset: f64,

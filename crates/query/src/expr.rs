@@ -374,7 +374,7 @@ impl RowScope {
         Self { outer, ..self }
     }
 
-    /// What a name stands for: nothing, one column or several.
+    /// The columns that a name stands for: none, one or several.
     fn find(&self, qualifier: Option<&str>, name: &str) -> Vec<Expr> {
         let in_level = |level: &[Visible], same: fn(&str, &str) -> bool| {
             let answers = |v: &&Visible| {

@@ -1,5 +1,5 @@
-//! SQL and a contract to a checked [`PrivateQuery`], and to its [`Quote`]; and the file of a finite model
-//! of partial knowledge to a [`ModelFile`]. Pure: reads no file, and nothing of the data.
+//! SQL and a contract to a checked [`PrivateQuery`], and to its [`Quote`]; and the file of a finite
+//! model of partial knowledge to a [`ModelFile`]. Pure: reads no file, and nothing of the data.
 
 mod bind;
 mod bind_expr;

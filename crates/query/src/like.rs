@@ -1,7 +1,7 @@
 //! The parts of a LIKE pattern.
 
-/// The parts of a pattern between its `%`, one at least: of each the bytes that a text must have there, with
-/// `None` for `_`, which is one character of any number of bytes.
+/// The parts of a pattern between its `%`, one at least: of each the bytes that a text must have
+/// there, with `None` for `_`, which is one character of any number of bytes.
 ///
 /// A backslash makes the character after it stand for itself.
 pub fn like_parts(pattern: &str) -> Vec<Vec<Option<u8>>> {

@@ -27,7 +27,8 @@ pub struct Quote {
 pub enum Noise {
     /// Noise on its sums.
     Own(Measuring),
-    /// A mechanism for each class of groups, all at the same loss: a record is in a group of one class.
+    /// A mechanism for each class of groups, all at the same loss: a record is in a group of one
+    /// class.
     ByClass(NoiseByClass),
     /// A draw near the quantile of the groups' values.
     Quantile(Box<Quantile>),
@@ -69,8 +70,8 @@ impl Noise {
         }
     }
 
-    /// The mechanism of sums whose noise is the largest; `None` for a quantile, and where the selection
-    /// gives it.
+    /// The mechanism of sums whose noise is the largest; `None` for a quantile, and where the
+    /// selection gives it.
     pub fn largest(&self) -> Option<&Measuring> {
         match self {
             Self::Own(own) => Some(own),
@@ -201,9 +202,10 @@ impl Quote {
         &self.noise
     }
 
-    /// The mechanisms as events, from which the tightest total of several queries follows; together they
-    /// cost no more than [`total`](Self::total), but for rounding in the last place of a quantile's range. Those of Gaussian noise under a rho are Gaussian
-    /// differentially private, mu^2 = 2 rho, with a threshold's delta apart.
+    /// The mechanisms as events, from which the tightest total of several queries follows; together
+    /// they cost no more than [`total`](Self::total), but for rounding in the last place of a
+    /// quantile's range. Those of Gaussian noise under a rho are Gaussian differentially private,
+    /// mu^2 = 2 rho, with a threshold's delta apart.
     pub fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
         if let Some(selection) = &self.selection {

@@ -60,11 +60,12 @@ impl fmt::Display for Value {
 /// Longer strings are out of range, as too large a number is, and are read as NULL.
 pub const MAX_STRING_BYTES: usize = 65_536;
 
-/// Longer text is NULL as a group key, and so is longer text that is put together by `||`: tables of
-/// keys must not grow by what a query makes of a row.
+/// Longer text is NULL as a group key, and so is longer text that is put together by `||`: tables
+/// of keys must not grow by what a query makes of a row.
 pub const MAX_KEY_BYTES: usize = 1_024;
 
-/// Most bytes of a text in a column of which the contract does not say it; at most [`MAX_STRING_BYTES`].
+/// Most bytes of a text in a column of which the contract does not say it; at most
+/// [`MAX_STRING_BYTES`].
 pub const DEFAULT_TEXT_BYTES: usize = 1_024;
 
 /// Longer text is no number, date or timestamp for CAST.

@@ -10,7 +10,7 @@ pub struct Warning {
     pub code: WarningCode,
     /// The mistake, as it seems.
     pub what: String,
-    /// What is probably meant.
+    /// The probable intention.
     pub hint: String,
 }
 

@@ -131,8 +131,8 @@ fn noise_scales_are_sensitivity_over_budget() {
     assert!((e.total_as_epsilon[1].delta - 2e-6).abs() < 1e-18);
 }
 
-/// A quantile's rate is the loss over what one unit can do to ranks, whatever the size of values; the same
-/// quantile is measured once, and another one, or of other rows, is another.
+/// A quantile's rate is the loss over what one unit can do to ranks, whatever the size of values;
+/// the same quantile is measured once, and another one, or of other rows, is another.
 #[test]
 fn quantiles_cost_by_ranks() {
     let options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
@@ -146,7 +146,8 @@ fn quantiles_cost_by_ranks() {
     let quantile = median.quantile.unwrap();
     assert_eq!((quantile.percentile, quantile.rows_per_unit), (0.5, 3));
     assert!((quantile.rate - 1.0 / 3.0).abs() < 1e-12);
-    // 111 points, whose weights differ by 63/55 parts of a half at least: 20 times as many weigh all.
+    // 111 points, whose weights differ by 63/55 parts of a half at least: 20 times as many weigh
+    // all.
     let between = (20.0f64 * 111.0).ln() * 3.0;
     assert!(quantile.values_between_95 > between && quantile.values_between_95 < between + 15.0);
 
@@ -172,8 +173,8 @@ fn quantiles_cost_by_ranks() {
     assert!((rate - (8.0f64 * 0.5).sqrt() / 2.0).abs() < 1e-12);
 }
 
-/// Where a unit is in several groups, each has its part of the loss; and what is drawn near a quantile is no
-/// Gaussian noise, of which several queries together would promise more.
+/// Where a unit is in several groups, each has its part of the loss; and what is drawn near a
+/// quantile is no Gaussian noise, of which several queries together would promise more.
 #[test]
 fn quantiles_of_several_groups_share_the_loss() {
     let options = "delta = 1e-6, max_groups_contributed = 4, max_rows_per_group = 1";
@@ -204,14 +205,15 @@ fn quantiles_of_several_groups_share_the_loss() {
     let exchanged = common::CONTRACT.replace(unit, &exchanged);
     for (budget, add_remove, replace) in [("epsilon = 1", 4.0, 8.0), ("rho = 0.125", 2.0, 4.0)] {
         assert!((rate(budget, common::CONTRACT) * add_remove - 1.0).abs() < 1e-12, "{budget}");
-        // A value that takes another's place moves a median's ranks by one either way, twice as far as one
-        // value more does; and a unit that is not in the groups of the one before is in as many others.
+        // A value that takes another's place moves a median's ranks by one either way, twice as far
+        // as one value more does; and a unit that is not in the groups of the one before is in as
+        // many others.
         assert!((rate(budget, &exchanged) * replace - 1.0).abs() < 1e-12, "{budget}");
     }
 }
 
-/// PR Example 5.7: a median beside a split sum costs every record the same, whatever its size, and needs no
-/// bounds.
+/// PR Example 5.7: a median beside a split sum costs every record the same, whatever its size, and
+/// needs no bounds.
 #[test]
 fn medians_beside_split_sums_cost_plain_rho() {
     let contract = common::CONTRACT
@@ -226,7 +228,8 @@ fn medians_beside_split_sums_cost_plain_rho() {
     assert_eq!(policy.rho_constant.to_string(), "0.1");
     assert_eq!(policy.terms.len(), 1);
     assert_eq!(policy.terms[0].rho.to_string(), "0.2");
-    // A record of three thresholds: rho_1 + 9 rho_2, where a median after splitting would cost 9 rho_1, too.
+    // A record of three thresholds: rho_1 + 9 rho_2, where a median after splitting would cost 9
+    // rho_1, too.
     let own = hushtable_query::policy_of(&quote, &|_, m, _| [m.high; 2]).unwrap();
     assert!((own.split(&[3000.0]) - (0.1 + 9.0 * 0.2)).abs() < 1e-9);
     let median = &e.measurements[1];
@@ -299,8 +302,9 @@ jobs = { type = "int", split = 50 }
 ana = { rho = 2, delta = 1e-6 }
 "#;
 
-/// In place of PR Lemma 4.8: a value T in the place of -T loses four times what either may lose, and not the
-/// printed two; in different groups two, and next to another value that is not negative one.
+/// In place of PR Lemma 4.8: a value T in the place of -T loses four times what either may lose,
+/// and not the printed two; in different groups two, and next to another value that is not negative
+/// one.
 #[test]
 fn an_exchange_costs_up_to_four_times_the_policy() {
     let contract = Contract::parse(FIRMS, "hushtable.toml").unwrap();
@@ -316,9 +320,10 @@ fn an_exchange_costs_up_to_four_times_the_policy() {
     else {
         panic!("law")
     };
-    // What records lose alone: rho = 0.5, as their values are the threshold.
+    // Records alone lose rho = 0.5, as their values are the threshold.
     assert!(policy.examples.iter().any(|e| e.multiple == 1.0 && (e.exact - 0.5).abs() < 1e-9));
-    // The Rényi divergence of order 2 over the order, between sums that a record moves to two places.
+    // The Rényi divergence of order 2 over the order, between sums that a record moves to two
+    // places.
     let rho = |first: i128, second: i128| {
         let term = |x: i128| law.pmf(x - first).powi(2) / law.pmf(x - second);
         (-1500..=1500).map(term).sum::<f64>().ln() / 2.0

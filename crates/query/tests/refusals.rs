@@ -299,7 +299,7 @@ fn expressions() {
     assert!(text.contains("at most 65536"), "{}", &text[text.len() - 200..]);
 }
 
-/// What one row could take longer than it may.
+/// Queries of which one row could take longer than it may.
 #[test]
 fn dear_queries() {
     let filler = "a".repeat(1000);

@@ -60,7 +60,7 @@ fn odd_queries() {
     ]));
 }
 
-/// What is not odd.
+/// Queries that are not odd.
 #[test]
 fn plain_queries_have_no_warnings() {
     for select in [

@@ -281,8 +281,8 @@ impl Firm<'_> {
         ((value / number("offset")).ln_1p().powi(2) / number("deviation").powi(2) / 2.0, pieces)
     }
 
-    /// What it loses by one query, from the JSON of its explanation and the columns that it sums: exactly,
-    /// and by whole pieces.
+    /// The record's loss by one query, from the JSON of its explanation and the columns that it
+    /// sums: exactly, and by whole pieces.
     fn by_query(&self, explanation: &Value, columns: &[&str]) -> [f64; 2] {
         let policy = &explanation["policy"];
         if policy.is_null() {
@@ -337,8 +337,8 @@ fn near(got: f64, want: f64) -> bool {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
-    /// PR Lemma 4.2: what the statement's function says of a record is the sum of what the queries' own
-    /// functions say of it, exactly and by whole pieces.
+    /// PR Lemma 4.2: what the statement's function says of a record is the sum of what the queries'
+    /// own functions say of it, exactly and by whole pieces.
     #[test]
     fn the_policy_of_a_workload_is_the_sum_of_its_queries(
         // Which of the sums each query has, in which form, and its weight.

@@ -24,7 +24,8 @@ pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
     stdio::print(text.as_bytes())
 }
 
-/// Whether what stands alone is a query and not a table: its name would have no blanks, or be declared.
+/// Whether what stands alone is a query and not a table: its name would have no blanks, or be
+/// declared.
 fn is_query(session: &Session, text: &str) -> bool {
     let blank = text.trim().contains(char::is_whitespace);
     session.contract().table(text).is_none() && (text == "-" || blank)

@@ -24,7 +24,8 @@ use hushtable_engine::Session;
 use crate::failure::Failure;
 use crate::stdio;
 
-/// The contract's session, for commands that open the ledger: what that says goes to standard error.
+/// The contract's session, for commands that open the ledger: what that says goes to standard
+/// error.
 fn session(contract: &Path) -> Result<Session, Failure> {
     Ok(Session::open(contract)?.telling(|notice| stdio::note(&format!("{notice}\n"))))
 }

@@ -56,7 +56,7 @@ fn drafts_from_rows_say_so() {
     let found = LookedAt { rows: 1234, csv: csv.clone(), columns: proposed.collect() };
     let text = contract(&[table.looked_at(found)]);
     insta::assert_snapshot!("looked_at", text);
-    // What is proposed is what a contract reads.
+    // The contract reads what is proposed.
     let decided = text.replace("\"TODO: a column, or row\"", "\"id\"").replace(
         "analyst = \"TODO: { epsilon = …, delta = … }, under the analyst's name\"",
         "ana = { rho = 1 }",

@@ -1,7 +1,7 @@
 //! Results of `calc`.
 //!
-//! In JSON, what is a decimal is written as it is; probabilities and other floats have 17 significant
-//! digits, which read back as the same double.
+//! In JSON, what is a decimal is written as it is; probabilities and other floats have 17
+//! significant digits, which read back as the same double.
 
 use hushtable_privacy::{Delta, Epsilon, Rho};
 
@@ -30,7 +30,7 @@ pub(crate) enum Report {
     Delta { rho: Rho, epsilon: Epsilon, delta: f64 },
     /// What rho fits into, rounded down.
     Rho { epsilon: Epsilon, delta: Delta, rho: Rho },
-    /// What a pure epsilon costs of a budget in rho, rounded up.
+    /// The cost of a pure epsilon in a budget in rho, rounded up.
     RhoOfPure { epsilon: Epsilon, rho: Rho },
     /// The pure epsilon that a budget in rho pays for, rounded down.
     PureWithin { rho: Rho, epsilon: Epsilon },
@@ -38,8 +38,8 @@ pub(crate) enum Report {
     Gaussian { epsilon: Epsilon, delta: f64, variance: f64, worst: Option<Worst> },
     /// Noise with an epsilon, rounded up.
     Laplace { epsilon: f64, variance: f64, worst: Option<Worst> },
-    /// A quantile: its rate, and how many values are in between 95 % of the time, where they are evenly spread
-    /// and whatever they are.
+    /// A quantile: its rate, and how many values are in between 95 % of the time, where they are
+    /// evenly spread and whatever they are.
     Quantile { rate: f64, even: f64, worst: f64 },
     /// What events are together at a delta, rounded up.
     EpsilonOfEvents { events: u64, delta: Delta, epsilon: Epsilon },

@@ -1,4 +1,4 @@
-//! What a check found, as text. About the exact data: every form of it says so.
+//! The findings of a check, as text. About the exact data: every form of it says so.
 
 use std::fmt::Write;
 

@@ -3,8 +3,8 @@
 //!
 //! Integers and decimals are numbers where a reader that takes them for 64-bit floats, as most do,
 //! gets the same decimal back, and text where it would not (beyond 2^53, or more than 15 digits).
-//! Floats are numbers in their shortest form, and text if they are infinite. Dates and
-//! timestamps are text as in ISO 8601. What steers a terminal or cannot be seen is written as `\\uXXXX`.
+//! Floats are numbers in their shortest form, and text if they are infinite. Dates and timestamps
+//! are text as in ISO 8601. What steers a terminal or cannot be seen is written as `\\uXXXX`.
 
 use datafusion::arrow::record_batch::RecordBatch;
 

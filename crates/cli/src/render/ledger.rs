@@ -1,4 +1,4 @@
-//! What a check of a ledger found.
+//! The findings of a check of a ledger.
 
 use std::fmt::Write as _;
 

@@ -107,7 +107,7 @@ fn values(rows: u32, m: &MeasurementExplained) -> String {
     if all { rows } else { format!("{rows} from {} to {}", number(low), number(high)) }
 }
 
-/// What a unit adds to a sum whose rows are bounded one by one.
+/// The contribution of a unit to a sum whose rows are bounded one by one.
 fn rows(per_row: PerRowExplained) -> String {
     let PerRowExplained { bounds: (low, high), rows } = per_row;
     let what = if rows == 1 { "1 row".to_owned() } else { format!("{} rows", number(rows.into())) };

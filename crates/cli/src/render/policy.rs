@@ -44,7 +44,7 @@ pub(super) fn policy(policy: Option<&PolicyExplained>) -> String {
     format!("What a record may lose\n  {formula}\n{notes}\n{examples}\n{exchanged}{SECRET}")
 }
 
-/// What the exchange of one record for another costs.
+/// The cost of exchanging one record for another.
 fn exchanged(exchange: ExchangeExplained) -> String {
     let ExchangeExplained { any, different_groups, none_negative, delta } = exchange;
     let rho = |times: u32| if times == 1 { "r".to_owned() } else { format!("{times} r") };

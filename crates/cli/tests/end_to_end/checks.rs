@@ -129,7 +129,8 @@ fn a_check_names_no_value_that_does_not_fit() {
     }
 }
 
-/// What a check finds is in none of an analyst's commands: they say the same of a table that is not messy.
+/// The findings of a check are in none of an analyst's commands: they say the same of a table that
+/// is not messy.
 #[test]
 fn an_analyst_sees_nothing_of_it() {
     let (messy, clean) = (messy(), messy());

@@ -112,7 +112,7 @@ fn warnings_come_before_the_charge() {
         run.stderr
     );
     assert_eq!(shop.spent(), 1.0);
-    // What is refused is not charged, either.
+    // A refused query is not charged, either.
     for mistake in ["town = NULL", "\"town\" = 'Wick'", "product = 'Wine'"] {
         let sql = format!("SELECT product, COUNT(*) FROM visits WHERE {mistake} GROUP BY product");
         shop.run(&["query", &sql]).refusal();

@@ -102,13 +102,13 @@ fn a_messy_csv_is_read_as_its_settings_say() {
     let table = ask(folder.path(), march).success();
     assert_eq!(table, format!("city,n\nKöln,{}\nZürich,{}\n", expected(0).1, expected(1).1));
 
-    // The same question is free; with another setting it is another question, with other values.
+    // Asking again is free; with another setting it is another question, with other values.
     let again = ask(folder.path(), SUMS);
     assert!(again.stderr.contains("nothing charged") || !again.stderr.contains("charged epsilon"));
     contract(folder.path(), &SALES.replace("thousands = \".\", ", ""));
     let changed = ask(folder.path(), SUMS);
     assert!(changed.stderr.contains("charged epsilon = 400"), "{}", changed.stderr);
-    // What does not parse is NULL, and no error.
+    // Text that does not parse is NULL, and no error.
     assert_eq!(changed.success().lines().nth(1).unwrap().rsplit(',').next(), Some("30"));
 }
 

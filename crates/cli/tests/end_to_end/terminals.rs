@@ -1,4 +1,4 @@
-//! What a terminal gets to see, through a pseudo-terminal, and what spreadsheets do.
+//! The output on a terminal, through a pseudo-terminal, and what spreadsheets do.
 
 use std::fs;
 #[cfg(target_os = "linux")]
@@ -16,7 +16,7 @@ fn hostile() -> Shop {
     shop
 }
 
-/// What a command shows on a terminal, which `script` of util-linux makes for it.
+/// The output of a command on a terminal, which `script` of util-linux makes for it.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(shop: &Shop, arguments: &[&str]) -> String {
     let mut command = Command::new("script");

@@ -24,8 +24,8 @@ impl Mix {
     }
 }
 
-/// A session for each table of `contract`, by name. Each has a contract of its own, as no two tables
-/// of one contract may read one file.
+/// A session for each table of `contract`, by name. Each has a contract of its own, as no two
+/// tables of one contract may read one file.
 #[allow(dead_code, reason = "not every benchmark has several tables")]
 pub(crate) fn sessions(folder: &Path, contract: &str) -> HashMap<String, Session> {
     let mut texts: Vec<(String, String)> = Vec::new();

@@ -2,8 +2,8 @@
 //! from below the epsilon that the outputs show.
 //!
 //! It knows the exact tables, as the strongest attacker does, and compares them by all it can think
-//! of; it can find that a promise is broken, and never prove that it is kept. It is for the owner of
-//! the data: it charges nothing, and what it finds is about the exact data.
+//! of; it can find that a promise is broken, and never prove that it is kept. It is for the owner
+//! of the data: it charges nothing, and what it finds is about the exact data.
 
 mod near;
 mod neighbours;

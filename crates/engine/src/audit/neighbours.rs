@@ -24,8 +24,8 @@ pub(crate) enum Who {
 #[derive(Clone)]
 pub(crate) struct RemovedRow {
     pub(crate) group: usize,
-    /// What it adds to each measurement that adds up; and its number of pieces after them where groups are
-    /// chosen by that.
+    /// Its addition to each measurement that adds up; and its number of pieces after them where
+    /// groups are chosen by that.
     pub(crate) values: Vec<i128>,
     /// Its value for each quantile.
     pub(crate) listed: Vec<Option<i64>>,
@@ -45,8 +45,8 @@ pub(crate) struct Comparison {
     pub(crate) names: [String; 2],
 }
 
-/// The units of a table, heaviest first; where rows are units, the extremes of each group. Groups have
-/// so many units, and appear from `least` on.
+/// The units of a table, heaviest first; where rows are units, the extremes of each group. Groups
+/// have so many units, and appear from `least` on.
 pub(crate) fn candidates(surveys: &[Surveyed], units: &[i64], least: i64) -> Vec<Candidate> {
     let part = |group: usize| match units.get(group).map(|&n| n - least) {
         Some(beyond) if beyond >= 0 => 1.0 / (beyond + 1) as f64,

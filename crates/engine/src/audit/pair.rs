@@ -50,8 +50,8 @@ impl Pair {
     /// Compares two tables.
     ///
     /// Noise is independent from group to group, so that groups that are alike in both tables say
-    /// nothing, and are left out of what is drawn; but for those on which the selection of the others
-    /// rests, where it looks at which groups each unit is in.
+    /// nothing, and are left out of what is drawn; but for those on which the selection of the
+    /// others rests, where it looks at which groups each unit is in.
     ///
     /// # Errors
     /// Only by a fault of this program.
@@ -175,8 +175,8 @@ impl Side {
         let place = |group: usize| self.places.get(group).copied().flatten();
         let mut chosen = self.counted.choose(quote, generator)?;
         chosen.retain(|c| place(c.group).is_some());
-        // In one order on both sides: statistics add up floats, and values that are the same on both must
-        // be the same to the last bit, or an event's edge would be between them.
+        // In one order on both sides: statistics add up floats, and values that are the same on
+        // both must be the same to the last bit, or an event's edge would be between them.
         chosen.sort_unstable_by_key(|c| place(c.group));
         let sums = self.counted.measure(quote, &chosen, generator)?;
         Ok(Output { places: chosen.iter().filter_map(|c| place(c.group)).collect(), sums })
@@ -200,8 +200,8 @@ fn numbered(tables: [&Table; 2]) -> Result<[Vec<usize>; 2], EngineError> {
     Ok([ids(tables[0])?, ids(tables[1])?])
 }
 
-/// What the units weigh in each group together, in whole numbers so that their order does not matter;
-/// empty where nobody looks at it.
+/// The weight of the units in each group together, in whole numbers so that their order does not
+/// matter; empty where nobody looks at it.
 fn weights(counted: &Counted) -> Vec<u64> {
     let Some(members) = &counted.members else { return Vec::new() };
     let mut weights = vec![0u64; counted.groups];

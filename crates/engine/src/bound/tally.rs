@@ -1,4 +1,4 @@
-//! What the limits on a unit leave of what it has, for the owner of the data alone.
+//! Contributions that the limits on a unit leave, for the owner of the data alone.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl Histogram {
     }
 }
 
-/// What a limit takes away from contributions. Secret: no Debug, Display or Serialize.
+/// The part of contributions that a limit takes away. Secret: no Debug, Display or Serialize.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Cut {
     /// The sizes of all contributions, added up.
@@ -86,7 +86,7 @@ impl Cut {
     }
 }
 
-/// What units contribute, and what of it is cut off. Secret: no Debug, Display or Serialize.
+/// Contributions of units, and the part that is cut off. Secret: no Debug, Display or Serialize.
 #[derive(Clone, Default)]
 pub(crate) struct Tally {
     /// Groups of each unit.
@@ -95,8 +95,8 @@ pub(crate) struct Tally {
     pub(crate) rows_per_group: Histogram,
     /// For each measurement that adds up: what its bounds cut off, and what units have in a group.
     pub(crate) sums: Vec<(Cut, SignedSketch)>,
-    /// For each listing: values beyond the most that a unit may have in a group, and values that are
-    /// clamped. By their sizes where they are added up, else by their number.
+    /// For each listing: values beyond the most that a unit may have in a group, and values that
+    /// are clamped. By their sizes where they are added up, else by their number.
     pub(crate) lists: Vec<[Cut; 2]>,
 }
 
@@ -155,8 +155,8 @@ impl Tally {
 }
 
 impl Units {
-    /// What the units contribute to their kept groups, and what the bounds cut off. The measurement in
-    /// place `rows` counts rows.
+    /// Adds up what the units contribute to their kept groups, and what the bounds cut off. The
+    /// measurement in place `rows` counts rows.
     pub(super) fn tally(&self, bounds: &Bounds, listings: &[Listing], rows: usize) -> Tally {
         let mut tally = Tally::new(bounds.len(), listings.len());
         let lists = self.lists.iter().zip(listings);
@@ -207,7 +207,7 @@ impl Units {
 }
 
 impl Listing {
-    /// What a value weighs in a tally: its size where values are added up, else one.
+    /// The weight of a value in a tally: its size where values are added up, else one.
     fn weight(&self, value: i64) -> u128 {
         if self.sum.is_some() { value.unsigned_abs().into() } else { 1 }
     }
@@ -215,11 +215,11 @@ impl Listing {
 
 /// The values of a listing before the most that a unit may have in a group are chosen.
 struct Listed {
-    /// What they weigh.
+    /// Their weight.
     total: u128,
-    /// What they weigh when they are clamped.
+    /// Their weight when they are clamped.
     clamped: u128,
-    /// What clamping changes.
+    /// The weight that clamping changes.
     cut: u128,
     /// For each slot: how many values it has, and whether any of them is clamped.
     of_slot: Vec<(u32, bool)>,

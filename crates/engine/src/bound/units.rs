@@ -63,8 +63,8 @@ pub(super) const NOTHING: i128 = i128::MIN;
 /// Most slots of a unit that are searched one by one, where they lie side by side.
 const FEW: u32 = 32;
 
-/// Up to so many groups a unit is likely to have more than it may keep. Where its slots do not lie side by
-/// side, they are then hashed while they are at hand.
+/// Up to so many groups a unit is likely to have more than it may keep. Where its slots do not lie
+/// side by side, they are then hashed while they are at hand.
 const LIKELY: usize = 8;
 
 /// What is kept of one unit.
@@ -73,8 +73,8 @@ pub(super) struct Unit {
     /// Its last slot; the others follow from it by `next`.
     pub(super) last: u32,
     pub(super) count: u32,
-    /// Whether its slots are in the table: they are not as long as they are few and side by side, as
-    /// where rows come unit by unit.
+    /// Whether its slots are in the table: they are not as long as they are few and side by side,
+    /// as where rows come unit by unit.
     in_table: bool,
     /// Whether its slots have hashes: they need none until there are too many groups.
     hashed: bool,
@@ -100,8 +100,8 @@ impl SlotList {
         self.values.push(value);
     }
 
-    /// Slots and values of the pairs that are kept, of all slots' pairs: one that lost its slot never comes
-    /// back, and one that has it has had it from its first row.
+    /// Slots and values of the pairs that are kept, of all slots' pairs: one that lost its slot
+    /// never comes back, and one that has it has had it from its first row.
     pub(super) fn kept(&self, pairs: &[(u32, u32)]) -> impl Iterator<Item = (u32, i64)> {
         let all = self.slots.iter().zip(&self.groups).zip(&self.values);
         all.filter(|((slot, group), _)| pairs[**slot as usize].1 == **group)
@@ -254,10 +254,10 @@ impl Units {
         members
     }
 
-    /// Hands over the values of the list at that place, clamped, with the slots of their pairs, where
-    /// these are kept. Of a pair that has too many values, those with the least keyed hash of the pair,
-    /// the value and the number of equal ones before it count. So the order of the rows does not
-    /// matter, and all rows of the pair have the same chance.
+    /// Hands over the values of the list at that place, clamped, with the slots of their pairs,
+    /// where these are kept. Of a pair that has too many values, those with the least keyed hash of
+    /// the pair, the value and the number of equal ones before it count. So the order of the rows
+    /// does not matter, and all rows of the pair have the same chance.
     pub(super) fn each_chosen(
         &self,
         place: usize,

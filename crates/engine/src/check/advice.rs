@@ -1,4 +1,4 @@
-//! What to change, in words, with the line of the contract or the option of the query.
+//! Changes to make, in words, with the line of the contract or the option of the query.
 
 use hushtable_query::{ColumnType, Table, TableUnit};
 use serde::Serialize;
@@ -18,13 +18,13 @@ const WIDE: f64 = 10.0;
 pub struct Advice {
     /// The table, column, measurement or limit that it is about.
     pub about: String,
-    /// What is found.
+    /// The finding.
     pub found: String,
-    /// What would help.
+    /// The change that would help.
     pub change: String,
 }
 
-/// What to change in a table, its columns and the query.
+/// Changes to make in a table, its columns and the query.
 pub(super) fn of(table: &Table, report: &TableCheck) -> Vec<Advice> {
     let mut all = Vec::new();
     let mut say = |about: &str, found: String, change: String| {
@@ -84,7 +84,7 @@ fn column_advice(table: &Table, column: &ColumnCheck, rows: u64, say: &mut Say<'
     }
 }
 
-/// What to do about values that do not fit, by their most frequent form.
+/// The remedy for values that do not fit, by their most frequent form.
 fn mend(column_type: Option<ColumnType>, forms: &Forms) -> String {
     let form = forms.most_frequent.first().map_or("", |own| own.form.as_str());
     let has = |c: char| form.contains(c);
@@ -333,7 +333,7 @@ fn digits(number: f64) -> String {
 
 /// The next of 1, 2 and 5 times a power of ten that is not nearer to zero.
 fn round(number: f64) -> f64 {
-    // What a sketch has rounded up is no reason to round further.
+    // A number that a sketch has rounded up is no reason to round further.
     number.signum() * coarse(number.abs() * (1.0 - 0.0007))
 }
 

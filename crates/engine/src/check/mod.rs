@@ -1,5 +1,5 @@
-//! How well a table fits its contract, and what a query's limits leave of it: for the owner of the data
-//! alone. No part of the path of a query: nothing is charged, and nothing can be released.
+//! How well a table fits its contract, and what a query's limits leave of it: for the owner of the
+//! data alone. No part of the path of a query: nothing is charged, and nothing can be released.
 
 mod advice;
 mod columns;
@@ -24,12 +24,12 @@ pub use report::{
 };
 
 impl Session {
-    /// Looks at the values of a table, or of all tables, and at what a query makes of them. Reads the data
-    /// once, and once more for a query; charges nothing and writes nothing.
+    /// Looks at the values of a table, or of all tables, and at what a query makes of them. Reads
+    /// the data once, and once more for a query; charges nothing and writes nothing.
     ///
     /// # Errors
-    /// When there is no such table, the query is refused or of another table, the data cannot be read, or
-    /// there is no randomness.
+    /// When there is no such table, the query is refused or of another table, the data cannot be
+    /// read, or there is no randomness.
     pub fn check_data(
         &self,
         table: Option<&str>,
@@ -60,7 +60,7 @@ impl Session {
             .map(|table| columns::read(table, &self.own_files_of(table)?, progress))
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(checked) = &checked {
-            // What the query makes of its tables stands with the first that holds units.
+            // The query's part of the report stands with the first table that holds units.
             let holds = |table: &&Table| table.population.is_some();
             let place = tables.iter().position(holds).unwrap_or(0);
             let report = reports.get_mut(place).ok_or(EngineError::Inconsistent)?;

@@ -1,4 +1,5 @@
-//! What a query's limits leave of a table, by the code that bounds contributions for a release.
+//! The part of a table that a query's limits leave, by the code that bounds contributions for a
+//! release.
 
 use hushtable_mechanisms::{RecordMechanism, Selection};
 use hushtable_query::{ColumnType, Groups, Measure, Measurement, PrivateQuery, Quote, Step};
@@ -67,7 +68,7 @@ fn share(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// What each limit takes away from each measurement.
+/// The part of each measurement that each limit takes away.
 fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, EngineError> {
     let Tallies { limited, all_groups } = tallies;
     let most = query.max_groups_contributed;
@@ -86,7 +87,7 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
             share_of_total: share(cut.cut, total),
             quantiles: Vec::new(),
         };
-        // What the limit on groups leaves, and what there is without it.
+        // The total with the limit on groups, and the total without it.
         let by_groups = |left: u128, total: u128| {
             let cut = Cut { total, cut: total.saturating_sub(left), units: many };
             of(Limit::GroupsPerUnit, (0.0, most.into()), cut, total)

@@ -1,18 +1,18 @@
-//! What a check finds. About the exact data: for its owner, not to be published.
+//! The findings of a check. About the exact data: for its owner, not to be published.
 
 use serde::Serialize;
 
 use super::advice::Advice;
 use super::forms::Forms;
 
-/// What a check finds in the tables of a contract.
+/// The findings of a check in the tables of a contract.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
     /// The tables, in the order of their names.
     pub tables: Vec<TableCheck>,
 }
 
-/// What a check finds in a table.
+/// The findings of a check in a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableCheck {
     /// The table.
@@ -32,10 +32,10 @@ pub struct TableCheck {
     pub rows_per_unit: Option<Spread>,
     /// The declared columns.
     pub columns: Vec<ColumnCheck>,
-    /// What a query makes of the table, where one was given.
+    /// The findings for a query of the table, where one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<QueryCheck>,
-    /// What to change in the contract, the query or the files.
+    /// Changes to make in the contract, the query or the files.
     pub advice: Vec<Advice>,
 }
 
@@ -52,7 +52,7 @@ pub struct Spread {
     pub largest: u64,
 }
 
-/// What a check finds in a column.
+/// The findings of a check in a column.
 #[derive(Clone, Debug, Serialize)]
 pub struct ColumnCheck {
     /// Its name.
@@ -85,8 +85,8 @@ pub struct RangeCheck {
     pub below: u64,
     /// Rows with a value above the bounds.
     pub above: u64,
-    /// (share, value that this share of the rows with a value does not exceed), from the smallest to
-    /// the largest value. Sizes are rounded up by less than 0.07 %.
+    /// (share, value that this share of the rows with a value does not exceed), from the smallest
+    /// to the largest value. Sizes are rounded up by less than 0.07 %.
     pub quantiles: Vec<(f64, f64)>,
 }
 
@@ -107,13 +107,13 @@ pub struct KeysCheck {
     pub forms: Forms,
     /// Listed values that no row has: public, as the list is.
     pub without_rows: Vec<String>,
-    /// How many of the listed values the rows of a unit have, where units have several rows and keys are
-    /// public.
+    /// How many of the listed values the rows of a unit have, where units have several rows and
+    /// keys are public.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_unit: Option<Spread>,
 }
 
-/// What a query makes of a table.
+/// The findings for a query of a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryCheck {
     /// Rows that count.
@@ -126,7 +126,7 @@ pub struct QueryCheck {
     pub groups_per_unit: Spread,
     /// Rows of a unit in a group.
     pub rows_per_group: Spread,
-    /// What limits cut off, in the order in which they work.
+    /// The parts that limits cut off, in the order in which they work.
     pub cut_off: Vec<CutOff>,
     /// Which groups are to be expected.
     pub groups: GroupsCheck,
@@ -146,7 +146,7 @@ pub enum Limit {
     BoundsPerRow,
 }
 
-/// What a limit cuts off.
+/// The part that a limit cuts off.
 #[derive(Clone, Debug, Serialize)]
 pub struct CutOff {
     /// The measurement, as the statement of the query calls it.
@@ -157,11 +157,11 @@ pub struct CutOff {
     pub allowed: (f64, f64),
     /// The share of units that lose something to it, of those that count.
     pub share_of_units: f64,
-    /// What is cut off, as a share of what all units contribute without limits: of the sum of the sizes
-    /// of their contributions to groups, or of values for a quantile.
+    /// The part cut off, as a share of what all units contribute without limits: of the sum of the
+    /// sizes of their contributions to groups, or of values for a quantile.
     pub share_of_total: f64,
-    /// What 1 %, 50 %, 95 % and 99 % of the contributions do not exceed, one for each unit and group, in
-    /// the column's units; for bounds per group.
+    /// Values that 1 %, 50 %, 95 % and 99 % of the contributions do not exceed, one for each unit
+    /// and group, in the column's units; for bounds per group.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quantiles: Vec<(f64, f64)>,
 }
@@ -175,17 +175,18 @@ pub struct GroupsCheck {
     pub known: usize,
     /// Expected number of groups that are shown before HAVING and LIMIT.
     pub expected: f64,
-    /// Whether more are to be expected, as a group's chances are better where its units' other groups
-    /// have appeared.
+    /// Whether more are to be expected, as a group's chances are better where its units' other
+    /// groups have appeared.
     pub at_least: bool,
-    /// Share of the contributions, one for each unit and group, that are in a group that is shown, in
-    /// expectation.
+    /// Share of the contributions, one for each unit and group, that are in a group that is shown,
+    /// in expectation.
     pub share_of_contributions: f64,
-    /// The least number of units, or pieces, with which a group appears half of the time; absent where
-    /// all groups are public.
+    /// The least number of units, or pieces, with which a group appears half of the time; absent
+    /// where all groups are public.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_half: Option<u64>,
-    /// The same for 95 % of the time.
+    /// The least number with which a group appears 95 % of the time; absent where all groups are
+    /// public.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_95: Option<u64>,
     /// Whether groups are chosen by pieces of records: then sizes are numbers of pieces.

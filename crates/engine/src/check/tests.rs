@@ -171,7 +171,7 @@ fn columns_are_counted_as_by_hand() {
     assert_eq!(keys.per_unit, Some(spread_of(kinds.values().map(BTreeSet::len))));
 }
 
-/// What each buyer has in each town: rows, and the sum of its euros.
+/// The sales of each buyer in each town: rows, and the sum of its euros.
 fn by_unit(sales: &[Sale]) -> BTreeMap<u64, BTreeMap<Option<u64>, (usize, i64)>> {
     let mut all: BTreeMap<u64, BTreeMap<Option<u64>, (usize, i64)>> = BTreeMap::new();
     for sale in sales {
@@ -241,7 +241,7 @@ fn limits_cut_off_what_they_cut_off_by_hand() {
     assert!(many > 0.3 && kept < all);
 }
 
-/// What is left of the total is what a release under the same key adds up, before noise.
+/// The part that is left of the total is what a release under the same key adds up, before noise.
 #[test]
 fn what_is_left_is_what_a_release_has() {
     let sales: Vec<Sale> = sales()

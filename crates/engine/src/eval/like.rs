@@ -1,13 +1,14 @@
 //! LIKE, in one pass over the text, whatever the pattern.
 //!
-//! The parts of a pattern between its `%` are found one after the other. The first and the last stand at
-//! the ends of the text. Each of the others is taken as far left as it is found: what comes after it then has
-//! the most room, so no other choice can match where this one does not, and nothing is tried twice.
+//! The parts of a pattern between its `%` are found one after the other. The first and the last
+//! stand at the ends of the text. Each of the others is taken as far left as it is found: what
+//! comes after it then has the most room, so no other choice can match where this one does not, and
+//! nothing is tried twice.
 //!
-//! A part is looked for by Shift-And: a bit for each of its bytes says whether the part up to there ends
-//! with the byte that was read last. So a byte of text takes as many steps as the part has words of 64 bits.
-//! Library kernels compile patterns to regular expressions, which fails for some, and does so only where there
-//! is a row to match.
+//! A part is looked for by Shift-And: a bit for each of its bytes says whether the part up to there
+//! ends with the byte that was read last. So a byte of text takes as many steps as the part has
+//! words of 64 bits. Library kernels compile patterns to regular expressions, which fails for some,
+//! and does so only where there is a row to match.
 
 use std::sync::Arc;
 
@@ -20,11 +21,11 @@ use super::text::texts;
 
 /// A pattern, made ready.
 pub(super) struct Pattern {
-    /// What the text begins with; all of it where there is no `%`.
+    /// The beginning of the text; all of it where there is no `%`.
     first: Vec<Option<u8>>,
-    /// What is found between, in this order.
+    /// Parts that are found between, in this order.
     middle: Vec<Part>,
-    /// What the text ends with; `None` where there is no `%`.
+    /// The end of the text; `None` where there is no `%`.
     last: Option<Vec<Option<u8>>>,
     words: Vec<Word>,
 }
@@ -156,7 +157,7 @@ impl Word {
     }
 }
 
-/// What comes after `part` in a text that begins with it.
+/// The rest after `part` in a text that begins with it.
 fn after<'a>(part: &[Option<u8>], text: &'a [u8]) -> Option<&'a [u8]> {
     count(|| part.len().min(text.len()));
     let mut rest = text;
@@ -171,7 +172,7 @@ fn after<'a>(part: &[Option<u8>], text: &'a [u8]) -> Option<&'a [u8]> {
     Some(rest)
 }
 
-/// What comes before `part` in a text that ends with it.
+/// The rest before `part` in a text that ends with it.
 fn before<'a>(part: &[Option<u8>], text: &'a [u8]) -> Option<&'a [u8]> {
     count(|| part.len().min(text.len()));
     let mut rest = text;

@@ -222,7 +222,7 @@ fn no_text_is_longer_than_binding_says() {
     }
 }
 
-/// What is cast to text has the digits that binding counts with.
+/// A value that is cast to text has the digits that binding counts with.
 #[test]
 fn numbers_and_dates_are_no_longer_as_text_than_binding_says() {
     let program = |sql| Program::new(&bound(sql)).unwrap();

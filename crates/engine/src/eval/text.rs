@@ -13,8 +13,8 @@ use hushtable_query::{Function, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTE
 use super::counted::count;
 use super::unexpected;
 
-/// The array with NULL for text of more than `most` bytes. It copies no text, and takes the same time
-/// whether there is such a text or not.
+/// The array with NULL for text of more than `most` bytes. It copies no text, and takes the same
+/// time whether there is such a text or not.
 pub(crate) fn at_most(array: &ArrayRef, most: usize) -> Result<ArrayRef, ArrowError> {
     let Some(texts) = array.as_string_view_opt() else { return Ok(Arc::clone(array)) };
     // The low half of a view's first 8 bytes is its length.
@@ -57,8 +57,8 @@ fn trimmed(function: Function, text: &str) -> &str {
     rest
 }
 
-/// Collects texts in blocks of memory that are small where there are few: what a first row costs must not
-/// be more than what a further one does.
+/// Collects texts in blocks of memory that are small where there are few: what a first row costs
+/// must not be more than what a further one does.
 pub(super) fn builder(rows: usize) -> StringViewBuilder {
     let block = rows.saturating_mul(64).clamp(1 << 10, 1 << 16);
     StringViewBuilder::with_capacity(rows).with_fixed_block_size(block as u32)
@@ -70,8 +70,9 @@ fn in_greek_word(c: char) -> bool {
         || c.is_ascii_alphabetic()
 }
 
-/// Lower case. A sigma at the end of a word has a form of its own. The standard library looks for the ends
-/// of words across any number of marks, which takes long for some texts: here its neighbours tell.
+/// Lower case. A sigma at the end of a word has a form of its own. The standard library looks for
+/// the ends of words across any number of marks, which takes long for some texts: here its
+/// neighbours tell.
 fn lower(text: &str) -> String {
     if !text.contains('Σ') {
         return text.to_lowercase();

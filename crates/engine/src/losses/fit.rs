@@ -1,5 +1,5 @@
-//! The smallest policy that is precise enough (PR section 6, Figure 4): noise as large as a target for the
-//! relative error allows.
+//! The smallest policy that is precise enough (PR section 6, Figure 4): noise as large as a target
+//! for the relative error allows.
 
 use std::ops::RangeInclusive;
 
@@ -39,7 +39,8 @@ impl FitOptions {
     pub const PROBABILITIES: RangeInclusive<f64> = 0.5..=0.999_999;
 }
 
-/// The smallest policy that meets a target. About the exact data: for its owner, not to be published.
+/// The smallest policy that meets a target. About the exact data: for its owner, not to be
+/// published.
 #[derive(Clone, Debug, Serialize)]
 pub struct FitReport {
     /// The table.
@@ -68,18 +69,19 @@ pub struct Fitted {
     pub noise_times: f64,
     /// The rho that gives that noise with the thresholds of the contract.
     pub rho: Rho,
-    /// The threshold that gives that noise with the rho that was asked, in the column's units; the largest,
-    /// where there are several, which are to be multiplied by `noise_times`.
+    /// The threshold that gives that noise with the rho that was asked, in the column's units; the
+    /// largest, where there are several, which are to be multiplied by `noise_times`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<f64>,
 }
 
 impl Session {
-    /// The smallest policy with which a share of a query's groups meets a target for the relative error.
-    /// Reads the data, charges nothing and writes nothing.
+    /// The smallest policy with which a share of a query's groups meets a target for the relative
+    /// error. Reads the data, charges nothing and writes nothing.
     ///
     /// # Errors
-    /// When the query or an option is refused, no noise is small enough, or the data cannot be read.
+    /// When the query or an option is refused, no noise is small enough, or the data cannot be
+    /// read.
     pub fn fit(
         &self,
         sql: &str,
@@ -193,8 +195,8 @@ fn allowed(
     allowed.get(failing).copied()
 }
 
-/// How much noise is allowed says which rho is needed where noise is in inverse proportion to its root, for
-/// all groups.
+/// How much noise is allowed says which rho is needed where noise is in inverse proportion to its
+/// root, for all groups.
 fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
     let other = |m: &&Measurement| {
         m.mechanism != RecordMechanism::Gaussian || matches!(m.measure, Measure::Quantile { .. })

@@ -37,12 +37,13 @@ pub struct LossReport {
     /// What owners lose by all of their records together, where the contract names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owners: Option<OwnerLosses>,
-    /// What records would lose by other mechanisms, each made so that a record at the thresholds loses the
-    /// same; where that is asked for, and those that can be drawn at this rho.
+    /// The losses of records by other mechanisms, each made so that a record at the thresholds
+    /// loses the same; where that is asked for, and those that can be drawn at this rho.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mechanisms: Option<Vec<MechanismLosses>>,
-    /// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise; where that
-    /// is asked for. None for sums of which 95 % of the values are zero, or half of the groups' sums.
+    /// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise;
+    /// where that is asked for. None for sums of which 95 % of the values are zero, or half of the
+    /// groups' sums.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Vec<MechanismsOnData>>,
 }
@@ -72,8 +73,8 @@ pub struct Losses {
     pub by_pieces: Distribution,
     /// By the policy function.
     pub policy: Distribution,
-    /// By what the noise gives for the values that the query measures: less than the policy where sums are
-    /// clamped and values are smaller than their bounds.
+    /// By what the noise gives for the values that the query measures: less than the policy where
+    /// sums are clamped and values are smaller than their bounds.
     pub realised: Distribution,
 }
 
@@ -100,10 +101,12 @@ pub struct OwnerLosses {
 }
 
 impl Session {
-    /// What the records of the table lose by a query. Reads the data, charges nothing and writes nothing.
+    /// Computes what the records of the table lose by a query. Reads the data, charges nothing and
+    /// writes nothing.
     ///
     /// # Errors
-    /// When the query is refused or has no policy that depends on sizes, or the data cannot be read.
+    /// When the query is refused or has no policy that depends on sizes, or the data cannot be
+    /// read.
     pub fn losses(
         &self,
         sql: &str,

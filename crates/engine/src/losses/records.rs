@@ -40,7 +40,8 @@ pub(super) fn tally(
     let limit = rho(checked)?.to_f64();
     let mut query = checked.quote.query().clone();
     let group_keys = query.keys.len();
-    // What else is to be known of a row comes after the keys: its owner, and its class for each sum.
+    // Other facts about a row come after the keys: its owner, and its class for each
+    // sum.
     let owned = checked.table.and_then(|table| Some((table, table.owner.as_ref()?)));
     // The owner is known where the query's rows are the table's.
     let scanned = matches!(query.relation.operator(), Operator::Scan { .. });

@@ -2,8 +2,8 @@
 //!
 //! Joins, unions, aggregates and windows are DataFusion's; expressions in them are total
 //! ([`total`]), and so are sums ([`sums`]). The plan is built operator by operator and no optimizer
-//! touches it, so that it does what the relation says and nothing else. Rows of one unit meet in one
-//! partition wherever an operator looks at several of them.
+//! touches it, so that it does what the relation says and nothing else. Rows of one unit meet in
+//! one partition wherever an operator looks at several of them.
 
 mod join;
 mod sums;
@@ -105,11 +105,11 @@ impl Lowering<'_> {
         })
     }
 
-    /// A plan of the columns wanted and, where a column names the unit, of the units after them. Those
-    /// of a table alone may have more digits than its column.
+    /// A plan of the columns wanted and, where a column names the unit, of the units after them.
+    /// Those of a table alone may have more digits than its column.
     ///
     /// # Errors
-    /// As [`plan`](Self::plan).
+    /// Fails as [`plan`](Self::plan) does.
     pub(crate) async fn rows(
         &self,
         relation: &Relation,

@@ -1,7 +1,8 @@
 //! Sums and means of a unit's rows: total, and the same in every order of the rows.
 //!
-//! DataFusion's own sums wrap where they overflow, and add floats in the order in which rows arrive.
-//! That order can depend on the rows of other units, and so could the last bits of the sum.
+//! DataFusion's own sums wrap where they overflow, and add floats in the order in which rows
+//! arrive. The order of rows can depend on the rows of other units, and so could the last bits of
+//! the sum.
 
 use std::mem::size_of;
 use std::sync::Arc;
@@ -99,7 +100,7 @@ impl Total {
     }
 }
 
-/// What is made of sums.
+/// The output that is made of sums.
 #[derive(Clone, Debug)]
 struct Output {
     mean: bool,
@@ -139,7 +140,7 @@ impl Sum {
     }
 
     fn float(&self) -> f64 {
-        // What was lost beside an infinity is not a number.
+        // Rounding errors beside an infinity are not a number.
         if self.float.is_finite() { self.float + self.lost } else { self.float }
     }
 }

@@ -118,8 +118,8 @@ impl Tables {
     }
 }
 
-/// A random sub-query with the columns u (the unit), k (text) and n (a number); and whether it keeps
-/// units apart, so that it must be accepted.
+/// A random sub-query with the columns u (the unit), k (text) and n (a number); and whether it
+/// keeps units apart, so that it must be accepted.
 fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
     if depth == 0 {
         let sql = dice.one(&[
@@ -291,8 +291,9 @@ fn text(batch: &RecordBatch) -> Vec<String> {
     (0..batch.num_rows()).map(row).collect()
 }
 
-/// Rows that agree in all that a window reads may get different numbers from it; the next window must not
-/// leave their order to a sort, whose ties depend on how many rows there are and where they lie.
+/// Rows that agree in all that a window reads may get different numbers from it; the next window
+/// must not leave their order to a sort, whose ties depend on how many rows there are and where
+/// they lie.
 #[test]
 fn windows_beside_each_other_keep_units_apart() {
     let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();

@@ -18,8 +18,8 @@ use crate::eval::at_most;
 use crate::exact::rows_at_once;
 use crate::source::convert::arrow_type;
 
-/// An expression of the query language as an expression of DataFusion's. Whatever the values are, its
-/// result is an array: what does not fit is NULL.
+/// An expression of the query language as an expression of DataFusion's. Whatever the values are,
+/// its result is an array: what does not fit is NULL.
 pub(crate) struct TotalExpr {
     /// Its columns count `inputs`.
     expr: Expr,

@@ -19,9 +19,9 @@ use super::{Lowering, Needed, Plan, TotalExpr, column, function, picked, reparti
 use crate::error::EngineError;
 
 impl Lowering<'_> {
-    /// Adds the wanted windows, one after the other. The rows of each are sorted by its partition and
-    /// its order, and by all other columns that the query reads where these leave ties: rows that
-    /// agree in all of them may change places without a trace.
+    /// Adds the wanted windows, one after the other. The rows of each are sorted by its partition
+    /// and its order, and by all other columns that the query reads where these leave ties: rows
+    /// that agree in all of them may change places without a trace.
     pub(super) async fn window(
         &self,
         input: &Relation,
@@ -70,7 +70,7 @@ impl Lowering<'_> {
 /// One window's value behind the columns that there are: the input's, and those of earlier windows.
 fn windowed(plan: Plan, window: &WindowedColumn, needed: &Needed) -> Result<Plan, EngineError> {
     let width = plan.schema().fields().len();
-    // What is sorted by becomes columns of their own, so that the order is known to be there.
+    // Expressions to sort by become columns of their own, so that the order is known to be there.
     let order = window.order_by.iter().map(|o| &o.expr);
     let parts: Vec<&Expr> =
         window.partition_by.iter().chain(order).chain(window.function.operand()).collect();
@@ -98,8 +98,8 @@ fn windowed(plan: Plan, window: &WindowedColumn, needed: &Needed) -> Result<Plan
     let plainly = |expr| PhysicalSortExpr { expr, options: SortOptions::default() };
     let mut sort: Vec<PhysicalSortExpr> = partition.iter().cloned().map(plainly).collect();
     sort.extend(ordered.iter().cloned());
-    // Earlier windows' values too: rows that differ in nothing else may have different ones, and how a
-    // sort leaves ties can depend on the rows of other units.
+    // Earlier windows' values too: rows that differ in nothing else may have different ones, and
+    // how a sort leaves ties can depend on the rows of other units.
     sort.extend((0..width).map(|place| plainly(at(place))));
     let sort = LexOrdering::new(sort).ok_or(EngineError::Inconsistent)?;
     let sorted = SortExec::new(sort, Arc::clone(&plan)).with_preserve_partitioning(true);

@@ -6,7 +6,7 @@ use hushtable_query::{ColumnType, MAX_SCALE};
 /// Digits of every decimal.
 pub(crate) const MAX_DIGITS: u8 = 38;
 
-/// What a column is read as.
+/// The type that a column is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Values of a declared type.

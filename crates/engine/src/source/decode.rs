@@ -9,12 +9,12 @@ const BUFFER: usize = 1 << 16;
 /// Room for the longest that one step of a decoder writes.
 const LEAST: usize = 16;
 
-/// A byte that UTF-8 never has. It stands for what cannot be decoded, so that the field that has it is
-/// no text.
+/// A byte that UTF-8 never has. It stands for what cannot be decoded, so that the field that has it
+/// is no text.
 const NOT_TEXT: u8 = 0xff;
 
-/// The text of a file as UTF-8, without a byte order mark. A mark says more than `encoding`. UTF-8 is
-/// handed on as it is, valid or not.
+/// The text of a file as UTF-8, without a byte order mark. A mark says more than `encoding`. UTF-8
+/// is handed on as it is, valid or not.
 pub(super) fn utf8(mut input: Box<dyn Read>, encoding: &'static Encoding) -> Result<Box<dyn Read>> {
     let mut start = Vec::new();
     input.by_ref().take(3).read_to_end(&mut start)?;

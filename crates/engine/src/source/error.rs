@@ -1,4 +1,4 @@
-//! What can go wrong with data files. The texts name files and columns, never a value; nor the value
+//! Errors of data files. The texts name files and columns, never a value; nor the value
 //! in the name of a folder such as `sex=f`, which is a value of its rows.
 
 use std::path::{Component, Path, PathBuf};

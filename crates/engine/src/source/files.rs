@@ -12,7 +12,7 @@ use super::folders::{FolderValue, columns_of, folder_values};
 use super::logs::LogSearch;
 use super::{Compression, DataFile, Format, SourceError};
 
-/// What makes a name a pattern.
+/// Characters that make a name a pattern.
 const PATTERN: [char; 3] = ['*', '?', '['];
 
 /// The files of a location: a file, a folder (all files of a known format in it and in its
@@ -24,14 +24,14 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 /// a pattern. A file that can be reached by several paths (links) is listed once, as its rows
 /// must not count twice. The result is sorted by path and never empty.
 ///
-/// Folders such as `year=2024` below the location, or below the part of a pattern that has no `*`, `?` or
-/// `[`, give each of their files a value of a column.
+/// Folders such as `year=2024` below the location, or below the part of a pattern that has no `*`,
+/// `?` or `[`, give each of their files a value of a column.
 ///
 /// # Errors
 ///
-/// If nothing matches, a file that is named or matched by a pattern has an unknown extension
-/// (files of unknown extension within a folder are passed over), Parquet and CSV are mixed, files are
-/// in folders of different columns, a file is in a table of Delta Lake, Iceberg or Hudi, the pattern
+/// If nothing matches, a file that is named or matched by a pattern has an unknown extension (files
+/// of unknown extension within a folder are passed over), Parquet and CSV are mixed, files are in
+/// folders of different columns, a file is in a table of Delta Lake, Iceberg or Hudi, the pattern
 /// is not valid, or something cannot be read.
 pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceError> {
     let root = base.join(location);
@@ -93,10 +93,10 @@ pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceEr
     Ok(files)
 }
 
-/// What one file has, whatever its path: hard links and symbolic links lead to the same.
+/// The identity of one file, whatever its path: hard links and symbolic links lead to the same.
 #[cfg(unix)]
 pub(crate) type FileId = (u64, u64);
-/// What one file has, whatever its path: symbolic links lead to the same.
+/// The identity of one file, whatever its path: symbolic links lead to the same.
 #[cfg(not(unix))]
 pub(crate) type FileId = PathBuf;
 

@@ -1,4 +1,5 @@
-//! Columns in the names of folders: `year=2024/country=PT/part-0.parquet`, as Hive and Spark write them.
+//! Columns in the names of folders: `year=2024/country=PT/part-0.parquet`, as Hive and Spark write
+//! them.
 
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::convert::Target;
 use super::parse::Parsed;
 use super::text::TextColumn;
 
-/// What Hive writes for NULL.
+/// The text that Hive writes for NULL.
 const NULL: &[u8] = b"__HIVE_DEFAULT_PARTITION__";
 
 /// A value in the name of a folder: as secret as all values.

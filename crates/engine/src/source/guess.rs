@@ -14,8 +14,8 @@ const HEADER_BYTES: u64 = 1 << 20;
 /// The delimiters to choose from. The first wins among equals.
 const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
 
-/// The delimiter and encoding of the first file's header line; the usual ones where it does not tell,
-/// and `None` where the files are not CSV. No row is looked at.
+/// The delimiter and encoding of the first file's header line; the usual ones where it does not
+/// tell, and `None` where the files are not CSV. No row is looked at.
 ///
 /// # Errors
 ///
@@ -53,7 +53,7 @@ fn encoding_of(line: &[u8]) -> &'static Encoding {
     }
 }
 
-/// What separates most fields, outside of quotes.
+/// The character that separates most fields, outside of quotes.
 fn delimiter_of(line: &[u8], encoding: &'static Encoding) -> char {
     let (text, _, _) = encoding.decode(line);
     let header = text.split(['\r', '\n']).next().unwrap_or_default();

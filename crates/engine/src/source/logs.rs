@@ -13,8 +13,8 @@ pub(super) struct LogSearch {
 }
 
 impl LogSearch {
-    /// The log of the table that a file is in: in its folder or in any above, as an Iceberg table keeps
-    /// its files in one folder and its log in another.
+    /// The log of the table that a file is in: in its folder or in any above, as an Iceberg table
+    /// keeps its files in one folder and its log in another.
     pub(super) fn above(&mut self, file: &Path) -> Option<(LogKind, PathBuf)> {
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         for folder in file.ancestors().skip(1) {

@@ -1,4 +1,5 @@
-//! Types of CSV columns from some of their rows: for the owner of the data, who asked to have it looked at.
+//! Types of CSV columns from some of their rows: for the owner of the data, who asked to have it
+//! looked at.
 
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ const NUMBERS: [(char, Option<char>); 8] = [
     (',', Some('\'')),
 ];
 
-/// What rows of a CSV table suggest.
+/// Types and spellings that rows of a CSV table suggest.
 #[derive(Clone, Debug)]
 pub struct LookedAt {
     /// How many rows.
@@ -55,12 +56,13 @@ pub struct Proposed {
     pub name: String,
     /// Its type.
     pub column_type: ColumnType,
-    /// What the owner has to decide about it, if anything.
+    /// The decision about it that is left to the owner, if any.
     pub note: Option<&'static str>,
 }
 
-/// Looks at rows of a CSV table that is delimited and encoded as `csv` says, and proposes its types and
-/// how its values are written. What comes out follows from the data, and a single row can change it.
+/// Looks at rows of a CSV table that is delimited and encoded as `csv` says, and proposes its types
+/// and how its values are written. What comes out follows from the data, and a single row can
+/// change it.
 ///
 /// # Errors
 ///
@@ -279,8 +281,8 @@ fn format_of(
     Ok((TextFormat::new(null, numbers, dates.dates())?, unclear))
 }
 
-/// The first of the formats under which most columns are of that type. If another one is as good and
-/// reads other values, the first of all, and those between which it is open.
+/// The first of the formats under which most columns are of that type. If another one is as good
+/// and reads other values, the first of all, and those between which it is open.
 fn most_typed(
     columns: &[Column],
     formats: &[TextFormat],

@@ -62,7 +62,7 @@ pub struct DataFile {
     /// When it was last written, in nanoseconds since 1970-01-01 UTC; 0 where the file system does
     /// not say.
     pub modified_ns: i128,
-    /// What the names of its folders say, such as `year=2024`: a column for each.
+    /// Values in the names of its folders, such as `year=2024`: a column for each.
     pub folders: Vec<FolderValue>,
 }
 
@@ -100,12 +100,12 @@ pub struct FileColumn {
     /// times of day and durations are not read, nor files that differ too much in the column.
     pub column_type: Option<ColumnType>,
     /// The type as the files say it (`int32`, `decimal(12, 2)`, `timestamp(ms, UTC)`), with ` / `
-    /// between the types of files that differ; `text` for CSV, `folder` for a column in the names of
-    /// folders.
+    /// between the types of files that differ; `text` for CSV, `folder` for a column in the names
+    /// of folders.
     pub file_type: String,
 }
 
-/// What is read of a table.
+/// The part of a table that is read.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Columns and their declared types.
@@ -123,7 +123,8 @@ impl Wanted {
     }
 }
 
-/// A table of the columns wanted, in that order, and of the units after them, from all rows of `files`.
+/// A table of the columns wanted, in that order, and of the units after them, from all rows of
+/// `files`.
 ///
 /// | declared    | Arrow type               | NULL besides what does not convert                |
 /// |-------------|--------------------------|---------------------------------------------------|
@@ -137,10 +138,10 @@ impl Wanted {
 ///
 /// Text becomes a number, date or timestamp as [Arrow's casts](datafusion::arrow::compute::cast)
 /// have it, with blanks around it ignored; a decimal with more digits than its scale is rounded,
-/// half away from zero. In CSV the settings may say otherwise. There, an empty field is NULL (a string,
-/// too), a row that is too short has NULLs at its end, fields beyond the header are ignored, and an
-/// empty line is no row. A column in the names of folders has the value of a file's folder in all rows
-/// of the file.
+/// half away from zero. In CSV the settings may say otherwise. There, an empty field is NULL (a
+/// string, too), a row that is too short has NULLs at its end, fields beyond the header are
+/// ignored, and an empty line is no row. A column in the names of folders has the value of a file's
+/// folder in all rows of the file.
 ///
 /// Units are the values of their column, but those of an `int` column are whole numbers of up to 38
 /// digits: a unit that does not fit 64 bits must not be left out.

@@ -30,7 +30,7 @@ const MS_PER_DAY: i64 = 86_400_000;
 ///
 /// # Errors
 ///
-/// As [`normalise`].
+/// Fails as [`normalise`] does.
 pub(super) fn read_as(
     array: &ArrayRef,
     stored: Stored,

@@ -9,7 +9,7 @@ use hushtable_query::{ColumnType, DateOrder, MAX_STRING_BYTES, NumberFormat, Tex
 
 use super::convert::{in_range, power_of_ten};
 
-/// What a field of text is, read as a type.
+/// A field of text, read as a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parsed<T> {
     /// A value.
@@ -250,7 +250,7 @@ fn sign(text: &str) -> (bool, Option<&str>) {
     (text.starts_with('-'), after.map(|after| after.trim_start_matches(is_blank)))
 }
 
-/// What is left by the longest of the currency signs that are there.
+/// The rest of the text without the longest of the currency signs that are there.
 fn longest<'a>(format: &NumberFormat, strip: impl Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
     format.currency().iter().filter_map(|sign| strip(sign)).min_by_key(|rest| rest.len())
 }

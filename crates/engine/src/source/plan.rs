@@ -20,9 +20,9 @@ use super::{DataFile, FileColumn, Format, ReadProgress, SourceError, Wanted};
 /// Rows of a batch, at most.
 pub(super) const BATCH_ROWS: usize = 8192;
 
-/// The columns that all of a table's files have, in the order of the first file, from their
-/// Parquet footers or CSV header lines alone: never from values, statistics or row counts. After them
-/// those in the names of folders.
+/// The columns that all of a table's files have, in the order of the first file, from their Parquet
+/// footers or CSV header lines alone: never from values, statistics or row counts. After them those
+/// in the names of folders.
 ///
 /// Columns without a name (a comma at the end of a CSV header) are left out.
 ///
@@ -91,7 +91,7 @@ pub(super) fn table(
 /// Hands all rows to `sink`, one file after the other, with what did not fit its column.
 ///
 /// # Errors
-/// As [`scan`](super::scan) and its stream.
+/// Fails as [`scan`](super::scan) and its stream do.
 pub(crate) fn observe(
     files: &[DataFile],
     wanted: &Wanted,
@@ -161,8 +161,8 @@ fn work(files: &[DataFile], wanted: &Wanted) -> Result<(SchemaRef, Vec<Piece>), 
     Ok((Arc::new(Schema::new(fields)), work))
 }
 
-/// What the units' column is read as: wide where a unit of some file may be too large for an `int`.
-/// The same for all files, as a unit may be in several.
+/// The type that the units' column is read as: wide where a unit of some file may be too large for
+/// an `int`. All files have the same, as a unit may be in several.
 fn unit_target(files: &[Opened], name: &str, declared: ColumnType) -> Result<Target, SourceError> {
     let mut wide = false;
     for file in files {
@@ -240,8 +240,8 @@ fn open_all(files: &[DataFile], csv: Option<&CsvSettings>) -> Result<Vec<Opened>
 
 /// Checks that every column has its own name, and that all files have the same.
 ///
-/// For the owner, who drafts a contract: its errors name columns as the files do, and the first line
-/// of a file that has no header is a row.
+/// For the owner, who drafts a contract: its errors name columns as the files do, and the first
+/// line of a file that has no header is a row.
 fn check_columns(files: &[Opened]) -> Result<(), SourceError> {
     for file in files {
         let mut names = HashSet::new();

@@ -8,7 +8,8 @@ use glob::{MatchOptions, Pattern};
 
 use super::files::format_of;
 
-/// Whether [`list_files`](super::list_files) would read the path for the location once there is a file.
+/// Whether [`list_files`](super::list_files) would read the path for the location once there is a
+/// file.
 ///
 /// Links are resolved first, and letter case is passed over, as some file systems do. In doubt the
 /// answer is yes.
@@ -81,7 +82,7 @@ fn step(folder: PathBuf, part: &str) -> Vec<PathBuf> {
 
 fn fits(pattern: &str, name: &str) -> bool {
     let options = MatchOptions { case_sensitive: false, ..MatchOptions::new() };
-    // What is wrong with a pattern is for the query to say.
+    // The query reports what is wrong with a pattern.
     Pattern::new(pattern).is_ok_and(|pattern| pattern.matches_with(name, options))
 }
 

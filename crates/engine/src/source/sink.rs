@@ -10,8 +10,8 @@ pub(crate) trait Sink {
     /// Takes the columns of some rows; false if it wants no more.
     fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool;
 
-    /// Learns of a value of the next batch that does not fit its column's type, and is NULL there. For
-    /// the owner of the data alone; all others have no use for it.
+    /// Learns of a value of the next batch that does not fit its column's type, and is NULL there.
+    /// For the owner of the data alone; all others have no use for it.
     fn misfit(&mut self, _column: usize, _what: Misfit<'_>) {}
 }
 

@@ -31,8 +31,8 @@ fn batch(rows: &[Row]) -> Rows {
     }
 }
 
-/// (units, count, sum) of every group; bounds as given for count and sum. And its values, up to 2 of each
-/// unit, and all of them.
+/// (units, count, sum) of every group; bounds as given for count and sum. And its values, up to 2
+/// of each unit, and all of them.
 type Groups = HashMap<Option<String>, (i64, i128, i128, [Vec<i64>; 2])>;
 
 const BOUNDS: [(i64, i64); 2] = [(0, 3), (-5, 10)];
@@ -64,7 +64,7 @@ fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
         .enumerate()
         .map(|(g, name)| {
             let values = [0, 1].map(|listing: usize| values[listing].of(g).to_vec());
-            // What is added up are the values that count.
+            // The values that count are those that are added up.
             for (values, sums) in values.iter().zip(&sums[2..]) {
                 assert_eq!(values.iter().map(|&v| i128::from(v)).sum::<i128>(), sums[g]);
             }
@@ -103,8 +103,8 @@ fn plain(rows: &[Row]) -> Groups {
 
 #[test]
 fn units_with_many_groups_are_bounded_in_any_order() {
-    // 80 groups a unit, twice each: more than are searched one by one. Unit by unit, group by group,
-    // and the other way round.
+    // 80 groups a unit, twice each: more than are searched one by one. Unit by unit, group by
+    // group, and the other way round.
     let mut rows: Vec<Row> = Vec::new();
     for unit in 0..5 {
         for turn in 0..160u8 {
@@ -206,7 +206,8 @@ proptest! {
     }
 }
 
-/// How many values are left when those of the part are taken away; `None` if they are not all there.
+/// How many values are left when those of the part are taken away; `None` if they are not all
+/// there.
 fn left_over(mut all: Vec<i64>, part: &[i64]) -> Option<usize> {
     for value in part {
         let place = all.iter().position(|own| own == value)?;
@@ -215,8 +216,8 @@ fn left_over(mut all: Vec<i64>, part: &[i64]) -> Option<usize> {
     Some(all.len())
 }
 
-/// Which of a unit's rows are kept is a matter of the key, and each is as likely as another, equal ones among
-/// them.
+/// Which of a unit's rows are kept is a matter of the key, and each is as likely as another, equal
+/// ones among them.
 #[test]
 fn rows_are_kept_by_keyed_hash() {
     let rows: Vec<Row> = [3, 5, 5, 5, 8].map(|v| (1, None, Some(v))).to_vec();
@@ -233,8 +234,8 @@ fn rows_are_kept_by_keyed_hash() {
         assert_eq!(values.len(), 2);
         *kept.entry(values).or_insert(0u32) += 1;
     }
-    // Of the ten pairs of rows, three are two of the fives, and so on: six standard deviations of 34 at most
-    // (a false alarm once in 1e8).
+    // Of the ten pairs of rows, three are two of the fives, and so on: six standard deviations of
+    // 34 at most (a false alarm once in 1e8).
     for (values, pairs) in [([3, 5], 3), ([5, 5], 3), ([5, 8], 3), ([3, 8], 1)] {
         let count = kept.get(values.as_slice()).copied().unwrap_or(0);
         assert!(count.abs_diff(pairs * 500) <= 204, "{kept:?}");

@@ -71,8 +71,8 @@ fn many_small_queries_cost_less_than_their_sum() {
     assert_eq!((Some(usual.delta), usual.fixed), (delta("1e-5"), Some(fixed)));
 }
 
-/// The budget comes before the mechanisms: a query that it cannot pay is refused as the ledger would
-/// refuse it, also where no mechanism could be made; and what is on record stays free.
+/// The budget comes before the mechanisms: a query that it cannot pay is refused as the ledger
+/// would refuse it, also where no mechanism could be made; and what is on record stays free.
 #[test]
 fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     let place = place();

@@ -1,4 +1,4 @@
-//! What one row adds to the work of a query, counted in steps of the evaluator.
+//! The work that one row adds to a query, counted in steps of the evaluator.
 
 use std::sync::Arc;
 

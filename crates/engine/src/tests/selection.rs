@@ -59,8 +59,8 @@ fn strategies_that_look_at_units() {
         assert!(tags.iter().all(|t| !t.starts_with("own")), "{strategy}: {tags:?}");
         tags.len() - 4
     };
-    // 50 posts weigh 50/sqrt(6) = 20.4 in one round, as much as the threshold; once the four tags of
-    // all are gone, 50/sqrt(2) = 35. With counts the threshold is at 45.
+    // 50 posts weigh 50/sqrt(6) = 20.4 in one round, as much as the threshold; once the four tags
+    // of all are gone, 50/sqrt(2) = 35. With counts the threshold is at 45.
     let (weighted, sips, policy) =
         (count("WEIGHTED_GAUSSIAN"), count("SIPS"), count("POLICY_GAUSSIAN"));
     assert!((15..58).contains(&weighted), "{weighted}");

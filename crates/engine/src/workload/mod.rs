@@ -1,6 +1,6 @@
-//! Many queries under one budget: all are planned before anything is charged, all are charged at once,
-//! and each is answered and put on record by itself. A workload that was stopped takes up what it has
-//! paid for.
+//! Many queries under one budget: all are planned before anything is charged, all are charged at
+//! once, and each is answered and put on record by itself. A workload that was stopped takes up
+//! what it has paid for.
 
 mod progress;
 mod report;
@@ -67,12 +67,12 @@ struct Part {
 }
 
 impl Session {
-    /// Checks and prices all queries of a workload, and looks whether the files have what they read.
-    /// Charges nothing, reads no value and changes no file.
+    /// Checks and prices all queries of a workload, and looks whether the files have what they
+    /// read. Charges nothing, reads no value and changes no file.
     ///
     /// # Errors
-    /// For the first query that is refused, with its name and line; when the analyst has no budget on
-    /// the table.
+    /// For the first query that is refused, with its name and line; when the analyst has no budget
+    /// on the table.
     pub fn plan_workload<'a>(
         &'a self,
         workload: &'a Workload,
@@ -173,16 +173,16 @@ impl WorkloadPlan<'_> {
         Ok(WorkloadQuoted { explanation, parts, analyst, account, charge })
     }
 
-    /// Charges all queries that are not paid for, and answers them one by one, in their order. `charged`
-    /// is told of the charge when it stands; `answered` gets each answer when it is on record, and gives
-    /// the name of the file that it writes it to, for the statement.
+    /// Charges all queries that are not paid for, and answers them one by one, in their order.
+    /// `charged` is told of the charge when it stands; `answered` gets each answer when it is on
+    /// record, and gives the name of the file that it writes it to, for the statement.
     ///
-    /// Stopped at any moment and planned and released again, a workload is not charged again, and what is
-    /// on record is given again to the byte.
+    /// Stopped at any moment and planned and released again, a workload is not charged again, and
+    /// what is on record is given again to the byte.
     ///
     /// # Errors
-    /// When the budget does not suffice for all or the ledger cannot be written; when the data cannot
-    /// be read, or `answered` fails, which leaves the charges in place.
+    /// When the budget does not suffice for all or the ledger cannot be written; when the data
+    /// cannot be read, or `answered` fails, which leaves the charges in place.
     pub fn release<E: From<EngineError>>(
         self,
         charged: impl FnOnce(&WorkloadCharge),

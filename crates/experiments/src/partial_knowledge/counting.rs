@@ -31,8 +31,8 @@ fn exact(groups: &[(u64, f64)]) -> Result<Count, KnowledgeError> {
     Count::new(&Profile::new(groups)?, None)
 }
 
-/// PK Figure 2: delta against epsilon of a count of `records`, by Theorem 3 and Proposition 7. Case 1:
-/// one record of 0.05 and all others of 0.5. Case 2: spread over 0.05 to 0.95.
+/// PK Figure 2: delta against epsilon of a count of `records`, by Theorem 3 and Proposition 7. Case
+/// 1: one record of 0.05 and all others of 0.5. Case 2: spread over 0.05 to 0.95.
 pub(super) fn figure_2(records: u64, most: f64) -> Result<Figure, ExperimentError> {
     let others = records - 1;
     let theorem = Theorem3 { others, lambda: LAMBDA };

@@ -13,8 +13,8 @@ const DELTA: f64 = 1e-10;
 /// The scale of the Laplace noise in PK Figure 5, whose epsilon alone is 1/2.
 const SCALE: f64 = 2.0;
 
-/// PK Figure 5: epsilon at delta = 1e-10 against the number of records that are known, without noise and
-/// with Laplace noise of scale 2; here its discrete form, as counts are whole.
+/// PK Figure 5: epsilon at delta = 1e-10 against the number of records that are known, without
+/// noise and with Laplace noise of scale 2; here its discrete form, as counts are whole.
 pub(super) fn figure_5(records: u64) -> Result<Figure, ExperimentError> {
     let shares = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98];
     let near = [0.985, 0.99, 0.993, 0.995, 0.997, 0.998, 0.9985, 0.999, 0.9995];

@@ -16,8 +16,9 @@ const MOST_PROBABLE: f64 = 0.005;
 /// About so many thresholds are shown.
 const SHOWN: usize = 35;
 
-/// PK Figure 4: epsilon and delta of Theorem 4 against the threshold, and the delta that there really is
-/// at that epsilon: where all records have the largest probability, and in the worst case up to it.
+/// PK Figure 4: epsilon and delta of Theorem 4 against the threshold, and the delta that there
+/// really is at that epsilon: where all records have the largest probability, and in the worst case
+/// up to it.
 pub(super) fn figure_4(
     records: u64,
     thresholds: RangeInclusive<u64>,

@@ -6,7 +6,8 @@ fn column(figure: &Figure, name: &str) -> Vec<f64> {
     figure.rows.iter().map(|row| row[place].parse().unwrap()).collect()
 }
 
-/// PS 3.4: the optimal strategy is never below the other, and by far above it where epsilon is small.
+/// PS 3.4: the optimal strategy is never below the other, and by far above it where epsilon is
+/// small.
 #[test]
 fn optimal_selection_is_above_laplace_thresholds() {
     for (epsilon, delta, most, gain) in [("1", DELTA, 26, 1.3), ("0.1", "1e-10", 500, 1.9)] {
@@ -46,8 +47,8 @@ fn the_interval_between_midpoints_is_the_same_at_every_delta() {
     assert!(most - least <= 1.0 && least > 10.0, "{apart:?}");
 }
 
-/// PS 5: dividing the budget is better for up to three groups, Gaussian noise for more; and the engine's own
-/// strategies are never worse than the paper's of the same kind.
+/// PS 5: dividing the budget is better for up to three groups, Gaussian noise for more; and the
+/// engine's own strategies are never worse than the paper's of the same kind.
 #[test]
 fn strategies_cross_at_three_groups() {
     let groups = [1, 2, 3, 4, 5, 10];

@@ -146,8 +146,8 @@ fn a_reader_that_holds_up_the_commit_leaves_no_charge_behind() {
     assert_eq!(pay(&mut ledger, 1, "0.25").id(), 1);
 }
 
-/// Someone who can read the file holds a lock from before the charge's release is recorded until the
-/// ledger says that it waits, which is after the first try has failed.
+/// Someone who can read the file holds a lock from before the charge's release is recorded until
+/// the ledger says that it waits, which is after the first try has failed.
 #[test]
 fn a_reader_that_holds_up_a_release_does_not_lose_it() {
     let (_folder, path, mut ledger) = new_ledger();

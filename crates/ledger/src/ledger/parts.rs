@@ -9,16 +9,16 @@ use crate::records::Records;
 use crate::{Charge, Fingerprint, LedgerError, Outcome, Paid, Payment, Refusal, Request};
 
 impl Ledger {
-    /// Pays for several questions of one account, for all that are not paid for yet or for none. Their
-    /// fingerprints must differ.
+    /// Pays for several questions of one account, for all that are not paid for yet or for none.
+    /// Their fingerprints must differ.
     ///
-    /// A question that has a release on record costs nothing, and neither does one that was paid for in
-    /// this way before and has none: whoever paid was stopped, or is at work. When this returns, the
-    /// losses of all others together are on disk.
+    /// A question that has a release on record costs nothing, and neither does one that was paid
+    /// for in this way before and has none: whoever paid was stopped, or is at work. When this
+    /// returns, the losses of all others together are on disk.
     ///
     /// # Errors
-    /// When the budget does not allow them all ([`LedgerError::Exhausted`]), when the currencies do not
-    /// fit, and when the file cannot be read or written. Nothing is charged then.
+    /// When the budget does not allow them all ([`LedgerError::Exhausted`]), when the currencies do
+    /// not fit, and when the file cannot be read or written. Nothing is charged then.
     pub fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
         self.change(|records, book| {
             let found = requests
@@ -45,12 +45,13 @@ impl Ledger {
         })
     }
 
-    /// The charge of a payment, with which the data can be read; or the release, if the question has got
-    /// one since. Each time counts as an attempt: when this returns a charge, that is on disk.
+    /// The charge of a payment, with which the data can be read; or the release, if the question
+    /// has got one since. Each time counts as an attempt: when this returns a charge, that is on
+    /// disk.
     ///
     /// # Errors
-    /// When there were [`MOST_ATTEMPTS`] already, when the payment is of another ledger, and when the
-    /// file cannot be read or written.
+    /// When there were [`MOST_ATTEMPTS`] already, when the payment is of another ledger, and when
+    /// the file cannot be read or written.
     pub fn begin(&mut self, payment: &Payment) -> Result<Outcome, LedgerError> {
         let Payment { receipt, analyst, table, .. } = payment;
         self.change(|records, book| {

@@ -52,7 +52,8 @@ fn an_empty_file_is_no_new_ledger() {
     assert!(matches!(error, LedgerError::Empty { .. }), "{error:?}");
 }
 
-/// Made whole or not at all: no program that is stopped leaves an empty file under the ledger's name.
+/// Made whole or not at all: no program that is stopped leaves an empty file under the ledger's
+/// name.
 #[cfg(unix)]
 #[test]
 fn a_link_that_leads_nowhere_is_no_new_ledger() {

@@ -42,8 +42,8 @@ pub(crate) struct Parts {
     pub(crate) common: f64,
 }
 
-/// ln of C(t) = t^t/(1+t)^(1+t), the largest value of (1 - e^-z) e^(-tz): what turns a moment into a
-/// delta, as (1 - e^(epsilon-L))_+ <= C(t) e^(t(L-epsilon)) whatever the loss L.
+/// ln of C(t) = t^t/(1+t)^(1+t), the largest value of (1 - e^-z) e^(-tz): what turns a moment into
+/// a delta, as (1 - e^(epsilon-L))_+ <= C(t) e^(t(L-epsilon)) whatever the loss L.
 pub(crate) fn ln_price(tilt: f64) -> f64 {
     if tilt <= 0.0 {
         return 0.0;
@@ -115,16 +115,16 @@ impl Parts {
         }
     }
 
-    /// Sum of ln E\[e^(tilt L)\] over all but what is known by its moments only: tilt times the Rényi
-    /// divergence of order 1 + tilt. Any real tilt.
+    /// Sum of ln E\[e^(tilt L)\] over all but what is known by its moments only: tilt times the
+    /// Rényi divergence of order 1 + tilt. Any real tilt.
     pub(crate) fn ln_moment(&self, tilt: f64) -> f64 {
         let responses = self.responses.iter().map(|r| r.times as f64 * r.ln_moment(tilt));
         let lattices = self.lattices.iter().map(|l| l.times as f64 * l.ln_moment(tilt));
         0.5 * tilt * (1.0 + tilt) * self.mu_squared + responses.sum::<f64>() + lattices.sum::<f64>()
     }
 
-    /// A bound of the same sum over what is known by its moments only, with its slope. The tilt is above
-    /// zero.
+    /// A bound of the same sum over what is known by its moments only, with its slope. The tilt is
+    /// above zero.
     pub(crate) fn ln_bound(&self, tilt: f64) -> (f64, f64) {
         let of_rho = (tilt * (1.0 + tilt) * self.rho, (1.0 + 2.0 * tilt) * self.rho);
         self.ranges
@@ -148,8 +148,8 @@ impl Parts {
     }
 
     /// The tilt that is best at `epsilon`, and the ln of the delta that the moment at it bounds:
-    /// min over t > 0 of C(t) e^(ln moment - t epsilon), which for zCDP is Canonne, Kamath & Steinke
-    /// 2020, Proposition 12. Rounded up.
+    /// min over t > 0 of C(t) e^(ln moment - t epsilon), which for zCDP is Canonne, Kamath &
+    /// Steinke 2020, Proposition 12. Rounded up.
     pub(crate) fn ln_delta_at(&self, epsilon: f64) -> (f64, f64) {
         let at = |ln: f64| self.ln_all(ln.exp()) - ln.exp() * epsilon;
         let tilt = valley(TILTS.0, TILTS.1, at).exp();

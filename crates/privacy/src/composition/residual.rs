@@ -1,22 +1,23 @@
-//! What is known by its moments only, as a function of the loss of all the rest.
+//! Mechanisms that are known by their moments only, as a function of the loss of all the rest.
 
 use super::parts::{Parts, ln_price};
 
-/// An upper bound of the hockey-stick divergence of any mechanisms with these bounds of their moments, at
-/// any real epsilon x: the delta that is left when the rest of a composition has the loss `epsilon - x`.
+/// An upper bound of the hockey-stick divergence of any mechanisms with these bounds of their
+/// moments, at any real epsilon x: the delta that is left when the rest of a composition has the
+/// loss `epsilon - x`.
 ///
-/// Where there are none it is (1 - e^x)_+. Otherwise it is the least of 1 and of C(t) e^(K(t) - tx) at
-/// some t > 0, K(t) being the bound of ln E\[e^(t L)\], which is t(1+t) rho in zCDP (Canonne, Kamath &
-/// Steinke 2020, Proposition 12, whose proof holds at any x).
+/// Where there are none it is (1 - e^x)_+. Otherwise it is the least of 1 and of C(t) e^(K(t) - tx)
+/// at some t > 0, K(t) being the bound of ln E\[e^(t L)\], which is t(1+t) rho in zCDP (Canonne,
+/// Kamath & Steinke 2020, Proposition 12, whose proof holds at any x).
 ///
 /// Why the whole delta is at most the expectation of this over the loss of the rest, in whatever
 /// order mechanisms run and however later ones are chosen from earlier answers, as long as their
-/// losses are not: with r = e^-(loss so far), the value still to be lost is a convex function of r at
-/// the end, (1 - e^epsilon r)_+. Going back, a mechanism that a pair of laws dominates takes the
+/// losses are not: with r = e^-(loss so far), the value still to be lost is a convex function of r
+/// at the end, (1 - e^epsilon r)_+. Going back, a mechanism that a pair of laws dominates takes the
 /// expectation over an independent loss, which keeps convexity and is at least what the mechanism
-/// itself does to a convex function; one of which moments are known takes a supremum, which keeps it
-/// too. Knowing the independent losses first only helps the suprema; together, those are of one mechanism
-/// with the sum of the bounds.
+/// itself does to a convex function; one of which moments are known takes a supremum, which keeps
+/// it too. Knowing the independent losses first only helps the suprema; together, those are of one
+/// mechanism with the sum of the bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Residual<'a> {
     parts: &'a Parts,

@@ -6,8 +6,8 @@ use super::residual::Residual;
 /// Logarithm of how little the weights that are no longer looked at may count.
 const NEGLIGIBLE: f64 = -80.0;
 
-/// More than all that is lost where values are below the smallest doubles, as 2^22 of them may be, far
-/// from the losses that the tilt is for.
+/// More than all that is lost where values are below the smallest doubles, as 2^22 of them may be,
+/// far from the losses that the tilt is for.
 const UNDERFLOW: f64 = 1e-300;
 
 /// The law of a loss L on an equidistant set of losses, weighted by e^(tilt L) and divided by the
@@ -36,8 +36,8 @@ pub(crate) struct Tilted {
 }
 
 impl Tilted {
-    /// The delta at `epsilon` of the events with this law and those of `parts` without one together, rounded
-    /// up; may be above 1.
+    /// The delta at `epsilon` of the events with this law and those of `parts` without one
+    /// together, rounded up; may be above 1.
     pub(crate) fn delta_at(&self, epsilon: f64, parts: &Parts) -> f64 {
         let mut residual = Residual::new(parts);
         let bound = parts.ln_bound(self.tilt).0;

@@ -206,7 +206,8 @@ impl<'a> Conditions<'a> {
         names.map(String::as_str).find(|name| name.eq_ignore_ascii_case(text))
     }
 
-    /// What to say if the value is not among the public keys of a column that has some.
+    /// The message and its hint if the value is not among the public keys of a column that has
+    /// some.
     fn not_public(&self, column: &Expr, value: &Value) -> Option<(String, String)> {
         let (_, name, keys) = self.public.iter().find(|(own, ..)| own == column)?;
         if keys.contains(value) {

@@ -15,8 +15,8 @@ const FORM: &str = "SELECT region, age_band, COUNT(*) FROM t GROUP BY region, ag
 /// Largest threshold.
 const MOST: u64 = 1_000_000_000;
 
-/// `SELECT keys, COUNT(*) FROM t WHERE … GROUP BY keys HAVING COUNT(*) > T`, checked: a table of exact
-/// counts that somebody thinks of publishing.
+/// `SELECT keys, COUNT(*) FROM t WHERE … GROUP BY keys HAVING COUNT(*) > T`, checked: a table of
+/// exact counts that somebody thinks of publishing.
 #[derive(Clone, Debug)]
 pub struct CountRelease {
     /// Columns of the file that [`Expr`]s count.
@@ -29,11 +29,12 @@ pub struct CountRelease {
     pub above: Option<u64>,
 }
 
-/// Checks a release of exact counts from a file of these `columns`. The name of its table may be any,
-/// as there is one file only.
+/// Checks a release of exact counts from a file of these `columns`. The name of its table may be
+/// any, as there is one file only.
 ///
 /// # Errors
-/// Whatever is not SQL, not over these columns, or not a `COUNT(*)` by group with at most a threshold.
+/// Whatever is not SQL, not over these columns, or not a `COUNT(*)` by group with at most a
+/// threshold.
 pub fn bind_count_release(
     text: &str,
     columns: &[(String, ColumnType)],

@@ -61,8 +61,8 @@ impl<'a> Tables<'a> {
         rest.into_iter().try_fold(rows, Rows::filtered)
     }
 
-    /// The rows of FROM and the conditions of WHERE. `outer` are the rows of the query around, whose
-    /// columns conditions may name.
+    /// The rows of FROM and the conditions of WHERE. `outer` are the rows of the query around,
+    /// whose columns conditions may name.
     pub(super) fn selected(
         &self,
         select: &'a ast::Select,
@@ -363,7 +363,8 @@ impl Sides {
         RowScope::new(visible).within(self.outer.clone())
     }
 
-    /// Joins the items by the equalities among the conditions, each with one that is joined already.
+    /// Joins the items by the equalities among the conditions, each with one that is joined
+    /// already.
     fn joined(self, conditions: Vec<Expr>, references: &References) -> Result<Selected, Refusal> {
         let starts = self.starts();
         let outer_width = self.outer_width;

@@ -31,8 +31,8 @@ use crate::sql;
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
 
-/// Most operations of all expressions in joins and sub-queries: the first row that reaches them costs
-/// as much as some hundred further ones.
+/// Most operations of all expressions in joins and sub-queries: the first row that reaches them
+/// costs as much as some hundred further ones.
 const MAX_RELATION_OPERATIONS: usize = 400;
 
 /// A checked query: what is read, how it is bounded, what is measured, what is shown.
@@ -108,7 +108,8 @@ pub enum Groups {
         least: u32,
         /// The noisy count that a known group must reach to be shown; `None` to show all.
         known_threshold: Option<i64>,
-        /// Whether a record counts as often as it has pieces when groups are chosen (PR section 5.4).
+        /// Whether a record counts as often as it has pieces when groups are chosen (PR section
+        /// 5.4).
         by_pieces: bool,
     },
 }
@@ -124,8 +125,8 @@ pub struct Measurement {
     pub low: i64,
     /// Greatest contribution, in steps.
     pub high: i64,
-    /// Where contributions are not clamped: the thresholds up to which a record loses no more than the
-    /// measurement's rho. `high` is then the largest of them, in steps.
+    /// Where contributions are not clamped: the thresholds up to which a record loses no more than
+    /// the measurement's rho. `high` is then the largest of them, in steps.
     pub split: Option<Thresholds>,
     /// How a sum that is not clamped is released.
     #[serde(skip_serializing_if = "is_default")]
@@ -163,8 +164,9 @@ pub struct Classes {
     pub expr: Expr,
     /// The values that have a threshold of their own.
     pub values: Vec<(Value, i64)>,
-    /// The group key that is this column, if there is one: then all records of a group are of one class,
-    /// and the group's noise is made for its own threshold. Otherwise it is made for the largest.
+    /// The group key that is this column, if there is one: then all records of a group are of one
+    /// class, and the group's noise is made for its own threshold. Otherwise it is made for the
+    /// largest.
     pub key: Option<usize>,
 }
 
@@ -218,8 +220,8 @@ pub enum Measure {
         /// Most rows of a unit in a group that count, of those that have a value.
         rows: u32,
     },
-    /// Its rows' values, each rounded to the lattice and clamped to `low` and `high`: a quantile of all
-    /// units' is released.
+    /// Its rows' values, each rounded to the lattice and clamped to `low` and `high`: a quantile of
+    /// all units' is released.
     Quantile {
         /// The value of a row.
         of: Expr,
@@ -242,7 +244,7 @@ impl Measure {
         }
     }
 
-    /// What is computed of a row, where it is not only counted.
+    /// The expression that is computed of a row, where it is not only counted.
     pub fn operand(&self) -> Option<&Expr> {
         match self {
             Self::Units | Self::Rows => None,
@@ -352,8 +354,8 @@ pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
     statement::bind(&parsed.query, select, &view, conditions, &options)
 }
 
-/// As [`bind`], for a query of a workload: with its share of the workload's budget, which it may not
-/// name itself, and the workload's defaults before the contract's.
+/// Does as [`bind`] for a query of a workload: with its share of the workload's budget, which it
+/// may not name itself, and the workload's defaults before the contract's.
 ///
 /// # Errors
 /// As for [`bind`], and where the query names an epsilon, rho or delta.

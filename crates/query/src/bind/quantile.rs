@@ -1,4 +1,5 @@
-//! MEDIAN and PERCENTILE_CONT: in which range the quantile is looked for, and how many of a unit's rows count.
+//! MEDIAN and PERCENTILE_CONT: in which range the quantile is looked for, and how many of a unit's
+//! rows count.
 
 use hushtable_mechanisms::{Percentile, RecordMechanism};
 use sqlparser::ast;
@@ -14,9 +15,9 @@ use crate::lattice::{MAX_LATTICE, Number, Step};
 use crate::types::ColumnType;
 
 impl Aggregates<'_> {
-    /// The quantile of an expression, in a range from the call or the contract: that of its bounds, or of a
-    /// column with `split` the whole lattice, as ranks do not depend on sizes; with values of up to about the
-    /// threshold to be expected.
+    /// The quantile of an expression, in a range from the call or the contract: that of its bounds,
+    /// or of a column with `split` the whole lattice, as ranks do not depend on sizes; with values
+    /// of up to about the threshold to be expected.
     pub(super) fn quantile(
         &mut self,
         function: &ast::Function,

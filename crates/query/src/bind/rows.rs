@@ -14,7 +14,7 @@ use crate::lattice::{MAX_LATTICE, Number, Step};
 use crate::range::Range;
 use crate::warning::{Warning, WarningCode};
 
-/// What is known of a row's value.
+/// Bounds of a row's value.
 pub(super) enum RowBounds {
     /// As the query says: other values are clamped.
     Given(Number, Number),
@@ -165,7 +165,8 @@ impl Aggregates<'_> {
     }
 }
 
-/// What so many rows within these bounds add up to, one at least; `None` beyond [`MAX_LATTICE`].
+/// The range of the total of so many rows within these bounds, one at least; `None` beyond
+/// [`MAX_LATTICE`].
 fn unit_within((low, high): (i64, i64), rows: u32) -> Option<(i64, i64)> {
     let rows = i64::from(rows);
     let low = if low < 0 { low.checked_mul(rows)? } else { low };

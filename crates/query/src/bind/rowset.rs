@@ -22,7 +22,7 @@ pub(super) struct Rows {
 #[derive(Clone)]
 pub(super) struct RowsColumn {
     pub(super) visible: Visible,
-    /// What the contract says of it.
+    /// Its declaration in the contract.
     pub(super) declared: Column,
 }
 
@@ -231,8 +231,8 @@ impl Rows {
         let relation = Relation::new(Operator::Project { input: self.relation, columns: exprs })?;
         let columns = columns.into_iter().enumerate().map(|(place, (name, expr, declared))| {
             let expr = Expr::column(place, expr.column_type);
-            // Thresholds by another column hold for the table's own column of that name, which may be
-            // gone here, or be another one.
+            // Thresholds by another column hold for the table's own column of that name, which may
+            // be gone here, or be another one.
             let split = declared.split.filter(|split| split.by.is_none());
             let declared = Column { name: name.clone(), split, ..declared };
             RowsColumn { visible: Visible::new(None, &name, expr), declared }
@@ -240,7 +240,8 @@ impl Rows {
         Ok(Self { relation, bare: None, columns: columns.collect() })
     }
 
-    /// As [`projected`](Self::projected), with the unit's column at the end in any case.
+    /// Projects as [`projected`](Self::projected) does, with the unit's column at the end in any
+    /// case.
     pub(super) fn projected_with_unit(
         self,
         mut columns: Vec<(String, Expr, Column)>,
@@ -277,7 +278,7 @@ impl Rows {
         Ok(rows)
     }
 
-    /// What the contract says of a column, if the expression is one.
+    /// The contract's declaration of a column, if the expression is one.
     pub(super) fn declared(&self, expr: &Expr, name: &str) -> Column {
         let own = self.columns.iter().find(|c| c.visible.expr == *expr);
         match own {
@@ -349,7 +350,8 @@ fn equality(condition: &Expr, shift: usize) -> Option<(Expr, Expr)> {
     Some((left.as_ref().clone(), right.as_ref().clone().moved(&|c| c - shift)))
 }
 
-/// Puts a condition below joins, where it reads the columns of one side only: fewer rows are joined.
+/// Puts a condition below joins, where it reads the columns of one side only: fewer rows are
+/// joined.
 fn filtered(relation: Relation, condition: Expr) -> Result<Relation, Refusal> {
     let operator = Operator::from(relation);
     if let Operator::Join { kind, left, right, on, condition: own } = operator {
@@ -379,7 +381,7 @@ pub(super) fn conjuncts(condition: Expr) -> Vec<Expr> {
             all
         }
         ExprKind::Binary(BinaryOp::Or, left, right) => {
-            // What both branches demand is demanded in any case.
+            // A condition that both branches demand is demanded in any case.
             let (left, right) = (conjuncts(*left), conjuncts(*right));
             let mut common: Vec<Expr> = Vec::new();
             for term in &left {

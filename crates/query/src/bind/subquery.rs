@@ -163,7 +163,7 @@ fn aggregated(select: &ast::Select, rows: Rows, scope: &RowScope) -> Result<Rows
         expr: key.clone(),
     };
     let named_keys = keys.iter().enumerate().map(named).collect();
-    // What the contract says of a key still holds for the key.
+    // The contract's declaration of a key still holds for the key.
     let declared: Vec<Column> = keys.iter().map(|key| rows.declared(key, "key")).collect();
     let columns = columns.into_iter().map(|(name, expr, _)| {
         let own = match expr.kind {
@@ -393,6 +393,6 @@ fn find_aggregate(node: &ast::Expr, found: &mut bool) {
             }
         }
     }
-    // What does not bind is refused by name later.
+    // An expression that does not bind is refused by name later.
     let _ = Binder::new(&mut Look(found)).bind(node);
 }

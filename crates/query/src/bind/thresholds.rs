@@ -65,7 +65,8 @@ impl InForce {
         self.all().min().unwrap_or(self.default)
     }
 
-    /// The same in steps of the lattice, rounded up: no value up to the threshold is then rounded to more.
+    /// Converts them to steps of the lattice, rounded up: no value up to the threshold is then
+    /// rounded to more.
     ///
     /// # Errors
     /// When a threshold is less than a step.
@@ -92,8 +93,8 @@ impl InForce {
     }
 }
 
-/// The values that `expr` can have in a row for which the condition holds, where it says: from its parts
-/// of the forms `expr = constant` and `expr IN (constants)` that must all hold.
+/// The values that `expr` can have in a row for which the condition holds, where it says: from its
+/// parts of the forms `expr = constant` and `expr IN (constants)` that must all hold.
 pub(super) fn met(condition: &Expr, expr: &Expr) -> Option<Vec<Value>> {
     match &condition.kind {
         ExprKind::Binary(BinaryOp::And, left, right) => match (met(left, expr), met(right, expr)) {

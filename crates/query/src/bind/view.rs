@@ -1,4 +1,4 @@
-//! What a query aggregates: rows, whose they are, and what the contract says of their columns.
+//! The rows that a query aggregates, whose they are, and what the contract says of their columns.
 
 use hushtable_privacy::Neighbouring;
 
@@ -101,7 +101,7 @@ impl View {
         })
     }
 
-    /// What a query has that says nothing else.
+    /// Settings of a query that says nothing else.
     pub(crate) fn defaults(&self) -> &Defaults {
         &self.population.defaults
     }

@@ -13,8 +13,8 @@ const HINT: &str = "csv = { delimiter = \";\", decimal = \",\", dates = \"DMY\" 
 /// Most texts that `null` or `currency` may list.
 const MAX_TEXTS: usize = 100;
 
-/// How the CSV files of a table are written. Part of a question's identity: another setting may give
-/// other values.
+/// How the CSV files of a table are written. Part of a question's identity: another setting may
+/// give other values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct CsvSettings {
@@ -130,8 +130,8 @@ impl CsvSettings {
     /// Files with these characters between and around fields, in the encoding of that name.
     ///
     /// # Errors
-    /// When a character cannot separate or quote fields, two of them are the same, the encoding is not
-    /// known, or a number could not be written in such a file.
+    /// When a character cannot separate or quote fields, two of them are the same, the encoding is
+    /// not known, or a number could not be written in such a file.
     pub fn new(
         delimiter: char,
         quote: Option<char>,
@@ -201,12 +201,12 @@ impl CsvSettings {
         Ok(Self { delimiter, quote, encoding, values })
     }
 
-    /// What separates fields.
+    /// The character that separates fields.
     pub fn delimiter(&self) -> char {
         self.delimiter
     }
 
-    /// What may stand around a field, and twice within it; `None` if nothing does.
+    /// The character that may stand around a field, and twice within it; `None` if nothing does.
     pub fn quote(&self) -> Option<char> {
         self.quote
     }
@@ -267,8 +267,8 @@ impl NumberFormat {
     /// Numbers with these separators and currency signs.
     ///
     /// # Errors
-    /// When a separator is none that numbers have, both are the same, or a currency sign could be a part
-    /// of the number.
+    /// When a separator is none that numbers have, both are the same, or a currency sign could be a
+    /// part of the number.
     pub fn new(
         decimal: char,
         thousands: Option<char>,
@@ -323,13 +323,13 @@ impl NumberFormat {
         Ok(Self { decimal, thousands, currency })
     }
 
-    /// What stands before the fraction.
+    /// The character before the fraction.
     pub fn decimal(&self) -> char {
         self.decimal
     }
 
-    /// What stands between groups of three digits; a space stands for no-break spaces, too, and an
-    /// apostrophe for the typographic one.
+    /// The character between groups of three digits; a space stands for no-break spaces, too, and
+    /// an apostrophe for the typographic one.
     pub fn thousands(&self) -> Option<char> {
         self.thousands
     }

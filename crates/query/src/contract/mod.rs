@@ -50,10 +50,11 @@ pub struct Table {
     pub population: Option<String>,
     /// How it holds the privacy units.
     pub unit: TableUnit,
-    /// The column that names who owns a record, where several may have one owner. It changes no promise:
-    /// what an owner loses by all of its records follows from what each of them loses.
+    /// The column that names who owns a record, where several may have one owner. It changes no
+    /// promise: what an owner loses by all of its records follows from what each of them loses.
     pub owner: Option<String>,
-    /// Whether groups may be chosen by the pieces of records: then the keys of large records come out.
+    /// Whether groups may be chosen by the pieces of records: then the keys of large records come
+    /// out.
     pub group_selection_by_pieces: bool,
     /// Columns, in the order of their names.
     pub columns: Vec<Column>,
@@ -78,7 +79,8 @@ pub struct Column {
     pub public_keys: Option<Vec<Value>>,
     /// Splitting thresholds: sums are not clamped, and a record loses rho (value / threshold)^2.
     pub split: Option<Split>,
-    /// Values of which it is known without the data that they are group keys; others may appear, too.
+    /// Values of which it is known without the data that they are group keys; others may appear,
+    /// too.
     pub known_keys: Option<Vec<Value>>,
 }
 
@@ -179,8 +181,8 @@ impl Table {
         found.next().filter(|_| found.next().is_none())
     }
 
-    /// The column that an expression over the stored columns is, if it is one: a column of the file,
-    /// or a computed one.
+    /// The column that an expression over the stored columns is, if it is one: a column of the
+    /// file, or a computed one.
     pub(crate) fn column_of(&self, expr: &Expr) -> Option<&Column> {
         match expr.kind {
             ExprKind::Column(i) => self.columns.iter().filter(|c| c.expression.is_none()).nth(i),
@@ -198,8 +200,8 @@ impl Table {
         Some(Expr::column(place, column.column_type))
     }
 
-    /// The columns that are in the file, in the order of their names: what [`Expr`]s over the table's
-    /// rows count.
+    /// The columns that are in the file, in the order of their names: what [`Expr`]s over the
+    /// table's rows count.
     pub fn stored_columns(&self) -> Vec<(String, ColumnType)> {
         self.columns
             .iter()

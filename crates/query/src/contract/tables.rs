@@ -12,8 +12,8 @@ use super::units::{self, TableUnit};
 use super::{Column, Contract, Defaults, Population, Table};
 use crate::quote::Strategy;
 
-/// Most groups that a unit may be allowed to enter: what one unit can make the engine do grows with its
-/// square.
+/// Most groups that a unit may be allowed to enter: what one unit can make the engine do grows with
+/// its square.
 pub(crate) const MAX_GROUPS: u32 = 10_000;
 /// Most rows of a unit that may count in a group.
 pub(crate) const MAX_ROWS: u32 = 1_000_000_000;

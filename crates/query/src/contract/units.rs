@@ -16,7 +16,7 @@ pub struct Population {
     pub name: String,
     /// Which databases are neighbours.
     pub neighbouring: Neighbouring,
-    /// What a query has that says nothing else.
+    /// Settings of a query that says nothing else.
     pub defaults: Defaults,
     /// Limits by analyst.
     pub budgets: BTreeMap<String, Loss>,
@@ -97,7 +97,7 @@ pub(super) fn settings(
 }
 
 /// Which population a table is of, and how it holds the units; no population for a public table.
-/// What stands behind `through` is checked by [`references`], when all tables are read.
+/// The references behind `through` are checked by [`references`], when all tables are read.
 pub(super) fn membership(
     name: &str,
     section: &Section<'_, '_>,

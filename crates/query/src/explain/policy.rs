@@ -13,38 +13,41 @@ use crate::quote::{Noise, Quote};
 /// Relative error that the selection's tail probabilities stay under.
 const TAIL_MARGIN: f64 = 1e-9;
 
-/// What a record of a given size may lose (per-record zCDP), as a function that a program can evaluate:
-/// P(r) = rho_constant + rho_pieces m(r)^2 + sum over the terms of rho (value / threshold)^2, or of what the
-/// term's `growth` says of value, where a value is that of the record, rounded to the granularity and without
-/// its sign, and m(r) is the largest of 1 and ceil(value / own threshold) over the terms. A record's own
-/// threshold is that of its class where the term has `classes`, and otherwise the term's. A record enters each
-/// sum at most once.
+/// The possible loss of a record of a given size (per-record zCDP), as a function that a program
+/// can evaluate: P(r) = rho_constant + rho_pieces m(r)^2 + sum over the terms of rho (value /
+/// threshold)^2, or of what the term's `growth` says of value, where a value is that of the record,
+/// rounded to the granularity and without its sign, and m(r) is the largest of 1 and ceil(value /
+/// own threshold) over the terms. A record's own threshold is that of its class where the term has
+/// `classes`, and otherwise the term's. A record enters each sum at most once.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyExplained {
-    /// What every record loses: counts, quantiles, clamped sums, and the choice of groups by records.
+    /// The loss of every record: counts, quantiles, clamped sums, and the choice of groups by
+    /// records.
     pub rho_constant: Rho,
-    /// What a record loses for each piece, by the square of their number: the choice of groups by pieces.
+    /// The loss of a record for each piece, by the square of their number: the choice of groups by
+    /// pieces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rho_pieces: Option<Rho>,
     /// Sums that are not clamped.
     pub terms: Vec<PolicyTermExplained>,
     /// Records with the same multiple of every threshold.
     pub examples: Vec<PolicyExample>,
-    /// What the exchange of one record for another costs.
+    /// The cost of exchanging one record for another.
     pub exchange: ExchangeExplained,
 }
 
-/// What the exchange of one record for another costs at most, in multiples of a rho that neither of the two
-/// loses more than. Nothing is promised where one of them loses more.
+/// The cost of exchanging one record for another, at most, in multiples of a rho that neither of
+/// the two loses more than. Nothing is promised where one of them loses more.
 ///
 /// An exchange is a removal and an addition, so that records of losses A and B come to at most
-/// (sqrt A + sqrt B)^2. PR Lemma 4.8 has twice the rho for all records that lose no more, against any other
-/// record, which is false: a value T in the place of -T moves a sum by 2 T.
+/// (sqrt A + sqrt B)^2. PR Lemma 4.8 has twice the rho for all records that lose no more, against
+/// any other record, which is false: a value T in the place of -T moves a sum by 2 T.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ExchangeExplained {
     /// Whatever the two are.
     pub any: u32,
-    /// Where they are in different groups, whose noise is independent; absent where there is one group.
+    /// Where they are in different groups, whose noise is independent; absent where there is one
+    /// group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub different_groups: Option<u32>,
     /// Where neither has a value below zero; absent where that is no help, as beside quantiles.
@@ -59,8 +62,8 @@ impl ExchangeExplained {
     fn of(quote: &Quote) -> Self {
         let single = quote.query().groups == Groups::Single;
         let quantiles = quote.noise().iter().any(|noise| matches!(noise, Noise::Quantile(_)));
-        // In one sum the smaller of the two values takes from the larger. In several, each record may have
-        // the larger value of some.
+        // In one sum the smaller of the two values takes from the larger. In several, each record
+        // may have the larger value of some.
         let alone = single && quote.noise().len() == 1;
         Self {
             any: 4,
@@ -80,8 +83,8 @@ pub struct PolicyTermExplained {
     pub rho: Rho,
     /// The threshold of the noise, in the column's units; the largest, where there are several.
     pub threshold: f64,
-    /// What a record loses by its value, where the sum is not released by Gaussian noise; for records of
-    /// the class with the largest threshold, where there are several.
+    /// The loss of a record by its value, where the sum is not released by Gaussian noise; for
+    /// records of the class with the largest threshold, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<Growth>,
     /// The same as a formula of the value q without its sign and of the numbers of `growth`.
@@ -97,12 +100,14 @@ pub struct PolicyTermExplained {
 pub struct ClassesExplained {
     /// The column whose value is the class.
     pub by: String,
-    /// Whether every group is of one class: then `threshold` of the term is the record's own, too. Otherwise
-    /// the noise is that of the largest, and a record's own threshold only tells its number of pieces.
+    /// Whether every group is of one class: then `threshold` of the term is the record's own, too.
+    /// Otherwise the noise is that of the largest, and a record's own threshold only tells its
+    /// number of pieces.
     pub noise_by_class: bool,
     /// The threshold of the classes that are not listed.
     pub default: f64,
-    /// The growth of the loss in them, where `noise_by_class` and the sum is not released by Gaussian noise.
+    /// The growth of the loss in them, where `noise_by_class` and the sum is not released by
+    /// Gaussian noise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_growth: Option<Growth>,
     /// The other thresholds.
@@ -121,8 +126,8 @@ pub struct ClassThreshold {
     pub growth: Option<Growth>,
 }
 
-/// What a record loses at most whose values are this multiple of its own thresholds; all rounded up. Records
-/// of classes lose less where the noise is that of a larger threshold.
+/// The largest loss of a record whose values are this multiple of its own thresholds; all rounded
+/// up. Records of classes lose less where the noise is that of a larger threshold.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PolicyExample {
     /// Values over thresholds.
@@ -132,7 +137,8 @@ pub struct PolicyExample {
     /// mu of Gaussian differential privacy, sqrt(2 rho), where all noise is Gaussian.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mu: Option<f64>,
-    /// The epsilon that the exact loss implies at delta = 1e-6, beside the delta of choosing groups.
+    /// The epsilon that the exact loss implies at delta = 1e-6, beside the delta of choosing
+    /// groups.
     pub epsilon: f64,
     /// The delta of choosing groups, where they are chosen privately.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,8 +147,8 @@ pub struct PolicyExample {
     pub split: f64,
 }
 
-/// The splitting thresholds that a record meets in a measurement at that position, in lattice steps: that of
-/// the noise, and that at which it is split.
+/// The splitting thresholds that a record meets in a measurement at that position, in lattice
+/// steps: that of the noise, and that at which it is split.
 pub type Met<'a> = &'a dyn Fn(usize, &Measurement, &Thresholds) -> [i64; 2];
 
 /// The largest threshold, in both roles.
@@ -150,8 +156,8 @@ fn largest(_: usize, measurement: &Measurement, _: &Thresholds) -> [i64; 2] {
     [measurement.high; 2]
 }
 
-/// The policy function of the records that meet these thresholds; `None` where every sum is clamped, or the
-/// query is not in rho.
+/// The policy function of the records that meet these thresholds; `None` where every sum is
+/// clamped, or the query is not in rho.
 pub fn policy_of(quote: &Quote, met: Met<'_>) -> Option<RecordPolicy> {
     policy_of_noise(quote, &|_| 1.0, met)
 }
@@ -189,8 +195,8 @@ pub fn policy_of_noise(
     (!terms.is_empty()).then(|| RecordPolicy::new(constant, terms).with_pieces(pieces))
 }
 
-/// What a record loses by its value in the column's unit, for the noise of this threshold in steps: the
-/// function of the very mechanism that is drawn from. `Some(None)` under Gaussian noise.
+/// The loss of a record by its value in the column's unit, for the noise of this threshold in
+/// steps: the function of the very mechanism that is drawn from. `Some(None)` under Gaussian noise.
 fn growth_of(measurement: &Measurement, threshold: i64, rho: Rho) -> Option<Option<Growth>> {
     if measurement.mechanism == RecordMechanism::Gaussian {
         return Some(None);
@@ -200,8 +206,8 @@ fn growth_of(measurement: &Measurement, threshold: i64, rho: Rho) -> Option<Opti
     Some(Some(growth.in_units_of(measurement.step.to_f64())))
 }
 
-/// The delta of choosing groups for a record of so many pieces: the chance that its group appears where it
-/// is alone in it. `None` where groups are not chosen privately.
+/// The delta of choosing groups for a record of so many pieces: the chance that its group appears
+/// where it is alone in it. `None` where groups are not chosen privately.
 pub(super) fn delta_of_pieces(quote: &Quote, pieces: f64) -> Option<f64> {
     let selection = quote.selection()?;
     if !quote.query().chooses_by_pieces() {
@@ -246,8 +252,8 @@ fn example(quote: &Quote, multiple: f64) -> Option<PolicyExample> {
     Some(PolicyExample { multiple, exact, mu, epsilon, delta, split })
 }
 
-/// The threshold of the class whose records lose most at that multiple of it: where noise is made for each
-/// class and its offset is the same for all, the loss is not that of the multiple alone.
+/// The threshold of the class whose records lose most at that multiple of it: where noise is made
+/// for each class and its offset is the same for all, the loss is not that of the multiple alone.
 fn worst_class(measurement: &Measurement, thresholds: &Thresholds, rho: Rho, multiple: f64) -> i64 {
     if thresholds.by_key().is_none() {
         return measurement.high;

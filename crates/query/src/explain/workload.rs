@@ -24,39 +24,42 @@ pub struct WorkloadExplanation {
     pub neighbouring: Neighbouring,
     /// The sum of what the queries are charged.
     pub total: Loss,
-    /// The tightest epsilon that is known to hold for all of them together, at some deltas beside their
-    /// own: what each costs was fixed before the first was answered.
+    /// The tightest epsilon that is known to hold for all of them together, at some deltas beside
+    /// their own: what each costs was fixed before the first was answered.
     pub total_as_epsilon: Vec<EpsilonAt>,
-    /// What a record may lose that is larger than a threshold, where sums are not clamped; the total is
-    /// then that of a record at the thresholds.
+    /// The possible loss of a record that is larger than a threshold, where sums are not clamped;
+    /// the total is then that of a record at the thresholds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<WorkloadPolicy>,
     /// Every mechanism, as a program can add it up.
     pub events: Vec<Event>,
 }
 
-/// What a record of a given size may lose by a whole workload, as a function that a program can evaluate:
-/// the sum of the queries' policies (PR Lemma 4.2).
+/// The possible loss of a record of a given size by a whole workload, as a function that a program
+/// can evaluate: the sum of the queries' policies (PR Lemma 4.2).
 ///
-/// P(r) = rho_constant + sum over `pieces` of rho_choice m^2 + sum over `terms` of rho (value / threshold)^2, or
-/// of what a term's `growth` says of value, where a value is that of the record in the term's column, rounded to the granularity, and m is the
-/// largest of 1 and ceil(value / split_at) over the terms of those pieces. By the paper's splitting of the
-/// record into whole pieces it is rho_constant + sum over `pieces` of rho m^2. A term's thresholds are as in
+/// P(r) = rho_constant + sum over `pieces` of rho_choice m^2 + sum over `terms` of rho (value /
+/// threshold)^2, or of what a term's `growth` says of value, where a value is that of the record in
+/// the term's column, rounded to the granularity, and m is the largest of 1 and ceil(value /
+/// split_at) over the terms of those pieces. By the paper's splitting of the record into whole
+/// pieces it is rho_constant + sum over `pieces` of rho m^2. A term's thresholds are as in
 /// [`PolicyExplained`]: those of the record's class, where there are classes.
 ///
-/// It holds for every record. A record enters each query at most once, and one that a query's WHERE leaves
-/// out loses nothing by that query: then it loses less.
+/// It holds for every record. A record enters each query at most once, and one that a query's WHERE
+/// leaves out loses nothing by that query: then it loses less.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkloadPolicy {
-    /// What every record loses: counts, quantiles, clamped sums, and the choice of groups by records.
+    /// The loss of every record: counts, quantiles, clamped sums, and the choice of groups by
+    /// records.
     pub rho_constant: Rho,
-    /// Sums that are not clamped, those of one column with the same thresholds together if their noise is
-    /// Gaussian.
+    /// Sums that are not clamped, those of one column with the same thresholds together if their
+    /// noise is Gaussian.
     pub terms: Vec<WorkloadTerm>,
-    /// What runs after a record is split into whole pieces, queries that split it in the same way together.
+    /// Mechanisms that run after a record is split into whole pieces, queries that split it in the
+    /// same way together.
     pub pieces: Vec<WholePieces>,
-    /// Records with the same multiple of every threshold that they meet. Where queries have different
-    /// thresholds for a column, records with at most that multiple of each.
+    /// Records with the same multiple of every threshold that they meet. Where queries have
+    /// different thresholds for a column, records with at most that multiple of each.
     pub examples: Vec<PolicyExample>,
 }
 
@@ -77,7 +80,8 @@ pub struct WorkloadTerm {
 /// Queries that split a record in the same way, as they sum the same columns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WholePieces {
-    /// What they spend on all that runs after the split: these sums, and the choice of groups by pieces.
+    /// The rho that they spend on all that runs after the split: these sums, and the choice of
+    /// groups by pieces.
     pub rho: Rho,
     /// What they spend on the choice of groups by pieces.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,8 +91,8 @@ pub struct WholePieces {
 }
 
 impl WorkloadExplanation {
-    /// Explains queries of one population, each with its name, its quote and its own promise. `table`
-    /// is the one whose rows are the units, where they are.
+    /// Explains queries of one population, each with its name, its quote and its own promise.
+    /// `table` is the one whose rows are the units, where they are.
     ///
     /// # Errors
     /// When their losses cannot be added.
@@ -121,7 +125,8 @@ impl WorkloadExplanation {
     }
 }
 
-/// The tightest epsilons, where they are less than the sum; none where the events cannot be added up.
+/// The tightest epsilons, where they are less than the sum; none where the events cannot be added
+/// up.
 fn together(events: &[Event], total: Loss) -> Vec<EpsilonAt> {
     let mut all = Composition::default();
     if events.iter().any(|event| all.add(event, 1).is_err()) {
@@ -168,7 +173,8 @@ fn policy(parts: &[(&str, &Quote, &Explanation)], table: &Table) -> Option<Workl
 }
 
 impl WorkloadPolicy {
-    /// Adds the policy of a query, whose terms are of these columns; `None` where a sum is too large.
+    /// Adds the policy of a query, whose terms are of these columns; `None` where a sum is too
+    /// large.
     fn add(
         &mut self,
         query: &str,
@@ -217,7 +223,8 @@ impl WorkloadPolicy {
     }
 }
 
-/// A record that is the same multiple of all thresholds loses the sum of what it loses by each query.
+/// A record that is the same multiple of all thresholds loses the sum of what it loses by each
+/// query.
 fn sum_of_examples(parts: &[(&str, &Quote, &Explanation)], place: usize) -> Option<PolicyExample> {
     let (mut exact, mut split, mut delta, mut multiple) = (0.0, 0.0, 0.0, None);
     let mut private = false;
@@ -252,8 +259,8 @@ fn sum_of_examples(parts: &[(&str, &Quote, &Explanation)], place: usize) -> Opti
     Some(PolicyExample { multiple: multiple?, exact, mu, epsilon, delta, split })
 }
 
-/// The columns of a query's sums that are not clamped, and what their values are rounded to, in the order
-/// of its policy's terms.
+/// The columns of a query's sums that are not clamped, and what their values are rounded to, in the
+/// order of its policy's terms.
 fn columns(quote: &Quote, table: &Table) -> Option<Vec<(String, f64)>> {
     let column = |measurement: &Measurement| match &measurement.measure {
         Measure::Sum(expr) => {

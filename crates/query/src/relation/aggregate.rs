@@ -62,7 +62,7 @@ impl UnitAggregate {
 pub struct WindowedColumn {
     /// Its name.
     pub name: String,
-    /// What is computed.
+    /// The function that is computed.
     pub function: WindowFunction,
     /// Rows with the same values are one partition; the unit is among them.
     pub partition_by: Vec<Expr>,
@@ -70,8 +70,8 @@ pub struct WindowedColumn {
     pub order_by: Vec<WindowOrder>,
 }
 
-/// What a window computes for a row. An aggregate is of the whole partition without an order, and
-/// of the rows up to the row and its peers with one.
+/// The value that a window computes for a row. An aggregate is of the whole partition without an
+/// order, and of the rows up to the row and its peers with one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowFunction {
@@ -112,7 +112,7 @@ impl WindowFunction {
 /// One sort key of a window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WindowOrder {
-    /// What to sort by.
+    /// The expression to sort by.
     pub expr: Expr,
     /// Greatest first.
     pub descending: bool,

@@ -94,7 +94,8 @@ impl Protection {
         }
     }
 
-    /// The same rows with their columns at other places; `None` where the naming column is gone.
+    /// Keeps the rows and moves their columns to other places; `None` where the naming column is
+    /// gone.
     fn moved(&self, place: impl Fn(usize) -> Option<usize>) -> Option<Self> {
         Some(match self {
             Self::Public | Self::Rows { .. } => self.clone(),
@@ -166,7 +167,7 @@ pub enum Operator {
         input: Relation,
         /// The keys; one of them is the unit.
         keys: Vec<NamedExpr>,
-        /// What is computed of the rows of each combination.
+        /// The aggregates of the rows of each combination.
         aggregates: Vec<(String, UnitAggregate)>,
     },
     /// The rows with values added that look at other rows of the same unit.

@@ -134,7 +134,8 @@ fn a_changed_file_is_no_relation() {
     let relation = join(JoinKind::Inner, protected(), protected(), &[(0, 0)]).unwrap();
     let text = serde_json::to_string(&relation).unwrap();
     assert_eq!(serde_json::from_str::<Relation>(&text).unwrap(), relation);
-    // Joined on the key in place of the unit; a column that is not there; a type that is not its own.
+    // Joined on the key in place of the unit; a column that is not there; a type that is not its
+    // own.
     let on_unit = r#"[{"kind":{"column":0},"type":"int"},{"kind":{"column":0},"type":"int"}]"#;
     assert!(text.contains(on_unit), "{text}");
     for changed in [

@@ -22,7 +22,8 @@ struct Open {
     visits: usize,
 }
 
-/// Refuses brackets that do not match or are nested too deep, and what the parser would try too often.
+/// Refuses brackets that do not match or are nested too deep, and what the parser would try too
+/// often.
 pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Refusal> {
     let mut open: Vec<Open> = Vec::new();
     // Outside of all brackets.
@@ -54,7 +55,8 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Refusal> {
                 }
             }
             Token::Word(word) if word.quote_style.is_none() => match word.keyword {
-                // ((SELECT: whether this is a query or something joined with one is tried at each `(`.
+                // ((SELECT: whether this is a query or something joined with one is tried at each
+                // `(`.
                 Keyword::SELECT
                 | Keyword::WITH
                 | Keyword::FROM

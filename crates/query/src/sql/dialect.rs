@@ -11,14 +11,15 @@ use sqlparser::tokenizer::{Token, Word};
 
 /// GoogleSQL, in which every word has one meaning where it stands.
 ///
-/// The parser tries a word in several ways (as a type before a literal, as a form of its own such as
-/// CAST, as a name), and each failed attempt has parsed all that is nested in it: the work doubles
-/// with every level. Here the word and the token after it decide, so that a text is parsed once.
+/// The parser tries a word in several ways (as a type before a literal, as a form of its own such
+/// as CAST, as a name), and each failed attempt has parsed all that is nested in it: the work
+/// doubles with every level. Here the word and the token after it decide, so that a text is parsed
+/// once.
 #[derive(Debug)]
 pub(super) struct GoogleSql {
     base: BigQueryDialect,
-    /// How many more expressions may begin. A text needs one for each of its tokens at most, so this
-    /// ends only what the parser would try over and over.
+    /// How many more expressions may begin. A text needs one for each of its tokens at most, so
+    /// this ends only what the parser would try over and over.
     attempts: Cell<usize>,
 }
 
@@ -136,7 +137,7 @@ impl Dialect for GoogleSql {
     }
 }
 
-/// What a word is at the start of an expression.
+/// The role of a word at the start of an expression.
 enum Meaning {
     /// The start of a form that the parser knows, or of a literal.
     Form,

@@ -9,9 +9,9 @@ use crate::error::Refusal;
 use crate::quote::{Quote, split};
 
 impl Workload {
-    /// Checks all queries against a contract, and prices each at its share of the budget: epsilon or rho
-    /// by weight, and delta by weight among those that choose groups privately, as the others use
-    /// none. The shares add up to the whole exactly.
+    /// Checks all queries against a contract, and prices each at its share of the budget: epsilon
+    /// or rho by weight, and delta by weight among those that choose groups privately, as the
+    /// others use none. The shares add up to the whole exactly.
     ///
     /// # Errors
     /// For the first query that would be refused by itself, names its own budget, is about another

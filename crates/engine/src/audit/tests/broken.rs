@@ -5,8 +5,8 @@ use hushtable_mechanisms::TruncatedGeometric;
 use super::search::Output;
 use super::*;
 
-/// The largest bound on epsilon at `delta`, of tables that were read for one query when the noise is
-/// drawn for another.
+/// The largest bound on epsilon at `delta`, of tables that were read for one query when the noise
+/// is drawn for another.
 fn bound(place: &Place, read: &str, drawn: &str, delta: f64, runs: u64, seed: u64) -> f64 {
     let options = options(runs);
     let promised = EpsilonAt { delta, epsilon: 0.0 };
@@ -47,8 +47,8 @@ fn sensitivity_off_by_one_is_caught() {
     assert!(bound(&place, &ask(3), &ask(2), 0.0, 40_000, 32) > 1.2);
 }
 
-/// A quantile at a multiple of what was promised, of more rows of a unit than it is for, and for one unit
-/// more or less where one is exchanged.
+/// A quantile at a multiple of what was promised, of more rows of a unit than it is for, and for
+/// one unit more or less where one is exchanged.
 #[test]
 fn broken_quantiles_are_caught() {
     let place = place();

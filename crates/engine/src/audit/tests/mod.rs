@@ -58,8 +58,8 @@ days = { type = "int", bounds = [-4, 4] }
 ana = { epsilon = 10, delta = 0.9 }
 "#;
 
-/// 60 people in two of three towns each, with small numbers of days; person 100, in all of them with
-/// as many days as may be and in a town of its own; and person 200, alone in two others.
+/// 60 people in two of three towns each, with small numbers of days; person 100, in all of them
+/// with as many days as may be and in a town of its own; and person 200, alone in two others.
 const HEAVY: u32 = 100;
 
 /// Numbers of people are spread, so that one value more or less moves their median.

@@ -92,8 +92,9 @@ fn every_round_is_looked_behind() {
     assert_eq!(quote.selection().unwrap().rounds().len(), 3);
 }
 
-/// Statistics add up floats group by group: in another order the same output could have another value, and
-/// an event of all outputs with at most that value would look as if it told the tables apart.
+/// Statistics add up floats group by group: in another order the same output could have another
+/// value, and an event of all outputs with at most that value would look as if it told the tables
+/// apart.
 #[test]
 fn outputs_have_their_groups_in_one_order_on_both_sides() {
     let place = place();

@@ -94,7 +94,7 @@ fn bytes_that_cannot_be_decoded_are_null() {
     let batch = csv(bytes, encoded("utf-8"), &[("a", Text), ("b", Int)]).unwrap();
     assert_eq!(strings(batch.column(0)), [None, Some("ok")]);
     assert_eq!(ints(batch.column(1)), [Some(1), None]);
-    // What was replaced before is text.
+    // A character that was replaced before is text.
     let batch = csv("a\n\u{fffd}\n", encoded("utf-8"), &[("a", Text)]).unwrap();
     assert_eq!(strings(batch.column(0)), [Some("\u{fffd}")]);
 }

@@ -130,7 +130,7 @@ fn folders_that_differ_or_repeat_a_column_are_refused() {
     assert!(read_files(&files, &[("a", Int)], 1).unwrap_err().contains("more than one column `a`"));
 }
 
-/// What is in the name of a folder is a value: errors must not have it, whatever goes wrong.
+/// The name of a folder holds a value: errors must not have it, whatever goes wrong.
 #[test]
 fn errors_do_not_show_the_values_in_names_of_folders() {
     let folder = tempfile::tempdir().unwrap();

@@ -257,8 +257,8 @@ fn grouped(digits: &str, separator: &str) -> String {
 }
 
 proptest! {
-    /// A number written as the settings say is read as that number; with the other settings, never as
-    /// another one, unless it has no more than a separator that both have.
+    /// A number written as the settings say is read as that number; with the other settings, never
+    /// as another one, unless it has no more than a separator that both have.
     #[test]
     fn numbers_round_trip(
         value in -10_i128.pow(20)..10_i128.pow(20),

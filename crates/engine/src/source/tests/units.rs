@@ -1,4 +1,4 @@
-//! What tells units apart.
+//! Differences that tell units apart.
 
 use datafusion::arrow::array::*;
 
@@ -64,7 +64,7 @@ fn units_in_csv_have_up_to_38_digits() {
     assert_eq!(strings(&unit), strings(&value));
 }
 
-/// What fits 64 bits stays there, in half of the memory.
+/// A unit that fits 64 bits stays there, in half of the memory.
 #[test]
 fn other_units_are_as_they_are_declared() {
     let folder = tempfile::tempdir().unwrap();

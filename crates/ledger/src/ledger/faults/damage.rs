@@ -154,7 +154,7 @@ fn rows_that_are_missing_changed_added_or_moved_are_found() {
         }
         let problems = crate::check(&path).unwrap().problems;
         findings += &format!("{change}\n  {}\n", problems.join("\n  "));
-        // What was seen stays seen: the budget is used up.
+        // Rows that were seen stay seen: the budget is used up.
         assert!(seen.charge(&request(9, "0.1")).is_err(), "{change}");
     }
     insta::assert_snapshot!(findings);
@@ -224,7 +224,7 @@ fn other_formats_are_refused() {
     }
 }
 
-/// What a damaged file may answer: an error, a refusal, or the release that is on record.
+/// Asserts what a damaged file may answer: an error, a refusal, or the release that is on record.
 fn assert_nothing_is_given(path: &Path, what: &str) -> Option<LedgerError> {
     let mut ledger = match Ledger::open(path) {
         Ok(ledger) => ledger,
@@ -284,7 +284,8 @@ fn no_damaged_page_gives_a_charge() {
     assert_eq!(spent(&Ledger::open(&path).unwrap()), epsilon("1"));
 }
 
-/// Pages that are valid, and say that there is nothing: SQLite itself finds nothing wrong with them.
+/// Pages that are valid, and say that there is nothing: SQLite itself finds nothing wrong with
+/// them.
 #[test]
 fn no_emptied_page_gives_a_charge() {
     let (_folder, path, good, page) = used_up();

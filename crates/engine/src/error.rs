@@ -82,7 +82,7 @@ pub enum EngineError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// Nobody is named who could pay.
-    #[error("who asks? the table `{table}` has budgets of {analysts}\n  hint: --analyst NAME")]
+    #[error("no analyst given: `{table}` has budgets of {analysts}\n  hint: --analyst NAME")]
     NoAnalyst {
         /// The table.
         table: String,
@@ -91,7 +91,7 @@ pub enum EngineError {
     },
     /// The one named has no budget.
     #[error(
-        "the analyst `{analyst}` has no budget on the table `{table}`\n  hint: the contract has \
+        "the analyst `{analyst}` has no budget on `{table}`\n  hint: the contract has \
          budgets of {analysts}; its owner can add another"
     )]
     UnknownAnalyst {

@@ -3,7 +3,7 @@
 use hushtable_privacy::Neighbouring;
 
 use super::rowset::Rows;
-use crate::contract::{Column, Contract, Defaults, Population};
+use crate::contract::{self, Column, Contract, Defaults, Population};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope};
 use crate::relation::{Operator, Protection, Relation};
@@ -108,16 +108,12 @@ impl View {
 
     /// The columns that rows come with, in the order that [`ExprKind::Column`] counts.
     pub(crate) fn stored_columns(&self) -> Vec<(String, ColumnType)> {
-        let stored = self.columns.iter().filter(|c| c.expression.is_none());
-        stored.map(|c| (c.name.clone(), c.column_type)).collect()
+        contract::stored(&self.columns).map(|c| (c.name.clone(), c.column_type)).collect()
     }
 
     /// The column that an expression is, if it is one.
     pub(crate) fn column_of(&self, expr: &Expr) -> Option<&Column> {
-        match expr.kind {
-            ExprKind::Column(i) => self.columns.iter().filter(|c| c.expression.is_none()).nth(i),
-            _ => self.columns.iter().find(|c| c.expression.as_ref() == Some(expr)),
-        }
+        contract::column_of(&self.columns, expr)
     }
 
     /// Whether an expression is the privacy unit.
@@ -127,11 +123,6 @@ impl View {
 
     /// The value of a declared column, from a row.
     pub(crate) fn row_expression(&self, name: &str) -> Option<Expr> {
-        let column = self.columns.iter().find(|c| c.name == name)?;
-        if let Some(expression) = &column.expression {
-            return Some(expression.clone());
-        }
-        let place = self.stored_columns().iter().position(|(own, _)| own == name)?;
-        Some(Expr::column(place, column.column_type))
+        contract::row_expression(&self.columns, name)
     }
 }

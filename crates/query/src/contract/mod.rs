@@ -184,34 +184,45 @@ impl Table {
     /// The column that an expression over the stored columns is, if it is one: a column of the
     /// file, or a computed one.
     pub(crate) fn column_of(&self, expr: &Expr) -> Option<&Column> {
-        match expr.kind {
-            ExprKind::Column(i) => self.columns.iter().filter(|c| c.expression.is_none()).nth(i),
-            _ => self.columns.iter().find(|c| c.expression.as_ref() == Some(expr)),
-        }
+        column_of(&self.columns, expr)
     }
 
     /// The value of a declared column, from a row; `None` if there is no such column.
     pub fn row_expression(&self, name: &str) -> Option<Expr> {
-        let column = self.columns.iter().find(|c| c.name == name)?;
-        if let Some(expression) = &column.expression {
-            return Some(expression.clone());
-        }
-        let place = self.stored_columns().iter().position(|(own, _)| own == name)?;
-        Some(Expr::column(place, column.column_type))
+        row_expression(&self.columns, name)
     }
 
     /// The columns that are in the file, in the order of their names: what [`Expr`]s over the
     /// table's rows count.
     pub fn stored_columns(&self) -> Vec<(String, ColumnType)> {
-        self.columns
-            .iter()
-            .filter(|c| c.expression.is_none())
-            .map(|c| (c.name.clone(), c.column_type))
-            .collect()
+        stored(&self.columns).map(|c| (c.name.clone(), c.column_type)).collect()
     }
 
     /// The most bytes of a text in each of the stored columns.
     pub(crate) fn column_bytes(&self) -> Vec<usize> {
-        self.columns.iter().filter(|c| c.expression.is_none()).map(|c| c.max_bytes).collect()
+        stored(&self.columns).map(|c| c.max_bytes).collect()
     }
+}
+
+/// The columns that rows come with; [`ExprKind::Column`] counts these.
+pub(crate) fn stored(columns: &[Column]) -> impl Iterator<Item = &Column> {
+    columns.iter().filter(|column| column.expression.is_none())
+}
+
+/// The column that an expression over the stored columns is, if it is one.
+pub(crate) fn column_of<'a>(columns: &'a [Column], expr: &Expr) -> Option<&'a Column> {
+    match expr.kind {
+        ExprKind::Column(place) => stored(columns).nth(place),
+        _ => columns.iter().find(|column| column.expression.as_ref() == Some(expr)),
+    }
+}
+
+/// The value of the column of that name, from a row.
+pub(crate) fn row_expression(columns: &[Column], name: &str) -> Option<Expr> {
+    let column = columns.iter().find(|column| column.name == name)?;
+    if let Some(expression) = &column.expression {
+        return Some(expression.clone());
+    }
+    let place = stored(columns).position(|own| own.name == name)?;
+    Some(Expr::column(place, column.column_type))
 }

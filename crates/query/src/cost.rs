@@ -2,8 +2,8 @@
 //! not be able to see that a row is there by what the query makes of it.
 //!
 //! The unit is an operation: about a nanosecond, or less, of the engine on the processors of today.
-//! What a text can cost grows with its bytes, so every text has a most: that of its column
-//! (`max_bytes` in the contract), or what follows from the expression that makes it.
+//! The cost of a text grows with its bytes. So the bytes of every text are bounded: by its column
+//! (`max_bytes` in the contract), or by the expression that makes it.
 
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};

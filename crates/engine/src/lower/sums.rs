@@ -119,6 +119,12 @@ struct Sum {
     lost: f64,
 }
 
+/// A value to add up, by the type of its column.
+enum Number {
+    Whole(i128),
+    Float(f64),
+}
+
 impl Sum {
     fn add_whole(&mut self, value: i128) {
         self.count += 1;
@@ -146,26 +152,21 @@ impl Sum {
 }
 
 impl Output {
-    /// Adds the values of an array with a value; `each` gets the place of each.
-    fn each(
-        &self,
-        values: &[ArrayRef],
-        mut whole: impl FnMut(usize, i128),
-        mut float: impl FnMut(usize, f64),
-    ) -> Result<()> {
+    /// Hands over each value of an array that is not NULL, with its place.
+    fn each(&self, values: &[ArrayRef], mut take: impl FnMut(usize, Number)) -> Result<()> {
         let [array] = values else { return Err(unplanned()) };
         match &self.of {
             DataType::Int64 => {
                 let array = array.as_primitive_opt::<Int64Type>().ok_or_else(unplanned)?;
-                present(array).for_each(|at| whole(at, i128::from(array.value(at))));
+                present(array).for_each(|at| take(at, Number::Whole(array.value(at).into())));
             }
             DataType::Decimal128(..) => {
                 let array = array.as_primitive_opt::<Decimal128Type>().ok_or_else(unplanned)?;
-                present(array).for_each(|at| whole(at, array.value(at)));
+                present(array).for_each(|at| take(at, Number::Whole(array.value(at))));
             }
             _ => {
                 let array = array.as_primitive_opt::<Float64Type>().ok_or_else(unplanned)?;
-                present(array).for_each(|at| float(at, array.value(at)));
+                present(array).for_each(|at| take(at, Number::Float(array.value(at))));
             }
         }
         Ok(())
@@ -227,20 +228,11 @@ struct Running {
 
 impl Accumulator for Running {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        // One of the two is called, by the type of the values.
-        let state = std::cell::Cell::new(self.state);
-        let change = |add: &dyn Fn(&mut Sum)| {
-            let mut sum = state.get();
-            add(&mut sum);
-            state.set(sum);
-        };
-        self.output.each(
-            values,
-            |_, value| change(&|sum| sum.add_whole(value)),
-            |_, value| change(&|sum| sum.add_float(value)),
-        )?;
-        self.state = state.get();
-        Ok(())
+        let Self { state, output } = self;
+        output.each(values, |_, value| match value {
+            Number::Whole(value) => state.add_whole(value),
+            Number::Float(value) => state.add_float(value),
+        })
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
@@ -282,15 +274,17 @@ impl GroupsAccumulator for Grouped {
         }
         self.sums.resize(total_groups, Sum::default());
         let Self { sums, floats, output } = self;
-        output.each(
-            values,
-            |at, value| {
-                if let Some(sum) = groups.get(at).and_then(|&group| sums.get_mut(group)) {
-                    sum.add_whole(value);
+        output.each(values, |at, value| {
+            let Some(&group) = groups.get(at) else { return };
+            match value {
+                Number::Whole(value) => {
+                    if let Some(sum) = sums.get_mut(group) {
+                        sum.add_whole(value);
+                    }
                 }
-            },
-            |at, value| floats.extend(groups.get(at).map(|&group| (group, value))),
-        )
+                Number::Float(value) => floats.push((group, value)),
+            }
+        })
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {

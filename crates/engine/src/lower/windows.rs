@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::functions_window::lead_lag::{lag_udwf, lead_udwf};
 use datafusion::functions_window::nth_value::first_value_udwf;
 use datafusion::functions_window::rank::rank_udwf;
 use datafusion::functions_window::row_number::row_number_udwf;
-use datafusion::logical_expr::{WindowFrame, WindowFunctionDefinition};
-use datafusion::physical_expr::expressions::{Column, lit};
+use datafusion::logical_expr::{WindowFrame, WindowFunctionDefinition, WindowUDF};
+use datafusion::physical_expr::expressions::{CastExpr, lit};
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::PhysicalExpr;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::{WindowAggExec, create_window_expr};
 use hushtable_query::{Expr, Relation, UnitAggregate, WindowFunction, WindowedColumn};
@@ -48,7 +51,6 @@ impl Lowering<'_> {
             plan = repartitioned(plan, &[needed.place(unit)?])?;
         } else if !computed.is_empty() {
             // Public rows: no key is common to all windows.
-            use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
             plan = Arc::new(CoalescePartitionsExec::new(plan));
         }
         for &at in &computed {
@@ -80,9 +82,8 @@ fn windowed(plan: Plan, window: &WindowedColumn, needed: &Needed) -> Result<Plan
         let expr = TotalExpr::over(&needed.renumbered(part), &plan.schema())?;
         exprs.push((expr, format!("w{at}")));
     }
-    let plan: Plan =
-        Arc::new(datafusion::physical_plan::projection::ProjectionExec::try_new(exprs, plan)?);
-    let at = |place: usize| Arc::new(Column::new(plan.schema().field(place).name(), place)) as _;
+    let plan: Plan = Arc::new(ProjectionExec::try_new(exprs, plan)?);
+    let at = |place: usize| column(&plan, place);
     let partition: Vec<Arc<dyn PhysicalExpr>> =
         (0..window.partition_by.len()).map(|i| at(width + i)).collect();
     let first = width + window.partition_by.len();
@@ -103,7 +104,6 @@ fn windowed(plan: Plan, window: &WindowedColumn, needed: &Needed) -> Result<Plan
     sort.extend((0..width).map(|place| plainly(at(place))));
     let sort = LexOrdering::new(sort).ok_or(EngineError::Inconsistent)?;
     let sorted = SortExec::new(sort, Arc::clone(&plan)).with_preserve_partitioning(true);
-    let schema = sorted_schema(&plan);
 
     let operand = first + window.order_by.len();
     let (definition, arguments) = match &window.function {
@@ -129,44 +129,26 @@ fn windowed(plan: Plan, window: &WindowedColumn, needed: &Needed) -> Result<Plan
         &partition,
         &ordered,
         Arc::new(frame),
-        schema,
+        plan.schema(),
         false,
         false,
         None,
     )?;
     let plan: Plan = Arc::new(WindowAggExec::try_new(vec![expr], Arc::new(sorted), true)?);
-    // The window's value comes last; what was sorted by is not needed any more.
+    // The window's value comes last; the columns that were sorted by are not needed any more.
     let value = plan.schema().fields().len() - 1;
-    let mut kept: Vec<usize> = (0..width).collect();
-    kept.push(value);
-    let places = picked(plan, &kept)?;
-    ranked(places, width)
+    let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
+        (0..width).map(|place| (column(&plan, place), place.to_string())).collect();
+    let own = column(&plan, value);
+    // ROW_NUMBER and RANK count without a sign; our integers have one.
+    let shown = match plan.schema().field(value).data_type() {
+        DataType::UInt64 => Arc::new(CastExpr::new(own, DataType::Int64, None)) as _,
+        _ => own,
+    };
+    exprs.push((shown, width.to_string()));
+    Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
 }
 
-fn sorted_schema(plan: &Plan) -> datafusion::arrow::datatypes::SchemaRef {
-    plan.schema()
-}
-
-fn udwf(function: Arc<datafusion::logical_expr::WindowUDF>) -> WindowFunctionDefinition {
+fn udwf(function: Arc<WindowUDF>) -> WindowFunctionDefinition {
     WindowFunctionDefinition::WindowUDF(function)
-}
-
-/// ROW_NUMBER and RANK count without a sign; our integers have one.
-fn ranked(plan: Plan, value: usize) -> Result<Plan, EngineError> {
-    use datafusion::arrow::datatypes::DataType;
-    use datafusion::physical_expr::expressions::CastExpr;
-    if *plan.schema().field(value).data_type() != DataType::UInt64 {
-        return Ok(plan);
-    }
-    let exprs: Vec<(Arc<dyn PhysicalExpr>, String)> = (0..=value)
-        .map(|place| {
-            let own = column(&plan, place);
-            let expr = match place == value {
-                true => Arc::new(CastExpr::new(own, DataType::Int64, None)) as _,
-                false => own,
-            };
-            (expr, place.to_string())
-        })
-        .collect();
-    Ok(Arc::new(datafusion::physical_plan::projection::ProjectionExec::try_new(exprs, plan)?))
 }

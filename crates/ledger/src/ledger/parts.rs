@@ -50,7 +50,8 @@ impl Ledger {
     /// disk.
     ///
     /// # Errors
-    /// When there were [`MOST_ATTEMPTS`](crate::MOST_ATTEMPTS) already, when the payment is of another ledger, and when
+    /// When there were [`MOST_ATTEMPTS`](crate::MOST_ATTEMPTS) already, when the payment is of another
+    /// ledger, and when
     /// the file cannot be read or written.
     pub fn begin(&mut self, payment: &Payment) -> Result<Outcome, LedgerError> {
         let Payment { receipt, analyst, table, .. } = payment;

@@ -10,7 +10,6 @@ use super::rows::RowBounds;
 use super::view::{Unit, View};
 use super::{Key, Measure, Measurement};
 use crate::bind_expr::cast;
-
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, bind_row_expression};
 use crate::lattice::{MAX_LATTICE, Number, Step};

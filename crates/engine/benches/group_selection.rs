@@ -30,7 +30,7 @@ use hushtable_mechanisms::{Reach, Selection};
 use hushtable_privacy::{Loss, Neighbouring};
 use hushtable_query::{ColumnType, Strategy};
 
-use common::{Mix, median, peak_mib};
+use common::{Mix, Wait, median, peak_mib};
 
 const RUNS: usize = 5;
 
@@ -113,7 +113,7 @@ fn measure(name: &str, path: &Path, folder: &Path) -> (f64, f64, f64) {
                  word AS w{run} FROM posts GROUP BY word"
             );
             let analyst = Some(name);
-            session.query(&sql, analyst, &Progress::default()).unwrap().table.num_rows()
+            session.query(&sql, analyst, &Progress::default()).wait().unwrap().table.num_rows()
         };
         // The first run warms the file's cache up.
         if run > 0 {

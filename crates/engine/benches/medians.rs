@@ -20,7 +20,7 @@ use datafusion::functions_aggregate::expr_fn::median as exact_median;
 use datafusion::prelude::{ParquetReadOptions, SessionContext, col};
 use hushtable_engine::Progress;
 
-use common::{forget_peak, median, peak_mib};
+use common::{Wait, forget_peak, median, peak_mib};
 
 const ROWS: usize = 10_000_000;
 const COUNTIES: u64 = 3_000;
@@ -73,7 +73,7 @@ fn main() {
              FROM {table}{by}"
         );
         measured(|| {
-            sessions[table].query(&sql, None, &Progress::default()).unwrap().table.num_rows()
+            sessions[table].query(&sql, None, &Progress::default()).wait().unwrap().table.num_rows()
         })
     };
     let exact = |by: &str| {

@@ -23,7 +23,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
 use hushtable_engine::Progress;
 
-use common::{Mix, median, peak_mib};
+use common::{Mix, Wait, median, peak_mib};
 
 const ROWS: usize = 10_000_000;
 const UNITS: u64 = 1_000_000;
@@ -90,7 +90,7 @@ fn main() {
                  FROM {from} GROUP BY key"
             );
             let started = Instant::now();
-            let answer = sessions[from].query(&sql, None, &Progress::default()).unwrap();
+            let answer = sessions[from].query(&sql, None, &Progress::default()).wait().unwrap();
             let elapsed = started.elapsed();
             shown = answer.table.num_rows();
             // The first run warms the file's cache up.

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use hushtable_engine::Progress;
 
-use common::{forget_peak, median, peak_mib};
+use common::{Wait, forget_peak, median, peak_mib};
 
 const ROWS: usize = 10_000_000;
 const COUNTIES: u64 = 3_000;
@@ -65,7 +65,7 @@ fn main() {
         );
         forget_peak();
         let started = Instant::now();
-        let answer = sessions[table].query(&sql, None, &Progress::default()).unwrap();
+        let answer = sessions[table].query(&sql, None, &Progress::default()).wait().unwrap();
         let seconds = started.elapsed().as_secs_f64();
         (seconds, peak_mib().unwrap_or(f64::NAN), answer.table.num_rows())
     };

@@ -7,13 +7,13 @@ use hushtable_ledger::{Charge, Fingerprint, Ledger, Request};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{Explanation, Quote};
-use tokio::runtime::Runtime;
 
 use crate::bound::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::record::{Asked, decode, encode, question};
 use crate::release::Released;
+use crate::runtime::heavy;
 use crate::session::Timings;
 
 /// A query that is checked and priced, and who asks it.
@@ -51,7 +51,6 @@ impl Question {
 
 /// What it takes to answer a charge.
 pub(crate) struct Answering<'a> {
-    pub(crate) runtime: &'a Runtime,
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) generator: &'a mut Generator,
 }
@@ -63,7 +62,7 @@ impl Answering<'_> {
     ///
     /// # Errors
     /// When the data cannot be read, or the ledger not be written: the charge stays then.
-    pub(crate) fn answer(
+    pub(crate) async fn answer(
         &mut self,
         asked: &Question,
         identity: Fingerprint,
@@ -79,16 +78,17 @@ impl Answering<'_> {
         let started = Instant::now();
         let mut key = SamplingKey([0; 16]);
         self.generator.fill_bytes(&mut key.0)?;
-        let exact = self.runtime.block_on(scan.run(charge.open(), key))?;
+        let exact = scan.run(charge.open(), key).await?;
         timings.exact = started.elapsed();
         let started = Instant::now();
-        let Released { table: released, charge, showing } = exact.release(quote, self.generator)?;
+        let Released { table: released, charge, showing } =
+            heavy(|| exact.release(quote, self.generator))?;
         timings.noise = started.elapsed().saturating_sub(showing);
         timings.showing = showing;
         let started = Instant::now();
         let asked = Asked { analyst, sql, question: question.clone() };
         let release = encode(&released, asked, explanation, quote.query())?;
-        let earlier = self.ledger.record(charge, &release)?;
+        let earlier = heavy(|| self.ledger.record(charge, &release))?;
         let shown = decode(earlier.as_ref().map_or(&release, |earlier| &earlier.release))?;
         timings.ledger += started.elapsed();
         Ok(shown)

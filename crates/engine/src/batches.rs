@@ -1,5 +1,6 @@
 //! The batches of some files one after the other, in their order, without a contract.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -9,31 +10,45 @@ use futures::StreamExt;
 use hushtable_query::ColumnType;
 
 use crate::error::EngineError;
-use crate::session::{Progress, runtime};
-use crate::source::{DataFile, Wanted, scan};
+use crate::runtime::heavy;
+use crate::session::Progress;
+use crate::source::{DataFile, SourceError, Wanted, file_schema, list_files, scan};
+
+/// Files, and the columns that they have.
+pub(crate) type FilesAt = (Vec<DataFile>, Vec<(String, ColumnType)>);
+
+/// The files at a location, and those of their columns that can be read.
+///
+/// # Errors
+/// When there are none, or one cannot be opened.
+pub(crate) fn files_at(location: &str) -> Result<FilesAt, SourceError> {
+    let files = list_files(location, Path::new(""))?;
+    let columns = file_schema(&files, None)?.into_iter();
+    let columns = columns.filter_map(|column| Some((column.name, column.column_type?))).collect();
+    Ok((files, columns))
+}
 
 /// Hands over the batches with these columns.
 ///
 /// # Errors
 /// When the files cannot be read, or what is done with a batch fails.
-pub(crate) fn each_batch(
+pub(crate) async fn each_batch(
     files: &[DataFile],
     columns: &[(String, ColumnType)],
     progress: &Progress,
     mut work: impl FnMut(&RecordBatch) -> Result<(), EngineError>,
 ) -> Result<(), EngineError> {
-    runtime()?.block_on(async {
-        let config = SessionConfig::new().with_target_partitions(1);
-        let context = SessionContext::new_with_config(config);
-        let table = scan(&context, files, &Wanted::columns(columns), &progress.0).await?;
-        let tasks = Arc::new(table.task_ctx());
-        let plan = table.create_physical_plan().await?;
-        for partition in 0..plan.output_partitioning().partition_count() {
-            let mut stream = plan.execute(partition, Arc::clone(&tasks))?;
-            while let Some(batch) = stream.next().await {
-                work(&batch?)?;
-            }
+    let config = SessionConfig::new().with_target_partitions(1);
+    let context = SessionContext::new_with_config(config);
+    let table = scan(&context, files, &Wanted::columns(columns), &progress.0).await?;
+    let tasks = Arc::new(table.task_ctx());
+    let plan = table.create_physical_plan().await?;
+    for partition in 0..plan.output_partitioning().partition_count() {
+        let mut stream = plan.execute(partition, Arc::clone(&tasks))?;
+        while let Some(batch) = stream.next().await {
+            let batch = batch?;
+            heavy(|| work(&batch))?;
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }

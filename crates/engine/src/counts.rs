@@ -1,6 +1,5 @@
 //! Exact sizes of groups, for the owner of the data alone: what `assess table` looks at.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
@@ -8,13 +7,13 @@ use datafusion::arrow::compute::filter;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use hushtable_query::{ColumnType, CountRelease, MAX_KEY_BYTES, bind_count_release};
 
-use crate::batches::each_batch;
+use crate::batches::{each_batch, files_at};
 use crate::error::EngineError;
 use crate::eval::{Program, at_most, known};
 use crate::intern::Interner;
 use crate::rows::spread;
+use crate::runtime::heavy;
 use crate::session::Progress;
-use crate::source::{file_schema, list_files};
 
 /// How many records count in each group: exact, and so confidential.
 #[derive(Clone, Debug)]
@@ -41,16 +40,12 @@ impl GroupSizes {
 ///
 /// # Errors
 /// When a file cannot be read, or the query is no release of counts over its columns.
-pub fn group_sizes(
+pub async fn group_sizes(
     location: &str,
     release: &str,
     progress: &Progress,
 ) -> Result<GroupSizes, EngineError> {
-    let files = list_files(location, Path::new(""))?;
-    let columns: Vec<(String, ColumnType)> = file_schema(&files, None)?
-        .into_iter()
-        .filter_map(|column| Some((column.name, column.column_type?)))
-        .collect();
+    let (files, columns) = heavy(|| files_at(location))?;
     let release = bind_count_release(release, &columns)?;
     let read = columns_read(&release);
     let stored: Vec<(String, ColumnType)> =
@@ -74,7 +69,8 @@ pub fn group_sizes(
             });
         }
         counter.add(&values, count)
-    })?;
+    })
+    .await?;
     let (keys, sizes) = counter.finish(&release)?;
     Ok(GroupSizes { release, keys, sizes })
 }
@@ -146,6 +142,7 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::Wait;
 
     #[test]
     fn sizes_are_those_of_a_plain_group_by() {
@@ -158,8 +155,9 @@ mod tests {
                 &format!("{},{},x\n", ["north", "south", "", "east"][row as usize % 4], row % 90);
         }
         std::fs::write(&path, text).unwrap();
-        let sizes =
-            |sql: &str| group_sizes(path.to_str().unwrap(), sql, &Progress::default()).unwrap();
+        let sizes = |sql: &str| {
+            group_sizes(path.to_str().unwrap(), sql, &Progress::default()).wait().unwrap()
+        };
         let found = sizes(
             "SELECT region, COUNT(*) AS n FROM anything WHERE CAST(age AS INT64) < 45 GROUP BY region \
              HAVING n >= 10",

@@ -21,6 +21,7 @@ use crate::error::EngineError;
 use crate::lower::{Files, Lowering, UNIT_PARTITIONS, repartitioned};
 use crate::merged::{All, Merged};
 use crate::rows::{LARGEST, RowProgram, columns_read, row_expressions, spread};
+use crate::runtime::heavy;
 use crate::source::ReadProgress;
 use crate::survey::{Look, Surveyed, Without};
 use crate::values::Values;
@@ -103,7 +104,8 @@ impl Reading {
         for partition in 0..self.plan.output_partitioning().partition_count() {
             let mut stream = self.plan.execute(partition, Arc::clone(&self.tasks))?;
             while let Some(batch) = stream.next().await {
-                self.rows.each(&batch?, &mut work)?;
+                let batch = batch?;
+                heavy(|| self.rows.each(&batch, &mut work))?;
             }
         }
         Ok(())
@@ -319,7 +321,8 @@ impl Scan {
             groups.add(first)?;
         }
         let surveys = std::mem::take(&mut groups.surveys);
-        let All { keys, units, sums: mut added, values: listed, members } = groups.finish()?;
+        let All { keys, units, sums: mut added, values: listed, members } =
+            heavy(|| groups.finish())?;
         let mut summed = added.split_off(adding.min(added.len())).into_iter();
         let pieces = if counts_pieces { added.pop() } else { None };
         let (mut added, mut listed) = (added.into_iter(), listed.into_iter());

@@ -27,6 +27,7 @@ mod rebuild;
 mod record;
 mod release;
 mod rows;
+mod runtime;
 mod session;
 mod sketch;
 mod source;
@@ -51,6 +52,7 @@ pub use losses::{
     Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossOptions, LossReport, Losses,
     MechanismLosses, OwnerLosses, Quantile,
 };
+pub use runtime::runtime;
 pub use session::{Answer, Progress, Quoted, Session, Timings};
 pub use source::{
     Compression, DataFile, FileColumn, FolderValue, Format, LogKind, LookedAt, Proposed,

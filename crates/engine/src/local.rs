@@ -1,18 +1,17 @@
 //! Reports that every record makes about itself, before anything is collected.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use hushtable_mechanisms::{RandomisedResponse, ResponseError};
 use hushtable_noise::{Generator, Uniform};
 use hushtable_query::{ColumnType, Refusal, bind_expression};
 
-use crate::batches::each_batch;
+use crate::batches::{each_batch, files_at};
 use crate::error::EngineError;
 use crate::eval::{Program, known};
+use crate::runtime::heavy;
 use crate::session::Progress;
-use crate::source::{file_schema, list_files};
 
 /// What a record keeps to itself.
 pub enum Secret<'a> {
@@ -77,7 +76,7 @@ impl Secret<'_> {
 /// # Errors
 /// When a file cannot be read, the column is not there or the predicate is not SQL; when the
 /// mechanism's categories are not those of the secret; when the operating system's generator fails.
-pub fn randomise(
+pub async fn randomise(
     location: &str,
     secret: &Secret<'_>,
     mechanism: &RandomisedResponse,
@@ -87,11 +86,7 @@ pub fn randomise(
     if usize::try_from(mechanism.categories()) != Ok(secret.categories()) {
         return Err(EngineError::Inconsistent);
     }
-    let files = list_files(location, Path::new(""))?;
-    let columns: Vec<(String, ColumnType)> = file_schema(&files, None)?
-        .into_iter()
-        .filter_map(|column| Some((column.name, column.column_type?)))
-        .collect();
+    let (files, columns) = heavy(|| files_at(location))?;
     let bound = bind_expression(&secret.expression(), &columns)?;
     if matches!(secret, Secret::Predicate(_)) && bound.column_type != ColumnType::Bool {
         return Err(EngineError::Refused(Refusal::new(
@@ -105,7 +100,8 @@ pub fn randomise(
         let column = program.evaluate(batch.columns(), batch.num_rows())?;
         values.extend(secret.categories_of(&column)?);
         Ok(())
-    })?;
+    })
+    .await?;
     let known: Vec<u32> = values.iter().map(|v| v.unwrap_or(0)).collect();
     let mut answers = vec![0; known.len()];
     mechanism.respond_all(&known, &mut answers, &mut generator).map_err(|error| match error {

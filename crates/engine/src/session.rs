@@ -19,6 +19,7 @@ use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::lower::Files;
 use crate::record::{decode, fingerprint};
+use crate::runtime::heavy;
 use crate::source::{DataFile, FileId, ReadProgress, file_id, list_files};
 
 /// A contract with the ledger and the data that it names.
@@ -157,11 +158,18 @@ impl Session {
     /// # Errors
     /// When the query is refused, the analyst has no budget on its table, or the files do not have
     /// what the query reads.
-    pub fn explain(&self, sql: &str, analyst: Option<&str>) -> Result<Quoted, EngineError> {
-        let (query, population) = self.bound(sql)?;
-        let prepared = self.prepare(sql, query, population, analyst)?;
+    pub async fn explain(&self, sql: &str, analyst: Option<&str>) -> Result<Quoted, EngineError> {
+        let prepared = heavy(|| {
+            let (query, population) = self.bound(sql)?;
+            self.prepare(sql, query, population, analyst)
+        })?;
         let progress = Progress::default();
-        runtime()?.block_on(Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0))?;
+        Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0).await?;
+        heavy(|| self.quoted(prepared))
+    }
+
+    /// A quote, with what the ledger says of it.
+    fn quoted(&self, prepared: Prepared<'_>) -> Result<Quoted, EngineError> {
         let Prepared { asked, limit, files, population } = prepared;
         let Question { quote, explanation, question, analyst, .. } = asked;
         let identity = fingerprint(&analyst, &question, &files)?;
@@ -196,7 +204,7 @@ impl Session {
     /// # Errors
     /// As [`explain`](Self::explain); when the budget does not suffice or the ledger cannot be
     /// written; when the data cannot be read, which leaves the charge in place.
-    pub fn query(
+    pub async fn query(
         &self,
         sql: &str,
         analyst: Option<&str>,
@@ -204,40 +212,44 @@ impl Session {
     ) -> Result<Answer, EngineError> {
         // A generator that does not work is found out before anything is charged.
         let mut generator = Generator::from_os()?;
-        self.query_with(sql, analyst, progress, &mut generator)
+        self.query_with(sql, analyst, progress, &mut generator).await
     }
 
     /// As [`query`](Self::query), with a given generator.
-    pub(crate) fn query_with(
+    pub(crate) async fn query_with(
         &self,
         sql: &str,
         analyst: Option<&str>,
         progress: &Progress,
         generator: &mut Generator,
     ) -> Result<Answer, EngineError> {
-        let (query, population) = self.bound(sql)?;
-        self.check_budget(&query, population, analyst)?;
-        let Prepared { asked, limit, files, population } =
-            self.prepare(sql, query, population, analyst)?;
-        let runtime = runtime()?;
+        let Prepared { asked, limit, files, population } = heavy(|| {
+            let (query, population) = self.bound(sql)?;
+            self.check_budget(&query, population, analyst)?;
+            self.prepare(sql, query, population, analyst)
+        })?;
         // Whatever may fail by schema alone fails here, before the charge.
-        let scan = runtime.block_on(Scan::plan(&asked.quote, &files, &progress.0))?;
-        let identity = fingerprint(&asked.analyst, &asked.question, &files)?;
+        let scan = Scan::plan(&asked.quote, &files, &progress.0).await?;
         let mut timings = Timings::default();
         let started = Instant::now();
-        let mut ledger = self.ledger()?;
+        let (mut ledger, identity, outcome) = heavy(|| {
+            let identity = fingerprint(&asked.analyst, &asked.question, &files)?;
+            let mut ledger = self.ledger()?;
+            let outcome = ledger.charge(&asked.request(&population.name, identity, limit))?;
+            Ok::<_, EngineError>((ledger, identity, outcome))
+        })?;
         let ledger_created = ledger.created();
-        let outcome = ledger.charge(&asked.request(&population.name, identity, limit))?;
         timings.ledger = started.elapsed();
         let (charged, (released, statement)) = match outcome {
             Outcome::Stored(StoredRelease { release, .. }) => (None, decode(&release)?),
             Outcome::Charged(charge) => {
                 let charged = charge.charged();
-                let mut answering = Answering { runtime: &runtime, ledger: &mut ledger, generator };
-                (Some(charged), answering.answer(&asked, identity, charge, scan, &mut timings)?)
+                let mut answering = Answering { ledger: &mut ledger, generator };
+                let answer = answering.answer(&asked, identity, charge, scan, &mut timings);
+                (Some(charged), answer.await?)
             }
         };
-        let account = ledger.account(&asked.analyst, &population.name, limit)?;
+        let account = heavy(|| ledger.account(&asked.analyst, &population.name, limit))?;
         let analyst = asked.analyst;
         Ok(Answer {
             table: released,
@@ -403,13 +415,4 @@ pub(crate) fn payer(
             }
         }
     }
-}
-
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, EngineError> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        // Expressions are evaluated recursively, up to a depth that binding limits.
-        .thread_stack_size(16 << 20)
-        .build()
-        .map_err(|_| EngineError::Interrupted)
 }

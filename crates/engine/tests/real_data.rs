@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
-use hushtable_engine::{Progress, Session};
+use hushtable_engine::{Progress, Session, runtime};
 
 /// The file, or a note that the test was skipped.
 fn real(name: &str) -> Option<PathBuf> {
@@ -25,7 +25,8 @@ fn ask(contract: &str, path: &Path, sql: &str) -> RecordBatch {
     let contract = contract.replace("PATH", path.to_str().unwrap());
     std::fs::write(folder.path().join("hushtable.toml"), contract).unwrap();
     let session = Session::open(&folder.path().join("hushtable.toml")).unwrap();
-    session.query(sql, None, &Progress::default()).unwrap().table
+    let progress = Progress::default();
+    runtime().unwrap().block_on(session.query(sql, None, &progress)).unwrap().table
 }
 
 const DOMAINS: &str = r#"

@@ -7,13 +7,16 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use hushtable_engine::{EngineError, Progress, Session};
+use hushtable_engine::{EngineError, Progress, Session, runtime};
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
+use tokio::runtime::Runtime;
 
 struct Hushtable {
     folder: PathBuf,
+    runtime: Arc<Runtime>,
 }
 
 impl DB for Hushtable {
@@ -23,7 +26,8 @@ impl DB for Hushtable {
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, EngineError> {
         let session = Session::open(&self.folder.join("hushtable.toml"))?;
         let _ = std::fs::remove_file(session.ledger_path());
-        let table = session.query(sql, None, &Progress::default())?.table;
+        let progress = Progress::default();
+        let table = self.runtime.block_on(session.query(sql, None, &progress))?.table;
         let options = FormatOptions::default().with_null("NULL");
         let columns: Vec<ArrayFormatter<'_>> = table
             .columns()
@@ -67,16 +71,17 @@ fn run_all(folder: &str) -> usize {
     let has = |file: &Path, ends: &[&str]| {
         file.extension().is_some_and(|e| ends.iter().any(|end| e == *end))
     };
+    let runtime = Arc::new(runtime().unwrap());
     let mut seen = 0;
     for file in all.iter().filter(|file| has(file, &["slt"])) {
         let folder = tempfile::tempdir().unwrap();
         for source in all.iter().filter(|file| has(file, &["toml", "csv"])) {
             std::fs::copy(source, folder.path().join(source.file_name().unwrap())).unwrap();
         }
-        let at = folder.path().to_owned();
+        let (at, waiting) = (folder.path().to_owned(), Arc::clone(&runtime));
         let mut runner = Runner::new(move || {
-            let folder = at.clone();
-            async move { Ok(Hushtable { folder }) }
+            let (folder, runtime) = (at.clone(), Arc::clone(&waiting));
+            async move { Ok(Hushtable { folder, runtime }) }
         });
         runner.run_file(file).unwrap_or_else(|e| panic!("{e}"));
         seen += 1;

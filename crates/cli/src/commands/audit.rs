@@ -2,7 +2,7 @@
 
 use hushtable_engine::{AuditOptions, Progress, Session};
 
-use super::parse;
+use super::{parse, wait};
 use crate::arguments::{AuditArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -24,7 +24,7 @@ pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
     let session = Session::open(&asked.contract.contract)?;
     let sql = stdio::sql(&asked.sql)?;
     let progress = Progress::default();
-    let report = watched(&progress, || session.audit(&sql, &options, &progress))?;
+    let report = watched(&progress, || wait(session.audit(&sql, &options, &progress)))?;
     let text = match asked.format {
         ReportFormat::Text => audit::text(&report),
         ReportFormat::Json => audit::json(&report)?,

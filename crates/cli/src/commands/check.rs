@@ -2,6 +2,7 @@
 
 use hushtable_engine::{Progress, Session};
 
+use super::wait;
 use crate::arguments::{CheckArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -16,7 +17,7 @@ pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
     };
     let sql = sql.map(stdio::sql).transpose()?;
     let progress = Progress::default();
-    let report = watched(&progress, || session.check_data(table, sql.as_deref(), &progress))?;
+    let report = watched(&progress, || wait(session.check_data(table, sql.as_deref(), &progress)))?;
     let text = match asked.format {
         ReportFormat::Text => check::text(&report),
         ReportFormat::Json => check::json(&report)?,

@@ -1,6 +1,6 @@
 //! `hushtable explain`.
 
-use super::session;
+use super::{session, wait};
 use crate::arguments::{ExplainArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::render::{explanation, quoted};
@@ -9,7 +9,7 @@ use crate::stdio;
 pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
     let session = session(&asked.contract.contract)?;
     let sql = stdio::sql(&asked.question.sql)?;
-    let quote = session.explain(&sql, asked.question.analyst.as_deref())?;
+    let quote = wait(session.explain(&sql, asked.question.analyst.as_deref()))?;
     let text = match asked.format {
         ReportFormat::Text => explanation::text(&quote),
         ReportFormat::Json => quoted::json(&quote)?,

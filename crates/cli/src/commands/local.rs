@@ -9,6 +9,7 @@ use hushtable_mechanisms::{MechanismError, RandomisedResponse};
 use hushtable_privacy::{Epsilon, normal_quantile};
 
 use super::parse::{amount, real, refuse};
+use super::wait;
 use crate::arguments::{EstimateArguments, RandomizeArguments, ReportFormat, ResponseArguments};
 use crate::failure::Failure;
 use crate::files::PendingFile;
@@ -35,7 +36,8 @@ pub(crate) fn randomize(asked: &RandomizeArguments) -> Result<(), Failure> {
         (None, predicate) => Secret::Predicate(predicate.as_deref().unwrap_or_default()),
     };
     let progress = Progress::default();
-    let answers = watched(&progress, || randomise(&asked.file, &secret, &mechanism, &progress))?;
+    let answers =
+        watched(&progress, || wait(randomise(&asked.file, &secret, &mechanism, &progress)))?;
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |field: &str| writer.write_record([field]).map_err(unwritten);
     write(HEADING)?;

@@ -4,7 +4,7 @@ use hushtable_engine::{FitOptions, LossOptions, Losses, OwnerLosses, Progress, S
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::chart::ChartFile;
-use super::parse;
+use super::{parse, wait};
 use crate::arguments::{FitArguments, PolicyArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -17,7 +17,7 @@ pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
     let sql = stdio::sql(&asked.sql)?;
     let progress = Progress::default();
     let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
-    let report = watched(&progress, || session.losses(&sql, options, &progress))?;
+    let report = watched(&progress, || wait(session.losses(&sql, options, &progress)))?;
     let text = match asked.shown.format {
         ReportFormat::Text => losses::text(&report),
         ReportFormat::Json => losses::json(&report)?,
@@ -47,7 +47,7 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
     let session = Session::open(&asked.contract.contract)?;
     let sql = stdio::sql(&asked.sql)?;
     let progress = Progress::default();
-    let report = watched(&progress, || session.fit(&sql, &options, &progress))?;
+    let report = watched(&progress, || wait(session.fit(&sql, &options, &progress)))?;
     let text = match asked.shown.format {
         ReportFormat::Text => losses::fit_text(&report, &options),
         ReportFormat::Json => losses::fit_json(&report)?,

@@ -19,10 +19,18 @@ mod usage;
 
 use std::path::Path;
 
-use hushtable_engine::Session;
+use hushtable_engine::{Session, runtime};
 
 use crate::failure::Failure;
 use crate::stdio;
+
+/// Waits for the engine.
+fn wait<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<T, Failure>
+where
+    Failure: From<E>,
+{
+    Ok(runtime()?.block_on(work)?)
+}
 
 /// The contract's session, for commands that open the ledger: what that says goes to standard
 /// error.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hushtable_engine::{Answer, Progress, Session, resolved, same};
 
-use super::session;
+use super::{session, wait};
 use crate::arguments::{QueryArguments, TableFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -37,7 +37,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     }
     let progress = Progress::default();
     let analyst = asked.question.analyst.as_deref();
-    let answer = watched(&progress, || session.query(&sql, analyst, &progress))?;
+    let answer = watched(&progress, || wait(session.query(&sql, analyst, &progress)))?;
     // From here on the charge stands, so it is told whatever happens to the files.
     stdio::note(&account_of(&answer, &session));
     let result = render::result(&answer.table, style)?;

@@ -9,7 +9,7 @@ use hushtable_engine::{
 };
 use hushtable_query::Workload;
 
-use super::session;
+use super::{session, wait};
 use crate::arguments::{ReleaseArguments, ReportFormat, TableFormat};
 use crate::failure::Failure;
 use crate::files::PendingFile;
@@ -29,7 +29,7 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
         None => asked.workload.parent().unwrap_or(Path::new("")).join(&workload.contract),
     };
     let session = session(&contract)?;
-    let plan = session.plan_workload(&workload, asked.analyst.as_deref())?;
+    let plan = wait(session.plan_workload(&workload, asked.analyst.as_deref()))?;
     let Some(folder) = asked.out.as_deref().filter(|_| asked.explain.is_none()) else {
         let quoted = plan.quoted()?;
         let text = match asked.explain {
@@ -63,7 +63,7 @@ fn release(plan: WorkloadPlan<'_>, files: Files, session: &Session) -> Result<()
     let mut tables = tables.into_iter();
     let first = Cell::new(true);
     let answer = watched_workload(&progress, || {
-        plan.release(
+        wait(plan.release(
             |charge| stdio::note(&account_of(charge, session)),
             |answer: &PartAnswer| -> Result<String, Failure> {
                 // Without the statement nobody takes a folder for whole that is being written.
@@ -78,7 +78,7 @@ fn release(plan: WorkloadPlan<'_>, files: Files, session: &Session) -> Result<()
                 }
                 Ok(name)
             },
-        )
+        ))
     })?;
     statement.write(render::pretty_json(&answer.statement)?.into_bytes())?;
     let count = progress.queries();

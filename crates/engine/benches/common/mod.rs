@@ -3,12 +3,23 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::parquet::arrow::ArrowWriter;
-use hushtable_engine::Session;
+use hushtable_engine::{Session, runtime};
+use tokio::runtime::Runtime;
+
+/// A future whose end can be waited for.
+pub(crate) trait Wait: Future + Sized {
+    fn wait(self) -> Self::Output {
+        static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| runtime().unwrap());
+        RUNTIME.block_on(self)
+    }
+}
+
+impl<F: Future> Wait for F {}
 
 /// Splitmix64: well enough mixed for made-up rows.
 pub(crate) struct Mix(pub(crate) u64);

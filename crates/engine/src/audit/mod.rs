@@ -30,7 +30,8 @@ use crate::classes::ClassLookup;
 use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::exact::{Exact, Looked, Scan};
-use crate::session::{Checked, Progress, Session, runtime};
+use crate::runtime::heavy;
+use crate::session::{Checked, Progress, Session};
 use crate::source::ReadProgress;
 use crate::survey::Look;
 use neighbours::{RemovedRow, Who, candidates, comparisons, without_row};
@@ -51,7 +52,7 @@ impl Session {
     ///
     /// # Errors
     /// When the query or an option is refused, the data cannot be read, or there is no randomness.
-    pub fn audit(
+    pub async fn audit(
         &self,
         sql: &str,
         options: &AuditOptions,
@@ -59,11 +60,11 @@ impl Session {
     ) -> Result<AuditReport, EngineError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let generators: Result<Vec<_>, _> = (0..threads).map(|_| Generator::from_os()).collect();
-        self.audit_with(sql, options, progress, &mut generators?)
+        self.audit_with(sql, options, progress, &mut generators?).await
     }
 
     /// As [`audit`](Self::audit), with given generators, each for a thread.
-    pub(crate) fn audit_with(
+    pub(crate) async fn audit_with(
         &self,
         sql: &str,
         options: &AuditOptions,
@@ -71,7 +72,7 @@ impl Session {
         generators: &mut [Generator],
     ) -> Result<AuditReport, EngineError> {
         options.checked()?;
-        let checked = self.check(sql)?;
+        let checked = heavy(|| self.check(sql))?;
         let more = match (checked.quote.total(), options.delta) {
             (Loss::Approximate { .. }, Some(_)) => {
                 return Err(EngineError::Refused(Refusal {
@@ -93,17 +94,12 @@ impl Session {
         let mut key = SamplingKey([0; 16]);
         let first = generators.first_mut().ok_or(EngineError::Inconsistent)?;
         first.fill_bytes(&mut key.0)?;
-        let tables = Tables::read(&checked, options.units, key)?;
+        let tables = Tables::read(&checked, options.units, key).await?;
         let names: Vec<String> =
             checked.quote.query().measurements.iter().map(|m| m.name.clone()).collect();
-        let comparisons = audited(
-            &checked.quote,
-            &names,
-            tables,
-            &Bar { promised, more, options },
-            generators,
-            &progress.0,
-        )?;
+        let bar = Bar { promised, more, options };
+        let comparisons =
+            heavy(|| audited(&checked.quote, &names, tables, &bar, generators, &progress.0))?;
         let epsilon_at_least = comparisons.iter().map(|c| c.epsilon_at_least).fold(0.0, f64::max);
         Ok(AuditReport {
             table: checked.population.name.clone(),
@@ -141,17 +137,14 @@ struct Removed {
 impl Tables {
     /// Reads the table once, and once more without each unit. All under one sampling key: what is
     /// promised holds under every key, so that this is the stricter test.
-    fn read(checked: &Checked<'_>, most: u64, key: SamplingKey) -> Result<Self, EngineError> {
-        let runtime = runtime()?;
+    async fn read(checked: &Checked<'_>, most: u64, key: SamplingKey) -> Result<Self, EngineError> {
         let query = checked.quote.query();
-        let scan = |look: Look| {
-            runtime.block_on(async {
-                let unwatched = Arc::new(ReadProgress::default());
-                let scan = Scan::plan(&checked.quote, &checked.files, &unwatched).await?;
-                scan.look(key, look).await
-            })
+        let scan = async |look: Look| {
+            let unwatched = Arc::new(ReadProgress::default());
+            let scan = Scan::plan(&checked.quote, &checked.files, &unwatched).await?;
+            scan.look(key, look).await
         };
-        let Looked { exact, surveys, .. } = scan(Look { survey: true, ..Look::default() })?;
+        let Looked { exact, surveys, .. } = scan(Look { survey: true, ..Look::default() }).await?;
         // Groups appear from so many units on.
         let least = match query.groups {
             Groups::Private { least, .. } => Some(i64::from(least)),
@@ -160,10 +153,11 @@ impl Tables {
         let candidates = candidates(&surveys, &exact.units, least.unwrap_or(1));
         drop(surveys);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let without = |who: &Option<Who>| match who {
+        let without = async |who: &Option<Who>| match who {
             None => table(query, exact.clone()),
             Some(Who::Unit(unit)) => {
-                let Looked { exact, .. } = scan(Look { without: Some(*unit), ..Look::default() })?;
+                let look = Look { without: Some(*unit), ..Look::default() };
+                let Looked { exact, .. } = scan(look).await?;
                 table(query, exact)
             }
             Some(Who::Row(row)) => table(query, without_row(&exact, query, row)?),
@@ -175,7 +169,7 @@ impl Tables {
             // It is the same in all comparisons.
             let one = match &first {
                 Some(table) => table.clone(),
-                None => without(one)?,
+                None => without(one).await?,
             };
             first = Some(one.clone());
             let removed = match other {
@@ -187,7 +181,7 @@ impl Tables {
                 }
                 _ => None,
             };
-            all.push(([one, without(other)?], Told { names: comparison.names, removed }));
+            all.push(([one, without(other).await?], Told { names: comparison.names, removed }));
         }
         Ok(Self(all))
     }

@@ -15,6 +15,7 @@ use hushtable_query::{Refusal, Table};
 
 use crate::bound::{Histogram, SamplingKey};
 use crate::error::EngineError;
+use crate::runtime::heavy;
 use crate::session::{Progress, Session};
 pub use advice::Advice;
 pub use forms::{FormCount, Forms};
@@ -30,7 +31,7 @@ impl Session {
     /// # Errors
     /// When there is no such table, the query is refused or of another table, the data cannot be
     /// read, or there is no randomness.
-    pub fn check_data(
+    pub async fn check_data(
         &self,
         table: Option<&str>,
         sql: Option<&str>,
@@ -38,7 +39,7 @@ impl Session {
     ) -> Result<CheckReport, EngineError> {
         let mut key = SamplingKey([0; 16]);
         Generator::from_os()?.fill_bytes(&mut key.0)?;
-        let checked = sql.map(|sql| self.check(sql)).transpose()?;
+        let checked = heavy(|| sql.map(|sql| self.check(sql)).transpose())?;
         let named = table.map(|name| self.named(name)).transpose()?;
         let tables: Vec<&Table> = match (named, &checked) {
             (Some(table), Some(checked)) if !checked.files.contains_key(&table.name) => {
@@ -55,16 +56,14 @@ impl Session {
             (Some(table), _) => vec![table],
             (None, None) => self.contract().tables.values().collect(),
         };
-        let mut reports = tables
-            .iter()
-            .map(|table| columns::read(table, &self.own_files_of(table)?, progress))
-            .collect::<Result<Vec<_>, _>>()?;
+        let read = |table: &&Table| columns::read(table, &self.own_files_of(table)?, progress);
+        let mut reports = heavy(|| tables.iter().map(read).collect::<Result<Vec<_>, _>>())?;
         if let Some(checked) = &checked {
             // The query's part of the report stands with the first table that holds units.
             let holds = |table: &&Table| table.population.is_some();
             let place = tables.iter().position(holds).unwrap_or(0);
             let report = reports.get_mut(place).ok_or(EngineError::Inconsistent)?;
-            report.query = Some(query::read(checked, key, progress)?);
+            report.query = Some(query::read(checked, key, progress).await?);
         }
         for (table, report) in tables.iter().zip(&mut reports) {
             report.advice = advice::of(table, report);

@@ -11,7 +11,7 @@ use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::exact::{Exact, Looked, Scan, Tallies};
 use crate::rows::LARGEST;
-use crate::session::{Checked, Progress, runtime};
+use crate::session::{Checked, Progress};
 use crate::survey::Look;
 
 /// Shares whose quantiles are reported.
@@ -21,7 +21,7 @@ const QUANTILES: [f64; 4] = [0.01, 0.5, 0.95, 0.99];
 ///
 /// # Errors
 /// When the data cannot be read, or there is too little memory.
-pub(super) fn read(
+pub(super) async fn read(
     checked: &Checked<'_>,
     key: SamplingKey,
     progress: &Progress,
@@ -30,11 +30,9 @@ pub(super) fn read(
     let mut query = quote.query().clone();
     query.measurements.push(rows());
     let look = Look { tally: true, ..Look::default() };
-    let Looked { exact, tallies, .. } = runtime()?.block_on(async {
-        // The chances of groups follow from their sizes, not from which units they have.
-        let scan = Scan::of(&query, false, &checked.files, &progress.0).await?;
-        scan.look(key, look).await
-    })?;
+    // The chances of groups follow from their sizes, not from which units they have.
+    let scan = Scan::of(&query, false, &checked.files, &progress.0).await?;
+    let Looked { exact, tallies, .. } = scan.look(key, look).await?;
     let tallies = tallies.ok_or(EngineError::Inconsistent)?;
     let all = &tallies.all_groups;
     Ok(QueryCheck {

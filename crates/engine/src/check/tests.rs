@@ -12,9 +12,8 @@ use hushtable_query::bind;
 
 use super::*;
 use crate::exact::{Looked, Scan};
-use crate::session::runtime;
 use crate::survey::Look;
-use crate::tests::Place;
+use crate::tests::{Place, Wait};
 
 const CONTRACT: &str = r#"
 [tables.sales]
@@ -95,7 +94,7 @@ fn place(sales: &[Sale]) -> Place {
 }
 
 fn check(place: &Place, table: &str, sql: Option<&str>) -> TableCheck {
-    let report = place.session().check_data(Some(table), sql, &Progress::default()).unwrap();
+    let report = place.session().check_data(Some(table), sql, &Progress::default()).wait().unwrap();
     report.tables.into_iter().next().unwrap()
 }
 
@@ -256,15 +255,13 @@ fn what_is_left_is_what_a_release_has() {
                FROM sales GROUP BY town";
     let checked = session.check(sql).unwrap();
     let key = SamplingKey([9; 16]);
-    let found = query::read(&checked, key, &Progress::default()).unwrap();
-    let Looked { exact, .. } = runtime()
-        .unwrap()
-        .block_on(async {
-            let progress = Progress::default();
-            let scan = Scan::plan(&checked.quote, &checked.files, &progress.0).await?;
-            scan.look(key, Look::default()).await
-        })
-        .unwrap();
+    let found = query::read(&checked, key, &Progress::default()).wait().unwrap();
+    let look = async {
+        let progress = Progress::default();
+        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0).await?;
+        scan.look(key, Look::default()).await
+    };
+    let Looked { exact, .. } = look.wait().unwrap();
     let total: i64 = by_unit(&sales).values().flat_map(BTreeMap::values).map(|(_, sum)| sum).sum();
     let cut = |measurement: &str| -> Vec<f64> {
         let own = found.cut_off.iter().filter(|c| c.measurement.starts_with(measurement));
@@ -404,7 +401,7 @@ fn wrong_tables_are_refused() {
     let place = place(&[]);
     let session = place.session();
     let told = |table: Option<&str>, sql: Option<&str>| {
-        session.check_data(table, sql, &Progress::default()).unwrap_err().to_string()
+        session.check_data(table, sql, &Progress::default()).wait().unwrap_err().to_string()
     };
     let of_rows = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) FROM rows";
     insta::assert_snapshot!(
@@ -444,7 +441,7 @@ ana = { epsilon = 10, delta = 0.9 }
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("a.csv"), format!("id;euros\n{rows}")).unwrap();
     }
-    let report = place.session().check_data(None, None, &Progress::default()).unwrap();
+    let report = place.session().check_data(None, None, &Progress::default()).wait().unwrap();
     let table = &report.tables[0];
     assert_eq!((table.rows, table.units, table.rows_without_unit), (6, Some(2), 2));
     let column = |name: &str| {

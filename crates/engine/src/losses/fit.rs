@@ -14,7 +14,8 @@ use crate::bound::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::exact::{Looked, Scan};
-use crate::session::{Checked, Progress, Session, runtime};
+use crate::runtime::heavy;
+use crate::session::{Checked, Progress, Session};
 use crate::survey::Look;
 
 /// What a release is to be fit for.
@@ -82,17 +83,17 @@ impl Session {
     /// # Errors
     /// When the query or an option is refused, no noise is small enough, or the data cannot be
     /// read.
-    pub fn fit(
+    pub async fn fit(
         &self,
         sql: &str,
         options: &FitOptions,
         progress: &Progress,
     ) -> Result<FitReport, EngineError> {
-        let checked = self.check(sql)?;
+        let checked = heavy(|| self.check(sql))?;
         let rho_asked = rho(&checked)?;
         let quote = &checked.quote;
         only_gaussian(quote)?;
-        let counted = counted(&checked, progress)?;
+        let counted = counted(&checked, progress).await?;
         let records = counted.records.iter().enumerate();
         let counts = records.filter(|(_, n)| **n >= options.least_records.into());
         let counts: Vec<usize> = counts.map(|(group, _)| group).collect();
@@ -129,7 +130,7 @@ impl Session {
         };
         let rho = total.ok_or_else(too_much)?;
         let of = |place: usize| times.get(place).copied().unwrap_or(1.0);
-        let losses = tally(&checked, false, &of, progress)?.losses;
+        let losses = tally(&checked, false, &of, progress).await?.losses;
         Ok(FitReport {
             table: checked.population.name.clone(),
             groups: counts.len() as u64,
@@ -149,14 +150,14 @@ pub(super) struct Groups {
 }
 
 /// Reads the table without a charge: what comes out is for its owner.
-pub(super) fn counted(checked: &Checked<'_>, progress: &Progress) -> Result<Groups, EngineError> {
+pub(super) async fn counted(
+    checked: &Checked<'_>,
+    progress: &Progress,
+) -> Result<Groups, EngineError> {
     let query = checked.quote.query();
-    let exact = runtime()?.block_on(async {
-        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0).await?;
-        // Rows are units, so that no group is left out by the key.
-        scan.look(SamplingKey([0; 16]), Look::default()).await
-    });
-    let Looked { mut exact, .. } = exact?;
+    let scan = Scan::plan(&checked.quote, &checked.files, &progress.0).await?;
+    // Rows are units, so that no group is left out by the key.
+    let Looked { mut exact, .. } = scan.look(SamplingKey([0; 16]), Look::default()).await?;
     // The numbers of records go along with the sums, so that they come in the order of the groups.
     exact.sums.push(exact.units.iter().map(|&n| n.into()).collect());
     let (_, mut counted) = Counted::new(query, exact)?;

@@ -9,11 +9,14 @@ use super::records::tally;
 use crate::bound::Rows;
 use crate::error::EngineError;
 use crate::exact::Reading;
-use crate::session::{Checked, Progress, runtime};
+use crate::runtime::heavy;
+use crate::session::{Checked, Progress};
 use crate::sketch::Sketch;
 
 /// The losses by each mechanism that can be drawn at the query's rho.
-pub(super) fn by_mechanism(checked: &Checked<'_>) -> Result<Vec<MechanismLosses>, EngineError> {
+pub(super) async fn by_mechanism(
+    checked: &Checked<'_>,
+) -> Result<Vec<MechanismLosses>, EngineError> {
     let mut all = Vec::new();
     for mechanism in RecordMechanism::ALL {
         let mut query = checked.quote.query().clone();
@@ -21,9 +24,9 @@ pub(super) fn by_mechanism(checked: &Checked<'_>) -> Result<Vec<MechanismLosses>
             (measurement.mechanism, measurement.offset) = (mechanism, None);
         }
         // Whether noise can be drawn follows from the rho and the thresholds.
-        let Ok(quote) = Quote::new(query) else { continue };
+        let Ok(quote) = heavy(|| Quote::new(query)) else { continue };
         let other = Checked { quote, files: checked.files.clone(), ..*checked };
-        let policy = tally(&other, false, &|_| 1.0, &Progress::default())?.losses.policy;
+        let policy = tally(&other, false, &|_| 1.0, &Progress::default()).await?.losses.policy;
         all.push(MechanismLosses { mechanism, policy });
     }
     Ok(all)
@@ -39,25 +42,23 @@ const SUMS: [f64; 3] = [0.1, 0.5, 0.9];
 const SAME_NOISE: f64 = 0.5;
 
 /// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise.
-pub(super) fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, EngineError> {
+pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, EngineError> {
     let query = checked.quote.query();
     // Places among the measurements that add up, which rows have values of, and among all.
     let added = query.measurements.iter().enumerate().filter(|(_, m)| m.measure.adds_up());
     let split = added.enumerate().filter(|(_, (_, m))| m.split.is_some());
     let mut sizes: Vec<(usize, usize, Sketch)> =
         split.map(|(at, (place, _))| (at, place, Sketch::new(0.0))).collect();
-    runtime()?.block_on(async {
-        let reading = Reading::plan(query, &checked.files, &Progress::default().0).await?;
-        let add = |rows: Rows| {
-            for (at, _, sketch) in &mut sizes {
-                let values = rows.measures.get(*at).into_iter().flatten().flatten();
-                values.for_each(|value| sketch.add(value.unsigned_abs() as f64));
-            }
-            Ok(())
-        };
-        reading.each(add).await
-    })?;
-    let groups = counted(checked, &Progress::default())?;
+    let reading = Reading::plan(query, &checked.files, &Progress::default().0).await?;
+    let add = |rows: Rows| {
+        for (at, _, sketch) in &mut sizes {
+            let values = rows.measures.get(*at).into_iter().flatten().flatten();
+            values.for_each(|value| sketch.add(value.unsigned_abs() as f64));
+        }
+        Ok(())
+    };
+    reading.each(add).await?;
+    let groups = counted(checked, &Progress::default()).await?;
     let mut all = Vec::new();
     for (_, place, sketch) in sizes {
         let (Some(measurement), Some(sums)) =

@@ -14,6 +14,7 @@ use hushtable_query::{MechanismsOnData, Refusal};
 use serde::Serialize;
 
 use crate::error::EngineError;
+use crate::runtime::heavy;
 use crate::session::{Checked, Progress, Session};
 pub use crate::sketch::{Distribution, Quantile};
 pub use fit::{FitOptions, FitReport, Fitted};
@@ -107,17 +108,17 @@ impl Session {
     /// # Errors
     /// When the query is refused or has no policy that depends on sizes, or the data cannot be
     /// read.
-    pub fn losses(
+    pub async fn losses(
         &self,
         sql: &str,
         options: LossOptions,
         progress: &Progress,
     ) -> Result<LossReport, EngineError> {
-        let checked = self.check(sql)?;
+        let checked = heavy(|| self.check(sql))?;
         let Tally { records, losses, groups, owners } =
-            tally(&checked, options.by_group, &|_| 1.0, progress)?;
+            tally(&checked, options.by_group, &|_| 1.0, progress).await?;
         let (mechanisms, compared) = match options.by_mechanism {
-            true => (Some(by_mechanism(&checked)?), Some(on_data(&checked)?)),
+            true => (Some(by_mechanism(&checked).await?), Some(on_data(&checked).await?)),
             false => (None, None),
         };
         let (rho, table) = (rho(&checked)?, checked.population.name.clone());

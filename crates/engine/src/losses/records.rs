@@ -16,7 +16,8 @@ use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::exact::Reading;
 use crate::intern::Interner;
-use crate::session::{Checked, Progress, runtime};
+use crate::runtime::heavy;
+use crate::session::{Checked, Progress};
 use crate::sketch::Sketch;
 
 /// What there is to tell.
@@ -31,10 +32,10 @@ pub(super) struct Tally {
 ///
 /// # Errors
 /// When the query has no policy that depends on sizes, or the data cannot be read.
-pub(super) fn tally(
+pub(super) async fn tally(
     checked: &Checked<'_>,
     by_group: bool,
-    times: &dyn Fn(usize) -> f64,
+    times: &(dyn Fn(usize) -> f64 + Sync),
     progress: &Progress,
 ) -> Result<Tally, EngineError> {
     let limit = rho(checked)?.to_f64();
@@ -80,11 +81,9 @@ pub(super) fn tally(
         group_keys,
         limit,
     };
-    runtime()?.block_on(async {
-        let reading = Reading::plan(&query, &checked.files, &progress.0).await?;
-        reading.each(|rows| records.add(&rows)).await
-    })?;
-    records.finish()
+    let reading = Reading::plan(&query, &checked.files, &progress.0).await?;
+    reading.each(|rows| records.add(&rows)).await?;
+    heavy(|| records.finish())
 }
 
 fn push(keys: &mut Vec<Key>, expr: Expr) -> usize {
@@ -137,7 +136,7 @@ impl<T: Clone> ByKey<T> {
 /// Adds up what single records lose.
 struct Records<'a> {
     quote: &'a Quote,
-    times: &'a dyn Fn(usize) -> f64,
+    times: &'a (dyn Fn(usize) -> f64 + Sync),
     meters: Vec<Meter>,
     /// The policy function of the records that meet the same thresholds.
     policies: HashMap<Vec<(usize, [i64; 2])>, RecordPolicy>,

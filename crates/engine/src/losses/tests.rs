@@ -4,7 +4,7 @@ use hushtable_query::{MechanismCompared, SizeQuantile};
 use proptest::prelude::*;
 
 use super::*;
-use crate::tests::Place;
+use crate::tests::{Place, Wait};
 
 const CONTRACT: &str = r#"
 [tables.firms]
@@ -41,7 +41,7 @@ fn place() -> Place {
 fn report(rest: &str, by_group: bool) -> LossReport {
     let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) {rest}");
     let options = LossOptions { by_group, by_mechanism: false };
-    place().session().losses(&sql, options, &Progress::default()).unwrap()
+    place().session().losses(&sql, options, &Progress::default()).wait().unwrap()
 }
 
 fn near(got: f64, want: f64) -> bool {
@@ -111,7 +111,7 @@ fn a_fit_is_as_precise_as_it_is_to_be() {
     let fit = |rest: &str, options: &FitOptions| {
         let sql =
             format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) {rest}");
-        place().session().fit(&sql, options, &Progress::default())
+        place().session().fit(&sql, options, &Progress::default()).wait()
     };
     let rest = "county, SUM(jobs) AS j FROM firms GROUP BY county";
     let report = fit(rest, &options).unwrap();
@@ -158,7 +158,7 @@ fn mechanisms_are_compared_on_the_records() {
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = {rho}) SUM(jobs) AS j FROM firms"
         );
-        let report = place().session().losses(&sql, options, &Progress::default()).unwrap();
+        let report = place().session().losses(&sql, options, &Progress::default()).wait().unwrap();
         report.mechanisms.unwrap()
     };
     let all = ask("0.5");
@@ -191,7 +191,7 @@ fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-5) county, SUM(jobs, mechanism => \
                'SQRT') AS j FROM firms GROUP BY county";
     let options = LossOptions { by_group: false, by_mechanism: true };
-    let report = place.session().losses(sql, options, &Progress::default()).unwrap();
+    let report = place.session().losses(sql, options, &Progress::default()).wait().unwrap();
     let [compared] = &report.compared.unwrap()[..] else { panic!("one sum") };
     let sizes = |all: &[SizeQuantile]| all.iter().map(|q| q.size).collect::<Vec<_>>();
     assert_eq!(sizes(&compared.values), [50.0, 90.0, 95.0, 99.0, 100.0]);
@@ -217,7 +217,7 @@ fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
     }
     // Where 95 % of the values are zero there is nothing to be made equal.
     let zero = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(jobs) AS j FROM firms WHERE jobs = 1000";
-    let report = place.session().losses(zero, options, &Progress::default()).unwrap();
+    let report = place.session().losses(zero, options, &Progress::default()).wait().unwrap();
     assert!(report.compared.unwrap().is_empty());
 }
 
@@ -246,7 +246,7 @@ proptest! {
              group_selection_by = {by}) {rest}"
         );
         let options = LossOptions { by_group: true, by_mechanism: false };
-        let report = place.session().losses(&sql, options, &Progress::default()).unwrap();
+        let report = place.session().losses(&sql, options, &Progress::default()).wait().unwrap();
         for group in report.groups.unwrap() {
             let Losses { by_pieces, policy, realised } = group.losses;
             prop_assert_eq!(group.records, 1);

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use datafusion::arrow::array::Array;
 use hushtable_query::Measure;
 
-use super::{Place, exactly};
+use super::{Place, Wait, exactly};
 use crate::exact::Reading;
-use crate::session::{Progress, runtime};
+use crate::session::Progress;
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -178,7 +178,7 @@ fn ranges_hold() {
             panic!("{expression} has no range");
         };
         let mut values = 0;
-        runtime().unwrap().block_on(async {
+        let read = async {
             let reading =
                 Reading::plan(query, &checked.files, &Progress::default().0).await.unwrap();
             let look = reading.each(|rows| {
@@ -192,7 +192,8 @@ fn ranges_hold() {
                 Ok(())
             });
             look.await.unwrap();
-        });
+        };
+        read.wait();
         assert!(values > 0, "{expression}");
     }
 }

@@ -2,7 +2,7 @@
 
 use hushtable_privacy::{Delta, Epsilon, gaussian_epsilon_at};
 
-use super::Place;
+use super::{Place, Wait};
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -27,7 +27,7 @@ fn delta(text: &str) -> Option<Delta> {
 fn ask(place: &Place, analyst: &str, options: &str, rest: &str) {
     let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}");
     let progress = crate::session::Progress::default();
-    place.session().query(&sql, Some(analyst), &progress).unwrap();
+    place.session().query(&sql, Some(analyst), &progress).wait().unwrap();
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     let error = |options: &str, rest: &str| {
         let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}");
         let progress = crate::session::Progress::default();
-        place.session().query(&sql, Some("bob"), &progress).unwrap_err().to_string()
+        place.session().query(&sql, Some("bob"), &progress).wait().unwrap_err().to_string()
     };
     let unmakeable = "delta = 1e-6, min_privacy_units_per_group = 5, \
                       group_selection_strategy = POLICY_GAUSSIAN";

@@ -4,7 +4,7 @@ use hushtable_noise::TestSeed;
 use hushtable_privacy::{Growth, zcdp_epsilon_at};
 use serde_json::Value;
 
-use super::Place;
+use super::{Place, Wait};
 use crate::audit::AuditOptions;
 use crate::losses::FitOptions;
 use crate::session::Progress;
@@ -127,7 +127,7 @@ fn statements_carry_the_function_of_each_mechanism() {
 
 #[test]
 fn the_mechanisms_are_compared() {
-    let quoted = place().session().explain(&asked("1", ALL), None).unwrap();
+    let quoted = place().session().explain(&asked("1", ALL), None).wait().unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&quoted.mechanisms[1]).unwrap());
     // A record at the threshold loses the same by each; in the second table the error is the same.
     for sum in &quoted.mechanisms {
@@ -166,7 +166,7 @@ fn a_mechanism_that_does_not_fit_is_refused() {
     insta::assert_snapshot!(shown.join("\n"));
     let options = FitOptions { target: 0.1, at: 0.5, probability: 0.9, least_records: 1 };
     let sql = asked("1", "county, SUM(pay, mechanism => 'LOG') AS s FROM firms GROUP BY county");
-    let refused = place.session().fit(&sql, &options, &Progress::default()).unwrap_err();
+    let refused = place.session().fit(&sql, &options, &Progress::default()).wait().unwrap_err();
     insta::assert_snapshot!("no_fit", refused.to_string());
 }
 
@@ -185,9 +185,9 @@ fn means_sums_below_zero_and_naming_the_default() {
     let named = asked("1", "SUM(pay, mechanism => 'GAUSSIAN') AS s FROM firms");
     let plain = asked("1", "SUM(pay) AS s FROM firms");
     assert_eq!(place.rows(&named), place.rows(&plain));
-    assert!(place.session().explain(&plain, None).unwrap().on_record);
+    assert!(place.session().explain(&plain, None).wait().unwrap().on_record);
     let other = asked("1", "SUM(pay, mechanism => 'SQRT') AS s FROM firms");
-    assert!(!place.session().explain(&other, None).unwrap().on_record);
+    assert!(!place.session().explain(&other, None).wait().unwrap().on_record);
 }
 
 /// An audit promises a record what its mechanism's function says, and finds no more.
@@ -204,8 +204,10 @@ fn audits_know_the_mechanism() {
         let mut generators = vec![TestSeed(29).generator()];
         let sql = asked("0.25", &format!("SUM(jobs, mechanism => '{mechanism}') AS j FROM firms"));
         let session = place.session();
-        let report =
-            session.audit_with(&sql, &options, &Progress::default(), &mut generators).unwrap();
+        let report = session
+            .audit_with(&sql, &options, &Progress::default(), &mut generators)
+            .wait()
+            .unwrap();
         assert!(!report.violation, "{report:#?}");
         let heaviest = &report.comparisons[0];
         // Without the 310 jobs there are 90, with them 400.

@@ -15,13 +15,26 @@ mod totality;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use hushtable_noise::TestSeed;
+use tokio::runtime::Runtime;
 
 use crate::error::EngineError;
+use crate::runtime::runtime;
 use crate::session::{Answer, Progress, Session};
+
+/// A future whose end can be waited for, as tests do.
+pub(crate) trait Wait: Future + Sized {
+    fn wait(self) -> Self::Output {
+        static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| runtime().unwrap());
+        RUNTIME.block_on(self)
+    }
+}
+
+impl<F: Future> Wait for F {}
 
 /// A folder with a contract and data.
 pub(crate) struct Place {
@@ -53,7 +66,7 @@ impl Place {
     /// The answer with a generator of that seed.
     fn ask(&self, sql: &str, seed: u64) -> Result<Answer, EngineError> {
         let mut generator = TestSeed(seed).generator();
-        self.session().query_with(sql, None, &Progress::default(), &mut generator)
+        self.session().query_with(sql, None, &Progress::default(), &mut generator).wait()
     }
 
     /// The answer's rows, one a line, values separated by `|`; from a fresh budget.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::Place;
+use super::{Place, Wait};
 use crate::session::{Progress, Session};
 
 const CONTRACT: &str = r#"
@@ -45,10 +45,11 @@ fn a_link_to_the_contract_finds_the_same_budget() {
     symlink("hushtable.toml", &second).unwrap();
     for contract in [&link, &second] {
         let session = Session::open(contract).unwrap();
-        let again = session.query(SQL, None, &Progress::default()).unwrap();
+        let again = session.query(SQL, None, &Progress::default()).wait().unwrap();
         assert_eq!((again.charged, again.table), (None, answer.table.clone()));
         let other = SQL.replace("AS n", "AS m");
-        let refused = session.query(&other, None, &Progress::default()).unwrap_err().to_string();
+        let refused =
+            session.query(&other, None, &Progress::default()).wait().unwrap_err().to_string();
         assert!(refused.contains("1 of 1 is spent"), "{refused}");
     }
     // Nothing was made beside the links.
@@ -62,7 +63,7 @@ fn a_link_to_the_contract_finds_the_same_budget() {
 
 #[test]
 fn two_tables_of_one_file_are_refused() {
-    let check = |place: &Place| match place.session().explain(SQL, None) {
+    let check = |place: &Place| match place.session().explain(SQL, None).wait() {
         Ok(_) => "accepted".to_owned(),
         Err(error) => error.to_string().replace(place.path().to_str().unwrap(), "FOLDER"),
     };
@@ -75,7 +76,7 @@ fn two_tables_of_one_file_are_refused() {
         assert!(!place.session().ledger_path().exists());
         // Whichever of the two is asked.
         let other = SQL.replace("visits", "stays");
-        assert!(place.session().explain(&other, None).is_err());
+        assert!(place.session().explain(&other, None).wait().is_err());
     }
     // Files of their own, or none.
     for other in ["stays.csv", "s*", "nothing.csv"] {
@@ -101,6 +102,6 @@ fn a_workload_asks_no_table_that_shares_its_file() {
     let place = Place::new(&contract, &[("visits.csv", DATA), ("w.toml", workload)]);
     let workload = crate::workload::open_workload(&place.path().join("w.toml")).unwrap();
     let session = place.session();
-    let Err(error) = session.plan_workload(&workload, None) else { panic!("planned") };
+    let Err(error) = session.plan_workload(&workload, None).wait() else { panic!("planned") };
     assert!(error.to_string().contains("both read"), "{error}");
 }

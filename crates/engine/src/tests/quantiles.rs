@@ -2,7 +2,7 @@
 
 use hushtable_noise::TestSeed;
 
-use super::{Place, exactly};
+use super::{Place, Wait, exactly};
 use crate::session::Progress;
 
 const CONTRACT: &str = r#"
@@ -129,7 +129,8 @@ fn released_medians_have_their_law() {
     for seed in 0..400 {
         let _ = std::fs::remove_file(place.session().ledger_path());
         let mut generator = TestSeed(seed).generator();
-        let answer = place.session().query_with(sql, None, &Progress::default(), &mut generator);
+        let answer =
+            place.session().query_with(sql, None, &Progress::default(), &mut generator).wait();
         let value = super::shown(&answer.unwrap().table).trim().parse::<u32>().unwrap();
         for (count, most) in below.iter_mut().zip([10, 20, 25, 40]) {
             *count += u32::from(value <= most);

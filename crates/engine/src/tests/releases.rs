@@ -2,7 +2,7 @@
 
 use hushtable_noise::TestSeed;
 
-use super::{Place, exactly, shown};
+use super::{Place, Wait, exactly, shown};
 use crate::error::EngineError;
 use crate::session::Progress;
 
@@ -321,7 +321,7 @@ fn no_randomness_is_no_release() {
                WHERE shop = 'north'";
     let sql = sql.replace("(epsilon", "(max_rows_per_group = 5, epsilon");
     let mut generator = TestSeed(1).without_system();
-    let asked = place.session().query_with(&sql, None, &Progress::default(), &mut generator);
+    let asked = place.session().query_with(&sql, None, &Progress::default(), &mut generator).wait();
     assert!(matches!(asked, Err(EngineError::Entropy(_))), "{asked:?}");
     // What was charged stays charged, and nothing is on record.
     let lines = place.session().budget(None).unwrap();

@@ -3,7 +3,7 @@
 use hushtable_noise::TestSeed;
 use hushtable_privacy::gaussian_epsilon_at;
 
-use super::Place;
+use super::{Place, Wait};
 use crate::audit::AuditOptions;
 use crate::session::Progress;
 
@@ -140,7 +140,7 @@ fn an_audit_finds_what_the_policy_says_and_no_more() {
         };
         let mut generators = vec![TestSeed(9).generator()];
         let session = place.session();
-        session.audit_with(sql, &options, &Progress::default(), &mut generators).unwrap()
+        session.audit_with(sql, &options, &Progress::default(), &mut generators).wait().unwrap()
     };
     // Rows of 2 and 1 times the threshold, or less: they lose 4 and 1 times the rho, and less.
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.125) SUM(jobs) AS j FROM firms \
@@ -185,7 +185,7 @@ B,farms,10,3
 /// The query's policy and what else the statement of a quote says of classes.
 fn explained(sql: &str) -> String {
     let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
-    match place.session().explain(sql, None) {
+    match place.session().explain(sql, None).wait() {
         Ok(quoted) => {
             let json = serde_json::to_value(&quoted.explanation).unwrap();
             let classes = json["measurements"].as_array().unwrap().iter().map(|m| {
@@ -292,7 +292,7 @@ fn what_choosing_by_pieces_costs_is_told() {
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 2, delta = 1e-6{options}) {select}"
         );
-        match place.session().explain(&sql, None) {
+        match place.session().explain(&sql, None).wait() {
             Ok(quoted) => serde_json::to_string_pretty(&quoted.explanation.policy).unwrap(),
             Err(refused) => refused.to_string(),
         }
@@ -313,6 +313,7 @@ fn what_choosing_by_pieces_costs_is_told() {
             ),
             None,
         )
+        .wait()
         .map_or_else(|refused| refused.to_string(), |_| "allowed".to_owned()),
         quote(", group_selection_by = SIZES", sum),
         quote(", group_selection_by = PIECES, group_selection_strategy = SIPS", sum),
@@ -333,7 +334,7 @@ fn audits_know_classes_and_pieces() {
         };
         let mut generators = vec![TestSeed(19).generator()];
         let session = place.session();
-        session.audit_with(sql, &options, &Progress::default(), &mut generators).unwrap()
+        session.audit_with(sql, &options, &Progress::default(), &mut generators).wait().unwrap()
     };
     for select in [
         "sector, SUM(pay) AS p FROM firms GROUP BY sector",
@@ -390,7 +391,7 @@ fn records_at_the_threshold_lose_no_more_than_rho() {
         );
         let place = Place::new(&contract, &[("firms.csv", FIRMS)]);
         let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) SUM(jobs) AS j FROM firms";
-        let policy = place.session().explain(sql, None).unwrap().explanation.policy.unwrap();
+        let policy = place.session().explain(sql, None).wait().unwrap().explanation.policy.unwrap();
         let rounded = (f64::from(split) / f64::from(granularity)).round() * f64::from(granularity);
         assert!(rounded <= policy.terms[0].threshold, "{column}: {:?}", policy.terms);
     }
@@ -403,7 +404,7 @@ fn examples_are_of_the_class_that_loses_most() {
     let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) sector, \
                SUM(pay, mechanism => 'LOG', offset => 1000) AS p FROM firms GROUP BY sector";
-    let policy = place.session().explain(sql, None).unwrap().explanation.policy.unwrap();
+    let policy = place.session().explain(sql, None).wait().unwrap().explanation.policy.unwrap();
     let [_, _, ten, _, _] = policy.examples[..] else { panic!("examples") };
     let growth = |threshold: f64| {
         hushtable_privacy::Growth::log("0.5".parse().unwrap(), threshold, 1000.0).unwrap()

@@ -29,7 +29,8 @@ use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::lower::Files;
 use crate::record::{decode, fingerprint};
-use crate::session::{Session, Timings, payer, runtime};
+use crate::runtime::heavy;
+use crate::session::{Session, Timings, payer};
 
 /// Reads and checks a workload. Paths in it are relative to its folder.
 ///
@@ -54,7 +55,6 @@ pub struct WorkloadPlan<'a> {
     limit: Loss,
     parts: Vec<Part>,
     explanation: WorkloadExplanation,
-    runtime: tokio::runtime::Runtime,
     progress: Arc<WorkloadProgress>,
 }
 
@@ -73,12 +73,12 @@ impl Session {
     /// # Errors
     /// For the first query that is refused, with its name and line; when the analyst has no budget
     /// on the table.
-    pub fn plan_workload<'a>(
+    pub async fn plan_workload<'a>(
         &'a self,
         workload: &'a Workload,
         analyst: Option<&str>,
     ) -> Result<WorkloadPlan<'a>, EngineError> {
-        let quotes = workload.quotes(self.contract())?;
+        let quotes = heavy(|| workload.quotes(self.contract()))?;
         let first = quotes.first().ok_or(EngineError::Inconsistent)?;
         let population = self.population(first.query())?;
         let asks = analyst.or(workload.analyst.as_deref());
@@ -87,11 +87,10 @@ impl Session {
             return Err(EngineError::Contract(in_rho(workload, &analyst, population, limit)));
         }
         let progress = Arc::new(WorkloadProgress::new(quotes.len()));
-        let runtime = runtime()?;
         let mut parts = Vec::with_capacity(quotes.len());
         for ((query, quote), reading) in workload.queries.iter().zip(quotes).zip(progress.parts()) {
             let files = self.own_files(quote.query())?;
-            let planned = runtime.block_on(Scan::plan(&quote, &files, &reading.0));
+            let planned = Scan::plan(&quote, &files, &reading.0).await;
             let scan = planned.map_err(|error| in_workload(workload, query, error))?;
             let asked = Question::new(&query.sql, analyst.clone(), quote)
                 .map_err(|error| in_workload(workload, query, error))?;
@@ -115,7 +114,6 @@ impl Session {
             limit,
             parts,
             explanation,
-            runtime,
             progress,
         })
     }
@@ -183,25 +181,25 @@ impl WorkloadPlan<'_> {
     /// # Errors
     /// When the budget does not suffice for all or the ledger cannot be written; when the data
     /// cannot be read, or `answered` fails, which leaves the charges in place.
-    pub fn release<E: From<EngineError>>(
+    pub async fn release<E: From<EngineError>>(
         self,
         charged: impl FnOnce(&WorkloadCharge),
         answered: impl FnMut(&PartAnswer) -> Result<String, E>,
     ) -> Result<WorkloadAnswer, E> {
         // A generator that does not work is found out before anything is charged.
         let mut generator = Generator::from_os().map_err(EngineError::from)?;
-        self.release_with(&mut generator, charged, answered)
+        self.release_with(&mut generator, charged, answered).await
     }
 
     /// As [`release`](Self::release), with a given generator.
-    pub(crate) fn release_with<E: From<EngineError>>(
+    pub(crate) async fn release_with<E: From<EngineError>>(
         self,
         generator: &mut Generator,
         charged: impl FnOnce(&WorkloadCharge),
         mut answered: impl FnMut(&PartAnswer) -> Result<String, E>,
     ) -> Result<WorkloadAnswer, E> {
-        let mut ledger = self.session.ledger()?;
-        let paid = self.pay(&mut ledger, charged)?;
+        let mut ledger = heavy(|| self.session.ledger())?;
+        let paid = heavy(|| self.pay(&mut ledger, charged))?;
         let Self { session, workload, analyst, parts, explanation, .. } = self;
         let mut stated = Vec::with_capacity(parts.len());
         for ((query, part), paid) in workload.queries.iter().zip(parts).zip(paid) {
@@ -209,7 +207,7 @@ impl WorkloadPlan<'_> {
                 Paid::Stored(stored) => Outcome::Stored(stored),
                 Paid::Charged(payment) => {
                     let own = part.asked.quote.query();
-                    begin(session, own, &part.files, &mut ledger, &payment)
+                    heavy(|| begin(session, own, &part.files, &mut ledger, &payment))
                         .map_err(|error| in_workload(workload, query, error))?
                 }
             };
@@ -218,9 +216,9 @@ impl WorkloadPlan<'_> {
                 Outcome::Stored(StoredRelease { release, .. }) => decode(&release),
                 Outcome::Charged(charge) => {
                     let Part { asked, identity, scan, .. } = part;
-                    let mut answering =
-                        Answering { runtime: &self.runtime, ledger: &mut ledger, generator };
-                    answering.answer(&asked, identity, charge, scan, &mut Timings::default())
+                    let mut answering = Answering { ledger: &mut ledger, generator };
+                    let mut timings = Timings::default();
+                    answering.answer(&asked, identity, charge, scan, &mut timings).await
                 }
             };
             let (table, statement) = shown.map_err(|error| in_workload(workload, query, error))?;

@@ -6,7 +6,7 @@ use hushtable_ledger::MOST_ATTEMPTS;
 use hushtable_noise::TestSeed;
 
 use super::*;
-use crate::tests::{Place, shown};
+use crate::tests::{Place, Wait, shown};
 
 const CONTRACT: &str = r#"
 [tables.firms]
@@ -59,20 +59,22 @@ type Run = (Result<serde_json::Value, String>, Vec<(String, String)>);
 /// answers, before any file of the last is written.
 fn run(place: &Place, seed: u64, most: usize) -> Run {
     let (session, workload) = (place.session(), workload(place));
-    let plan = session.plan_workload(&workload, None).unwrap();
+    let plan = session.plan_workload(&workload, None).wait().unwrap();
     let mut tables = Vec::new();
     let mut generator = TestSeed(seed).generator();
-    let answer = plan.release_with(
-        &mut generator,
-        |_| {},
-        |answer| {
-            if tables.len() == most {
-                return Err(EngineError::Interrupted);
-            }
-            tables.push((answer.name.clone(), shown(&answer.table)));
-            Ok(format!("{}.csv", answer.name))
-        },
-    );
+    let answer = plan
+        .release_with(
+            &mut generator,
+            |_| {},
+            |answer| {
+                if tables.len() == most {
+                    return Err(EngineError::Interrupted);
+                }
+                tables.push((answer.name.clone(), shown(&answer.table)));
+                Ok(format!("{}.csv", answer.name))
+            },
+        )
+        .wait();
     let told = |error: EngineError| error.to_string().replace(place.path().to_str().unwrap(), "F");
     (answer.map(|answer| answer.statement).map_err(told), tables)
 }
@@ -89,7 +91,7 @@ fn charges(place: &Place) -> (usize, usize, String) {
 /// Everything up to the moment at which the data of the first query without an answer are read.
 fn stopped_before_reading(place: &Place, parts: usize) {
     let (session, workload) = (place.session(), workload(place));
-    let plan = session.plan_workload(&workload, None).unwrap();
+    let plan = session.plan_workload(&workload, None).wait().unwrap();
     let mut ledger = Ledger::open(&session.ledger_path()).unwrap();
     let paid = plan.pay(&mut ledger, |_| {}).unwrap();
     let unanswered = paid.iter().filter_map(|paid| match paid {
@@ -150,7 +152,7 @@ fn a_part_is_the_query_at_its_share() {
     let session = place.session();
     let mut generator = TestSeed(9).generator();
     let single =
-        session.query_with(sql, None, &crate::Progress::default(), &mut generator).unwrap();
+        session.query_with(sql, None, &crate::Progress::default(), &mut generator).wait().unwrap();
     assert_eq!(single.charged, None);
     assert_eq!(shown(&single.table), tables[2].1);
     assert_eq!(single.statement, statement.unwrap()["parts"][2]["statement"]);
@@ -160,30 +162,34 @@ fn a_part_is_the_query_at_its_share() {
 fn what_changes_while_it_is_at_work_is_not_mixed_in() {
     let place = place();
     let (session, workload) = (place.session(), workload(&place));
-    let plan = session.plan_workload(&workload, None).unwrap();
+    let plan = session.plan_workload(&workload, None).wait().unwrap();
     let data = place.path().join("firms.csv");
     let mut generator = TestSeed(1).generator();
     let mut answers = 0;
-    let error = plan.release_with(
-        &mut generator,
-        |_| {},
-        |_| -> Result<String, EngineError> {
-            answers += 1;
-            std::fs::write(Path::new(&data), "county,town,pay,jobs\nA,x,1,1\n").unwrap();
-            Ok(String::new())
-        },
-    );
+    let error = plan
+        .release_with(
+            &mut generator,
+            |_| {},
+            |_| -> Result<String, EngineError> {
+                answers += 1;
+                std::fs::write(Path::new(&data), "county,town,pay,jobs\nA,x,1,1\n").unwrap();
+                Ok(String::new())
+            },
+        )
+        .wait();
     let error = error.unwrap_err().to_string();
     insta::assert_snapshot!(error.replace(place.path().to_str().unwrap(), "F"));
     assert_eq!(answers, 1);
     assert_eq!(charges(&place), (3, 1, ALL.to_owned()));
     // On other data it is another workload, for which there is not enough.
-    let plan = session.plan_workload(&workload, None).unwrap();
-    let refused = plan.release_with(
-        &mut generator,
-        |_| {},
-        |_| -> Result<String, EngineError> { Ok(String::new()) },
-    );
+    let plan = session.plan_workload(&workload, None).wait().unwrap();
+    let refused = plan
+        .release_with(
+            &mut generator,
+            |_| {},
+            |_| -> Result<String, EngineError> { Ok(String::new()) },
+        )
+        .wait();
     assert!(refused.unwrap_err().to_string().contains("these 3 queries together"));
     assert_eq!(charges(&place), (3, 1, ALL.to_owned()));
 }
@@ -193,7 +199,7 @@ fn what_cannot_be_read_is_found_before_anything_is_charged() {
     let place = place();
     std::fs::write(place.path().join("firms.csv"), "county,town,jobs\n").unwrap();
     let (session, workload) = (place.session(), workload(&place));
-    let Err(error) = session.plan_workload(&workload, None) else { panic!("planned") };
+    let Err(error) = session.plan_workload(&workload, None).wait() else { panic!("planned") };
     insta::assert_snapshot!(error.to_string().replace(place.path().to_str().unwrap(), "F"));
     assert!(!session.ledger_path().exists());
 }

@@ -9,6 +9,7 @@ use super::parse::{MOST, delta, interval, refused};
 use super::plot::{self, Curve};
 use crate::arguments::AssessTableArguments;
 use crate::commands::parse::{amount, refuse, whole};
+use crate::commands::wait;
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::assess_table::{Assessed, TableReport};
@@ -24,7 +25,7 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
         .map_err(|_| refuse("delta", &given.delta, "a number from 1e-300 to below 1", "1e-6"))?;
     let release = stdio::sql(&given.release)?;
     let progress = Progress::default();
-    let found = watched(&progress, || group_sizes(&given.file, &release, &progress))?;
+    let found = watched(&progress, || wait(group_sizes(&given.file, &release, &progress)))?;
     possible(&found)?;
     let mut groups = GroupCounts::new(knows, between, epsilon.to_f64(), delta)
         .map_err(|error| refused(&error, EXAMPLE))?;

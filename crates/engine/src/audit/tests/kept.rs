@@ -99,6 +99,7 @@ fn the_bound_is_nearly_reached() {
     let report = place
         .session()
         .audit_with(&sql("rho = 0.5", count), &rho, &Progress::default(), &mut generators(3))
+        .wait()
         .unwrap();
     assert!(!report.violation, "{report:#?}");
     assert!(report.epsilon_at_least > 0.8 * report.promised.epsilon, "{report:#?}");
@@ -256,7 +257,7 @@ fn options_have_ranges() {
         AuditOptions { delta, ..good },
     ] {
         let sql = sql("epsilon = 1", "COUNT(DISTINCT person) AS n FROM visits");
-        let refused = place.session().audit(&sql, &wrong, &Progress::default());
+        let refused = place.session().audit(&sql, &wrong, &Progress::default()).wait();
         assert!(matches!(refused, Err(EngineError::Refused(_))), "{wrong:?}");
     }
     assert!(!place.session().ledger_path().exists());

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use hushtable_noise::{Generator, TestSeed};
 
 use super::*;
-use crate::tests::Place;
+use crate::tests::{Place, Wait};
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -107,12 +107,16 @@ fn options(runs: u64) -> AuditOptions {
 
 fn audit(place: &Place, sql: &str, runs: u64, seed: u64) -> AuditReport {
     let mut generators = generators(seed);
-    place.session().audit_with(sql, &options(runs), &Progress::default(), &mut generators).unwrap()
+    place
+        .session()
+        .audit_with(sql, &options(runs), &Progress::default(), &mut generators)
+        .wait()
+        .unwrap()
 }
 
 fn tables(place: &Place, sql: &str) -> Tables {
     let session = place.session();
-    Tables::read(&session.check(sql).unwrap(), 2, SamplingKey([5; 16])).unwrap()
+    Tables::read(&session.check(sql).unwrap(), 2, SamplingKey([5; 16])).wait().unwrap()
 }
 
 fn quote(place: &Place, sql: &str) -> Quote {

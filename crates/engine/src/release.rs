@@ -58,16 +58,22 @@ impl ExactGroups {
             }
         };
         drop(counted);
-        let measured = query.measurements.iter().zip(sums).map(|(m, sums)| released(m, sums));
-        let columns = keys
-            .into_iter()
-            .map(Ok)
-            .chain(measured)
-            .collect::<Result<Vec<ArrayRef>, DataFusionError>>()?;
         let started = Instant::now();
-        let table = shown(query, columns, chosen.len())?;
+        let table = table(query, keys, sums, chosen.len())?;
         Ok(Released { table, charge, showing: started.elapsed() })
     }
+}
+
+/// What the query shows of groups with these keys and these sums of each measurement, in steps.
+pub(crate) fn table(
+    query: &PrivateQuery,
+    keys: Vec<ArrayRef>,
+    sums: Vec<Vec<i128>>,
+    groups: usize,
+) -> Result<RecordBatch, DataFusionError> {
+    let measured = query.measurements.iter().zip(sums).map(|(m, sums)| released(m, sums));
+    let columns = keys.into_iter().map(Ok).chain(measured).collect::<Result<_, _>>()?;
+    shown(query, columns, groups)
 }
 
 /// Noisy lattice sums in the measurement's own units.

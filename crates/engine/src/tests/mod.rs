@@ -12,6 +12,7 @@ mod releases;
 mod selection;
 mod split;
 mod totality;
+mod tpch;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

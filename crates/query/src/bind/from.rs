@@ -2,7 +2,7 @@
 
 use sqlparser::ast;
 
-use super::rowset::{References, Rows, RowsColumn, conjuncts};
+use super::rowset::{References, Rows, RowsColumn, conjuncts, same_unit};
 use super::statement::condition;
 use super::subquery::has_aggregate;
 use crate::bind_expr::compare;
@@ -399,6 +399,8 @@ impl Sides {
         let mut order = vec![0];
         let mut rows = pending[0].take().ok_or_else(lost)?;
         let mut counted = vec![rows.columns.len()];
+        // Columns that hold the unit once more, and the one that names it.
+        let mut again: Vec<(usize, usize)> = Vec::new();
         places[0] = Some(0);
         while order.len() < pending.len() {
             let linked = |item: usize| {
@@ -426,7 +428,7 @@ impl Sides {
             let place = |c: usize| {
                 let item = item_of(c) - 1;
                 let own = c - starts[item];
-                if item == next { shift + own } else { places[item].unwrap_or(0) + own }
+                named_once(places[item].unwrap_or(shift) + own, &again)
             };
             let now = now.into_iter().map(|condition| condition.moved(&place)).collect();
             counted.push(right.columns.len());
@@ -435,6 +437,7 @@ impl Sides {
                 Operator::Join { left, .. } => left.fields().len(),
                 _ => return Err(lost()),
             });
+            again.extend(same_unit(&rows.relation).map(|(unit, twin)| (twin, unit)));
             order.push(next);
         }
         // The columns in the order of FROM, whatever the order of joining.
@@ -448,7 +451,7 @@ impl Sides {
             0 => c,
             item => {
                 let own = c - starts[item - 1];
-                outer_width + places[item - 1].unwrap_or(0) + own
+                outer_width + named_once(places[item - 1].unwrap_or(0) + own, &again)
             }
         };
         let local = |c: usize| place(c) - outer_width;
@@ -458,6 +461,11 @@ impl Sides {
             correlated: correlated.into_iter().map(|condition| condition.moved(&place)).collect(),
         })
     }
+}
+
+/// The column, or the one that names the unit where it holds the unit once more.
+fn named_once(column: usize, again: &[(usize, usize)]) -> usize {
+    again.iter().find(|(twin, _)| *twin == column).map_or(column, |(_, unit)| *unit)
 }
 
 fn lost() -> Refusal {

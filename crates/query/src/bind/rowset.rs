@@ -192,18 +192,9 @@ impl Rows {
     fn combined(kind: JoinKind, left: Self, right: Self, relation: Relation, shift: usize) -> Self {
         let mut columns = left.columns;
         if kind.shows_right() {
-            let units = match relation.operator() {
-                // In an inner join on the unit both columns of it are the same.
-                Operator::Join { kind: JoinKind::Inner, left, right, on, .. } => {
-                    let ours = left.protection().unit();
-                    ours.zip(right.protection().unit()).filter(|(ours, theirs)| {
-                        on.iter().any(|(l, r)| l.is_column(*ours) && r.is_column(*theirs))
-                    })
-                }
-                _ => None,
-            };
+            let units = same_unit(&relation);
             let place = |c: usize| match units {
-                Some((ours, theirs)) if c == theirs => ours,
+                Some((ours, theirs)) if c + shift == theirs => ours,
                 _ => c + shift,
             };
             columns.extend(right.columns.into_iter().map(|mut column| {
@@ -309,6 +300,11 @@ impl References {
         Self(classes)
     }
 
+    /// Whether the values of a table's column lead to units.
+    pub(super) fn lead_to_units(&self, column: &Origin) -> bool {
+        self.0.iter().any(|class| class.contains(column))
+    }
+
     /// Whether one of the equalities is between columns of one class.
     fn carry_the_unit(&self, on: &[(Expr, Expr)], left: &Relation, right: &Relation) -> bool {
         let origin = |expr: &Expr, relation: &Relation| match expr.kind {
@@ -330,6 +326,17 @@ fn units_equal(left: &Relation, right: &Relation) -> Option<(Expr, Expr)> {
     };
     let (left, right) = (unit(left)?, unit(right)?);
     (left.column_type == right.column_type).then_some((left, right))
+}
+
+/// The columns of an inner join on the unit that hold it, the left side's and the right side's: they
+/// are the same.
+pub(super) fn same_unit(relation: &Relation) -> Option<(usize, usize)> {
+    let Operator::Join { kind: JoinKind::Inner, left, right, on, .. } = relation.operator() else {
+        return None;
+    };
+    let (ours, theirs) = (left.protection().unit()?, right.protection().unit()?);
+    let joined = on.iter().any(|(l, r)| l.is_column(ours) && r.is_column(theirs));
+    joined.then_some((ours, left.fields().len() + theirs))
 }
 
 /// Whether an expression reads columns before `shift`, and from there on.

@@ -17,7 +17,7 @@ use crate::bind_expr::balanced;
 use crate::contract::{Contract, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
-use crate::relation::Operator;
+use crate::relation::{Operator, Origin};
 use crate::types::{ColumnType, Value};
 
 /// Most group keys.
@@ -258,6 +258,17 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
         {
             return Err(Refusal::new(
                 format!("GROUP BY {unit} would show the privacy units one by one"),
+                "group by something that many units share",
+            ));
+        }
+        if let Some(Origin { table: of, column }) = table.leading_to_units(&expr)
+            && declared.is_none_or(|c| c.public_keys.is_none() && c.known_keys.is_none())
+        {
+            return Err(Refusal::new(
+                format!(
+                    "GROUP BY {column} would show the rows of `{of}` one by one: the contract has \
+                     {column} as the way to their privacy units"
+                ),
                 "group by something that many units share",
             ));
         }

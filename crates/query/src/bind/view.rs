@@ -2,11 +2,11 @@
 
 use hushtable_privacy::Neighbouring;
 
-use super::rowset::Rows;
+use super::rowset::{References, Rows};
 use crate::contract::{self, Column, Contract, Defaults, Population};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope};
-use crate::relation::{Operator, Protection, Relation};
+use crate::relation::{Operator, Origin, Protection, Relation};
 use crate::types::ColumnType;
 
 /// Protected rows that a query's GROUP BY and aggregates are about.
@@ -24,6 +24,8 @@ pub(crate) struct View {
     pub(crate) columns: Vec<Column>,
     /// The names that expressions may use.
     pub(crate) scope: RowScope,
+    /// The columns by which tables reach units through others.
+    references: References,
 }
 
 /// The privacy unit of a query.
@@ -90,6 +92,7 @@ impl View {
             _ => None,
         };
         Ok(Self {
+            references: References::of(contract),
             group_selection_by_pieces: single.is_some_and(|t| t.group_selection_by_pieces),
             neighbouring: population.neighbouring,
             population: population.clone(),
@@ -119,6 +122,13 @@ impl View {
     /// Whether an expression is the privacy unit.
     pub(crate) fn is_unit(&self, expr: &Expr) -> bool {
         self.relation.protection().unit().is_some_and(|unit| expr.is_column(unit))
+    }
+
+    /// The table's column that an expression is, where tables reach their units by it.
+    pub(crate) fn leading_to_units(&self, expr: &Expr) -> Option<&Origin> {
+        let ExprKind::Column(place) = expr.kind else { return None };
+        let origin = self.relation.fields().get(place)?.origin.as_ref()?;
+        self.references.lead_to_units(origin).then_some(origin)
     }
 
     /// The value of a declared column, from a row.

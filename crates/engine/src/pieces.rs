@@ -27,12 +27,15 @@ struct Splitting {
 }
 
 impl Pieces {
-    /// For the sums of a query that are not clamped; measures are those of its measurements that add up, in
-    /// their order.
+    /// For the sums of a query that are not clamped; measures are those of its measurements that add
+    /// up, in their order. `program` makes expressions ready.
     ///
     /// # Errors
     /// Only for expressions that binding cannot have made.
-    pub(crate) fn new(query: &PrivateQuery) -> Result<Self, ArrowError> {
+    pub(crate) fn new(
+        query: &PrivateQuery,
+        program: &impl Fn(&Expr) -> Result<Program, ArrowError>,
+    ) -> Result<Self, ArrowError> {
         let measures = query.measurements.iter().filter(|m| m.measure.adds_up());
         let split = measures.enumerate().filter_map(|(place, m)| Some((place, m.split.as_ref()?)));
         let mut columns: Vec<(&Expr, Vec<&Value>)> = Vec::new();
@@ -57,7 +60,7 @@ impl Pieces {
         let sums = split.map(splitting).collect();
         let lookup = |(expr, values): &(&Expr, Vec<&Value>)| {
             let lookup = ClassLookup::new(values.iter().copied(), expr.column_type)?;
-            Ok((Program::new(expr)?, lookup))
+            Ok((program(expr)?, lookup))
         };
         Ok(Self { sums, classes: columns.iter().map(lookup).collect::<Result<_, ArrowError>>()? })
     }
@@ -140,7 +143,7 @@ mod tests {
         let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, group_selection_by = PIECES) \
                    s, COUNT(*), SUM(a), SUM(b), SUM(c) FROM t GROUP BY s";
         let query = bind(sql, &contract).unwrap();
-        let pieces = Pieces::new(&query).unwrap();
+        let pieces = Pieces::new(&query, &Program::new).unwrap();
         let a = [Some(0), Some(3), Some(-4), None, Some(100), Some(9), Some(1), None];
         let b = [Some(0), Some(14), Some(3), Some(-29), Some(5), None, Some(6), None];
         let c = [Some(0), Some(30), Some(1), Some(9), Some(-9), Some(99), Some(4), Some(-91)];

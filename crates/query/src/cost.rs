@@ -13,8 +13,10 @@ use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES
 /// Most operations that one row can cost in all expressions of a query together.
 pub const MAX_ROW_OPERATIONS: u64 = 12_000;
 
-/// Every part of an expression: its place in a batch is made, filled and read again.
-const PART: u64 = 1;
+/// Every part of an expression: its place in a batch is made, filled and read again. That it is
+/// dearer than a nanosecond also bounds the number of parts, all of which begin anew in the first
+/// row of a batch.
+const PART: u64 = 4;
 /// A text that is made: it is copied, at 16 bytes an operation, into a buffer of its own.
 const MADE: u64 = 30;
 /// Bytes that are compared or copied by one operation.

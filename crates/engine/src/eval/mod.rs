@@ -17,8 +17,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Datum, Int64Array};
-use datafusion::arrow::compute::kernels::{boolean, cmp, zip::zip};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Datum, Int64Array, new_null_array,
+};
+use datafusion::arrow::compute::concat;
+use datafusion::arrow::compute::kernels::{boolean, cmp, nullif::nullif, zip::zip};
 use datafusion::arrow::error::ArrowError;
 use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function};
 
@@ -34,6 +37,8 @@ pub(crate) use text::at_most;
 pub(crate) struct Program {
     kind: Node,
     column_type: ColumnType,
+    /// Whether every result is NULL in the last row.
+    padded: bool,
 }
 
 enum Node {
@@ -75,7 +80,22 @@ impl Program {
     /// # Errors
     /// Only for expressions that binding cannot have made.
     pub(crate) fn new(expr: &Expr) -> Result<Self, ArrowError> {
-        let boxed = |e: &Expr| Self::new(e).map(Box::new);
+        Self::made(expr, false)
+    }
+
+    /// Makes an expression ready for batches whose last row is a filler of NULLs. Every part of the
+    /// expression is NULL in that row, even where SQL has a value (`n IS NULL`): so every part
+    /// computes with NULLs in every batch, and the time does not show that a row brings the first.
+    ///
+    /// # Errors
+    /// Only for expressions that binding cannot have made.
+    pub(crate) fn padded(expr: &Expr) -> Result<Self, ArrowError> {
+        Self::made(expr, true)
+    }
+
+    fn made(expr: &Expr, padded: bool) -> Result<Self, ArrowError> {
+        let own = |e: &Expr| Self::made(e, padded);
+        let boxed = |e: &Expr| own(e).map(Box::new);
         let kind = match &expr.kind {
             ExprKind::Column(index) => Node::Column(*index),
             ExprKind::Literal(value) => Node::Constant(constant(value, expr.column_type)?),
@@ -103,17 +123,17 @@ impl Program {
             ExprKind::Case(branches, otherwise) => {
                 let branches = branches
                     .iter()
-                    .map(|(test, result)| Ok((Self::new(test)?, Self::new(result)?)))
+                    .map(|(test, result)| Ok((own(test)?, own(result)?)))
                     .collect::<Result<_, ArrowError>>()?;
                 Node::Case(branches, otherwise.as_deref().map(boxed).transpose()?)
             }
             ExprKind::Cast(e) => Node::Cast(boxed(e)?),
             ExprKind::Call(function, arguments) => {
-                let arguments = arguments.iter().map(Self::new).collect::<Result<_, _>>()?;
+                let arguments = arguments.iter().map(own).collect::<Result<_, _>>()?;
                 Node::Call(*function, arguments)
             }
         };
-        Ok(Self { kind, column_type: expr.column_type })
+        Ok(Self { kind, column_type: expr.column_type, padded })
     }
 
     /// The expression's value for every one of `rows` rows.
@@ -135,6 +155,16 @@ impl Program {
     }
 
     fn operand(&self, columns: &[ArrayRef], rows: usize) -> Result<Operand, ArrowError> {
+        let mut operand = self.unpadded(columns, rows)?;
+        if self.padded && !operand.constant && !operand.array.is_null(rows - 1) {
+            operand.array = nullif(&operand.array, &only_last(rows))?;
+        }
+        // NULLs are kept, copied and combined beside the values.
+        count(|| if operand.array.null_count() > 0 { 64 } else { 0 });
+        Ok(operand)
+    }
+
+    fn unpadded(&self, columns: &[ArrayRef], rows: usize) -> Result<Operand, ArrowError> {
         // To make place for results takes longer than to compute some of them, where there are any.
         count(|| if rows == 0 { 0 } else { 64 + rows });
         let array: ArrayRef = match &self.kind {
@@ -168,10 +198,7 @@ impl Program {
             Node::Case(branches, otherwise) => {
                 let mut result = match otherwise {
                     Some(e) => e.evaluate(columns, rows)?,
-                    None => datafusion::arrow::array::new_null_array(
-                        &arrow_type(self.column_type),
-                        rows,
-                    ),
+                    None => new_null_array(&arrow_type(self.column_type), rows),
                 };
                 // Totality makes it safe to evaluate what is not taken.
                 for (test, value) in branches.iter().rev() {
@@ -213,6 +240,27 @@ impl Program {
         let array = self.evaluate(columns, rows)?;
         array.as_boolean_opt().cloned().ok_or_else(unexpected)
     }
+}
+
+/// True in the last of some rows.
+fn only_last(rows: usize) -> BooleanArray {
+    (1..=rows).map(|row| Some(row == rows)).collect()
+}
+
+/// Columns with a row of NULLs after their last, for [`Program::padded`]. Columns that are not read
+/// stay empty.
+///
+/// # Errors
+/// When a column would be too large.
+pub(crate) fn with_null_row(columns: &[ArrayRef]) -> Result<Vec<ArrayRef>, ArrowError> {
+    let padded = |column: &ArrayRef| -> Result<ArrayRef, ArrowError> {
+        if column.is_empty() {
+            return Ok(Arc::clone(column));
+        }
+        let null = new_null_array(column.data_type(), 1);
+        concat(&[column.as_ref(), null.as_ref()])
+    };
+    columns.iter().map(padded).collect()
 }
 
 /// The values as text, as a cast writes them.

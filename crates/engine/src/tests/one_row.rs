@@ -107,6 +107,78 @@ fn a_kept_row_adds_no_more_than_is_allowed() {
     }
 }
 
+/// A row whose values are NULL, among rows without any NULL, and a row of which an expression makes
+/// the first NULL.
+#[test]
+fn the_first_null_costs_what_another_value_does() {
+    let contract = Contract::parse(CONTRACT, "t.toml").unwrap();
+    let terms = ["n = 1", "n + 1 > 2", "note LIKE '%a%b%'", "(n IS NULL) = (10 / n > 1)"];
+    for term in terms {
+        let query = dearest(term, &contract);
+        let program = RowProgram::new(&query).unwrap();
+        let steps = |n: Option<i64>, note: Option<&str>| {
+            let (mut ns, mut notes) = (vec![Some(7); 50], vec![Some("ab"); 50]);
+            (ns[30], notes[30]) = (n, note);
+            let columns: Vec<ArrayRef> = vec![
+                Arc::new(Int64Array::from(ns)),
+                Arc::new(StringViewArray::from(vec!["Ada"; 50])),
+                Arc::new(StringViewArray::from(notes)),
+            ];
+            let (steps, rows) = steps_of(|| program.apply(&columns, None, 50).unwrap());
+            assert_eq!(rows.rows, 50);
+            steps
+        };
+        let value = steps(Some(7), Some("ab"));
+        for (n, note) in [(None, Some("ab")), (Some(7), None), (None, None), (Some(0), Some("b"))] {
+            let other = steps(n, note);
+            assert!(
+                other.abs_diff(value) <= MAX_ROW_OPERATIONS,
+                "{term} with {n:?}, {note:?}: {other}, without {value}"
+            );
+        }
+    }
+}
+
+/// The row of NULLs that is computed after others is no row of the query's.
+#[test]
+fn long_queries_give_what_short_ones_do() {
+    let contract = Contract::parse(CONTRACT, "t.toml").unwrap();
+    let rows = |terms: usize| {
+        let same = vec!["(n IS NULL OR n > -5)"; terms].join(" AND ");
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) name, COUNT(note), \
+             SUM(IF({same}, COALESCE(n, 3), 100), contribution_bounds_per_group => (0, 200)) FROM t \
+             WHERE name <> 'Bo' GROUP BY name"
+        );
+        let program = RowProgram::new(&bind(&sql, &contract).unwrap()).unwrap();
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(Int64Array::from(vec![Some(1), None, Some(-9), Some(4)])),
+            Arc::new(StringViewArray::from(vec![
+                Some("Ada"),
+                Some("Eve"),
+                Some("Eve"),
+                Some("Bo"),
+            ])),
+            Arc::new(StringViewArray::from(vec![None, Some("x"), Some("y"), None])),
+        ];
+        let rows = program.apply(&columns, None, 4).unwrap();
+        let names: Vec<Option<String>> = rows.keys[0]
+            .as_any()
+            .downcast_ref::<StringViewArray>()
+            .unwrap()
+            .iter()
+            .map(|name| name.map(str::to_owned))
+            .collect();
+        let measures: Vec<Vec<Option<i64>>> =
+            rows.measures.iter().map(|m| m.iter().collect()).collect();
+        (rows.rows, names, measures)
+    };
+    let short = rows(1);
+    assert_eq!(short.0, 3);
+    assert_eq!(short.2, [vec![None, Some(1), Some(1)], vec![Some(1), Some(3), Some(100)]]);
+    assert_eq!(rows(60), short);
+}
+
 /// Partitions and batches without any row begin as those with some do.
 #[test]
 fn a_first_row_costs_what_a_further_one_does() {

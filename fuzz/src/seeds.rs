@@ -22,6 +22,11 @@ pub(crate) fn sql() -> Vec<Vec<u8>> {
          CAST(amount AS FLOAT64) ELSE 0 END) AS s FROM visits WHERE NOT (town = 'x' OR quantity IN \
          (1, 2)) AND day BETWEEN DATE '2024-01-01' AND DATE '2024-12-31' GROUP BY town HAVING n > 10 \
          ORDER BY s DESC LIMIT 20",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 100000, delta = 1e-6, \
+         max_groups_contributed = 1, group_selection_strategy = OPTIMAL) town, COUNT(*) FROM visits \
+         GROUP BY town",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 900, delta = 1e-9, \
+         max_groups_contributed = 20) town, MEDIAN(amount) FROM visits GROUP BY town",
         "SELECT EXTRACT(YEAR FROM day), MEDIAN(amount), PERCENTILE_CONT(amount, 0.9) FROM visits \
          GROUP BY EXTRACT(YEAR FROM day)",
         "SELECT SUBSTR(town, 1, 2) || UPPER(TRIM(town)), COUNT(DISTINCT customer_id) FROM visits \

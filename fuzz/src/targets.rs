@@ -9,7 +9,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use hushtable_engine::{ReadProgress, Wanted, file_schema, guess_csv, list_files, look_at, scan};
 use hushtable_query::{
-    ColumnType, Contract, ModelFile, Publication, Workload, bind, bind_expression,
+    ColumnType, Contract, ModelFile, Publication, Quote, Workload, bind, bind_expression,
 };
 
 use crate::harness::Target;
@@ -31,13 +31,16 @@ pub const TARGETS: [Target; 6] = [
 static CONTRACT: LazyLock<Option<Contract>> =
     LazyLock::new(|| Contract::parse(seeds::SHOP, "hushtable.toml").ok());
 
+/// Binds a query and makes its mechanisms, whatever budget it names.
 fn ask(sql: &str) {
-    if let Some(contract) = &*CONTRACT {
-        let _ = bind(sql, contract);
+    if let Some(contract) = &*CONTRACT
+        && let Ok(query) = bind(sql, contract)
+    {
+        let _ = Quote::new(query);
     }
 }
 
-/// A query, bound.
+/// A query, bound and quoted.
 pub fn sql(input: &[u8]) {
     if let Ok(text) = std::str::from_utf8(input) {
         ask(text);

@@ -11,7 +11,7 @@ use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
     Contract, Explanation, MechanismsExplained, Population, PrivateQuery, Quote, Table, Warning,
-    bind,
+    bind, least_loss,
 };
 
 use crate::answer::{Answering, Question};
@@ -225,7 +225,8 @@ impl Session {
     ) -> Result<Answer, EngineError> {
         let Prepared { asked, limit, files, population } = heavy(|| {
             let (query, population) = self.bound(sql)?;
-            self.check_budget(&query, population, analyst)?;
+            let (payer, limit) = payer(population, analyst)?;
+            self.check_budget(std::slice::from_ref(&query), population, &payer, limit)?;
             self.prepare(sql, query, population, analyst)
         })?;
         // Whatever may fail by schema alone fails here, before the charge.
@@ -359,15 +360,18 @@ impl Session {
 
     /// Refuses what its account cannot pay, before mechanisms are made for it: with the error with
     /// which the ledger would refuse to charge it.
-    fn check_budget(
+    pub(crate) fn check_budget(
         &self,
-        query: &PrivateQuery,
+        queries: &[PrivateQuery],
         population: &Population,
-        analyst: Option<&str>,
+        analyst: &str,
+        limit: Loss,
     ) -> Result<(), EngineError> {
-        let (analyst, limit) = payer(population, analyst)?;
+        let least = least_loss(queries, limit)?;
+        let asked: Vec<Loss> = queries.iter().map(|query| query.loss).collect();
         let ledger = Ledger::open_read_only(&self.ledger_path())?;
-        Ok(Ledger::check_budget(ledger.as_ref(), &analyst, &population.name, query.loss, limit)?)
+        let account = (analyst, population.name.as_str());
+        Ok(Ledger::check_budget(ledger.as_ref(), account, &asked, least, limit)?)
     }
 
     /// The files of a table, as they are now.

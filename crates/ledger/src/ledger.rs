@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use hushtable_privacy::{Event, Loss};
+use hushtable_privacy::{Delta, Event, Loss};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::book::Book;
@@ -101,34 +101,47 @@ impl Ledger {
         })
     }
 
-    /// Refuses a question of that loss which cannot be answered whatever it is about, as
-    /// [`Self::charge`] would: its account cannot pay, and has no release of such a loss on record,
-    /// which would be free. Without a ledger, nothing is spent. Charges nothing. In another
-    /// currency than the budget's, what it costs depends on its mechanisms, and nothing is refused
-    /// yet.
+    /// Refuses questions that cannot be answered whatever they are about, as [`Self::charge`] would,
+    /// before their mechanisms are made. `asked` has the loss of each, and `least` is a loss that
+    /// they do not fall below, in the currency of `asked` or of the budget. Without a ledger, nothing
+    /// is spent. Charges nothing. Where the account has paid for a question of about such a loss, it
+    /// may be the same, which is free; nothing is refused then.
     ///
     /// # Errors
     /// Fails as [`Self::charge`] does.
     pub fn check_budget(
         ledger: Option<&Self>,
-        analyst: &str,
-        table: &str,
-        loss: Loss,
+        (analyst, table): (&str, &str),
+        asked: &[Loss],
+        least: Loss,
         limit: Loss,
     ) -> Result<(), LedgerError> {
-        if loss.in_currency_of(limit) != Ok(loss) {
-            return Ok(());
-        }
+        let Some((first, others)) = asked.split_first() else { return Ok(()) };
+        let all = others.iter().try_fold(*first, |sum, loss| sum.plus(*loss));
+        let all = all.map_err(|_| LedgerError::LossesTooLarge)?;
         let account = match ledger {
             Some(ledger) => ledger.account(analyst, table, limit)?,
             None => Account::untouched(limit),
         };
-        let Err(refused) = admitted(analyst, table, loss, loss, account) else { return Ok(()) };
-        let charges = ledger.map(Self::charges).transpose()?.unwrap_or_default();
-        let alike = |c: &ChargeRecord| {
-            c.released && c.analyst == analyst && c.table == table && c.asked == loss
+        let refusal = match (all.in_currency_of(limit), least.in_currency_of(limit)) {
+            (Ok(_), Ok(least)) if account.admits(least) => return Ok(()),
+            (Ok(charged), Ok(_)) => {
+                let (analyst, table) = (analyst.to_owned(), table.to_owned());
+                let questions = asked.len();
+                let refusal = Refusal { analyst, table, questions, asked: all, charged, account };
+                LedgerError::Exhausted(Box::new(refusal))
+            }
+            _ => rho_from_epsilon((analyst, table), all, limit),
         };
-        if charges.iter().any(alike) { Ok(()) } else { Err(refused) }
+        let alike = |own: Loss, other: Loss| {
+            let (own, other) = (own.with_delta(Delta::ZERO), other.with_delta(Delta::ZERO));
+            let twice = own.times(2);
+            own.is_within(other) && twice.map_or(true, |twice| other.is_within(twice))
+        };
+        let charges = ledger.map(Self::charges).transpose()?.unwrap_or_default();
+        let mut own = charges.iter().filter(|c| c.analyst == analyst && c.table == table);
+        let found = own.any(|charge| asked.iter().any(|&loss| alike(charge.asked, loss)));
+        if found { Ok(()) } else { Err(refusal) }
     }
 
     /// Stores the release that `charge` paid for. When this returns, it is on disk and may be
@@ -260,12 +273,8 @@ impl fmt::Debug for Ledger {
 /// of it.
 fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
     let Request { analyst, table, loss, limit, events, .. } = request;
-    let whole = loss.in_currency_of(*limit).map_err(|_| LedgerError::RhoFromEpsilon {
-        analyst: analyst.clone(),
-        table: table.clone(),
-        loss: *loss,
-        limit: *limit,
-    })?;
+    let whole = loss.in_currency_of(*limit);
+    let whole = whole.map_err(|_| rho_from_epsilon((analyst, table), *loss, *limit))?;
     let sum = |nothing: Loss, part: fn(&Event) -> Option<Loss>| {
         events.iter().try_fold(nothing, |sum, event| sum.plus(part(event)?).ok())
     };
@@ -276,6 +285,11 @@ fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
         Some(parts) if parts.is_within(whole) => parts,
         _ => whole,
     })
+}
+
+fn rho_from_epsilon((analyst, table): (&str, &str), loss: Loss, limit: Loss) -> LedgerError {
+    let (analyst, table) = (analyst.to_owned(), table.to_owned());
+    LedgerError::RhoFromEpsilon { analyst, table, loss, limit }
 }
 
 /// Refuses what the account cannot pay.

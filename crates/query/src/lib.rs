@@ -42,7 +42,7 @@ pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
-pub use quote::{Noise, NoiseByClass, Quote, Strategy};
+pub use quote::{Noise, NoiseByClass, Quote, Strategy, least_loss};
 pub use relation::{
     Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
     WindowFunction, WindowOrder, WindowedColumn,

@@ -1,5 +1,7 @@
 //! The quote: every mechanism that a query will run, calibrated, with its exact privacy loss.
 
+use std::num::NonZeroU32;
+
 use hushtable_mechanisms::{
     Additive, Law, Measuring, MechanismError, PerRecord, Quantile, Reach, RecordMechanism,
     Selection,
@@ -297,6 +299,39 @@ fn noise_of(
         classes: classes.collect::<Result<_, Refusal>>()?,
         others: within(-thresholds.default, thresholds.default)?,
     }))
+}
+
+/// A loss in the currency of a budget that no quote of the queries falls below, so that what cannot
+/// be paid needs no mechanisms. In rho, every part of a query in epsilon costs no less than draws of
+/// its range do ([`Event::BoundedRange`]), and what is measured together costs no less than apart.
+/// In the queries' own currency where they cannot be paid in the other.
+///
+/// # Errors
+/// When the losses are too large to be added.
+pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal> {
+    let too_large = || Refusal::new("the losses of the queries are too large", "a smaller budget");
+    let mut sum: Option<Loss> = None;
+    let mut add = |loss: Loss| {
+        let all = sum.map_or(Ok(loss), |sum| sum.plus(loss)).map_err(|_| too_large())?;
+        sum = Some(all);
+        Ok::<_, Refusal>(())
+    };
+    for query in queries {
+        let (Loss::Approximate { .. }, Loss::Concentrated { .. }) = (query.loss, limit) else {
+            add(query.loss)?;
+            continue;
+        };
+        let mut weights: Vec<u32> = query.measurements.iter().map(|m| m.weight).collect();
+        if let Groups::Private { weight, .. } = query.groups {
+            weights.push(weight);
+        }
+        let draws = NonZeroU32::new(query.max_groups_contributed).unwrap_or(NonZeroU32::MIN);
+        for share in split(query.loss, &weights) {
+            let Loss::Approximate { epsilon, .. } = share else { continue };
+            add(Event::BoundedRange { epsilon, draws }.in_rho().ok_or_else(too_large)?)?;
+        }
+    }
+    Ok(sum.unwrap_or(limit.nothing()))
 }
 
 /// Shares of epsilon or rho by weight, which add up to the whole; without any delta.

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use hushtable_privacy::{Delta, Loss, Rho};
-use hushtable_query::{Contract, Explanation, Quote, Workload, WorkloadExplanation};
+use hushtable_query::{Contract, ContractError, Explanation, Quote, Workload, WorkloadExplanation};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -38,6 +38,10 @@ town = { type = "string" }
 [tables.people.budgets]
 ana = { rho = 2, delta = 1e-6 }
 "#;
+
+fn priced(workload: &Workload, contract: &Contract) -> Result<Vec<Quote>, ContractError> {
+    workload.quotes(workload.bind(contract)?)
+}
 
 const WORKLOAD: &str = r#"analyst = "ana"
 rho = 1
@@ -94,7 +98,7 @@ fn of_queries(queries: &[(u32, &str)]) -> Workload {
 fn explained(workload: &Workload) -> (Value, Vec<Value>) {
     let contract = contract();
     let table = contract.table("firms").unwrap();
-    let quotes = workload.quotes(&contract).unwrap();
+    let quotes = priced(workload, &contract).unwrap();
     let each: Vec<Explanation> = quotes.iter().map(Explanation::new).collect();
     let names = workload.queries.iter().map(|q| q.name.as_str());
     let parts: Vec<(&str, &Quote, &Explanation)> =
@@ -158,7 +162,7 @@ fn wrong_workloads() {
         assert_eq!(WORKLOAD.matches(old).count(), 1, "{old}");
         let text = WORKLOAD.replacen(old, new, 1);
         let error = Workload::parse(&text, "workload.toml", &sql_file)
-            .and_then(|workload| workload.quotes(&contract()));
+            .and_then(|workload| priced(&workload, &contract()));
         let error = error.map_or_else(|e| e.to_string(), |_| "ACCEPTED".to_owned());
         writeln!(shown, "{old}  =>  {new}\n-> {error}\n").unwrap();
     }
@@ -209,7 +213,7 @@ fn levels_expand_over_the_product() {
 #[test]
 fn shares_add_up_and_delta_goes_to_those_who_use_it() {
     let workload = parse(WORKLOAD);
-    let quotes = workload.quotes(&contract()).unwrap();
+    let quotes = priced(&workload, &contract()).unwrap();
     let sum = |loss: fn(Loss) -> u64| quotes.iter().map(|q| loss(q.query().loss)).sum::<u64>();
     let rho = |loss: Loss| match loss {
         Loss::Concentrated { rho, .. } => rho.units(),
@@ -227,7 +231,7 @@ fn shares_add_up_and_delta_goes_to_those_who_use_it() {
     assert!(quotes.iter().all(|q| q.query().max_groups_contributed == 1));
     let own =
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1) COUNT(*) FROM firms";
-    assert_eq!(of_queries(&[(1, own)]).quotes(&contract()).unwrap().len(), 1);
+    assert_eq!(priced(&of_queries(&[(1, own)]), &contract()).unwrap().len(), 1);
 }
 
 #[test]

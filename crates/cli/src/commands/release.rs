@@ -29,6 +29,9 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
         None => asked.workload.parent().unwrap_or(Path::new("")).join(&workload.contract),
     };
     let session = session(&contract)?;
+    if asked.explain.is_none() {
+        session.check_workload_budget(&workload, asked.analyst.as_deref())?;
+    }
     let plan = wait(session.plan_workload(&workload, asked.analyst.as_deref()))?;
     let Some(folder) = asked.out.as_deref().filter(|_| asked.explain.is_none()) else {
         let quoted = plan.quoted()?;

@@ -76,11 +76,12 @@ fn many_small_queries_cost_less_than_their_sum() {
 #[test]
 fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     let place = place();
-    let error = |options: &str, rest: &str| {
+    let error_of = |analyst: &str, options: &str, rest: &str| {
         let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}");
         let progress = crate::session::Progress::default();
-        place.session().query(&sql, Some("bob"), &progress).wait().unwrap_err().to_string()
+        place.session().query(&sql, Some(analyst), &progress).wait().unwrap_err().to_string()
     };
+    let error = |options: &str, rest: &str| error_of("bob", options, rest);
     let unmakeable = "delta = 1e-6, min_privacy_units_per_group = 5, \
                       group_selection_strategy = POLICY_GAUSSIAN";
     let groups = "town, COUNT(*) AS n FROM visits GROUP BY town";
@@ -92,11 +93,23 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     assert!(!place.session().ledger_path().exists());
     let refused = error(&format!("epsilon = 10, {unmakeable}"), groups);
     assert!(refused.contains("is not possible"), "{refused}");
+    // In the other currency.
+    insta::assert_snapshot!(error(&format!("rho = 1, {unmakeable}"), groups), @r#"
+    this query costs rho = 1, delta = 1e-6, but the budget of analyst "bob" on table "visits" is in epsilon (epsilon = 10, delta = 1e-5), and a loss in rho cannot be paid from it
+      hint: ask with epsilon in place of rho, or have the table's owner give the budget in rho
+    "#);
+    let converted = error_of("ana", &format!("epsilon = 1000000, {unmakeable}"), groups);
+    insta::assert_snapshot!(converted, @r#"
+    the budget of analyst "ana" on table "visits" does not allow this query: it costs rho = 1000000 (for epsilon = 1000000), and 0 of 10 is spent
+      hint: ask with epsilon at most 10.000907216367, or ask the table's owner for a larger budget
+    "#);
+    let refused = error_of("ana", &format!("epsilon = 10, {unmakeable}"), groups);
+    assert!(refused.contains("is not possible"), "{refused}");
 
     ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
     ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
     // By the ledger, as a release of that loss is on record, and by the budget alone.
     let by_ledger = error("epsilon = 6", "SUM(days) AS other FROM visits");
-    let by_budget = error("epsilon = 6.5", "SUM(days) AS other FROM visits");
-    assert_eq!(by_ledger, by_budget.replace("6.5", "6"));
+    let by_budget = error("epsilon = 12.5", "SUM(days) AS other FROM visits");
+    assert_eq!(by_ledger, by_budget.replace("12.5", "6"));
 }

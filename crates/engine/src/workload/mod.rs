@@ -78,14 +78,10 @@ impl Session {
         workload: &'a Workload,
         analyst: Option<&str>,
     ) -> Result<WorkloadPlan<'a>, EngineError> {
-        let quotes = heavy(|| workload.quotes(self.contract()))?;
+        let quotes = heavy(|| workload.quotes(workload.bind(self.contract())?))?;
         let first = quotes.first().ok_or(EngineError::Inconsistent)?;
         let population = self.population(first.query())?;
-        let asks = analyst.or(workload.analyst.as_deref());
-        let (analyst, limit) = payer(population, asks).map_err(|error| nobody(workload, error))?;
-        if let (Loss::Concentrated { .. }, Loss::Approximate { .. }) = (workload.loss, limit) {
-            return Err(EngineError::Contract(in_rho(workload, &analyst, population, limit)));
-        }
+        let (analyst, limit) = pays(workload, population, analyst)?;
         let progress = Arc::new(WorkloadProgress::new(quotes.len()));
         let mut parts = Vec::with_capacity(quotes.len());
         for ((query, quote), reading) in workload.queries.iter().zip(quotes).zip(progress.parts()) {
@@ -117,6 +113,39 @@ impl Session {
             progress,
         })
     }
+}
+
+impl Session {
+    /// Refuses a workload that the analyst's budget cannot pay for, before mechanisms are made for
+    /// it.
+    ///
+    /// # Errors
+    /// When it cannot; for the first query that is refused.
+    pub fn check_workload_budget(
+        &self,
+        workload: &Workload,
+        analyst: Option<&str>,
+    ) -> Result<(), EngineError> {
+        let queries = workload.bind(self.contract())?;
+        let first = queries.first().ok_or(EngineError::Inconsistent)?;
+        let population = self.population(first)?;
+        let (analyst, limit) = pays(workload, population, analyst)?;
+        self.check_budget(&queries, population, &analyst, limit)
+    }
+}
+
+/// The analyst whose budget pays for a workload, and that budget.
+fn pays(
+    workload: &Workload,
+    population: &Population,
+    analyst: Option<&str>,
+) -> Result<(String, Loss), EngineError> {
+    let asks = analyst.or(workload.analyst.as_deref());
+    let (analyst, limit) = payer(population, asks).map_err(|error| nobody(workload, error))?;
+    if let (Loss::Concentrated { .. }, Loss::Approximate { .. }) = (workload.loss, limit) {
+        return Err(EngineError::Contract(in_rho(workload, &analyst, population, limit)));
+    }
+    Ok((analyst, limit))
 }
 
 impl WorkloadPlan<'_> {

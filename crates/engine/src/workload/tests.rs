@@ -203,3 +203,20 @@ fn what_cannot_be_read_is_found_before_anything_is_charged() {
     insta::assert_snapshot!(error.to_string().replace(place.path().to_str().unwrap(), "F"));
     assert!(!session.ledger_path().exists());
 }
+
+/// What cannot be paid is refused before mechanisms are made; what was paid for is not refused.
+#[test]
+fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
+    let place = place();
+    let session = place.session();
+    let refused = |rho: &str| {
+        let mut asked = workload(&place);
+        asked.loss = Loss::Concentrated { rho: rho.parse().unwrap(), delta: asked.loss.delta() };
+        session.check_workload_budget(&asked, None).map_err(|error| error.to_string())
+    };
+    assert_eq!(refused("2"), Ok(()));
+    insta::assert_snapshot!(refused("5000").unwrap_err());
+    let (statement, _) = run(&place, 1, 3);
+    statement.unwrap();
+    assert_eq!(refused("2"), Ok(()));
+}

@@ -9,14 +9,14 @@ use crate::error::Refusal;
 use crate::quote::{Quote, split};
 
 impl Workload {
-    /// Checks all queries against a contract, and prices each at its share of the budget: epsilon
-    /// or rho by weight, and delta by weight among those that choose groups privately, as the
-    /// others use none. The shares add up to the whole exactly.
+    /// Checks all queries against a contract, each with its share of the budget: epsilon or rho by
+    /// weight, and delta by weight among those that choose groups privately, as the others use
+    /// none. The shares add up to the whole exactly.
     ///
     /// # Errors
     /// For the first query that would be refused by itself, names its own budget, is about another
     /// table than the first, or asks the same as one before; and where a level is no column.
-    pub fn quotes(&self, contract: &Contract) -> Result<Vec<Quote>, ContractError> {
+    pub fn bind(&self, contract: &Contract) -> Result<Vec<PrivateQuery>, ContractError> {
         self.check_levels(contract)?;
         let weights: Vec<u32> = self.queries.iter().map(|query| query.weight).collect();
         let mut queries = Vec::with_capacity(weights.len());
@@ -32,9 +32,8 @@ impl Workload {
         let chooses_groups: Vec<u32> =
             queries.iter().zip(&weights).map(|(q, &w)| if chooses(q) { w } else { 0 }).collect();
         let deltas = self.loss.delta().split(&chooses_groups);
-        let mut quotes = Vec::with_capacity(weights.len());
-        for ((query, mut bound), delta) in self.queries.iter().zip(queries).zip(deltas) {
-            if chooses(&bound) && delta.is_zero() {
+        for ((query, bound), delta) in self.queries.iter().zip(&mut queries).zip(deltas) {
+            if chooses(bound) && delta.is_zero() {
                 return Err(self.error(
                     query,
                     "choosing groups privately needs a delta above zero",
@@ -43,9 +42,19 @@ impl Workload {
                 ));
             }
             bound.loss = bound.loss.with_delta(delta);
-            quotes.push(Quote::new(bound).map_err(|refusal| self.refuse(query, &refusal))?);
         }
-        Ok(quotes)
+        Ok(queries)
+    }
+
+    /// Prices the queries of [`bind`](Self::bind).
+    ///
+    /// # Errors
+    /// For the first query that no mechanism can be made for.
+    pub fn quotes(&self, queries: Vec<PrivateQuery>) -> Result<Vec<Quote>, ContractError> {
+        let priced = self.queries.iter().zip(queries).map(|(query, bound)| {
+            Quote::new(bound).map_err(|refusal| self.refuse(query, &refusal))
+        });
+        priced.collect()
     }
 
     fn refuse(&self, query: &WorkloadQuery, refusal: &Refusal) -> ContractError {

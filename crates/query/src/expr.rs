@@ -255,31 +255,32 @@ impl Expr {
     /// The expression with its columns at other places.
     #[must_use]
     pub fn moved(mut self, place: &impl Fn(usize) -> usize) -> Self {
-        self.move_columns(place);
+        self.replace_columns(&|column| ExprKind::Column(place(column)));
         self
     }
 
-    fn move_columns(&mut self, place: &impl Fn(usize) -> usize) {
+    /// Puts values of the same types in the place of columns.
+    pub(crate) fn replace_columns(&mut self, value: &impl Fn(usize) -> ExprKind) {
         match &mut self.kind {
-            ExprKind::Column(index) => *index = place(*index),
+            ExprKind::Column(index) => self.kind = value(*index),
             ExprKind::Literal(_) => {}
             ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
-                e.move_columns(place);
+                e.replace_columns(value);
             }
-            ExprKind::Like { value, .. } => value.move_columns(place),
+            ExprKind::Like { value: text, .. } => text.replace_columns(value),
             ExprKind::Binary(_, left, right) => {
-                left.move_columns(place);
-                right.move_columns(place);
+                left.replace_columns(value);
+                right.replace_columns(value);
             }
             ExprKind::Case(branches, otherwise) => {
                 for (condition, result) in branches {
-                    condition.move_columns(place);
-                    result.move_columns(place);
+                    condition.replace_columns(value);
+                    result.replace_columns(value);
                 }
-                otherwise.iter_mut().for_each(|e| e.move_columns(place));
+                otherwise.iter_mut().for_each(|e| e.replace_columns(value));
             }
             ExprKind::Call(_, arguments) => {
-                arguments.iter_mut().for_each(|e| e.move_columns(place));
+                arguments.iter_mut().for_each(|e| e.replace_columns(value));
             }
         }
     }

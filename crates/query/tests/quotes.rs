@@ -362,3 +362,30 @@ fn intervals_of_many_groups_are_wider() {
         widths("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.02) SUM(score) FROM posts");
     assert!(one > 0.0 && many.is_empty());
 }
+
+/// Sub-queries that only filter and compute leave no trace: the query has the plan and the identity of the
+/// query without them.
+#[test]
+fn plain_sub_queries_are_inlined() {
+    let contract = common::contract();
+    let bound = |sql: &str| serde_json::to_value(bind(sql, &contract).unwrap()).unwrap();
+    let flat = bound(
+        "SELECT county AS k, COUNT(*) AS n, SUM(amount) AS s FROM loans \
+         WHERE amount > 5 AND county <> 'x' GROUP BY county",
+    );
+    for nested in [
+        "SELECT k, COUNT(*) AS n, SUM(a) AS s FROM \
+         (SELECT county AS k, amount AS a FROM loans WHERE amount > 5) WHERE k <> 'x' GROUP BY k",
+        "WITH big AS (SELECT * FROM loans WHERE amount > 5), \
+         named AS (SELECT county AS k, b.amount AS a FROM big AS b WHERE county <> 'x') \
+         SELECT k, COUNT(*) AS n, SUM(a) AS s FROM named GROUP BY k",
+        "SELECT k, COUNT(*) AS n, SUM(a) AS s FROM (SELECT county AS k, amount AS a FROM \
+         (SELECT amount, county FROM (SELECT * FROM loans) WHERE amount > 5 AND county <> 'x')) \
+         GROUP BY k",
+    ] {
+        assert_eq!(bound(nested), flat, "{nested}");
+    }
+    // What a sub-query computes is computed where it is used.
+    let flat = bound("SELECT COUNT(*) FROM loans WHERE amount * 2 > 5");
+    assert_eq!(bound("SELECT COUNT(*) FROM (SELECT amount * 2 AS d FROM loans) WHERE d > 5"), flat);
+}

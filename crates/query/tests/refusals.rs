@@ -351,7 +351,7 @@ fn long_sub_queries_are_refused() {
         format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
              max_groups_contributed = 1, max_rows_per_group = 1) forum, COUNT(*) \
-             FROM (SELECT forum, author, {} AS s FROM posts) WHERE s > 0 GROUP BY forum",
+             FROM (SELECT DISTINCT forum, author, {} AS s FROM posts) WHERE s > 0 GROUP BY forum",
             terms(n)
         )
     };

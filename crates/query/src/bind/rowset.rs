@@ -12,10 +12,16 @@ use crate::types::ColumnType;
 #[derive(Clone)]
 pub(super) struct Rows {
     pub(super) relation: Relation,
-    /// The rows without their units, where they reach these through another table: a join with that
-    /// table brings the units along. It begins with the same columns as `relation`.
-    bare: Option<Relation>,
+    /// The rows that the relation's rows refer to, where they do not know their units yet.
+    owners: Option<Owners>,
     pub(super) columns: Vec<RowsColumn>,
+}
+
+/// The rows of the table that others refer to, with their units; and the column referred to.
+#[derive(Clone)]
+struct Owners {
+    relation: Relation,
+    referred: Expr,
 }
 
 /// A column that SQL may name.
@@ -27,8 +33,7 @@ pub(super) struct RowsColumn {
 }
 
 impl Rows {
-    /// The rows of a table; joined with the tables that name their units, where it reaches these
-    /// through others.
+    /// The rows of a table.
     pub(super) fn of_table(
         table: &Table,
         alias: &str,
@@ -65,32 +70,91 @@ impl Rows {
             Ok(RowsColumn { visible, declared })
         };
         let columns = table.columns.iter().map(named).collect::<Result<Vec<_>, Refusal>>()?;
-        let Protection::Reference { column, references, .. } = protection else {
-            return Ok(Self { relation: scan, bare: None, columns });
+        let owners = match protection {
+            Protection::Reference { references, .. } => {
+                // The path to the unit, table by table; the contract has no circles.
+                let next = contract.tables.get(&references.table).ok_or_else(missing)?;
+                let rows = Self::of_table(next, &next.name, contract)?;
+                let referred = rows.column(&references.column).ok_or_else(missing)?;
+                Some(Owners { relation: rows.with_units()?.relation, referred })
+            }
+            _ => None,
         };
-        // The path to the unit, table by table; the contract has no circles.
-        let next = contract.tables.get(&references.table).ok_or_else(missing)?;
-        let owner = Self::of_table(next, &next.name, contract)?;
-        let referred = owner.column(&references.column).ok_or_else(missing)?;
-        let on = vec![(Expr::column(column, referred.column_type), referred)];
-        let relation = Relation::new(Operator::Join {
-            kind: JoinKind::Inner,
-            left: scan.clone(),
-            right: owner.relation,
-            on,
-            condition: None,
-        })?;
-        Ok(Self { relation, bare: Some(scan), columns })
+        Ok(Self { relation: scan, owners, columns })
     }
 
     /// The rows of a relation with these names.
     pub(super) fn named(relation: Relation, columns: Vec<RowsColumn>) -> Self {
-        Self { relation, bare: None, columns }
+        Self { relation, owners: None, columns }
+    }
+
+    /// The rows with their units: joined with the table that they refer to, where no join has done
+    /// so. Columns keep their places.
+    pub(super) fn with_units(mut self) -> Result<Self, Refusal> {
+        let owners = self.owners.take();
+        if let Some(Owners { relation: right, referred }) = owners
+            && let Protection::Reference { column, .. } = *self.relation.protection()
+        {
+            let on = vec![(Expr::column(column, referred.column_type), referred)];
+            let (kind, left) = (JoinKind::Inner, self.relation);
+            self.relation =
+                Relation::new(Operator::Join { kind, left, right, on, condition: None })?;
+        }
+        Ok(self)
     }
 
     fn column(&self, name: &str) -> Option<Expr> {
         let column = self.columns.iter().find(|c| c.declared.name == name)?;
         Some(column.visible.expr.clone())
+    }
+
+    /// Rows of one table without the sub-queries and filters around it, and the conditions on them:
+    /// a query over sub-queries that only filter and compute is the query without them.
+    pub(super) fn inlined(
+        mut self,
+        mut conditions: Vec<Expr>,
+    ) -> Result<(Self, Vec<Expr>), Refusal> {
+        let mut table = &self.relation;
+        while let Operator::Filter { input, .. } | Operator::Project { input, .. } =
+            table.operator()
+        {
+            table = input;
+        }
+        if !matches!(table.operator(), Operator::Scan { .. }) {
+            let rows = conditions.into_iter().try_fold(self, Self::filtered)?;
+            return Ok((rows, Vec::new()));
+        }
+        loop {
+            match Operator::from(self.relation.clone()) {
+                Operator::Filter { input, condition } => {
+                    conditions.insert(0, condition);
+                    self.relation = input;
+                }
+                Operator::Project { input, columns } => {
+                    let value = |place: usize| columns.get(place).map(|column| &column.expr);
+                    let inline = |expr: &mut Expr| {
+                        expr.replace_columns(&|place| match value(place) {
+                            Some(value) => value.kind.clone(),
+                            None => ExprKind::Column(place),
+                        });
+                        crate::bind_expr::check_size(expr)
+                    };
+                    conditions.iter_mut().try_for_each(inline)?;
+                    self.columns.iter_mut().try_for_each(|c| inline(&mut c.visible.expr))?;
+                    self.relation = input;
+                }
+                _ => break,
+            }
+        }
+        for column in &mut self.columns {
+            if let ExprKind::Column(place) = column.visible.expr.kind
+                && let Some(field) = self.relation.fields().get(place)
+            {
+                column.declared.name.clone_from(&field.name);
+            }
+        }
+        let conditions = conditions.into_iter().flat_map(conjuncts).collect();
+        Ok((self, conditions))
     }
 
     /// The names that expressions may use.
@@ -124,7 +188,6 @@ impl Rows {
 
     /// The rows on which a condition holds; it is tested as early as can be.
     pub(super) fn filtered(mut self, condition: Expr) -> Result<Self, Refusal> {
-        self.bare = self.bare.map(|bare| filtered(bare, condition.clone())).transpose()?;
         self.relation = filtered(self.relation, condition)?;
         Ok(self)
     }
@@ -169,27 +232,29 @@ impl Rows {
                 condition,
             })
         };
-        // A side that reaches its units through the other side needs no further join.
-        if let Some(bare) = &right.bare
-            && let Ok(relation) = attempt(&left.relation, bare, &on)
-        {
-            return Ok(Self::combined(kind, left, right, relation, shift));
+        // A side that reaches its units through the other side needs no further join, nor does one
+        // that is joined with public rows before.
+        if let Ok(relation) = attempt(&left.relation, &right.relation, &on) {
+            return Ok(Self::combined(kind, left, right, relation));
         }
-        if kind == JoinKind::Inner
-            && let Some(bare) = &left.bare
-            && let Ok(relation) = attempt(bare, &right.relation, &on)
-        {
-            let shift_now = bare.fields().len();
-            return Ok(Self::combined(kind, left, right, relation, shift_now));
+        if left.owners.is_some() {
+            left = left.with_units()?;
         }
+        for on in with_twins(&on, &left.relation) {
+            if let Ok(relation) = attempt(&left.relation, &right.relation, &on) {
+                return Ok(Self::combined(kind, left, right, relation));
+            }
+        }
+        right = right.with_units()?;
         if references.carry_the_unit(&on, &left.relation, &right.relation) {
             on.extend(units_equal(&left.relation, &right.relation));
         }
         let relation = attempt(&left.relation, &right.relation, &on)?;
-        Ok(Self::combined(kind, left, right, relation, shift))
+        Ok(Self::combined(kind, left, right, relation))
     }
 
-    fn combined(kind: JoinKind, left: Self, right: Self, relation: Relation, shift: usize) -> Self {
+    fn combined(kind: JoinKind, left: Self, right: Self, relation: Relation) -> Self {
+        let shift = left.relation.fields().len();
         let mut columns = left.columns;
         if kind.shows_right() {
             let units = same_unit(&relation);
@@ -202,24 +267,27 @@ impl Rows {
                 column
             }));
         }
-        Self { relation, bare: None, columns }
+        let unknown = matches!(relation.protection(), Protection::Reference { .. });
+        let owners = left.owners.or(right.owners).filter(|_| unknown);
+        Self { relation, owners, columns }
     }
 
     /// The rows with these columns; the unit's column stays, under no name, where it is not among
     /// them.
     pub(super) fn projected(self, columns: Vec<(String, Expr, Column)>) -> Result<Self, Refusal> {
+        let rows = self.with_units()?;
         let mut exprs: Vec<NamedExpr> = columns
             .iter()
             .map(|(name, expr, _)| NamedExpr { name: name.clone(), expr: expr.clone() })
             .collect();
-        if let Some(unit) = self.relation.protection().unit()
+        if let Some(unit) = rows.relation.protection().unit()
             && !exprs.iter().any(|e| e.expr.is_column(unit))
-            && let Some(field) = self.relation.fields().get(unit)
+            && let Some(field) = rows.relation.fields().get(unit)
         {
             let (name, column_type) = (field.name.clone(), field.column_type);
             exprs.push(NamedExpr { name, expr: Expr::column(unit, column_type) });
         }
-        let relation = Relation::new(Operator::Project { input: self.relation, columns: exprs })?;
+        let relation = Relation::new(Operator::Project { input: rows.relation, columns: exprs })?;
         let columns = columns.into_iter().enumerate().map(|(place, (name, expr, declared))| {
             let expr = Expr::column(place, expr.column_type);
             // Thresholds by another column hold for the table's own column of that name, which may
@@ -228,7 +296,7 @@ impl Rows {
             let declared = Column { name: name.clone(), split, ..declared };
             RowsColumn { visible: Visible::new(None, &name, expr), declared }
         });
-        Ok(Self { relation, bare: None, columns: columns.collect() })
+        Ok(Self::named(relation, columns.collect()))
     }
 
     /// Projects as [`projected`](Self::projected) does, with the unit's column at the end in any
@@ -238,14 +306,15 @@ impl Rows {
         mut columns: Vec<(String, Expr, Column)>,
     ) -> Result<Self, Refusal> {
         let shown = columns.len();
-        if let Some(unit) = self.relation.protection().unit()
-            && let Some(field) = self.relation.fields().get(unit)
+        let rows = self.with_units()?;
+        if let Some(unit) = rows.relation.protection().unit()
+            && let Some(field) = rows.relation.fields().get(unit)
         {
             let (name, column_type) = (field.name.clone(), field.column_type);
             let declared = Column::plain(&name, column_type);
             columns.push((name, Expr::column(unit, column_type), declared));
         }
-        let mut rows = self.projected(columns)?;
+        let mut rows = rows.projected(columns)?;
         rows.columns.truncate(shown);
         Ok(rows)
     }
@@ -337,6 +406,43 @@ pub(super) fn same_unit(relation: &Relation) -> Option<(usize, usize)> {
     let (ours, theirs) = (left.protection().unit()?, right.protection().unit()?);
     let joined = on.iter().any(|(l, r)| l.is_column(ours) && r.is_column(theirs));
     joined.then_some((ours, left.fields().len() + theirs))
+}
+
+/// The equalities, and those in which one column of the left side gives way to another one that is
+/// equal to it in all rows: one may be what the right side refers to.
+fn with_twins(on: &[(Expr, Expr)], left: &Relation) -> Vec<Vec<(Expr, Expr)>> {
+    let mut all = vec![on.to_vec()];
+    for (place, (ours, theirs)) in on.iter().enumerate() {
+        let ExprKind::Column(column) = ours.kind else { continue };
+        for twin in twins(left, column) {
+            let mut other = on.to_vec();
+            other[place] = (Expr::column(twin, ours.column_type), theirs.clone());
+            all.push(other);
+        }
+    }
+    all
+}
+
+/// The columns that inner joins make equal to a column.
+fn twins(relation: &Relation, column: usize) -> Vec<usize> {
+    match relation.operator() {
+        Operator::Filter { input, .. } => twins(input, column),
+        Operator::Join { kind, left, on, .. } => {
+            let width = left.fields().len();
+            let mut all = if column < width { twins(left, column) } else { Vec::new() };
+            for (ours, theirs) in on.iter().filter(|_| *kind == JoinKind::Inner) {
+                if let (ExprKind::Column(ours), ExprKind::Column(theirs)) =
+                    (&ours.kind, &theirs.kind)
+                {
+                    let theirs = width + theirs;
+                    all.extend((*ours == column).then_some(theirs));
+                    all.extend((theirs == column).then_some(*ours));
+                }
+            }
+            all
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Whether an expression reads columns before `shift`, and from there on.

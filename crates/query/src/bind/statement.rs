@@ -10,14 +10,13 @@ use super::conditions::{Conditions, check_public_keys};
 use super::from::{Selected, Tables};
 use super::options::Options;
 use super::output::OutputScope;
-use super::rowset::Rows;
 use super::view::{Unit, View};
 use super::{Groups, Key, Order, Output, PrivateQuery};
 use crate::bind_expr::balanced;
 use crate::contract::{Contract, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
-use crate::relation::{Operator, Origin};
+use crate::relation::Origin;
 use crate::types::{ColumnType, Value};
 
 /// Most group keys.
@@ -92,12 +91,10 @@ pub(super) fn view(
     contract: &Contract,
 ) -> Result<(View, Vec<Expr>), Refusal> {
     let tables = Tables::of(contract).with(query.with.as_ref())?;
-    let Selected { mut rows, mut rest, .. } = tables.selected(select, None)?;
+    let Selected { rows, rest, .. } = tables.selected(select, None)?;
     // Conditions on one table alone stay with the query; others are part of the relation.
-    if !matches!(rows.relation.operator(), Operator::Scan { .. }) {
-        rows = rest.drain(..).try_fold(rows, Rows::filtered)?;
-    }
-    Ok((View::new(rows, contract)?, rest))
+    let (rows, conditions) = rows.with_units()?.inlined(rest)?;
+    Ok((View::new(rows, contract)?, conditions))
 }
 
 pub(super) fn bind(

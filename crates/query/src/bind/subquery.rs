@@ -54,7 +54,7 @@ impl<'a> Tables<'a> {
     }
 
     fn select(&self, select: &'a ast::Select) -> Result<Rows, Refusal> {
-        let rows = self.filtered(select)?;
+        let rows = self.filtered(select)?.with_units()?;
         let scope = rows.scope();
         let grouped = match &select.group_by {
             ast::GroupByExpr::Expressions(keys, modifiers) => {

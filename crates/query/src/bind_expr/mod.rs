@@ -48,6 +48,21 @@ fn too_deep(most: usize) -> Refusal {
     )
 }
 
+/// Refuses a bound expression that is too deep or has too many parts.
+pub(crate) fn check_size(bound: &Expr) -> Result<(), Refusal> {
+    let (depth, parts) = bound.size();
+    if depth > MAX_DEPTH {
+        return Err(too_deep(MAX_DEPTH));
+    }
+    if parts > MAX_PARTS {
+        return Err(Refusal::new(
+            format!("an expression has more than {MAX_PARTS} parts"),
+            "NULLIF, BETWEEN, CASE x WHEN … and IN repeat their operands: nest them less",
+        ));
+    }
+    Ok(())
+}
+
 /// Double quotes are those of texts in GoogleSQL, and those of names elsewhere.
 fn quoted_column(text: &str) -> Refusal {
     Refusal::new(
@@ -71,16 +86,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
             None => self.ordinary(node)?,
         };
         self.depth -= 1;
-        let (depth, parts) = bound.size();
-        if depth > MAX_DEPTH {
-            return Err(too_deep(MAX_DEPTH));
-        }
-        if parts > MAX_PARTS {
-            return Err(Refusal::new(
-                format!("an expression has more than {MAX_PARTS} parts"),
-                "NULLIF, BETWEEN, CASE x WHEN … and IN repeat their operands: nest them less",
-            ));
-        }
+        check_size(&bound)?;
         Ok(bound)
     }
 

@@ -41,6 +41,8 @@ impl JoinKind {
 /// - One side without a unit of its own, and the other the table that it refers to, joined on the
 ///   reference: the other side's row says whose the pair is. Inner; or left, with the side that has
 ///   the units at the left.
+/// - A left side without a unit of its own and a public right one, of any kind, or the other way
+///   round, inner: a pair refers to what its row refers to.
 pub(super) fn checked(
     kind: JoinKind,
     left: &Relation,
@@ -87,9 +89,10 @@ fn protection(
             "a unit column in the contract: unit = { of = \"person\", column = \"person_id\" }",
         )),
         (P::Public, P::Public) => Ok(P::Public),
-        (P::Unit { .. }, P::Public) => Ok(left.protection.clone()),
-        (P::Public, P::Unit { population, column }) if kind == JoinKind::Inner => {
-            Ok(P::Unit { population: population.clone(), column: shift + column })
+        (P::Unit { .. } | P::Reference { .. }, P::Public) => Ok(left.protection.clone()),
+        (P::Public, P::Unit { .. } | P::Reference { .. }) if kind == JoinKind::Inner => {
+            let moved = right.protection.moved(|column| Some(shift + column));
+            moved.ok_or_else(|| misfit("a join loses the unit's column"))
         }
         (P::Public, _) => Err(Refusal::new(
             "which rows of a public table have a partner among protected rows follows from all of \

@@ -64,7 +64,7 @@ pub enum Protection {
         column: usize,
     },
     /// The rows belong to the units of the rows of another table that they refer to. Until they are
-    /// joined with it, nothing else may be done with them but filters and projections.
+    /// joined with it, they may be filtered, projected and joined with public rows, and no more.
     Reference {
         /// Whose budget pays.
         population: String,

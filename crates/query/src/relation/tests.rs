@@ -61,7 +61,14 @@ fn joins_know_whose_their_rows_are() {
         assert_eq!(*publicly.protection(), Protection::Public);
         let owner_first = join(kind, protected(), referring(), &[(1, 1)]).unwrap();
         assert_eq!(*owner_first.protection(), person());
+        // Rows that do not know their units yet still refer to them beside public ones.
+        let looked_up = join(kind, referring(), public(), &[(0, 0)]).unwrap();
+        assert_eq!(looked_up.protection(), referring().protection());
+        let found = join(JoinKind::Inner, looked_up, protected(), &[(1, 1)]).unwrap();
+        assert!(found.protection().unit().is_some());
     }
+    let looked_up = join(JoinKind::Inner, public(), referring(), &[(1, 1)]).unwrap();
+    assert!(matches!(looked_up.protection(), Protection::Reference { column: 4, .. }));
     let unit = |r: Relation| r.protection().unit();
     assert_eq!(unit(join(JoinKind::Inner, public(), protected(), &[(1, 1)]).unwrap()), Some(3));
     assert_eq!(unit(join(JoinKind::Inner, referring(), protected(), &[(1, 1)]).unwrap()), Some(3));
@@ -79,9 +86,9 @@ fn what_brings_units_together_is_refused() {
         join(kind, protected(), referring(), &[(0, 0)]).unwrap_err();
         join(kind, scan("visits", person()), referring(), &[(1, 1)]).unwrap_err();
         join(kind, referring(), referring(), &[(1, 1)]).unwrap_err();
-        join(kind, referring(), public(), &[(1, 1)]).unwrap_err();
         if kind != JoinKind::Inner {
             join(kind, public(), protected(), &[(1, 1)]).unwrap_err();
+            join(kind, public(), referring(), &[(1, 1)]).unwrap_err();
             join(kind, referring(), protected(), &[(1, 1)]).unwrap_err();
         }
         join(kind, protected(), public(), &[]).unwrap_err();

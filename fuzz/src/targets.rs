@@ -16,7 +16,7 @@ use crate::harness::Target;
 use crate::seeds;
 
 /// Batches of a file that are read: a small file may well hold a billion rows.
-const BATCHES: usize = 8;
+const BATCHES: usize = 3;
 
 /// All targets.
 pub const TARGETS: [Target; 6] = [

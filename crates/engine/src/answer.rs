@@ -31,7 +31,7 @@ impl Question {
     /// A refusal where a statement of it could not be read back.
     pub(crate) fn new(sql: &str, analyst: String, quote: Quote) -> Result<Self, EngineError> {
         let explanation = Explanation::new(&quote);
-        let question = question(quote.query(), &explanation)?;
+        let question = question(&quote, &explanation)?;
         Ok(Self { sql: sql.to_owned(), analyst, quote, explanation, question })
     }
 

@@ -4,14 +4,14 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
 use hushtable_ledger::{Fingerprint, Release};
-use hushtable_query::{Explanation, PrivateQuery, Refusal};
+use hushtable_query::{Explanation, PrivateQuery, Quote, Refusal};
 use serde::Serialize;
 
 use crate::error::EngineError;
 use crate::lower::Files;
 use crate::source::{DataFile, SourceError};
 
-/// Name and version, as statements and fingerprints have them.
+/// Name and version, as statements have them.
 pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
 
 /// The machine-readable record of what a release promises: enough for an outsider to check every
@@ -46,26 +46,23 @@ pub(crate) const ACCOUNTANT: &str = "exact sums of epsilon, or of rho, and of de
 /// Where noise comes from, as statements say it.
 pub(crate) const RANDOMNESS: &str = "ChaCha20, seeded from the operating system";
 
-/// What was asked, as the statement names it: a hash of the checked query and its mechanisms. (So
-/// spelling, aliases of the table and the order of options do not matter; names of columns shown
-/// do.)
+/// What was asked, as the statement names it: a hash of [`Quote::identity`].
 ///
 /// # Errors
-/// A refusal where a statement with them could not be read back: it is written after the charge,
-/// and its release would be lost.
-pub(crate) fn question(
-    query: &PrivateQuery,
-    explanation: &Explanation,
-) -> Result<String, EngineError> {
-    let text = serde_json::to_vec(&(query, explanation)).map_err(|_| EngineError::Inconsistent)?;
-    if serde_json::from_slice::<serde_json::Value>(&text).is_err() {
+/// A refusal where a statement of it could not be read back: it is written after the charge, and its
+/// release would be lost.
+pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<String, EngineError> {
+    let stated = serde_json::to_vec(&(quote.query(), explanation));
+    let stated = stated.map_err(|_| EngineError::Inconsistent)?;
+    if serde_json::from_slice::<serde_json::Value>(&stated).is_err() {
         return Err(EngineError::Refused(Refusal {
             what: "the query's expressions are nested too deep to be put on record".to_owned(),
             hint: "nest CASE and functions less, or use computed columns in the contract"
                 .to_owned(),
         }));
     }
-    Ok(blake3::hash(&text).to_hex().to_string())
+    let identity = quote.identity().map_err(|_| EngineError::Inconsistent)?;
+    Ok(blake3::hash(&identity).to_hex().to_string())
 }
 
 /// What tells one question from another, in the ledger and nowhere else: sizes of files are as
@@ -91,7 +88,7 @@ pub(crate) fn fingerprint(
             identities.push((table, format!("{real:?}"), bytes, modified_ns, folders));
         }
     }
-    let text = serde_json::to_vec(&(ENGINE, analyst, question, identities))
+    let text = serde_json::to_vec(&(analyst, question, identities))
         .map_err(|_| EngineError::Inconsistent)?;
     Ok(Fingerprint::new(*blake3::hash(&text).as_bytes()))
 }

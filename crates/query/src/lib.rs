@@ -8,6 +8,7 @@ mod cost;
 mod error;
 mod explain;
 mod expr;
+mod identity;
 mod lattice;
 mod like;
 mod model;

@@ -51,6 +51,34 @@ fn a_count_reuses_the_noise_that_selected_its_group() {
     assert_eq!(single.measurements[0].measure, Measure::Units);
 }
 
+/// A change of this snapshot makes stored releases other questions: whoever asks them again pays
+/// again. Bump the format where the same bytes come to mean another release.
+#[test]
+fn the_identity_of_a_question_is_its_query_and_its_calibrations() {
+    let identity = |text: &str| String::from_utf8(quote(text).identity().unwrap()).unwrap();
+    let own = identity(&format!(
+        "{PRIVATE} forum, SUM(score) AS s FROM posts WHERE score > 1 GROUP BY forum"
+    ));
+    let shown: serde_json::Value = serde_json::from_str(&own).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&shown).unwrap());
+    // Another spelling is no other question; another heading, weight or strategy is one.
+    let spelled = identity(
+        "select with differential_privacy options (max_groups_contributed = 2, delta = 1e-6, \
+         epsilon = 1.0) p.forum, sum(P.score) as s from posts p where (p.score > 1) group by 1",
+    );
+    assert_eq!(spelled, own);
+    for other in [
+        "forum, SUM(score) AS t FROM posts WHERE score > 1 GROUP BY forum",
+        "forum, SUM(score, weight => 2) AS s FROM posts WHERE score > 1 GROUP BY forum",
+        "forum, SUM(score) AS s FROM posts WHERE score > 2 GROUP BY forum",
+    ] {
+        assert_ne!(identity(&format!("{PRIVATE} {other}")), own, "{other}");
+    }
+    let strategy = PRIVATE.replace(")", ", group_selection_strategy = LAPLACE_THRESHOLD)");
+    let other = "forum, SUM(score) AS s FROM posts WHERE score > 1 GROUP BY forum";
+    assert_ne!(identity(&format!("{strategy} {other}")), own);
+}
+
 #[test]
 fn the_default_releases_smaller_groups_than_any_named_strategy() {
     for aggregates in

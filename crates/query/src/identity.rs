@@ -1,0 +1,130 @@
+//! The identity of a question: what must be the same for two askings to have one release.
+//!
+//! It has an explicit format number, the checked query and the exact calibrations of its mechanisms,
+//! and nothing of how they are shown: a new version of the engine, or a new line in `explain`, charges
+//! nobody again.
+
+use hushtable_mechanisms::{Law, Measuring, RecordMechanism, Selection, Strategy};
+use hushtable_privacy::{Event, Loss};
+use serde::Serialize;
+
+use crate::bind::{Measurement, PrivateQuery};
+use crate::quote::{Noise, Quote};
+
+/// The format of identities. It changes when the same bytes would mean another release: when an
+/// expression, a bound or a mechanism comes to do something else than before.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct Identity {
+    format: u32,
+    query: PrivateQuery,
+    selection: Option<SelectionIdentity>,
+    noise: Vec<NoiseIdentity>,
+}
+
+/// How groups are chosen.
+#[derive(Serialize)]
+struct SelectionIdentity {
+    strategy: Strategy,
+    loss: Loss,
+    least: u64,
+    threshold: Option<f64>,
+    scale: Option<f64>,
+    rounds: Vec<(f64, f64)>,
+}
+
+/// How a measurement is released.
+#[derive(Serialize)]
+enum NoiseIdentity {
+    /// The scale's numerator and denominator.
+    DiscreteLaplace {
+        loss: Loss,
+        scale: (u128, u128),
+    },
+    /// Sigma's mantissa and exponent.
+    RoundedGaussian {
+        loss: Loss,
+        sigma: (u64, i32),
+    },
+    PerRecord {
+        loss: Loss,
+        mechanism: RecordMechanism,
+        error_at_zero: f64,
+    },
+    Quantile {
+        event: Event,
+        rate: f64,
+    },
+    /// By class, that of all others last.
+    ByClass(Vec<Self>),
+    OfSelection,
+}
+
+impl NoiseIdentity {
+    fn of(noise: &Noise) -> Self {
+        match noise {
+            Noise::Own(own) => Self::of_sums(own),
+            Noise::ByClass(by_class) => Self::ByClass(by_class.all().map(Self::of_sums).collect()),
+            Noise::Quantile(quantile) => {
+                Self::Quantile { event: quantile.event(), rate: quantile.rate() }
+            }
+            Noise::OfSelection => Self::OfSelection,
+        }
+    }
+
+    fn of_sums(measuring: &Measuring) -> Self {
+        let loss = measuring.loss();
+        match measuring {
+            Measuring::Additive(additive) => match additive.law() {
+                Law::DiscreteLaplace(law) => {
+                    let scale = law.scale();
+                    let scale = (scale.numerator(), scale.denominator());
+                    Self::DiscreteLaplace { loss, scale }
+                }
+                Law::RoundedGaussian(law) => {
+                    let sigma = (law.sigma().mantissa(), law.sigma().exponent());
+                    Self::RoundedGaussian { loss, sigma }
+                }
+            },
+            Measuring::PerRecord(record) => Self::PerRecord {
+                loss,
+                mechanism: record.mechanism(),
+                error_at_zero: record.standard_error(0.0),
+            },
+        }
+    }
+}
+
+impl SelectionIdentity {
+    fn of(selection: &Selection) -> Self {
+        Self {
+            strategy: selection.strategy(),
+            loss: selection.loss(),
+            least: selection.least(),
+            threshold: selection.threshold(),
+            scale: selection.noise_scale(),
+            rounds: selection.rounds(),
+        }
+    }
+}
+
+impl Quote {
+    /// The bytes that tell this question from all others on the same data. Spelling, aliases of
+    /// tables, the order of options and the names that readers see for measurements do not matter;
+    /// the names of the released columns do.
+    ///
+    /// # Errors
+    /// When the query cannot be serialised, which binding excludes.
+    pub fn identity(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let unnamed = |m: &Measurement| Measurement { name: String::new(), ..m.clone() };
+        let query = self.query();
+        let measurements = query.measurements.iter().map(unnamed).collect();
+        serde_json::to_vec(&Identity {
+            format: FORMAT,
+            query: PrivateQuery { measurements, ..query.clone() },
+            selection: self.selection().map(SelectionIdentity::of),
+            noise: self.noise().iter().map(NoiseIdentity::of).collect(),
+        })
+    }
+}

@@ -7,4 +7,4 @@ mod seeds;
 mod targets;
 
 pub use harness::{Failed, LIMIT, Target, fuzz, replay};
-pub use targets::{TARGETS, contract, csv, model_file, parquet, sql, workload};
+pub use targets::{TARGETS, arrow, contract, csv, model_file, parquet, sql, workload};

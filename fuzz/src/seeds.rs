@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
 use datafusion::parquet::arrow::ArrowWriter;
 
 pub(crate) const SHOP: &str = include_str!("../../examples/shop/hushtable.toml");
@@ -69,15 +72,41 @@ pub(crate) fn csv() -> Vec<Vec<u8>> {
     ])
 }
 
-pub(crate) fn parquet() -> Vec<Vec<u8>> {
+/// Rows of several types.
+fn columns() -> [(&'static str, ArrayRef); 3] {
     let numbers: Vec<Option<i64>> = (0..40).map(|i| (i % 7 != 0).then_some(i * 1_000)).collect();
     let names: Vec<String> = (0..40).map(|i| format!("town {}", i % 5)).collect();
     let floats: Vec<f64> = (0..40).map(|i| f64::from(i) / 3.0).collect();
-    let columns: [(&str, ArrayRef); 3] = [
+    [
         ("id", Arc::new(Int64Array::from(numbers))),
         ("town", Arc::new(StringArray::from(names))),
         ("amount", Arc::new(Float64Array::from(floats))),
+    ]
+}
+
+pub(crate) fn arrow() -> Vec<Vec<u8>> {
+    let town = ("town", columns()[1].1.clone());
+    let keys = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+    let batches = [
+        RecordBatch::try_from_iter(columns()).ok(),
+        cast(&town.1, &keys).ok().and_then(|town| RecordBatch::try_from_iter([("t", town)]).ok()),
     ];
+    let file = |batch: &RecordBatch| {
+        let mut writer = FileWriter::try_new(Vec::new(), batch.schema_ref()).ok()?;
+        writer.write(batch).ok()?;
+        writer.into_inner().ok()
+    };
+    let stream = |batch: &RecordBatch| {
+        let mut writer = StreamWriter::try_new(Vec::new(), batch.schema_ref()).ok()?;
+        writer.write(batch).ok()?;
+        writer.into_inner().ok()
+    };
+    let batches = batches.iter().flatten();
+    batches.flat_map(|batch| [file(batch), stream(batch)]).flatten().collect()
+}
+
+pub(crate) fn parquet() -> Vec<Vec<u8>> {
+    let columns = columns();
     let written = |columns: &[(&str, ArrayRef)]| {
         let batch = RecordBatch::try_from_iter(columns.to_vec()).ok()?;
         let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).ok()?;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlanProperties;
-use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use hushtable_engine::{ReadProgress, Wanted, file_schema, guess_csv, list_files, look_at, scan};
 use hushtable_query::{
@@ -19,13 +19,14 @@ use crate::seeds;
 const BATCHES: usize = 3;
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target { name: "sql", run: sql, seeds: seeds::sql },
     Target { name: "contract", run: contract, seeds: seeds::contracts },
     Target { name: "workload", run: workload, seeds: seeds::workloads },
     Target { name: "model_file", run: model_file, seeds: seeds::models },
     Target { name: "csv", run: csv, seeds: seeds::csv },
     Target { name: "parquet", run: parquet, seeds: seeds::parquet },
+    Target { name: "arrow", run: arrow, seeds: seeds::arrow },
 ];
 
 static CONTRACT: LazyLock<Option<Contract>> =
@@ -90,6 +91,11 @@ pub fn parquet(input: &[u8]) {
     read("input.parquet", input);
 }
 
+/// A file of Arrow's IPC format, or a stream of it.
+pub fn arrow(input: &[u8]) {
+    read("input.arrow", input);
+}
+
 /// Reads a file's schema, and its first batches as the types that it has and as text; CSV as its
 /// header line suggests.
 fn read(name: &str, input: &[u8]) {
@@ -119,17 +125,13 @@ fn read(name: &str, input: &[u8]) {
 fn read_as(folder: &Path, name: &str, wanted: &Wanted) {
     static RUNTIME: LazyLock<Option<tokio::runtime::Runtime>> =
         LazyLock::new(|| tokio::runtime::Builder::new_current_thread().build().ok());
-    static CONTEXT: LazyLock<SessionContext> = LazyLock::new(|| {
-        SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1))
-    });
+    static CONTEXT: LazyLock<Arc<TaskContext>> = LazyLock::new(Arc::default);
     let (Some(runtime), Ok(files)) = (&*RUNTIME, list_files(name, folder)) else { return };
     let progress = Arc::new(ReadProgress::default());
     runtime.block_on(async {
-        let Ok(table) = scan(&CONTEXT, &files, wanted, &progress).await else { return };
-        let tasks = Arc::new(table.task_ctx());
-        let Ok(plan) = table.create_physical_plan().await else { return };
+        let Ok(plan) = scan(&files, wanted, 1, &progress).await else { return };
         for partition in 0..plan.output_partitioning().partition_count() {
-            let Ok(stream) = plan.execute(partition, Arc::clone(&tasks)) else { return };
+            let Ok(stream) = plan.execute(partition, Arc::clone(&CONTEXT)) else { return };
             let mut stream = stream.take(BATCHES);
             while let Some(Ok(_)) = stream.next().await {}
         }

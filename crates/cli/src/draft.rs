@@ -248,7 +248,7 @@ fn text(value: &str) -> String {
 
 /// An SQL name from the last part of a location that says something.
 fn table_name(location: &str) -> String {
-    let extensions = [".gz", ".zst", ".csv", ".parquet", ".pq"];
+    let extensions = [".gz", ".zst", ".csv", ".parquet", ".pq", ".arrow", ".arrows", ".feather"];
     for part in Path::new(location).components().rev() {
         let part = part.as_os_str().to_string_lossy();
         let mut stem = part.as_ref();

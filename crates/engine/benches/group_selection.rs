@@ -21,9 +21,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
+use datafusion::catalog::streaming::StreamingTable;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::physical_plan::streaming::PartitionStream;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::{SessionContext, col, lit};
 use hushtable_engine::{Progress, Session, Wanted, list_files, scan};
 use hushtable_mechanisms::{Reach, Selection};
@@ -80,6 +84,20 @@ fn make(path: &Path) {
     writer.close().unwrap();
 }
 
+/// A partition of a plan.
+#[derive(Debug)]
+struct Part(SchemaRef, Arc<dyn ExecutionPlan>, usize);
+
+impl PartitionStream for Part {
+    fn schema(&self) -> &SchemaRef {
+        &self.0
+    }
+
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        self.1.execute(self.2, context).unwrap()
+    }
+}
+
 /// The numbers of units of the groups, by a plain aggregation.
 fn counts(path: &Path) -> Vec<u64> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -89,8 +107,12 @@ fn counts(path: &Path) -> Vec<u64> {
         // here.
         let files = list_files(path.to_str().unwrap(), Path::new("")).unwrap();
         let columns = [("word".to_owned(), ColumnType::String)];
-        let table =
-            scan(&context, &files, &Wanted::columns(&columns), &Arc::default()).await.unwrap();
+        let plan = scan(&files, &Wanted::columns(&columns), 2, &Arc::default()).await.unwrap();
+        let schema = plan.schema();
+        let parts = (0..plan.output_partitioning().partition_count())
+            .map(|part| Arc::new(Part(schema.clone(), plan.clone(), part)) as _);
+        let table = StreamingTable::try_new(schema.clone(), parts.collect()).unwrap();
+        let table = context.read_table(Arc::new(table)).unwrap();
         let grouped = table.aggregate(vec![col("word")], vec![count(lit(1)).alias("n")]).unwrap();
         let batches = grouped.collect().await.unwrap();
         let values = |b: &RecordBatch| b.column(1).as_primitive::<Int64Type>().values().to_vec();

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlanProperties;
-use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use hushtable_query::ColumnType;
 
@@ -38,11 +38,8 @@ pub(crate) async fn each_batch(
     progress: &Progress,
     mut work: impl FnMut(&RecordBatch) -> Result<(), EngineError>,
 ) -> Result<(), EngineError> {
-    let config = SessionConfig::new().with_target_partitions(1);
-    let context = SessionContext::new_with_config(config);
-    let table = scan(&context, files, &Wanted::columns(columns), &progress.0).await?;
-    let tasks = Arc::new(table.task_ctx());
-    let plan = table.create_physical_plan().await?;
+    let plan = scan(files, &Wanted::columns(columns), 1, &progress.0).await?;
+    let tasks = Arc::new(TaskContext::default());
     for partition in 0..plan.output_partitioning().partition_count() {
         let mut stream = plan.execute(partition, Arc::clone(&tasks))?;
         while let Some(batch) = stream.next().await {

@@ -9,7 +9,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, Partitioning, execute_stream_partitioned,
 };
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 use futures::StreamExt;
 use hushtable_ledger::OpenedCharge;
 use hushtable_mechanisms::Memberships;
@@ -79,10 +79,9 @@ impl Reading {
     ) -> Result<Self, EngineError> {
         // At least two, so that a table is read in parts on every machine, as in the tests.
         let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-        let config = SessionConfig::new().with_target_partitions(threads);
-        let context = SessionContext::new_with_config(config);
+        let context = SessionContext::new();
         let read = columns_read(query);
-        let lowering = Lowering { context: &context, files, progress };
+        let lowering = Lowering { files, partitions: threads, progress };
         let plan = lowering.rows(&query.relation, &read).await?;
         let tasks = context.task_ctx();
         let program = RowProgram::new(query).map_err(DataFusionError::from)?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, UInt64Array};
+use datafusion::arrow::ipc::writer::FileWriter;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::parquet::arrow::ArrowWriter;
 
@@ -250,5 +251,26 @@ fn units_beyond_64_bits_with_a_sign_count() {
         "[tables.t]\npath = \"t.parquet\"\nprivacy_unit = \"id\"\n[tables.t.columns]\nid = { type = \"int\" }\n",
     );
     let table = ask(folder.path(), "COUNT(DISTINCT id) AS n FROM t WHERE id IS NULL").success();
+    assert_eq!(table, "n\n200\n");
+}
+
+#[test]
+fn arrow_files_are_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let ages: ArrayRef = Arc::new((0..300).collect::<Int64Array>());
+    let batch = RecordBatch::try_from_iter([("age", ages)]).unwrap();
+    let file = File::create(folder.path().join("people.arrow")).unwrap();
+    let mut writer = FileWriter::try_new(file, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    let draft = run(folder.path(), &["init", "--output", "-", "people.arrow"]).success();
+    assert!(draft.contains("[tables.people]\n") && draft.contains("path = \"people.arrow\"\n"));
+    assert!(draft.contains("age = { type = \"int\" }"), "{draft}");
+    contract(
+        folder.path(),
+        "[tables.t]\npath = \"people.arrow\"\nprivacy_unit = \"row\"\n[tables.t.columns]\n\
+         age = { type = \"int\" }\n",
+    );
+    let table = ask(folder.path(), "COUNT(*) AS n FROM t WHERE age >= 100").success();
     assert_eq!(table, "n\n200\n");
 }

@@ -31,7 +31,6 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PhysicalExpr};
-use datafusion::prelude::SessionContext;
 use hushtable_query::{
     ColumnType, CsvSettings, Expr, NamedExpr, Operator, Relation, UnitAggregate,
 };
@@ -51,8 +50,9 @@ type Planned<'a> = Pin<Box<dyn Future<Output = Result<Plan, EngineError>> + Send
 
 /// Builds plans over the files of tables.
 pub(crate) struct Lowering<'a> {
-    pub(crate) context: &'a SessionContext,
     pub(crate) files: &'a Files,
+    /// In how many partitions files are read.
+    pub(crate) partitions: usize,
     pub(crate) progress: &'a Arc<ReadProgress>,
 }
 
@@ -137,8 +137,7 @@ impl Lowering<'_> {
             unit: unit.map(pick).transpose()?,
             csv: csv.cloned(),
         };
-        let rows = scan(self.context, files, &wanted, self.progress).await?;
-        Ok(rows.create_physical_plan().await?)
+        Ok(scan(files, &wanted, self.partitions, self.progress).await?)
     }
 
     async fn aggregate(

@@ -265,7 +265,7 @@ async fn read(relation: &Relation, folder: &Path) -> Vec<String> {
         files.insert(name.to_owned(), list_files(path, folder).unwrap());
     }
     let progress = Arc::new(ReadProgress::default());
-    let lowering = Lowering { context: &context, files: &files, progress: &progress };
+    let lowering = Lowering { files: &files, partitions: 3, progress: &progress };
     let unit = relation.protection().unit().unwrap();
     let mut wanted = vec![unit];
     wanted.extend((0..relation.fields().len()).filter(|&place| place != unit));

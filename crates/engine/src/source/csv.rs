@@ -8,11 +8,16 @@ use std::sync::Arc;
 use ::csv::{ByteRecord, Reader, ReaderBuilder};
 use hushtable_query::{CsvSettings, MAX_STRING_BYTES};
 
-use super::convert::Target;
+use super::convert::Stored;
+use super::damage::Bytes;
+use super::open::{Pick, Source, StoredColumn};
 use super::parse::{Parsed, TextParser};
 use super::sink::{Misfit, Sink};
+use super::table::planned_otherwise;
 use super::text::TextColumn;
-use super::{Compression, ReadProgress, SourceError, decode, plan};
+use super::{
+    BATCH_ROWS, Compression, DataFile, Format, Identity, ReadProgress, SourceError, decode,
+};
 
 /// A file that tells how much of it has been read.
 struct Counted {
@@ -36,86 +41,56 @@ const BATCH_BYTES: usize = 1 << 23;
 /// A CSV file and its header.
 #[derive(Debug)]
 pub(super) struct CsvFile {
-    pub(super) path: PathBuf,
+    path: PathBuf,
+    identity: Identity,
+    bytes: u64,
     compression: Compression,
     settings: Arc<CsvSettings>,
-    /// The names of the columns in the file's order. A column without a name cannot be asked for.
-    pub(super) header: Vec<String>,
+    /// The columns in the file's order, by its header line.
+    columns: Vec<StoredColumn>,
 }
-
-/// A column to read: its place in each row, and what it is read as.
-pub(super) type CsvColumn = (usize, Target);
 
 impl CsvFile {
     /// Reads the header line, and nothing after it.
-    pub(super) fn open(
-        path: &Path,
-        compression: Compression,
-        settings: &Arc<CsvSettings>,
-    ) -> Result<Self, SourceError> {
-        let settings = Arc::clone(settings);
-        let mut file = Self { path: path.to_owned(), compression, settings, header: Vec::new() };
+    pub(super) fn open(file: &DataFile, settings: &Arc<CsvSettings>) -> Result<Self, SourceError> {
+        let compression = match file.format {
+            Format::Csv { compression } => compression,
+            Format::Parquet | Format::Arrow => Compression::None,
+        };
+        let path = &file.path;
+        let identity = path
+            .identity()
+            .map_err(|e| SourceError::from_io(path, &e, Format::name(file.format)))?;
+        let mut file = Self {
+            path: path.clone(),
+            identity,
+            bytes: file.bytes,
+            compression,
+            settings: Arc::clone(settings),
+            columns: Vec::new(),
+        };
         let mut records = file.all_records(&Arc::default())?;
         let Some(names) = records.next()?.filter(|names| !names.iter().all(<[u8]>::is_empty))
         else {
             return Err(SourceError::NoHeader { path: path.to_owned() });
         };
-        let mut header = Vec::new();
+        let mut columns = Vec::new();
         for name in names {
             match std::str::from_utf8(name) {
                 // UTF-16 without a mark and compressed data have NULs, and columns never do.
-                Ok(name) if !name.contains('\0') => header.push(name.to_owned()),
+                Ok(name) if !name.contains('\0') => columns.push(StoredColumn {
+                    name: name.to_owned(),
+                    stored: Stored::Text,
+                    file_type: "text".to_owned(),
+                }),
                 _ => {
                     let encoding = file.settings.encoding().name();
                     return Err(SourceError::HeaderNotText { path: path.to_owned(), encoding });
                 }
             }
         }
-        file.header = header;
+        file.columns = columns;
         Ok(file)
-    }
-
-    /// Hands the rows to `sink`, in batches, until it wants no more.
-    ///
-    /// One row is in memory at a time besides the batch: an unbalanced quote makes the rest of
-    /// the file one field, which is then NULL if it is longer than a string may be.
-    pub(super) fn read(
-        &self,
-        columns: &[CsvColumn],
-        progress: &Arc<ReadProgress>,
-        sink: &mut dyn Sink,
-    ) -> Result<(), SourceError> {
-        let mut records = self.records(progress)?;
-        let parser = Arc::new(TextParser::new(self.settings.values()));
-        let column = |(_, to): &CsvColumn| TextColumn::new(*to, &parser, plan::BATCH_ROWS);
-        let mut builders: Vec<TextColumn> = columns.iter().map(column).collect();
-        loop {
-            let (mut rows, mut bytes, mut more) = (0, 0, true);
-            while rows < plan::BATCH_ROWS && bytes < BATCH_BYTES {
-                let Some(record) = records.next()? else {
-                    more = false;
-                    break;
-                };
-                rows += 1;
-                for (column, ((place, _), builder)) in columns.iter().zip(&mut builders).enumerate()
-                {
-                    let field = field(record, *place);
-                    bytes += field.map_or(0, |field| field.len().min(MAX_STRING_BYTES));
-                    if builder.push(field) == Parsed::Unfit {
-                        sink.misfit(column, Misfit::Text(field.unwrap_or_default()));
-                    }
-                }
-            }
-            if rows > 0 {
-                let arrays: Result<_, _> = builders.iter_mut().map(|b| b.finish()).collect();
-                if !sink.batch(arrays.map_err(|_| plan::planned_otherwise())?, rows) {
-                    return Ok(());
-                }
-            }
-            if !more {
-                return Ok(());
-            }
-        }
     }
 
     /// The rows, one by one.
@@ -157,6 +132,69 @@ impl CsvFile {
             ::csv::ErrorKind::Io(e) => SourceError::from_io(&self.path, e, self.format()),
             // The reader is flexible and reads bytes, so there is no other kind.
             _ => SourceError::Damaged { path: self.path.clone(), format: self.format() },
+        }
+    }
+}
+
+impl Source for CsvFile {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn columns(&self) -> &[StoredColumn] {
+        &self.columns
+    }
+
+    /// Itself alone: where a row begins can only be told from the rows before it.
+    fn parts(&self) -> Vec<u64> {
+        vec![self.bytes]
+    }
+
+    /// One row is in memory at a time besides the batch: an unbalanced quote makes the rest of
+    /// the file one field, which is then NULL if it is longer than a string may be.
+    fn read(
+        &self,
+        part: usize,
+        picks: &[Pick],
+        progress: &Arc<ReadProgress>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), SourceError> {
+        if part > 0 {
+            return Err(planned_otherwise());
+        }
+        let mut records = self.records(progress)?;
+        let parser = Arc::new(TextParser::new(self.settings.values()));
+        let column = |pick: &Pick| TextColumn::new(pick.to, &parser, BATCH_ROWS);
+        let mut builders: Vec<TextColumn> = picks.iter().map(column).collect();
+        loop {
+            let (mut rows, mut bytes, mut more) = (0, 0, true);
+            while rows < BATCH_ROWS && bytes < BATCH_BYTES {
+                let Some(record) = records.next()? else {
+                    more = false;
+                    break;
+                };
+                rows += 1;
+                for (column, (pick, builder)) in picks.iter().zip(&mut builders).enumerate() {
+                    let field = field(record, pick.place);
+                    bytes += field.map_or(0, |field| field.len().min(MAX_STRING_BYTES));
+                    if builder.push(field) == Parsed::Unfit {
+                        sink.misfit(column, Misfit::Text(field.unwrap_or_default()));
+                    }
+                }
+            }
+            if rows > 0 {
+                let arrays: Result<_, _> = builders.iter_mut().map(|b| b.finish()).collect();
+                if !sink.batch(arrays.map_err(|_| planned_otherwise())?, rows) {
+                    return Ok(());
+                }
+            }
+            if !more {
+                return Ok(());
+            }
         }
     }
 }

@@ -22,7 +22,8 @@ pub enum SourceError {
     #[error(
         "the contract's location `{location}` has no data file: looked at {}\n  \
          hint: name a file, a folder of files or a pattern such as `claims/*.parquet`, relative \
-         to the contract's folder; files end in .parquet, .pq, .csv, .csv.gz or .csv.zst",
+         to the contract's folder; files end in .parquet, .pq, .arrow, .arrows, .feather, .csv, \
+         .csv.gz or .csv.zst",
         shown(looked)
     )]
     NothingFound {
@@ -35,7 +36,8 @@ pub enum SourceError {
     /// A file's name does not say how to read it.
     #[error(
         "the contract asks for {}, whose name does not end in a known format\n  \
-         hint: rename it to .parquet, .pq, .csv, .csv.gz or .csv.zst, or narrow the pattern",
+         hint: rename it to .parquet, .pq, .arrow, .arrows, .feather, .csv, .csv.gz or .csv.zst, or \
+         narrow the pattern",
         shown(path)
     )]
     UnknownExtension {
@@ -43,20 +45,19 @@ pub enum SourceError {
         path: PathBuf,
     },
 
-    /// A location leads to both Parquet and CSV.
+    /// A location leads to files of several formats.
     #[error(
-        "the contract's location `{location}` mixes Parquet ({}) and CSV ({})\n  \
+        "the contract's location `{location}` mixes {} ({}) and {} ({})\n  \
          hint: a table is all of one format; narrow the location, for example `folder/*.parquet`",
-        shown(parquet),
-        shown(csv)
+        one.0, shown(&one.1), other.0, shown(&other.1)
     )]
     MixedFormats {
         /// The location as the contract has it.
         location: String,
-        /// A Parquet file of it.
-        parquet: PathBuf,
-        /// A CSV file of it.
-        csv: PathBuf,
+        /// A format, and a file of it.
+        one: (&'static str, PathBuf),
+        /// Another one.
+        other: (&'static str, PathBuf),
     },
 
     /// A location is not a valid pattern.
@@ -98,6 +99,17 @@ pub enum SourceError {
         format: &'static str,
     },
 
+    /// A file was written after its table's files were listed.
+    #[error(
+        "{} was written while the query was being planned\n  \
+         hint: ask again when nothing writes to the table's files",
+        shown(path)
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+
     /// A scan was asked for without files.
     #[error("a table needs at least one data file\n  hint: this is a fault of the program")]
     NoFiles,
@@ -128,15 +140,17 @@ pub enum SourceError {
         encoding: &'static str,
     },
 
-    /// The contract has settings for CSV, and a file is Parquet.
+    /// The contract has settings for CSV, and a file is of another format.
     #[error(
-        "the contract has `csv` settings for a table whose file {} is Parquet\n  \
-         hint: leave `csv` out; Parquet says itself how its values are written",
+        "the contract has `csv` settings for a table whose file {} is {format}\n  \
+         hint: leave `csv` out; {format} says itself how its values are written",
         shown(path)
     )]
-    CsvSettingsForParquet {
+    CsvSettingsForOther {
         /// The file.
         path: PathBuf,
+        /// Its format.
+        format: &'static str,
     },
 
     /// A location leads into a table whose log says which of its rows count.

@@ -10,7 +10,7 @@ use glob::{MatchOptions, Pattern};
 
 use super::folders::{FolderValue, columns_of, folder_values};
 use super::logs::LogSearch;
-use super::{Compression, DataFile, Format, SourceError};
+use super::{Compression, DataFile, Format, Identity, SourceError};
 
 /// Characters that make a name a pattern.
 const PATTERN: [char; 3] = ['*', '?', '['];
@@ -30,7 +30,7 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 /// # Errors
 ///
 /// If nothing matches, a file that is named or matched by a pattern has an unknown extension (files
-/// of unknown extension within a folder are passed over), Parquet and CSV are mixed, files are in
+/// of unknown extension within a folder are passed over), formats are mixed, files are in
 /// folders of different columns, a file is in a table of Delta Lake, Iceberg or Hudi, the pattern
 /// is not valid, or something cannot be read.
 pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceError> {
@@ -70,12 +70,13 @@ pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceEr
     if files.is_empty() {
         return Err(nothing());
     }
-    let first = |parquet| files.iter().find(|f| (f.format == Format::Parquet) == parquet);
-    if let (Some(parquet), Some(csv)) = (first(true), first(false)) {
+    if let Some(one) = files.first()
+        && let Some(other) = files.iter().find(|f| f.format.name() != one.format.name())
+    {
         return Err(SourceError::MixedFormats {
             location: location.to_owned(),
-            parquet: parquet.path.clone(),
-            csv: csv.path.clone(),
+            one: (one.format.name(), one.path.clone()),
+            other: (other.format.name(), other.path.clone()),
         });
     }
     if let Some(one) = files.first()
@@ -124,6 +125,12 @@ fn data_file(path: PathBuf, folders: Vec<FolderValue>) -> Result<DataFile, Sourc
     Ok(DataFile { path, format, bytes: found.len(), modified_ns: modified_ns(&found), folders })
 }
 
+/// What tells the state of a file from an earlier or later one.
+pub(super) fn identity_of(path: &Path, found: &Metadata) -> Identity {
+    let (bytes, modified_ns) = (found.len(), modified_ns(found));
+    Identity::File { path: path.to_owned(), bytes, modified_ns }
+}
+
 fn modified_ns(found: &Metadata) -> i128 {
     let nanos = |d: std::time::Duration| i128::try_from(d.as_nanos()).unwrap_or(i128::MAX);
     match found.modified().map(|at| at.duration_since(UNIX_EPOCH)) {
@@ -140,6 +147,9 @@ pub(super) fn format_of(path: &Path) -> Option<Format> {
     [
         (".parquet", Format::Parquet),
         (".pq", Format::Parquet),
+        (".arrow", Format::Arrow),
+        (".arrows", Format::Arrow),
+        (".feather", Format::Arrow),
         (".csv", csv(Compression::None)),
         (".csv.gz", csv(Compression::Gzip)),
         (".csv.zst", csv(Compression::Zstd)),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, UInt32Array};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::error::ArrowError;
+use serde::{Deserialize, Serialize};
 
 use super::DataFile;
 use super::convert::Target;
@@ -17,7 +18,7 @@ use super::text::TextColumn;
 const NULL: &[u8] = b"__HIVE_DEFAULT_PARTITION__";
 
 /// A value in the name of a folder: as secret as all values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderValue {
     /// The column.
     pub column: String,

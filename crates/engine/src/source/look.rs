@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hushtable_query::{ColumnType, CsvSettings, DateOrder, NumberFormat, TextFormat};
 
 use super::csv::{CsvFile, field};
+use super::open::Source;
 use super::parse::{Parsed, TextParser};
 use super::{DataFile, Format, SourceError, file_schema};
 
@@ -80,12 +81,11 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<LookedAt, Source
             let column = columns.iter_mut().find(|column| column.name == value.column);
             column.into_iter().for_each(|column| column.add(value.text.as_deref()));
         }
-        let Format::Csv { compression } = data.format else { continue };
-        if rows >= ROWS {
+        if !matches!(data.format, Format::Csv { .. }) || rows >= ROWS {
             continue;
         }
-        let file = CsvFile::open(&data.path, compression, &settings)?;
-        let place = |column: &Column| file.header.iter().position(|name| *name == column.name);
+        let file = CsvFile::open(data, &settings)?;
+        let place = |column: &Column| file.columns().iter().position(|own| own.name == column.name);
         let places: Vec<Option<usize>> = columns.iter().take(from_files).map(place).collect();
         let mut records = file.records(&Arc::default())?;
         for _ in 0..each {

@@ -1,4 +1,4 @@
-//! Reads tables from Parquet and CSV files totally: no value in the data can make an error.
+//! Reads tables from Parquet, Arrow and CSV files totally: no value in the data can make an error.
 //!
 //! What a query releases is protected by noise; whether it fails is not. So everything that may
 //! fail is decided from the contract and the files' schemas before a value is read, and from then
@@ -8,25 +8,31 @@
 //! Parquet is decoded with the `parquet` crate here rather than through DataFusion's own Parquet
 //! source, for three reasons: that source fails on text that is not UTF-8; it prunes row groups
 //! by statistics, which the file may have wrong; and it answers aggregates from statistics.
+//!
+//! Each kind of file is a source (`open`); a table is some columns of some sources (`table`); and an
+//! operator reads the parts of a table that a list names (`exec`).
 
 pub(crate) mod convert;
 mod csv;
+mod damage;
 mod decode;
 mod error;
+mod exec;
 mod files;
 mod folders;
 mod guess;
+mod ipc;
 mod logs;
 mod look;
 pub(crate) mod normalise;
+mod open;
 mod parquet;
 pub(crate) mod parse;
-mod plan;
 mod progress;
 mod reach;
 mod sink;
+mod table;
 mod text;
-mod work;
 
 #[cfg(test)]
 mod tests;
@@ -34,24 +40,29 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use datafusion::prelude::{DataFrame, SessionContext};
+use datafusion::physical_plan::ExecutionPlan;
 use hushtable_query::{ColumnType, CsvSettings};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use error::shown;
 pub use error::{LogKind, SourceError};
+use exec::SourceExec;
 pub use files::list_files;
 pub(crate) use files::{FileId, file_id};
 pub use folders::FolderValue;
 pub use guess::guess_csv;
 pub use look::{LookedAt, Proposed, look_at};
-pub use plan::file_schema;
-pub(crate) use plan::observe;
+pub use open::file_schema;
 pub use progress::ReadProgress;
 pub use reach::{resolved, same, would_read};
 pub(crate) use sink::{Misfit, Sink};
+pub(crate) use table::{Table, observe};
+
+/// Rows of a batch, at most.
+const BATCH_ROWS: usize = 8192;
 
 /// A file of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
     /// Where it is, as it was found: the contract's folder followed by the rest.
     pub path: PathBuf,
@@ -66,11 +77,36 @@ pub struct DataFile {
     pub folders: Vec<FolderValue>,
 }
 
+impl DataFile {
+    /// What tells this state of the file from an earlier or later one.
+    pub fn identity(&self) -> Identity {
+        let (bytes, modified_ns) = (self.bytes, self.modified_ns);
+        Identity::File { path: self.path.clone(), bytes, modified_ns }
+    }
+}
+
+/// What tells one state of a source from another. Whoever has two of them that are equal may take
+/// the rows to be the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// A file: written again, it counts as other rows, whatever is in it.
+    File {
+        /// Where it is.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// When it was last written, in nanoseconds since 1970-01-01 UTC.
+        modified_ns: i128,
+    },
+}
+
 /// Format of a data file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Format {
     /// `.parquet` or `.pq`.
     Parquet,
+    /// `.arrow`, `.arrows` or `.feather`: Arrow's IPC format, as a file or as a stream.
+    Arrow,
     /// `.csv`, `.csv.gz` or `.csv.zst`: text with one header line, written as the table's
     /// [`CsvSettings`] say.
     Csv {
@@ -79,8 +115,19 @@ pub enum Format {
     },
 }
 
+impl Format {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "Parquet",
+            Self::Arrow => "Arrow",
+            Self::Csv { .. } => "CSV",
+        }
+    }
+}
+
 /// Compression of a CSV file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Compression {
     /// Plain text.
     None,
@@ -106,7 +153,7 @@ pub struct FileColumn {
 }
 
 /// The part of a table that is read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Wanted {
     /// Columns and their declared types.
     pub columns: Vec<(String, ColumnType)>,
@@ -123,7 +170,7 @@ impl Wanted {
     }
 }
 
-/// A table of the columns wanted, in that order, and of the units after them, from all rows of
+/// A plan of the columns wanted, in that order, and of the units after them, from all rows of
 /// `files`.
 ///
 /// | declared    | Arrow type               | NULL besides what does not convert                |
@@ -146,8 +193,8 @@ impl Wanted {
 /// Units are the values of their column, but those of an `int` column are whole numbers of up to 38
 /// digits: a unit that does not fit 64 bits must not be left out.
 ///
-/// The table may be scanned several times. It has no statistics, and filters are never pushed
-/// into it. The order of its rows means nothing.
+/// The plan reads in `partitions` partitions, however many files there are. The order of its rows
+/// means nothing.
 ///
 /// # Errors
 ///
@@ -157,18 +204,18 @@ impl Wanted {
 /// damaged file or memory can fail the stream, with a [`SourceError`] as
 /// `DataFusionError::External`.
 pub async fn scan(
-    context: &SessionContext,
     files: &[DataFile],
     wanted: &Wanted,
+    partitions: usize,
     progress: &Arc<ReadProgress>,
-) -> Result<DataFrame, SourceError> {
-    let partitions = context.copied_config().target_partitions().max(1);
+) -> Result<Arc<dyn ExecutionPlan>, SourceError> {
     let (files, wanted, progress) = (files.to_vec(), wanted.clone(), Arc::clone(progress));
-    let plan = move || plan::table(&files, &wanted, partitions, &progress);
-    let table = tokio::task::spawn_blocking(plan)
+    let plan = move || {
+        let table = Table::open(&files, &wanted)?;
+        SourceExec::of_all(table, partitions, &progress)
+    };
+    let plan = tokio::task::spawn_blocking(plan)
         .await
         .map_err(|_| SourceError::Internal { what: "planning a scan was interrupted" })??;
-    context
-        .read_table(Arc::new(table))
-        .map_err(|_| SourceError::Internal { what: "the table of a scan was refused" })
+    Ok(Arc::new(plan))
 }

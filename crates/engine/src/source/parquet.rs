@@ -1,7 +1,5 @@
 //! Parquet files.
 
-use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,37 +13,34 @@ use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
 use datafusion::parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetStatisticsPolicy};
 use datafusion::parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
-use super::convert::{Stored, Target, type_name};
+use super::convert::{Stored, type_name};
+use super::damage::{Bytes, guard};
 use super::normalise::read_as;
-use super::sink::{Sink, misfits};
-use super::{SourceError, plan};
+use super::open::{Pick, Source, StoredColumn};
+use super::sink::{Sink, Watched, misfits};
+use super::table::planned_otherwise;
+use super::{BATCH_ROWS, Identity, ReadProgress, SourceError};
+
+/// How the format is named in errors.
+const FORMAT: &str = "Parquet";
 
 /// A Parquet file and what its footer says.
 #[derive(Debug)]
-pub(super) struct ParquetFile {
-    pub(super) path: PathBuf,
+pub(super) struct ParquetFile<B = PathBuf> {
+    bytes: B,
+    identity: Identity,
     /// The columns in the file's order, nested ones included.
-    pub(super) columns: Vec<ParquetColumn>,
+    columns: Vec<StoredColumn>,
     /// With a schema that reads text and decimals as bytes.
     metadata: ArrowReaderMetadata,
 }
 
-/// A column as its file stores it.
-#[derive(Clone, Debug)]
-pub(super) struct ParquetColumn {
-    pub(super) name: String,
-    pub(super) stored: Stored,
-    pub(super) file_type: String,
-}
-
-/// A column to read: its place in the file, how it is stored, and the type it gets.
-pub(super) type ParquetPick = (usize, Stored, Target);
-
-impl ParquetFile {
+impl<B: Bytes> ParquetFile<B> {
     /// Reads the footer, and of that nothing about values.
-    pub(super) fn open(path: &Path) -> Result<Self, SourceError> {
-        guard(path, || {
-            let file = File::open(path).map_err(ParquetError::from)?;
+    pub(super) fn open(bytes: B) -> Result<Self, SourceError> {
+        let path = bytes.path().to_owned();
+        guard(&path, FORMAT, || {
+            let file = bytes.open()?;
             // Statistics hold values, so broken ones would be an error that a value makes.
             let options = ArrowReaderOptions::new()
                 .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
@@ -53,51 +48,65 @@ impl ParquetFile {
                 .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll);
             let metadata = ArrowReaderMetadata::load(&file, options)?;
             let (columns, metadata) = as_bytes(&metadata)?;
-            Ok(Self { path: path.to_owned(), columns, metadata })
+            Ok(Self { identity: bytes.identity()?, bytes, columns, metadata })
         })
     }
+}
 
-    /// The size of each row group, to share them out.
-    pub(super) fn row_groups(&self) -> impl Iterator<Item = u64> {
+impl<B: Bytes> Source for ParquetFile<B> {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn path(&self) -> &Path {
+        self.bytes.path()
+    }
+
+    fn columns(&self) -> &[StoredColumn] {
+        &self.columns
+    }
+
+    /// Its row groups.
+    fn parts(&self) -> Vec<u64> {
         let groups = self.metadata.metadata().row_groups().iter();
-        groups.map(|group| u64::try_from(group.total_byte_size()).unwrap_or(0))
+        groups.map(|group| u64::try_from(group.total_byte_size()).unwrap_or(0)).collect()
     }
 
-    /// The number of rows of a row group, to tell how much of it has been read.
-    pub(super) fn rows(&self, group: usize) -> u64 {
-        let found = self.metadata.metadata().row_groups().get(group);
-        found.map_or(0, |group| u64::try_from(group.num_rows()).unwrap_or(0))
-    }
-
-    /// Hands the rows of some row groups to `sink`, in batches, until it wants no more.
-    pub(super) fn read(
+    fn read(
         &self,
-        row_groups: &[usize],
-        picks: &[ParquetPick],
+        part: usize,
+        picks: &[Pick],
+        progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
-        let mut roots: Vec<usize> = picks.iter().map(|(root, ..)| *root).collect();
+        let metadata = self.metadata.metadata();
+        let group = metadata.row_groups().get(part).ok_or_else(planned_otherwise)?;
+        let number = |n: i64| u64::try_from(n).unwrap_or(0);
+        let (bytes, all) = (number(group.total_byte_size()), number(group.num_rows()).max(1));
+        let mut sink = Watched { sink, progress, bytes, all };
+        let mut roots: Vec<usize> = picks.iter().map(|pick| pick.place).collect();
         roots.sort_unstable();
         roots.dedup();
-        let mut reader = guard(&self.path, || {
-            let file = File::open(&self.path).map_err(ParquetError::from)?;
+        let mut reader = guard(self.path(), FORMAT, || {
             let mask = ProjectionMask::roots(self.metadata.parquet_schema(), roots.clone());
+            let file = self.bytes.open()?;
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
                 .with_projection(mask)
-                .with_row_groups(row_groups.to_vec())
-                .with_batch_size(plan::BATCH_ROWS)
+                .with_row_groups(vec![part])
+                .with_batch_size(BATCH_ROWS)
                 .build()
         })?;
-        let mut next = || guard(&self.path, || reader.next().transpose().map_err(Into::into));
+        let mut next =
+            || guard(self.path(), FORMAT, || reader.next().transpose().map_err(Into::into));
         while let Some(batch) = next()? {
-            let array = |(column, (root, stored, to)): (usize, &ParquetPick)| {
-                let found = batch.columns().get(roots.binary_search(root).ok()?)?;
-                let values = read_as(found, *stored, *to).ok()?;
-                misfits((column, *stored), found, &values, sink);
+            let array = |(column, pick): (usize, &Pick)| {
+                let found = batch.columns().get(roots.binary_search(&pick.place).ok()?)?;
+                let values = read_as(found, pick.stored, pick.to).ok()?;
+                misfits((column, pick.stored), found, &values, &mut sink);
                 Some(values)
             };
             let arrays: Option<Vec<_>> = picks.iter().enumerate().map(array).collect();
-            if !sink.batch(arrays.ok_or_else(plan::planned_otherwise)?, batch.num_rows()) {
+            if !sink.batch(arrays.ok_or_else(planned_otherwise)?, batch.num_rows()) {
                 break;
             }
         }
@@ -105,33 +114,11 @@ impl ParquetFile {
     }
 }
 
-/// Runs the decoder, which may panic on a damaged file. Its errors are not passed on, as they may
-/// quote the file.
-fn guard<T>(path: &Path, run: impl FnOnce() -> ParquetResult<T>) -> Result<T, SourceError> {
-    let damaged = || SourceError::Damaged { path: path.to_owned(), format: "Parquet" };
-    let error = match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(value)) => return Ok(value),
-        Ok(Err(error)) => error,
-        Err(_) => return Err(damaged()),
-    };
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(error) = cause {
-        if let Some(io) = error.downcast_ref::<std::io::Error>() {
-            return Err(SourceError::from_io(path, io, "Parquet"));
-        }
-        cause = match error.downcast_ref() {
-            Some(ParquetError::External(inner)) => Some(&**inner),
-            _ => error.source(),
-        };
-    }
-    Err(damaged())
-}
-
 /// The columns, and the metadata changed so that text and decimals of bytes are read as bytes:
 /// the decoder fails on text that is not UTF-8, and panics on decimals of more than 16 bytes.
 fn as_bytes(
     found: &ArrowReaderMetadata,
-) -> ParquetResult<(Vec<ParquetColumn>, ArrowReaderMetadata)> {
+) -> ParquetResult<(Vec<StoredColumn>, ArrowReaderMetadata)> {
     let file = found.metadata().file_metadata();
     let root = file.schema_descr().root_schema();
     if root.get_fields().len() != found.schema().fields().len() {
@@ -145,7 +132,7 @@ fn as_bytes(
         let (parquet, stored, read_as) = column(parquet, file_type)?;
         types.push(parquet);
         fields.push(Arc::new(Field::clone(field).with_data_type(read_as)));
-        columns.push(ParquetColumn {
+        columns.push(StoredColumn {
             name: field.name().clone(),
             stored,
             file_type: if stored == Stored::Text {

@@ -3,6 +3,7 @@
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float16Type, Float32Type, Float64Type};
 
+use super::ReadProgress;
 use super::convert::Stored;
 
 /// Takes rows in batches.
@@ -29,6 +30,27 @@ pub(crate) enum Misfit<'a> {
     NaN,
     /// A number or a time that the type cannot hold.
     OutOfRange,
+}
+
+/// A sink that reports progress by the share of rows that have been read.
+pub(super) struct Watched<'a> {
+    pub(super) sink: &'a mut dyn Sink,
+    pub(super) progress: &'a ReadProgress,
+    /// Bytes of all rows.
+    pub(super) bytes: u64,
+    pub(super) all: u64,
+}
+
+impl Sink for Watched<'_> {
+    fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
+        let share = u128::from(self.bytes) * rows as u128 / u128::from(self.all);
+        self.progress.advance(u64::try_from(share).unwrap_or(0));
+        self.sink.batch(columns, rows)
+    }
+
+    fn misfit(&mut self, column: usize, what: Misfit<'_>) {
+        self.sink.misfit(column, what);
+    }
 }
 
 /// Reports to a sink the values of a file's column that are NULL under the declared type.

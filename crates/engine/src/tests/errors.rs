@@ -31,15 +31,20 @@ fn errors_read_as_expected() {
         EngineError::Inconsistent,
         SourceError::NothingFound { location: location(), looked: "data/*".into() }.into(),
         SourceError::UnknownExtension { path: "a.txt".into() }.into(),
-        SourceError::MixedFormats { location: location(), parquet: path(), csv: "b.csv".into() }
-            .into(),
+        SourceError::MixedFormats {
+            location: location(),
+            one: ("Parquet", path()),
+            other: ("CSV", "b.csv".into()),
+        }
+        .into(),
         SourceError::BadPattern { location: "[".to_owned(), reason: "no end".to_owned() }.into(),
         SourceError::Unreadable { path: path(), reason: "Permission denied".to_owned() }.into(),
         SourceError::Damaged { path: path(), format: "Parquet" }.into(),
+        SourceError::Changed { path: path() }.into(),
         SourceError::NoFiles.into(),
         SourceError::NoHeader { path: "a.csv".into() }.into(),
         SourceError::HeaderNotText { path: "a.csv".into(), encoding: "UTF-8" }.into(),
-        SourceError::CsvSettingsForParquet { path: path() }.into(),
+        SourceError::CsvSettingsForOther { path: path(), format: "Parquet" }.into(),
         SourceError::TableLog {
             location: location(),
             kind: LogKind::Iceberg,

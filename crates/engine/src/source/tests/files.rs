@@ -111,3 +111,14 @@ fn names_that_are_not_text() {
     let batch = read_files(&files, &[("a", ColumnType::Int)], 1).unwrap();
     assert_eq!(ints(batch.column(0)), [Some(5)]);
 }
+
+#[test]
+fn a_file_that_is_written_after_it_was_listed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder, "t.csv", "a\n1\n");
+    let files = list_files("t.csv", folder.path()).unwrap();
+    assert_eq!(read_files(&files, &[("a", ColumnType::Int)], 1).unwrap().num_rows(), 1);
+    write(&folder, "t.csv", "a\n1\n2\n");
+    let text = read_files(&files, &[("a", ColumnType::Int)], 1).unwrap_err();
+    assert!(text.contains("t.csv was written while") && text.contains("hint: "), "{text}");
+}

@@ -1,11 +1,13 @@
 //! Tests of reading. Files are made in a temporary folder.
 
+mod arrow;
 mod csv;
 mod encodings;
 mod files;
 mod folders;
 mod parquet;
 mod parquet_raw;
+mod random_access;
 mod reach;
 mod schema;
 mod settings;
@@ -23,7 +25,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::concat_batches;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterProperties;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::physical_plan::collect;
 use hushtable_query::{ColumnType, CsvSettings, DateOrder, NumberFormat, TextFormat};
 
 use super::{DataFile, SourceError, Wanted, list_files, scan};
@@ -57,16 +59,23 @@ fn read_wanted(
     partitions: usize,
 ) -> Result<RecordBatch, String> {
     block_on(async {
-        let config = SessionConfig::new().with_target_partitions(partitions);
-        let context = SessionContext::new_with_config(config);
-        let table =
-            scan(&context, files, wanted, &Arc::default()).await.map_err(|e| e.to_string())?;
-        let schema = Arc::clone(table.schema().inner());
+        let plan =
+            scan(files, wanted, partitions, &Arc::default()).await.map_err(|e| e.to_string())?;
+        let schema = plan.schema();
         for (field, (name, _)) in schema.fields().iter().zip(&wanted.columns) {
             assert_eq!(field.name(), name);
         }
-        let batches = table.collect().await.map_err(|e| e.to_string())?;
+        let batches = collect(plan, Arc::default()).await.map_err(|e| e.to_string())?;
         Ok(concat_batches(&schema, &batches).unwrap())
+    })
+}
+
+/// How many rows a scan of no columns gives.
+fn rows(files: &[DataFile]) -> usize {
+    block_on(async {
+        let plan = scan(files, &Wanted::default(), 2, &Arc::default()).await.unwrap();
+        let batches = collect(plan, Arc::default()).await.unwrap();
+        batches.iter().map(RecordBatch::num_rows).sum()
     })
 }
 

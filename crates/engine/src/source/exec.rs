@@ -1,0 +1,240 @@
+//! Reading as an operator over a list of work.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array, UInt64Array,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::memory::MemorySourceConfig;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    PhysicalExpr, PlanProperties,
+};
+use futures::StreamExt;
+
+use super::table::{Piece, Table, planned_otherwise};
+use super::{ReadProgress, SourceError};
+
+/// Batches that wait for their consumer.
+const BATCHES_AHEAD: usize = 2;
+
+/// Reads the parts of files that its input lists.
+///
+/// The list is the input of this operator, and not a part of it, so that who runs the plan in
+/// several places can share the list out: an operator that reads everything by itself would do so
+/// in each of them.
+pub(crate) struct SourceExec {
+    list: Arc<dyn ExecutionPlan>,
+    table: Arc<Table>,
+    progress: Arc<ReadProgress>,
+    properties: Arc<PlanProperties>,
+}
+
+impl SourceExec {
+    /// Reads what the list says of the table.
+    ///
+    /// # Errors
+    /// For an input that is no such list.
+    pub(crate) fn new(
+        list: Arc<dyn ExecutionPlan>,
+        table: Arc<Table>,
+        progress: Arc<ReadProgress>,
+    ) -> Result<Self> {
+        if list.schema() != list_schema() {
+            return Err(no_list());
+        }
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(table.schema())),
+            Partitioning::UnknownPartitioning(list.output_partitioning().partition_count()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Ok(Self { list, table, progress, properties: Arc::new(properties) })
+    }
+
+    /// Reads all of a table in that many partitions, whatever its files are.
+    ///
+    /// # Errors
+    /// When there is more to read than can be numbered.
+    pub(super) fn of_all(
+        table: Table,
+        partitions: usize,
+        progress: &Arc<ReadProgress>,
+    ) -> Result<Self, SourceError> {
+        let pieces = table.pieces()?;
+        progress.expect(pieces.iter().map(|piece| piece.bytes).sum());
+        let refused = |_| SourceError::Internal { what: "the list of a scan was refused" };
+        let list = list(share_out(pieces, partitions)).map_err(refused)?;
+        Self::new(list, Arc::new(table), Arc::clone(progress)).map_err(refused)
+    }
+}
+
+fn no_list() -> DataFusionError {
+    DataFusionError::Internal("a source is to read what is no list of its parts".to_owned())
+}
+
+/// The columns of a list of work: the place of a file, that of one of its parts, and its bytes.
+fn list_schema() -> SchemaRef {
+    let field = |name, of| Field::new(name, of, false);
+    Arc::new(Schema::new(vec![
+        field("file", DataType::UInt32),
+        field("part", DataType::UInt32),
+        field("bytes", DataType::UInt64),
+    ]))
+}
+
+/// A list of work, one batch for each partition that has any.
+fn list(shares: Vec<Vec<Piece>>) -> Result<Arc<dyn ExecutionPlan>> {
+    let schema = list_schema();
+    let batches = shares.into_iter().map(|share| {
+        if share.is_empty() {
+            return Ok(Vec::new());
+        }
+        let files: UInt32Array = share.iter().map(|piece| Some(piece.file)).collect();
+        let parts: UInt32Array = share.iter().map(|piece| Some(piece.part)).collect();
+        let bytes: UInt64Array = share.iter().map(|piece| Some(piece.bytes)).collect();
+        let columns: Vec<ArrayRef> = vec![Arc::new(files), Arc::new(parts), Arc::new(bytes)];
+        Ok(vec![RecordBatch::try_new(Arc::clone(&schema), columns)?])
+    });
+    let batches = batches.collect::<Result<Vec<_>>>()?;
+    // Sizes of files are the owner's.
+    let list = MemorySourceConfig::try_new(&batches, Arc::clone(&schema), None)?;
+    Ok(DataSourceExec::from_data_source(list.with_show_sizes(false)))
+}
+
+/// Files and parts of a batch of a list.
+fn listed(batch: &RecordBatch) -> Result<Vec<(u32, u32)>> {
+    let column = |place: usize| {
+        let column = batch.columns().get(place);
+        let column = column.and_then(|column| column.as_primitive_opt::<UInt32Type>());
+        column.filter(|column| column.null_count() == 0).ok_or_else(no_list)
+    };
+    Ok(column(0)?.values().iter().copied().zip(column(1)?.values().iter().copied()).collect())
+}
+
+/// Shares work out to partitions of about the same size: the largest piece first, always to the
+/// partition that has least. How many partitions there are does not depend on the files.
+fn share_out(mut work: Vec<Piece>, partitions: usize) -> Vec<Vec<Piece>> {
+    // Never none: the other operators need a partition even if there is nothing to read.
+    let mut shares: Vec<(u64, Vec<Piece>)> = Vec::new();
+    shares.resize_with(partitions.max(1), Default::default);
+    work.sort_by_key(|piece| std::cmp::Reverse(piece.bytes));
+    for piece in work {
+        if let Some((sum, share)) = shares.iter_mut().min_by_key(|(sum, _)| *sum) {
+            // Even an empty piece costs something.
+            *sum = sum.saturating_add(piece.bytes.max(1));
+            share.push(piece);
+        }
+    }
+    shares.into_iter().map(|(_, share)| share).collect()
+}
+
+impl DisplayAs for SourceExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = self.table.schema().fields().iter();
+        let names: Vec<&str> = fields.map(|field| field.name().trim_matches('\0')).collect();
+        write!(f, "SourceExec: columns=[{}]", names.join(", "))
+    }
+}
+
+impl fmt::Debug for SourceExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl ExecutionPlan for SourceExec {
+    fn name(&self) -> &str {
+        "SourceExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.list]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let [list] = <[_; 1]>::try_from(children).map_err(|_| no_list())?;
+        Ok(Arc::new(Self::new(list, Arc::clone(&self.table), Arc::clone(&self.progress))?))
+    }
+
+    /// Reads one piece after the other on a thread of its own: decompressing and parsing would hold
+    /// up the threads of the runtime.
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let consumer = MemoryConsumer::new(format!("SourceExec[{partition}]"));
+        let held = consumer.register(context.memory_pool());
+        let mut list = self.list.execute(partition, context)?;
+        let (table, progress) = (Arc::clone(&self.table), Arc::clone(&self.progress));
+        let schema = Arc::clone(table.schema());
+        let mut stream = RecordBatchReceiverStreamBuilder::new(Arc::clone(&schema), BATCHES_AHEAD);
+        let sender = stream.tx();
+        let read = move |pieces: Vec<(u32, u32)>| {
+            let (mut wanted, mut failed) = (true, None);
+            let mut emit = |arrays: Vec<ArrayRef>, rows: usize| {
+                let options = RecordBatchOptions::new().with_row_count(Some(rows));
+                let batch =
+                    RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options)
+                        .map_err(|_| DataFusionError::from(planned_otherwise()))
+                        .and_then(|batch| {
+                            let bytes = batch.get_array_memory_size();
+                            held.try_resize(bytes.saturating_mul(BATCHES_AHEAD + 1))?;
+                            Ok(batch)
+                        });
+                match batch {
+                    // Sending fails once nobody listens.
+                    Ok(batch) => wanted = sender.blocking_send(Ok(batch)).is_ok(),
+                    Err(error) => failed = Some(error),
+                }
+                wanted && failed.is_none()
+            };
+            for (file, part) in pieces {
+                if sender.is_closed() {
+                    break;
+                }
+                table.read(file, part, &progress, &mut emit)?;
+            }
+            failed.map_or(Ok(()), Err)
+        };
+        stream.spawn(async move {
+            let mut pieces = Vec::new();
+            while let Some(batch) = list.next().await {
+                pieces.extend(listed(&batch?)?);
+            }
+            tokio::task::spawn_blocking(move || read(pieces))
+                .await
+                .map_err(|_| SourceError::Internal { what: "reading was interrupted" })?
+        });
+        Ok(stream.build())
+    }
+}

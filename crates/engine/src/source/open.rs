@@ -1,0 +1,238 @@
+//! Sources of rows, and the columns that a table's files have.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hushtable_query::{ColumnType, CsvSettings};
+
+use super::convert::{Stored, Target, common};
+use super::csv::CsvFile;
+use super::folders::FolderValue;
+use super::ipc::ArrowFile;
+use super::parquet::ParquetFile;
+use super::sink::Sink;
+use super::{DataFile, FileColumn, Format, Identity, ReadProgress, SourceError};
+
+/// Rows that can be read: a file, and later a table that is kept elsewhere.
+///
+/// Opening one reads its schema and no value. Reading is total: a value that does not fit the type
+/// that is asked for is NULL, and only the file system, a damaged file or memory make an error.
+pub(super) trait Source: Debug + Send + Sync {
+    /// What tells its state when it was opened from an earlier or later one.
+    fn identity(&self) -> Identity;
+
+    /// Its name in errors.
+    fn path(&self) -> &Path;
+
+    /// Its columns in their order. Those without a name cannot be asked for.
+    fn columns(&self) -> &[StoredColumn];
+
+    /// The bytes of each of its parts. Parts are read on their own, in any order.
+    fn parts(&self) -> Vec<u64>;
+
+    /// Hands the rows of a part to `sink`, in batches of at most [`BATCH_ROWS`](super::BATCH_ROWS)
+    /// rows with an array for each pick, until it wants no more. Reports how much of the part's
+    /// bytes has been read.
+    fn read(
+        &self,
+        part: usize,
+        picks: &[Pick],
+        progress: &Arc<ReadProgress>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), SourceError>;
+}
+
+/// A column as its source stores it.
+#[derive(Clone, Debug)]
+pub(super) struct StoredColumn {
+    pub(super) name: String,
+    pub(super) stored: Stored,
+    pub(super) file_type: String,
+}
+
+/// A column to read: its place in the source, how it is stored, and the type it gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pick {
+    pub(super) place: usize,
+    pub(super) stored: Stored,
+    pub(super) to: Target,
+}
+
+/// The columns that all of a table's files have, in the order of the first file, from their footers
+/// or header lines alone: never from values, statistics or row counts. After them those in the
+/// names of folders.
+///
+/// Columns without a name (a comma at the end of a CSV header) are left out.
+///
+/// # Errors
+///
+/// If there is no file, one cannot be opened or is not of its format, has two columns of one
+/// name, or has other columns than the first; their order may differ.
+pub fn file_schema(
+    files: &[DataFile],
+    csv: Option<&CsvSettings>,
+) -> Result<Vec<FileColumn>, SourceError> {
+    let files = open_all(files, csv)?;
+    check_columns(&files)?;
+    let first = files.first().ok_or(SourceError::NoFiles)?;
+    let mut schema = Vec::new();
+    for (_, column) in first.columns() {
+        let same = files.iter().filter_map(|file| {
+            file.columns().find(|(_, other)| other.name == column.name).map(|(_, other)| other)
+        });
+        let same: Vec<&StoredColumn> = same.collect();
+        let stored: Vec<Stored> = same.iter().map(|other| other.stored).collect();
+        let mut types: Vec<&str> = Vec::new();
+        for other in same {
+            if !types.contains(&other.file_type.as_str()) {
+                types.push(&other.file_type);
+            }
+        }
+        schema.push(FileColumn {
+            name: column.name.clone(),
+            column_type: common(&stored),
+            file_type: types.join(" / "),
+        });
+    }
+    for value in &first.folders {
+        schema.push(FileColumn {
+            name: value.column.clone(),
+            column_type: Some(ColumnType::String),
+            file_type: "folder".to_owned(),
+        });
+    }
+    Ok(schema)
+}
+
+/// A file of which the schema has been read.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) source: Arc<dyn Source>,
+    folders: Vec<FolderValue>,
+}
+
+/// Where a file has a column.
+pub(super) enum Found<'a> {
+    /// At that place, stored in that way.
+    Column(usize, Stored),
+    /// In the name of one of its folders.
+    Folder(&'a FolderValue),
+}
+
+/// Opens all files, as they were when they were listed.
+pub(super) fn open_all(
+    files: &[DataFile],
+    csv: Option<&CsvSettings>,
+) -> Result<Vec<Opened>, SourceError> {
+    if files.is_empty() {
+        return Err(SourceError::NoFiles);
+    }
+    let settings = Arc::new(csv.cloned().unwrap_or_default());
+    let mut opened: Vec<Opened> = Vec::with_capacity(files.len());
+    for file in files {
+        let at = PathBuf::clone(&file.path);
+        let source: Arc<dyn Source> = match file.format {
+            Format::Csv { .. } => Arc::new(CsvFile::open(file, &settings)?),
+            format if csv.is_some() => {
+                let (path, format) = (at, format.name());
+                return Err(SourceError::CsvSettingsForOther { path, format });
+            }
+            Format::Parquet => Arc::new(ParquetFile::open(at)?),
+            Format::Arrow => Arc::new(ArrowFile::open(at)?),
+        };
+        // What is read must be what was listed, as a release is of that.
+        if source.identity() != file.identity() {
+            return Err(SourceError::Changed { path: file.path.clone() });
+        }
+        opened.push(Opened { source, folders: file.folders.clone() });
+    }
+    Ok(opened)
+}
+
+/// Checks that every column has its own name, and that all files have the same.
+///
+/// For the owner, who drafts a contract: its errors name columns as the files do, and the first
+/// line of a file that has no header is a row.
+fn check_columns(files: &[Opened]) -> Result<(), SourceError> {
+    for file in files {
+        let mut names = HashSet::new();
+        if let Some((_, twice)) = file.columns().find(|(_, column)| !names.insert(&column.name)) {
+            return Err(SourceError::DuplicateColumn {
+                path: file.path(),
+                column: twice.name.clone(),
+            });
+        }
+        for value in &file.folders {
+            file.find(&value.column, ColumnType::String)?;
+        }
+        if let Some(first) = files.first() {
+            first.check_same(file)?;
+            file.check_same(first)?;
+        }
+    }
+    Ok(())
+}
+
+impl Opened {
+    fn path(&self) -> PathBuf {
+        self.source.path().to_owned()
+    }
+
+    /// The place of each column that has a name, and the column.
+    fn columns(&self) -> impl Iterator<Item = (usize, &StoredColumn)> {
+        self.source.columns().iter().enumerate().filter(|(_, column)| !column.name.is_empty())
+    }
+
+    /// Every column of this file must be in the other.
+    fn check_same(&self, other: &Self) -> Result<(), SourceError> {
+        let others: HashSet<&str> = other.columns().map(|(_, column)| &*column.name).collect();
+        match self.columns().find(|(_, column)| !others.contains(&*column.name)) {
+            None => Ok(()),
+            Some((_, column)) => Err(SourceError::DifferentColumns {
+                without: other.path(),
+                with: self.path(),
+                column: column.name.clone(),
+            }),
+        }
+    }
+
+    /// Where a declared column is, if its type can become the declared one.
+    pub(super) fn find(
+        &self,
+        column: &str,
+        declared: ColumnType,
+    ) -> Result<Found<'_>, SourceError> {
+        let (path, column) = (self.path(), column.to_owned());
+        let mut found = self.columns().filter(|(_, own)| own.name == column);
+        let mut folders = self.folders.iter().filter(|value| value.column == column);
+        let (place, own) = match (found.next(), folders.next()) {
+            (Some(_), Some(_)) => return Err(SourceError::FolderColumn { path, column }),
+            (Some(own), None) => own,
+            (None, Some(value)) => {
+                return match folders.next() {
+                    None => Ok(Found::Folder(value)),
+                    Some(_) => Err(SourceError::DuplicateColumn { path, column }),
+                };
+            }
+            (None, None) => {
+                let alike = |name: &&str| name.trim().eq_ignore_ascii_case(column.trim());
+                let folders = self.folders.iter().map(|value| value.column.as_str());
+                let mut names = self.columns().map(|(_, own)| &*own.name).chain(folders);
+                let similar = names.find(alike).map(str::to_owned);
+                return Err(SourceError::MissingColumn { path, column, similar });
+            }
+        };
+        if found.next().is_some() {
+            return Err(SourceError::DuplicateColumn { path, column });
+        }
+        match own.stored.becomes(declared) {
+            Ok(()) => Ok(Found::Column(place, own.stored)),
+            Err(hint) => {
+                let file_type = own.file_type.clone();
+                Err(SourceError::CannotBecome { path, column, file_type, declared, hint })
+            }
+        }
+    }
+}

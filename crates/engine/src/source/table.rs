@@ -1,0 +1,227 @@
+//! A table: the columns that are wanted of some files, each at its place.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use hushtable_query::{ColumnType, MAX_SCALE};
+
+use super::convert::{Target, arrow_type};
+use super::open::{Found, Opened, Pick, Source, open_all};
+use super::sink::{Misfit, Sink};
+use super::{BATCH_ROWS, DataFile, ReadProgress, SourceError, Wanted};
+
+/// The name of the units' column, which no column of a CSV file has.
+const UNIT: &str = "\0unit";
+
+/// Files of which the schemas have been read, and the columns wanted of them.
+#[derive(Debug)]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    files: Vec<Planned>,
+}
+
+/// A file, its columns to read, and where they go.
+#[derive(Debug)]
+struct Planned {
+    source: Arc<dyn Source>,
+    picks: Vec<Pick>,
+    layout: Layout,
+}
+
+/// Where columns come to stand.
+#[derive(Debug)]
+struct Layout {
+    /// The places of those that are in the file.
+    places: Vec<usize>,
+    /// The others, in the order of their places.
+    constants: Vec<Constant>,
+}
+
+/// A column that has one value in all rows of a file.
+#[derive(Debug)]
+struct Constant {
+    place: usize,
+    /// A batch of it.
+    values: ArrayRef,
+    /// The text, where it does not fit the column's type.
+    misfit: Option<Vec<u8>>,
+}
+
+/// A part of a file that is read on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The file's place among the table's.
+    pub(super) file: u32,
+    /// The part's place among the file's.
+    pub(super) part: u32,
+    pub(super) bytes: u64,
+}
+
+impl Table {
+    /// Opens the files.
+    ///
+    /// # Errors
+    /// All from the files' schemas, before any value is read.
+    pub(crate) fn open(files: &[DataFile], wanted: &Wanted) -> Result<Self, SourceError> {
+        let opened = open_all(files, wanted.csv.as_ref())?;
+        let mut fields = Vec::new();
+        let mut columns: Vec<(&str, ColumnType, Target)> = Vec::new();
+        for (name, declared) in &wanted.columns {
+            if matches!(declared, ColumnType::Decimal { scale } if *scale > MAX_SCALE) {
+                return Err(SourceError::Internal { what: "a decimal of too large a scale" });
+            }
+            columns.push((name, *declared, Target::Value(*declared)));
+            fields.push(Field::new(name, arrow_type(*declared), true));
+        }
+        if let Some((name, declared)) = &wanted.unit {
+            let target = unit_target(&opened, name, *declared)?;
+            columns.push((name, *declared, target));
+            fields.push(Field::new(UNIT, target.arrow_type(), true));
+        }
+        let planned = opened.into_iter().map(|file| Planned::new(file, &columns));
+        let files = planned.collect::<Result<_, _>>()?;
+        Ok(Self { schema: Arc::new(Schema::new(fields)), files })
+    }
+
+    /// The columns wanted, and the units after them.
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Everything there is to read.
+    ///
+    /// # Errors
+    /// When there is more than can be numbered.
+    pub(super) fn pieces(&self) -> Result<Vec<Piece>, SourceError> {
+        let many = |_| SourceError::Internal { what: "a table has too many parts" };
+        let mut pieces = Vec::new();
+        for (file, planned) in self.files.iter().enumerate() {
+            let file = u32::try_from(file).map_err(many)?;
+            for (part, bytes) in planned.source.parts().into_iter().enumerate() {
+                pieces.push(Piece { file, part: u32::try_from(part).map_err(many)?, bytes });
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// Hands the rows of a part to `sink`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is damaged, or there is no such part.
+    pub(super) fn read(
+        &self,
+        file: u32,
+        part: u32,
+        progress: &Arc<ReadProgress>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), SourceError> {
+        let none = || SourceError::Internal { what: "a part of a file that is not there" };
+        let Planned { source, picks, layout } = self.files.get(file as usize).ok_or_else(none)?;
+        let mut sink = Placed { sink, layout };
+        source.read(part as usize, picks, progress, &mut sink)
+    }
+}
+
+/// Hands all rows to `sink`, one file after the other, with what did not fit its column.
+///
+/// # Errors
+/// Fails as [`scan`](super::scan) and its stream do.
+pub(crate) fn observe(
+    files: &[DataFile],
+    wanted: &Wanted,
+    progress: &Arc<ReadProgress>,
+    sink: &mut dyn Sink,
+) -> Result<(), SourceError> {
+    let table = Table::open(files, wanted)?;
+    let pieces = table.pieces()?;
+    progress.expect(pieces.iter().map(|piece| piece.bytes).sum());
+    let mut sink = Heeded { sink, wanted: true };
+    for Piece { file, part, .. } in pieces {
+        if sink.wanted {
+            table.read(file, part, progress, &mut sink)?;
+        }
+    }
+    Ok(())
+}
+
+/// The type that the units' column is read as: wide where a unit of some file may be too large for
+/// an `int`. All files have the same, as a unit may be in several.
+fn unit_target(files: &[Opened], name: &str, declared: ColumnType) -> Result<Target, SourceError> {
+    let mut wide = false;
+    for file in files {
+        wide |= match file.find(name, declared)? {
+            Found::Column(_, stored) => stored.may_exceed_int(),
+            Found::Folder(_) => true,
+        };
+    }
+    let wide = wide && declared == ColumnType::Int;
+    Ok(if wide { Target::Wide } else { Target::Value(declared) })
+}
+
+impl Planned {
+    fn new(file: Opened, columns: &[(&str, ColumnType, Target)]) -> Result<Self, SourceError> {
+        let (mut picks, mut places, mut constants) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, &(name, declared, to)) in columns.iter().enumerate() {
+            match file.find(name, declared)? {
+                Found::Column(place, stored) => {
+                    places.push(at);
+                    picks.push(Pick { place, stored, to });
+                }
+                Found::Folder(value) => {
+                    let (values, misfit) =
+                        value.array(to, BATCH_ROWS).map_err(|_| planned_otherwise())?;
+                    constants.push(Constant { place: at, values, misfit });
+                }
+            }
+        }
+        Ok(Self { source: file.source, picks, layout: Layout { places, constants } })
+    }
+}
+
+/// A decoder delivered another type than the one that was checked.
+pub(super) fn planned_otherwise() -> SourceError {
+    SourceError::Internal { what: "a column was read as another type than planned" }
+}
+
+/// A sink that gets the columns of a file and those that are constant, each at its place.
+struct Placed<'a> {
+    sink: &'a mut dyn Sink,
+    layout: &'a Layout,
+}
+
+impl Sink for Placed<'_> {
+    fn batch(&mut self, mut columns: Vec<ArrayRef>, rows: usize) -> bool {
+        for Constant { place, values, misfit } in &self.layout.constants {
+            if let Some(text) = misfit {
+                (0..rows).for_each(|_| self.sink.misfit(*place, Misfit::Text(text)));
+            }
+            // In the order of their places, so that those before are there.
+            columns.insert((*place).min(columns.len()), values.slice(0, rows.min(values.len())));
+        }
+        self.sink.batch(columns, rows)
+    }
+
+    fn misfit(&mut self, column: usize, what: Misfit<'_>) {
+        if let Some(place) = self.layout.places.get(column) {
+            self.sink.misfit(*place, what);
+        }
+    }
+}
+
+/// A sink that remembers whether more is wanted.
+struct Heeded<'a> {
+    sink: &'a mut dyn Sink,
+    wanted: bool,
+}
+
+impl Sink for Heeded<'_> {
+    fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
+        self.wanted = self.sink.batch(columns, rows);
+        self.wanted
+    }
+
+    fn misfit(&mut self, column: usize, what: Misfit<'_>) {
+        self.sink.misfit(column, what);
+    }
+}

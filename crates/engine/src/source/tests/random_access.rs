@@ -1,0 +1,73 @@
+//! Parquet and Arrow from bytes that are in no file.
+
+use bytes::Bytes as Memory;
+
+use super::super::convert::{Stored, Target};
+use super::super::damage::Bytes;
+use super::super::ipc::ArrowFile;
+use super::super::open::{Pick, Source};
+use super::super::parquet::ParquetFile;
+use super::super::{Identity, ReadProgress};
+use super::arrow::{as_file, as_stream};
+use super::*;
+
+#[derive(Debug)]
+struct InMemory(Memory);
+
+impl Bytes for InMemory {
+    type Reader = Memory;
+
+    fn open(&self) -> std::io::Result<Memory> {
+        Ok(self.0.clone())
+    }
+
+    fn identity(&self) -> std::io::Result<Identity> {
+        Ok(identity())
+    }
+
+    fn path(&self) -> &Path {
+        Path::new("memory")
+    }
+}
+
+fn identity() -> Identity {
+    Identity::File { path: "memory".into(), bytes: 1, modified_ns: 2 }
+}
+
+#[test]
+fn sources_need_no_file() {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..20_000));
+    let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(7_000)).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    let parquet = InMemory(writer.into_inner().unwrap().into());
+    let halves = [batch.slice(0, 9_000), batch.slice(9_000, 11_000)];
+    let sources: [(Box<dyn Source>, usize); 3] = [
+        (Box::new(ParquetFile::open(parquet).unwrap()), 3),
+        (Box::new(ArrowFile::open(InMemory(as_file(&halves).into())).unwrap()), 2),
+        (Box::new(ArrowFile::open(InMemory(as_stream(&halves).into())).unwrap()), 1),
+    ];
+    for (source, parts) in sources {
+        assert_eq!((source.identity(), source.parts().len()), (identity(), parts));
+        assert_eq!(source.columns()[0].name, "n");
+        let pick = Pick { place: 0, stored: Stored::Int { unsigned_64: false }, to: Target::Wide };
+        let picks = [Pick { to: Target::Value(ColumnType::Int), ..pick }, pick];
+        let (mut found, progress) = (Vec::new(), Arc::new(ReadProgress::default()));
+        let expected: u64 = source.parts().iter().sum();
+        progress.expect(expected);
+        for part in (0..parts).rev() {
+            let mut sink = |columns: Vec<ArrayRef>, rows: usize| {
+                assert!(rows <= 8192 && columns.len() == 2);
+                found.extend(ints(&columns[0]));
+                true
+            };
+            source.read(part, &picks, &progress, &mut sink).unwrap();
+        }
+        found.sort();
+        assert!(found.into_iter().eq((0..20_000).map(Some)));
+        assert!(progress.permille() > 900, "{}", progress.permille());
+        let mut nobody = |_: Vec<ArrayRef>, _: usize| panic!("there is no such part");
+        assert!(source.read(parts, &picks, &progress, &mut nobody).is_err());
+    }
+}

@@ -6,8 +6,10 @@
 //! (`max_bytes` in the contract), or by the expression that makes it.
 
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, Function};
+use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
+use crate::format::form_bytes;
 use crate::like::like_parts;
+use crate::pattern::{Pattern, TemplatePiece, most_looks, template};
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES, Value};
 
 /// Most operations that one row can cost in all expressions of a query together.
@@ -23,6 +25,8 @@ const MADE: u64 = 30;
 const AT_ONCE: u64 = 16;
 /// A character to upper or lower case, for each of its bytes.
 const CASED: u64 = 8;
+/// A byte of text in which another is looked for.
+const SEARCHED: u64 = 2;
 /// A byte of text that is read as a number, date or timestamp.
 const READ: u64 = 3;
 
@@ -98,12 +102,34 @@ impl Expr {
                 ColumnType::Timestamp => 32,
                 ColumnType::String => e.most_bytes(columns),
             },
+            ExprKind::Match { value, wanted, .. } => match wanted {
+                MatchUse::Replace(_) => value.most_bytes(columns).max(MAX_KEY_BYTES),
+                _ => value.most_bytes(columns),
+            },
             ExprKind::Call(function, arguments) => {
                 let bytes =
                     |place: usize| arguments.get(place).map_or(0, |e| e.most_bytes(columns));
                 let characters =
                     |n: u32| usize::try_from(n).unwrap_or(usize::MAX).saturating_mul(4);
                 match function {
+                    Function::InitCap => (3 * bytes(0)).min(MAX_STRING_BYTES),
+                    Function::Pad { length, .. } => characters(*length),
+                    Function::Replace => {
+                        let (from, to) = (bytes(1), bytes(2));
+                        match bytes(0).checked_div(from) {
+                            Some(most) if to > from => {
+                                bytes(0).saturating_add(most * (to - from)).min(MAX_STRING_BYTES)
+                            }
+                            _ => bytes(0),
+                        }
+                    }
+                    Function::DateFormat => match arguments.get(1).map(|form| &form.kind) {
+                        Some(ExprKind::Literal(Value::String(form))) => form_bytes(form),
+                        _ => 0,
+                    },
+                    Function::Greatest | Function::Least => {
+                        arguments.iter().map(|e| e.most_bytes(columns)).max().unwrap_or(0)
+                    }
                     Function::Lower | Function::Upper => {
                         // However often they are applied in turns, three bytes come of one at most.
                         let mut inner = self;
@@ -159,7 +185,11 @@ impl Expr {
                 });
                 20 + bytes(value).min(texts.max().unwrap_or(0))
             }
-            ExprKind::Like { value, pattern } => like(pattern, bytes(value)),
+            ExprKind::Like { value, pattern, .. } => like(pattern, bytes(value)),
+            ExprKind::Match { value, pattern, wanted } => {
+                let made = MADE + self.most_bytes(columns) as u64 / AT_ONCE;
+                matched(pattern, wanted, bytes(value), made)
+            }
             // A branch that is not taken is computed, too.
             ExprKind::Case(branches, _) => 12 * branches.len() as u64,
             ExprKind::Cast(value) => cast(value.column_type, self.column_type, bytes(value)),
@@ -169,7 +199,12 @@ impl Expr {
                 let made = MADE + self.most_bytes(columns) as u64 / AT_ONCE;
                 match function {
                     Function::Negate | Function::Abs | Function::Sign => 5,
-                    Function::Floor | Function::Ceil | Function::ToInt => 10,
+                    Function::Floor | Function::Ceil | Function::ToInt | Function::Trunc => 10,
+                    Function::Greatest | Function::Least => {
+                        (20 + longest / AT_ONCE) * arguments.len() as u64
+                    }
+                    Function::WidthBucket => 20,
+                    Function::RangeBucket => (5 + shortest / AT_ONCE) * arguments.len() as u64,
                     Function::Round(_) | Function::Sqrt => 15,
                     Function::Ln | Function::Log10 | Function::Exp => 30,
                     Function::Lower | Function::Upper => CASED * longest + made,
@@ -180,12 +215,23 @@ impl Expr {
                         longest.min(to) + made
                     }
                     Function::Right(n) => longest.min(u64::from(*n)) + made,
+                    Function::InitCap => CASED * longest + made,
+                    Function::Reverse => longest + made,
+                    // Two-way search takes a bounded number of looks at each byte.
+                    Function::Position => 30 + SEARCHED * arguments.iter().map(bytes).sum::<u64>(),
+                    Function::Replace | Function::SplitPart(_) => {
+                        30 + SEARCHED * arguments.iter().map(bytes).sum::<u64>() + made
+                    }
+                    Function::Pad { length, .. } => longest.min(4 * u64::from(*length)) + made,
                     Function::Length => 5 + 2 * longest / AT_ONCE,
                     Function::StartsWith | Function::EndsWith => 10 + shortest / AT_ONCE,
                     Function::Concat => 5 * arguments.len() as u64 + made,
                     Function::Coalesce => 12 * arguments.len() as u64,
                     Function::DatePart(_) => 20,
                     Function::DateTrunc(_) => 30,
+                    Function::DateAdd(_) => 40,
+                    Function::DateDiff { .. } => 40,
+                    Function::DateFormat => 30 + 5 * self.most_bytes(columns) as u64 + made,
                 }
             }
         }
@@ -205,6 +251,30 @@ fn like(pattern: &str, bytes: u64) -> u64 {
     10 + bytes.min(ends as u64) + begun + bytes * (words as u64) * if words > 1 { 2 } else { 1 }
 }
 
+/// Operations for each byte in which groups are looked for.
+const GROUPED: u64 = 4;
+
+/// The cost of a regular expression on a text of that many bytes.
+fn matched(pattern: &Pattern, wanted: &MatchUse, bytes: u64, made: u64) -> u64 {
+    let look = pattern.per_byte();
+    let all = look * most_looks(bytes);
+    10 + match wanted {
+        MatchUse::Contains => look * bytes,
+        MatchUse::Count => all,
+        // Once to its end and once to its beginning.
+        MatchUse::Extract => {
+            let groups = if pattern.groups() > 0 { GROUPED * bytes } else { 0 };
+            2 * look * bytes + groups + made
+        }
+        MatchUse::Replace(with) => {
+            let pieces = template(with).unwrap_or_default();
+            let group = |piece: &TemplatePiece| matches!(piece, TemplatePiece::Group(1..));
+            let groups = pieces.iter().filter(|piece| group(piece)).count() as u64;
+            all + groups * GROUPED * bytes + made
+        }
+    }
+}
+
 fn cast(from: ColumnType, to: ColumnType, bytes: u64) -> u64 {
     use ColumnType as T;
     match (from, to) {
@@ -220,13 +290,20 @@ fn cast(from: ColumnType, to: ColumnType, bytes: u64) -> u64 {
 /// How SQL calls what an expression does with its operands.
 fn named(expr: &Expr) -> String {
     match &expr.kind {
-        ExprKind::Like { pattern, .. } => {
+        ExprKind::Like { pattern, any_case, .. } => {
+            let name = if *any_case { "ILIKE" } else { "LIKE" };
             let mut shown: String = pattern.chars().take(30).collect();
             if shown.len() < pattern.len() {
                 shown.push('…');
             }
-            format!("LIKE '{shown}'")
+            format!("{name} '{shown}'")
         }
+        ExprKind::Match { wanted, .. } => match wanted {
+            MatchUse::Contains => "REGEXP_CONTAINS".to_owned(),
+            MatchUse::Count => "REGEXP_COUNT".to_owned(),
+            MatchUse::Extract => "REGEXP_EXTRACT".to_owned(),
+            MatchUse::Replace(_) => "REGEXP_REPLACE".to_owned(),
+        },
         ExprKind::InList(..) => "IN".to_owned(),
         ExprKind::Case(..) => "CASE".to_owned(),
         ExprKind::Cast(_) => format!("a CAST to {}", expr.column_type),

@@ -9,6 +9,7 @@ use sqlparser::ast;
 
 use crate::bind_expr::{Binder, Resolve};
 use crate::error::Refusal;
+use crate::pattern::Pattern;
 use crate::types::{ColumnType, Value};
 
 /// A typed expression.
@@ -43,6 +44,17 @@ pub enum ExprKind {
         value: Box<Expr>,
         /// `%` for any characters, `_` for one, a backslash before either for itself.
         pattern: String,
+        /// Whether letters of ASCII match in either case, as with ILIKE.
+        any_case: bool,
+    },
+    /// A text and a regular expression.
+    Match {
+        /// The text.
+        value: Box<Expr>,
+        /// The regular expression.
+        pattern: Pattern,
+        /// What is wanted of its matches.
+        wanted: MatchUse,
     },
     /// The result of the first branch whose condition is true.
     Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
@@ -50,6 +62,20 @@ pub enum ExprKind {
     Cast(Box<Expr>),
     /// A function.
     Call(Function, Vec<Expr>),
+}
+
+/// What is wanted of the matches of a regular expression.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchUse {
+    /// Whether there is one.
+    Contains,
+    /// How many there are.
+    Count,
+    /// The first, or its group where the pattern has one.
+    Extract,
+    /// The text with each replaced; `\1` stands for the first group.
+    Replace(String),
 }
 
 /// Operators on two operands.
@@ -114,6 +140,17 @@ pub enum Function {
     Log10,
     /// Exponential of a float.
     Exp,
+    /// Float without its fraction.
+    Trunc,
+    /// Greatest argument; NULL if one is NULL.
+    Greatest,
+    /// Least argument; NULL if one is NULL.
+    Least,
+    /// Which of the buckets between two constant bounds a float is in: 0 below, 1 to n within, n + 1
+    /// from the upper bound up. The operands are the float, the bounds and n.
+    WidthBucket,
+    /// How many of the ascending constants are not above the first argument.
+    RangeBucket,
     /// Lower case.
     Lower,
     /// Upper case.
@@ -124,8 +161,25 @@ pub enum Function {
     LTrim,
     /// Without white space at the end.
     RTrim,
+    /// Each word with its first letter in upper case and the others in lower case.
+    InitCap,
+    /// The characters in reverse.
+    Reverse,
     /// Number of characters.
     Length,
+    /// Place of the second text in the first, from 1; 0 where it is not in it.
+    Position,
+    /// The first text with every occurrence of a constant replaced by another.
+    Replace,
+    /// A part of the first text, which a constant divides: from 1, or backwards from -1.
+    SplitPart(i32),
+    /// The first text cut or filled to that many characters with the second, a constant.
+    Pad {
+        /// Number of characters.
+        length: u32,
+        /// Whether the filling stands before the text.
+        left: bool,
+    },
     /// Characters from `start` (1 is the first), at most `length` of them.
     Substr {
         /// First character, from 1.
@@ -147,6 +201,17 @@ pub enum Function {
     DatePart(DatePart),
     /// The start of the part that a date or timestamp is in.
     DateTrunc(DatePart),
+    /// A date or timestamp moved by that many of the part.
+    DateAdd(DatePart),
+    /// From the second date or timestamp to the first, in that part.
+    DateDiff {
+        /// The part that is counted.
+        part: DatePart,
+        /// Whether whole spans are counted; otherwise the boundaries between.
+        whole: bool,
+    },
+    /// A date or timestamp written in a constant form.
+    DateFormat,
 }
 
 impl Function {
@@ -164,12 +229,24 @@ impl Function {
             Self::Ln => "LN",
             Self::Log10 => "LOG10",
             Self::Exp => "EXP",
+            Self::Trunc => "TRUNC",
+            Self::Greatest => "GREATEST",
+            Self::Least => "LEAST",
+            Self::WidthBucket => "WIDTH_BUCKET",
+            Self::RangeBucket => "RANGE_BUCKET",
             Self::Lower => "LOWER",
             Self::Upper => "UPPER",
             Self::Trim => "TRIM",
             Self::LTrim => "LTRIM",
             Self::RTrim => "RTRIM",
+            Self::InitCap => "INITCAP",
+            Self::Reverse => "REVERSE",
             Self::Length => "LENGTH",
+            Self::Position => "STRPOS",
+            Self::Replace => "REPLACE",
+            Self::SplitPart(_) => "SPLIT_PART",
+            Self::Pad { left: true, .. } => "LPAD",
+            Self::Pad { left: false, .. } => "RPAD",
             Self::Substr { .. } => "SUBSTR",
             Self::Right(_) => "RIGHT",
             Self::StartsWith => "STARTS_WITH",
@@ -178,6 +255,9 @@ impl Function {
             Self::Coalesce => "COALESCE",
             Self::DatePart(_) => "EXTRACT",
             Self::DateTrunc(_) => "DATE_TRUNC",
+            Self::DateAdd(_) => "DATE_ADD",
+            Self::DateDiff { .. } => "DATE_DIFF",
+            Self::DateFormat => "FORMAT_DATE",
         }
     }
 }
@@ -188,16 +268,24 @@ impl Function {
 pub enum DatePart {
     /// Year.
     Year,
+    /// Year of the ISO week.
+    IsoYear,
     /// Quarter, 1 to 4.
     Quarter,
     /// Month, 1 to 12.
     Month,
-    /// Week that starts on Monday (only to truncate).
+    /// Week that starts on Sunday, 0 to 53.
+    Week,
+    /// Week that starts on Monday, 1 to 53.
     IsoWeek,
     /// Day of the month.
     Day,
     /// Day of the week, 1 (Sunday) to 7.
     DayOfWeek,
+    /// Day of the week, 0 (Sunday) to 6.
+    DayOfWeekFromZero,
+    /// Day of the week, 1 (Monday) to 7.
+    IsoDayOfWeek,
     /// Day of the year, from 1.
     DayOfYear,
     /// Hour, 0 to 23.
@@ -206,6 +294,40 @@ pub enum DatePart {
     Minute,
     /// Second.
     Second,
+    /// Thousandth of a second, within the second.
+    Millisecond,
+    /// Millionth of a second, within the second.
+    Microsecond,
+    /// Seconds since 1970.
+    Epoch,
+}
+
+impl DatePart {
+    /// Its length in microseconds, where all of them have the same.
+    pub fn microseconds(self) -> Option<i64> {
+        const SECOND: i64 = 1_000_000;
+        Some(match self {
+            Self::Week | Self::IsoWeek => 7 * 86_400 * SECOND,
+            Self::Day => 86_400 * SECOND,
+            Self::Hour => 3_600 * SECOND,
+            Self::Minute => 60 * SECOND,
+            Self::Second => SECOND,
+            Self::Millisecond => 1_000,
+            Self::Microsecond => 1,
+            _ => return None,
+        })
+    }
+
+    /// Whether it is shorter than a day.
+    pub fn within_day(self) -> bool {
+        self.microseconds().is_some_and(|own| own < 86_400_000_000)
+    }
+
+    /// Whether it is a span of time, and not only a number that a date has.
+    pub(crate) fn is_span(self) -> bool {
+        self.microseconds().is_some()
+            || matches!(self, Self::Year | Self::IsoYear | Self::Quarter | Self::Month)
+    }
 }
 
 impl Expr {
@@ -267,7 +389,9 @@ impl Expr {
             ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
                 e.replace_columns(value);
             }
-            ExprKind::Like { value: text, .. } => text.replace_columns(value),
+            ExprKind::Like { value: text, .. } | ExprKind::Match { value: text, .. } => {
+                text.replace_columns(value);
+            }
             ExprKind::Binary(_, left, right) => {
                 left.replace_columns(value);
                 right.replace_columns(value);
@@ -292,7 +416,7 @@ impl Expr {
             ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
                 visit(e);
             }
-            ExprKind::Like { value, .. } => visit(value),
+            ExprKind::Like { value, .. } | ExprKind::Match { value, .. } => visit(value),
             ExprKind::Binary(_, left, right) => {
                 visit(left);
                 visit(right);

@@ -8,10 +8,12 @@ mod cost;
 mod error;
 mod explain;
 mod expr;
+mod format;
 mod identity;
 mod lattice;
 mod like;
 mod model;
+mod pattern;
 mod quote;
 mod range;
 mod relation;
@@ -39,10 +41,12 @@ pub use explain::{
     WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise,
     rho_at,
 };
-pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
+pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse};
+pub use format::{FormPiece, form_pieces};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
+pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy, least_loss};
 pub use relation::{
     Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,

@@ -6,7 +6,7 @@
 //! widened outwards. What does not fit a type is NULL, and NULL is in no range. No promise rests on
 //! this: rows are clamped to a range all the same.
 
-use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
+use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse};
 use crate::lattice::{MAX_LATTICE, Step};
 use crate::types::{ColumnType, Value};
 
@@ -44,6 +44,19 @@ impl Range {
             }
             ExprKind::Call(Function::Coalesce, all) => Self::hull(all.iter())?,
             ExprKind::Call(Function::Length, of) => Self::Exact(0, characters(of.first()?)?.into()),
+            ExprKind::Call(Function::Position, of) => {
+                Self::Exact(0, characters(of.first()?)?.into())
+            }
+            ExprKind::Call(Function::RangeBucket, of) => {
+                Self::Exact(0, i128::try_from(of.len().checked_sub(1)?).ok()?)
+            }
+            ExprKind::Call(Function::WidthBucket, of) => match Self::of(of.get(3)?)? {
+                Self::Exact(_, buckets) => Self::Exact(0, buckets.checked_add(1)?),
+                _ => return None,
+            },
+            ExprKind::Call(function @ (Function::Greatest | Function::Least), all) => {
+                Self::extreme(*function, all)?
+            }
             ExprKind::Call(Function::DatePart(part), _) => Self::of_part(*part)?,
             ExprKind::Call(function, of) => Self::called(*function, of.first()?)?,
             _ => return None,
@@ -95,6 +108,23 @@ impl Range {
                 _ => return None,
             })
         })
+    }
+
+    /// The greatest or least of values: no end is beyond those of the others.
+    fn extreme(function: Function, all: &[Expr]) -> Option<Self> {
+        let pick =
+            |a: i128, b: i128| if function == Function::Greatest { a.max(b) } else { a.min(b) };
+        let float =
+            |a: f64, b: f64| if function == Function::Greatest { a.max(b) } else { a.min(b) };
+        let ranges = all.iter().map(Self::of).collect::<Option<Vec<_>>>()?;
+        ranges.into_iter().map(Some).reduce(|whole, next| {
+            Some(match (whole?, next?) {
+                (Self::Nothing, _) | (_, Self::Nothing) => Self::Nothing,
+                (Self::Exact(a, b), Self::Exact(c, d)) => Self::Exact(pick(a, c), pick(b, d)),
+                (Self::Float(a, b), Self::Float(c, d)) => Self::Float(float(a, c), float(b, d)),
+                _ => return None,
+            })
+        })?
     }
 
     fn arithmetic(op: BinaryOp, left: Self, right: Self) -> Option<Self> {
@@ -197,6 +227,9 @@ impl Range {
             }
             (Self::Float(low, high), Function::Floor) => Self::Float(low.floor(), high.floor()),
             (Self::Float(low, high), Function::Ceil) => Self::Float(low.ceil(), high.ceil()),
+            (Self::Float(low, high), Function::Trunc) => {
+                Self::Float(low.trunc() + 0.0, high.trunc() + 0.0)
+            }
             (Self::Float(low, high), Function::Round(digits)) => {
                 let factor = 10f64.powi(i32::from(digits));
                 let most = low.abs().max(high.abs());
@@ -258,13 +291,31 @@ impl Range {
             DatePart::Quarter => Self::Exact(1, 4),
             DatePart::Month => Self::Exact(1, 12),
             DatePart::Day => Self::Exact(1, 31),
-            DatePart::DayOfWeek => Self::Exact(1, 7),
+            DatePart::DayOfWeek | DatePart::IsoDayOfWeek => Self::Exact(1, 7),
+            DatePart::DayOfWeekFromZero => Self::Exact(0, 6),
+            DatePart::Week => Self::Exact(0, 53),
+            DatePart::IsoWeek => Self::Exact(1, 53),
             DatePart::DayOfYear => Self::Exact(1, 366),
             DatePart::Hour => Self::Exact(0, 23),
             DatePart::Minute | DatePart::Second => Self::Exact(0, 59),
+            DatePart::Millisecond => Self::Exact(0, 999),
+            DatePart::Microsecond => Self::Exact(0, 999_999),
             // A calendar of half a million years is no bound that anybody wants noise for.
-            DatePart::Year | DatePart::IsoWeek => return None,
+            DatePart::Year | DatePart::IsoYear | DatePart::Epoch => return None,
         })
+    }
+
+    /// The range as floats: of whole numbers, and of decimals by their scale.
+    pub(crate) fn to_f64(self, column_type: ColumnType) -> Option<(f64, f64)> {
+        let one = match column_type {
+            ColumnType::Decimal { scale } => 10f64.powi(scale.into()),
+            _ => 1.0,
+        };
+        match self {
+            Self::Nothing => None,
+            Self::Exact(low, high) => Some((low as f64 / one, high as f64 / one)),
+            Self::Float(low, high) => Some((low, high)),
+        }
     }
 
     /// The size of lattice steps where none is declared.
@@ -358,15 +409,21 @@ fn characters(text: &Expr) -> Option<u64> {
             ColumnType::Int => Some(20),
             _ => None,
         },
+        ExprKind::Match { value, wanted: MatchUse::Extract, .. } => characters(value),
         ExprKind::Call(function, of) => match *function {
             Function::Substr { start, length } => {
                 let rest = first(of).map(|all| all.saturating_sub(u64::from(start).max(1) - 1));
                 at_most(length, rest)
             }
             Function::Right(length) => at_most(Some(length), first(of)),
-            Function::Trim | Function::LTrim | Function::RTrim => first(of),
+            Function::Trim
+            | Function::LTrim
+            | Function::RTrim
+            | Function::Reverse
+            | Function::SplitPart(_) => first(of),
+            Function::Pad { length, .. } => Some(u64::from(length)),
             // One character becomes up to three.
-            Function::Lower | Function::Upper => first(of)?.checked_mul(3),
+            Function::Lower | Function::Upper | Function::InitCap => first(of)?.checked_mul(3),
             Function::Concat => {
                 of.iter().map(characters).try_fold(0u64, |sum, next| sum.checked_add(next?))
             }

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod dialect;
+mod today;
 
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
@@ -45,7 +46,8 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, Refusal> {
     }
     let dialect = dialect();
     let not_sql = |error| syntax_error(error, "not valid SQL", FORM);
-    let (lifted, tokens) = lift_options(tokens(text, &dialect).map_err(not_sql)?)?;
+    let tokens = today::put_in(tokens(text, &dialect).map_err(not_sql)?);
+    let (lifted, tokens) = lift_options(tokens)?;
     let (private, options) = (lifted.is_some(), lifted.unwrap_or_default());
     bounds::check(&tokens)?;
     let mut parser = parser(&dialect, tokens);

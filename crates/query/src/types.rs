@@ -155,6 +155,16 @@ impl Value {
 }
 
 impl Value {
+    /// Whether it is the number zero.
+    pub(crate) fn is_zero(&self) -> bool {
+        match self {
+            Self::Int(n) => *n == 0,
+            Self::Decimal { digits, .. } => *digits == 0,
+            Self::Float(x) => *x == 0.0,
+            _ => false,
+        }
+    }
+
     /// The value that `text` writes in that type.
     pub fn parse(text: &str, column_type: ColumnType) -> Option<Self> {
         Some(match column_type {

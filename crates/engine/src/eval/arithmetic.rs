@@ -136,6 +136,7 @@ pub(super) fn float(function: Function, array: &ArrayRef) -> Result<ArrayRef, Ar
         number(match function {
             Function::Floor => x.floor(),
             Function::Ceil => x.ceil(),
+            Function::Trunc => x.trunc(),
             Function::Round(digits) => {
                 let factor = 10f64.powi(i32::from(digits));
                 let rounded = (x * factor).round() / factor;

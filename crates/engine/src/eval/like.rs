@@ -28,6 +28,8 @@ pub(super) struct Pattern {
     /// The end of the text; `None` where there is no `%`.
     last: Option<Vec<Option<u8>>>,
     words: Vec<Word>,
+    /// Whether letters of ASCII match in either case. The parts then have them in lower case.
+    any_case: bool,
 }
 
 /// Where the bits of a part are: in all of its words but the last, they are the word's own.
@@ -61,8 +63,12 @@ fn end_of_character(text: &[u8], at: usize) -> usize {
 }
 
 impl Pattern {
-    pub(super) fn new(pattern: &str) -> Self {
-        let mut parts = like_parts(pattern).into_iter();
+    pub(super) fn new(pattern: &str, any_case: bool) -> Self {
+        let mut parts = like_parts(pattern);
+        if any_case {
+            parts.iter_mut().flatten().flatten().for_each(|byte| byte.make_ascii_lowercase());
+        }
+        let mut parts = parts.into_iter();
         let first = parts.next().unwrap_or_default();
         let last = parts.next_back();
         let (mut middle, mut words) = (Vec::new(), Vec::new());
@@ -78,7 +84,12 @@ impl Pattern {
             for (bit, byte) in (from..).zip(&part) {
                 let (word, bit) = (&mut words[bit / 64], 1 << (bit % 64));
                 match byte {
-                    Some(byte) => word.fits[usize::from(*byte)] |= bit,
+                    Some(byte) => {
+                        word.fits[usize::from(*byte)] |= bit;
+                        if any_case {
+                            word.fits[usize::from(byte.to_ascii_uppercase())] |= bit;
+                        }
+                    }
                     None => {
                         word.any |= bit;
                         let firsts = (0..=u8::MAX).filter(|byte| !continues(*byte));
@@ -94,7 +105,7 @@ impl Pattern {
                 end: 1 << ((to - 1) % 64),
             });
         }
-        Self { first, middle, last, words }
+        Self { first, middle, last, words, any_case }
     }
 
     /// Whether each text matches.
@@ -104,9 +115,10 @@ impl Pattern {
     }
 
     fn matches(&self, text: &str) -> bool {
-        let Some(mut rest) = after(&self.first, text.as_bytes()) else { return false };
+        let text = text.as_bytes();
+        let Some(mut rest) = after(&self.first, text, self.any_case) else { return false };
         let Some(last) = &self.last else { return rest.is_empty() };
-        match before(last, rest) {
+        match before(last, rest, self.any_case) {
             Some(between) => rest = between,
             None => return false,
         }
@@ -157,14 +169,19 @@ impl Word {
     }
 }
 
+/// Whether a byte of text is that of the pattern.
+fn same(pattern: u8, text: u8, any_case: bool) -> bool {
+    pattern == if any_case { text.to_ascii_lowercase() } else { text }
+}
+
 /// The rest after `part` in a text that begins with it.
-fn after<'a>(part: &[Option<u8>], text: &'a [u8]) -> Option<&'a [u8]> {
+fn after<'a>(part: &[Option<u8>], text: &'a [u8], any_case: bool) -> Option<&'a [u8]> {
     count(|| part.len().min(text.len()));
     let mut rest = text;
     for byte in part {
         let (first, others) = rest.split_first()?;
         rest = match byte {
-            Some(byte) if byte == first => others,
+            Some(byte) if same(*byte, *first, any_case) => others,
             Some(_) => return None,
             None => others.get(end_of_character(others, 0)..)?,
         };
@@ -173,13 +190,13 @@ fn after<'a>(part: &[Option<u8>], text: &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// The rest before `part` in a text that ends with it.
-fn before<'a>(part: &[Option<u8>], text: &'a [u8]) -> Option<&'a [u8]> {
+fn before<'a>(part: &[Option<u8>], text: &'a [u8], any_case: bool) -> Option<&'a [u8]> {
     count(|| part.len().min(text.len()));
     let mut rest = text;
     for byte in part.iter().rev() {
         let (last, others) = rest.split_last()?;
         rest = match byte {
-            Some(byte) if byte == last => others,
+            Some(byte) if same(*byte, *last, any_case) => others,
             Some(_) => return None,
             None => {
                 let further = rest.iter().rev().take_while(|byte| continues(**byte)).count();

@@ -5,10 +5,15 @@
 //! depends on a row would tell of that row. What does not fit is NULL.
 
 mod arithmetic;
+mod buckets;
 mod cast;
 mod counted;
+mod form;
 mod like;
 mod listed;
+mod pattern;
+mod search;
+mod shift;
 mod text;
 mod time;
 
@@ -23,7 +28,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::compute::kernels::{boolean, cmp, nullif::nullif, zip::zip};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function};
+use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function, Value};
 
 use crate::source::convert::arrow_type;
 
@@ -52,8 +57,15 @@ enum Node {
     Arithmetic(BinaryOp, Box<Program>, Box<Program>),
     In(Box<Program>, listed::Listed),
     Like(Box<Program>, like::Pattern),
+    Match(Box<Program>, pattern::Matcher),
     Case(Vec<(Program, Program)>, Option<Box<Program>>),
     Cast(Box<Program>),
+    Greatest(Function, Vec<Program>),
+    Bucket(Box<Program>, buckets::Buckets),
+    Replace(Box<Program>, search::Replacing),
+    SplitPart(Box<Program>, search::Splitting),
+    Pad(Box<Program>, text::Padding),
+    Format(Box<Program>, form::Form),
     Call(Function, Vec<Program>),
 }
 
@@ -117,8 +129,11 @@ impl Program {
             ExprKind::InList(e, values) => {
                 Node::In(boxed(e)?, listed::Listed::new(values, e.column_type))
             }
-            ExprKind::Like { value, pattern } => {
-                Node::Like(boxed(value)?, like::Pattern::new(pattern))
+            ExprKind::Like { value, pattern, any_case } => {
+                Node::Like(boxed(value)?, like::Pattern::new(pattern, *any_case))
+            }
+            ExprKind::Match { value, pattern, wanted } => {
+                Node::Match(boxed(value)?, pattern::Matcher::new(pattern, wanted)?)
             }
             ExprKind::Case(branches, otherwise) => {
                 let branches = branches
@@ -128,6 +143,14 @@ impl Program {
                 Node::Case(branches, otherwise.as_deref().map(boxed).transpose()?)
             }
             ExprKind::Cast(e) => Node::Cast(boxed(e)?),
+            ExprKind::Call(function, arguments) if has_constants(*function) => {
+                let (first, constants) = arguments.split_first().ok_or_else(unexpected)?;
+                with_constants(*function, boxed(first)?, constants)?
+            }
+            ExprKind::Call(function @ (Function::Greatest | Function::Least), arguments) => {
+                let all = arguments.iter().map(own).collect::<Result<_, _>>()?;
+                Node::Greatest(*function, all)
+            }
             ExprKind::Call(function, arguments) => {
                 let arguments = arguments.iter().map(own).collect::<Result<_, _>>()?;
                 Node::Call(*function, arguments)
@@ -195,6 +218,7 @@ impl Program {
             }
             Node::In(e, listed) => listed.found(&e.evaluate(columns, rows)?, e.column_type)?,
             Node::Like(e, pattern) => pattern.matched(&e.evaluate(columns, rows)?)?,
+            Node::Match(e, matcher) => matcher.applied(&e.evaluate(columns, rows)?)?,
             Node::Case(branches, otherwise) => {
                 let mut result = match otherwise {
                     Some(e) => e.evaluate(columns, rows)?,
@@ -210,6 +234,27 @@ impl Program {
             Node::Cast(e) => {
                 cast::cast(&e.evaluate(columns, rows)?, e.column_type, self.column_type)?
             }
+            Node::Greatest(function, arguments) => {
+                let mut all = arguments.iter();
+                let mut result = all.next().ok_or_else(unexpected)?.evaluate(columns, rows)?;
+                for argument in all {
+                    let value = argument.evaluate(columns, rows)?;
+                    count(|| text::compared(&value, &result));
+                    let beyond = match function {
+                        Function::Greatest => cmp::gt(&value, &result)?,
+                        _ => cmp::lt(&value, &result)?,
+                    };
+                    // NULL if one of them is.
+                    let taken = boolean::or(&known(&beyond), &boolean::is_null(&value)?)?;
+                    result = zip(&taken, &value, &result)?;
+                }
+                result
+            }
+            Node::Bucket(e, buckets) => buckets.found(&e.evaluate(columns, rows)?)?,
+            Node::Replace(e, replacing) => replacing.applied(&e.evaluate(columns, rows)?)?,
+            Node::SplitPart(e, splitting) => splitting.applied(&e.evaluate(columns, rows)?)?,
+            Node::Pad(e, padding) => padding.applied(&e.evaluate(columns, rows)?)?,
+            Node::Format(e, form) => form.written(&e.evaluate(columns, rows)?)?,
             Node::Call(Function::Coalesce, arguments) => {
                 let mut all = arguments.iter().rev();
                 let last = all.next().ok_or_else(unexpected)?;
@@ -263,6 +308,39 @@ pub(crate) fn with_null_row(columns: &[ArrayRef]) -> Result<Vec<ArrayRef>, Arrow
     columns.iter().map(padded).collect()
 }
 
+/// Whether all operands of the function but the first are constants.
+fn has_constants(function: Function) -> bool {
+    matches!(
+        function,
+        Function::WidthBucket
+            | Function::RangeBucket
+            | Function::Replace
+            | Function::SplitPart(_)
+            | Function::Pad { .. }
+            | Function::DateFormat
+    )
+}
+
+fn with_constants(
+    function: Function,
+    of: Box<Program>,
+    constants: &[Expr],
+) -> Result<Node, ArrowError> {
+    let text = |place: usize| match constants.get(place).map(|e| &e.kind) {
+        Some(ExprKind::Literal(Value::String(text))) => Ok(text.as_str()),
+        _ => Err(unexpected()),
+    };
+    Ok(match function {
+        Function::WidthBucket => Node::Bucket(of, buckets::Buckets::even(constants)?),
+        Function::RangeBucket => Node::Bucket(of, buckets::Buckets::listed(constants)?),
+        Function::Replace => Node::Replace(of, search::Replacing::new(text(0)?, text(1)?)),
+        Function::SplitPart(part) => Node::SplitPart(of, search::Splitting::new(text(0)?, part)),
+        Function::Pad { length, left } => Node::Pad(of, text::Padding::new(text(0)?, length, left)),
+        Function::DateFormat => Node::Format(of, form::Form::new(text(0)?)?),
+        _ => return Err(unexpected()),
+    })
+}
+
 /// The values as text, as a cast writes them.
 pub(crate) fn as_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
     cast::cast(array, from, ColumnType::String)
@@ -303,6 +381,7 @@ fn call(
             | Function::Ceil
             | Function::Round(_)
             | Function::Sqrt
+            | Function::Trunc
             | Function::Ln
             | Function::Log10
             | Function::Exp,
@@ -314,15 +393,20 @@ fn call(
             | Function::Trim
             | Function::LTrim
             | Function::RTrim
+            | Function::InitCap
+            | Function::Reverse
             | Function::Substr { .. }
             | Function::Right(_),
             [x],
         ) => text::map(function, x),
         (Function::Length, [x]) => text::length(x),
         (Function::StartsWith | Function::EndsWith, [x, y]) => text::compare(function, x, y),
+        (Function::Position, [x, y]) => search::position(x, y),
         (Function::Concat, texts) => text::concat(texts),
         (Function::DatePart(part), [x]) => time::part(part, x),
         (Function::DateTrunc(part), [x]) => time::truncate(part, x, column_type),
+        (Function::DateAdd(part), [x, n]) => shift::added(part, x, n),
+        (Function::DateDiff { part, whole }, [x, y]) => shift::difference(part, whole, x, y),
         _ => Err(unexpected()),
     }
 }

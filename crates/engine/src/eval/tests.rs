@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
     StringViewArray, TimestampMicrosecondArray,
 };
 use hushtable_query::{ColumnType, Expr, bind_expression};
@@ -27,7 +27,7 @@ fn text_array(texts: &[&str]) -> ArrayRef {
 }
 
 fn like(pattern: &str, text: &str) -> bool {
-    let found = super::like::Pattern::new(pattern).matched(&text_array(&[text])).unwrap();
+    let found = super::like::Pattern::new(pattern, false).matched(&text_array(&[text])).unwrap();
     found.as_any().downcast_ref::<BooleanArray>().unwrap().value(0)
 }
 
@@ -160,6 +160,35 @@ const DEAREST: &[&str] = &[
     "POWER(f, n) + EXP(f) / SQRT(n)",
     "n IN (1, 2, 3) OR f IN (1.5, 2.5) OR d IN (1, 2)",
     "EXTRACT(YEAR FROM day) + EXTRACT(SECOND FROM at)",
+    "s ILIKE '%a_A_0%' OR s ILIKE 'aaAA%AAaa'",
+    "s ILIKE '%é%'",
+    "REGEXP_CONTAINS(s, r'(a|b|é)*c')",
+    r"s ~ '(?i)x\\w+\\s' OR s !~* '^q'",
+    "REGEXP_COUNT(s, '[aé]')",
+    "REGEXP_COUNT(s, 'a*b|a')",
+    "REGEXP_EXTRACT(s, 'a.*$')",
+    "REGEXP_EXTRACT(s, '^.([^b]*)')",
+    "REGEXP_REPLACE(s, '[a-c]', '')",
+    "REGEXP_REPLACE(s, '(a)', r'<\\1>')",
+    "REGEXP_REPLACE(s, '.*b|a', 'x')",
+    "INITCAP(s)",
+    "REVERSE(s)",
+    "STRPOS(s, REVERSE(s)) + POSITION('aab' IN s)",
+    "CONTAINS(s, 'aaaaaaaaaaaaaaaaaaaaaaab')",
+    "REPLACE(s, 'a', 'bcd')",
+    "REPLACE(s, 'aaaa', '')",
+    "SPLIT_PART(s, 'a', 500)",
+    "SPLIT_PART(s, 'aab', -2)",
+    "LPAD(s, 200, 'é') || RPAD(s, 150)",
+    "GREATEST(s, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', REVERSE(s))",
+    "LEAST(f, n, d)",
+    "WIDTH_BUCKET(f, 0, 1, 10) + RANGE_BUCKET(n, [1, 2, 3])",
+    "RANGE_BUCKET(s, ['a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'])",
+    "DATE_DIFF(day, DATE '2024-01-01', MONTH) + TIMESTAMP_DIFF(at, at, SECOND)",
+    "FORMAT_DATE('%A, %B %e, %Y %Q %j %G %V', day) || FORMAT_TIMESTAMP('%T %p', at)",
+    "DATE_ADD(day, INTERVAL 3 MONTH) < at + INTERVAL 3 HOUR",
+    "TRUNC(f) + LOG(f, 3)",
+    "s IS DISTINCT FROM REVERSE(s)",
 ];
 
 fn bound(sql: &str) -> Expr {
@@ -268,5 +297,42 @@ fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
         let array = lower.evaluate(&rows(text, 1), 1).unwrap();
         let texts = array.as_any().downcast_ref::<StringViewArray>().unwrap();
         assert_eq!(texts.value(0), want);
+    }
+}
+
+#[test]
+fn any_case_is_that_of_letters() {
+    let found = |pattern: &str, text: &str| {
+        let bound = bound(&format!("s ILIKE '{pattern}'"));
+        let array = Program::new(&bound).unwrap().evaluate(&rows(text, 1), 1).unwrap();
+        array.as_any().downcast_ref::<BooleanArray>().unwrap().value(0)
+    };
+    for (pattern, text, want) in [
+        ("%FLU%", "a flu shot", true),
+        ("flu%", "FLU", true),
+        ("%a_B", "xAéb", true),
+        ("a[", "A{", false),
+        ("%@%", "`", false),
+        ("ÄHR%", "ährenfeld", true),
+        ("%É%", "É", true),
+    ] {
+        assert_eq!(found(pattern, text), want, "{pattern} {text}");
+    }
+}
+
+/// Dates at the ends of their types, and steps as large as there are.
+#[test]
+fn dates_beyond_the_calendar_are_null() {
+    for sql in [
+        "DATE_ADD(day, INTERVAL 9223372036854775807 YEAR)",
+        "DATE_ADD(day, INTERVAL 9223372036854775807 DAY)",
+        "DATE_SUB(at, INTERVAL n SECOND)",
+        "DATE_ADD(at, INTERVAL n MONTH)",
+        "TIMESTAMP_DIFF(TIMESTAMP '2024-01-01', at, MICROSECOND)",
+        "DATE_TRUNC(at, ISOYEAR)",
+        "FORMAT_TIMESTAMP('%F', at)",
+    ] {
+        let array = Program::new(&bound(sql)).unwrap().evaluate(&rows("", 1), 1).unwrap();
+        assert!(array.is_null(0), "{sql}");
     }
 }

@@ -93,6 +93,60 @@ fn lower(text: &str) -> String {
     lower
 }
 
+/// The text with each word's first letter in upper case, and its others in lower case.
+fn words(text: &str) -> String {
+    let mut made = String::with_capacity(text.len());
+    let mut inside = false;
+    for c in text.chars() {
+        if inside {
+            made.extend(c.to_lowercase());
+        } else {
+            made.extend(c.to_uppercase());
+        }
+        inside = c.is_alphanumeric();
+    }
+    made
+}
+
+/// A length, and what texts are filled with up to it.
+pub(super) struct Padding {
+    /// As many characters of filling as the longest gap has.
+    filling: Vec<char>,
+    length: usize,
+    left: bool,
+}
+
+impl Padding {
+    pub(super) fn new(with: &str, length: u32, left: bool) -> Self {
+        let length = length as usize;
+        Self { filling: with.chars().cycle().take(length).collect(), length, left }
+    }
+
+    pub(super) fn applied(&self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+        let values = texts(array)?;
+        let mut builder = builder(values.len());
+        let mut line = String::new();
+        for value in values {
+            builder.append_option(value.map(|text| {
+                let text = first(text, self.length);
+                let gap = self.length.saturating_sub(text.chars().count());
+                let filling = self.filling.iter().take(gap);
+                line.clear();
+                if self.left {
+                    line.extend(filling);
+                    line.push_str(text);
+                } else {
+                    line.push_str(text);
+                    line.extend(filling);
+                }
+                count(|| line.len() / 16);
+                line.as_str()
+            }));
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+}
+
 pub(super) fn map(function: Function, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let values = texts(array)?;
     let mut builder = builder(values.len());
@@ -106,6 +160,16 @@ pub(super) fn map(function: Function, array: &ArrayRef) -> Result<ArrayRef, Arro
             Function::Lower | Function::Upper => {
                 count(|| text.len());
                 line = if function == Function::Lower { lower(text) } else { text.to_uppercase() };
+                line.as_str()
+            }
+            Function::InitCap => {
+                count(|| text.len());
+                line = words(text);
+                line.as_str()
+            }
+            Function::Reverse => {
+                count(|| text.len());
+                line = text.chars().rev().collect();
                 line.as_str()
             }
             Function::Trim | Function::LTrim | Function::RTrim => trimmed(function, text),

@@ -14,7 +14,7 @@ use super::cast::date_of;
 use super::unexpected;
 
 /// The moments of a date or timestamp array.
-fn moments(
+pub(super) fn moments(
     array: &ArrayRef,
 ) -> Result<Box<dyn Iterator<Item = Option<NaiveDateTime>> + '_>, ArrowError> {
     if let Some(days) = array.as_primitive_opt::<Date32Type>() {
@@ -24,19 +24,36 @@ fn moments(
     Ok(Box::new(micros.iter().map(|t| Some(DateTime::from_timestamp_micros(t?)?.naive_utc()))))
 }
 
+/// The week of the year, by Sundays: days before the first one are in week 0.
+pub(super) fn week(t: NaiveDateTime) -> u32 {
+    (t.ordinal0() + 7 - t.weekday().num_days_from_sunday()) / 7
+}
+
+/// The day of a moment, in days since 1970.
+pub(super) fn days(t: NaiveDateTime) -> Option<i32> {
+    i32::try_from(t.date().signed_duration_since(NaiveDate::default()).num_days()).ok()
+}
+
 pub(super) fn part(part: DatePart, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let of = |t: NaiveDateTime| -> i64 {
         match part {
             DatePart::Year => i64::from(t.year()),
             DatePart::Quarter => i64::from(t.quarter()),
             DatePart::Month => i64::from(t.month()),
+            DatePart::IsoYear => i64::from(t.iso_week().year()),
+            DatePart::Week => i64::from(week(t)),
             DatePart::IsoWeek => i64::from(t.iso_week().week()),
             DatePart::Day => i64::from(t.day()),
             DatePart::DayOfWeek => i64::from(t.weekday().number_from_sunday()),
+            DatePart::DayOfWeekFromZero => i64::from(t.weekday().num_days_from_sunday()),
+            DatePart::IsoDayOfWeek => i64::from(t.weekday().number_from_monday()),
             DatePart::DayOfYear => i64::from(t.ordinal()),
             DatePart::Hour => i64::from(t.hour()),
             DatePart::Minute => i64::from(t.minute()),
             DatePart::Second => i64::from(t.second()),
+            DatePart::Millisecond => i64::from(t.nanosecond() / 1_000_000),
+            DatePart::Microsecond => i64::from(t.nanosecond() / 1_000),
+            DatePart::Epoch => t.and_utc().timestamp(),
         }
     };
     let parts: Int64Array = moments(array)?.map(|t| Some(of(t?))).collect();
@@ -47,19 +64,29 @@ pub(super) fn part(part: DatePart, array: &ArrayRef) -> Result<ArrayRef, ArrowEr
 fn start(part: DatePart, t: NaiveDateTime) -> Option<NaiveDateTime> {
     let day = t.date();
     let first = |month: u32| NaiveDate::from_ymd_opt(day.year(), month, 1);
+    let before = |days: u32| day.checked_sub_signed(TimeDelta::try_days(days.into())?);
     let midnight = match part {
         DatePart::Year => first(1)?,
         DatePart::Quarter => first(3 * (day.month0() / 3) + 1)?,
         DatePart::Month => first(day.month())?,
-        DatePart::IsoWeek => {
-            let since = i64::from(day.weekday().num_days_from_monday());
-            day.checked_sub_signed(TimeDelta::try_days(since)?)?
+        DatePart::IsoYear => {
+            NaiveDate::from_isoywd_opt(day.iso_week().year(), 1, chrono::Weekday::Mon)?
         }
+        DatePart::Week => before(day.weekday().num_days_from_sunday())?,
+        DatePart::IsoWeek => before(day.weekday().num_days_from_monday())?,
         DatePart::Day => day,
         DatePart::Hour => return day.and_hms_opt(t.hour(), 0, 0),
         DatePart::Minute => return day.and_hms_opt(t.hour(), t.minute(), 0),
         DatePart::Second => return day.and_hms_opt(t.hour(), t.minute(), t.second()),
-        DatePart::DayOfWeek | DatePart::DayOfYear => return None,
+        DatePart::Millisecond => {
+            return t.with_nanosecond(t.nanosecond() / 1_000_000 * 1_000_000);
+        }
+        DatePart::Microsecond => return Some(t),
+        DatePart::DayOfWeek
+        | DatePart::DayOfWeekFromZero
+        | DatePart::IsoDayOfWeek
+        | DatePart::DayOfYear
+        | DatePart::Epoch => return None,
     };
     Some(midnight.and_time(NaiveTime::MIN))
 }
@@ -71,10 +98,6 @@ pub(super) fn truncate(
 ) -> Result<ArrayRef, ArrowError> {
     let starts = moments(array)?.map(|t| start(part, t?));
     if column_type == ColumnType::Date {
-        let days = |t: NaiveDateTime| {
-            let days = t.date().signed_duration_since(NaiveDate::default()).num_days();
-            i32::try_from(days).ok()
-        };
         let array: Date32Array = starts.map(|t| days(t?)).collect();
         return Ok(Arc::new(array));
     }

@@ -1,4 +1,4 @@
-//! COUNT, SUM, AVG and quantiles: what they measure, and how it is bounded.
+//! COUNT, SUM, AVG and what is made of them: what they measure, and how it is bounded.
 
 use hushtable_mechanisms::{Percentile, RecordMechanism};
 use hushtable_privacy::Loss;
@@ -7,9 +7,10 @@ use sqlparser::ast;
 use super::arguments::Arguments;
 use super::options::Options;
 use super::rows::RowBounds;
+use super::statement::condition;
 use super::view::{Unit, View};
 use super::{Key, Measure, Measurement};
-use crate::bind_expr::cast;
+use crate::bind_expr::{cast, where_true};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, bind_row_expression};
 use crate::lattice::{MAX_LATTICE, Number, Step};
@@ -27,7 +28,38 @@ pub(super) fn aggregate_name(node: &ast::Expr) -> Option<(&ast::Function, String
 }
 
 /// All there are.
-pub(crate) const AGGREGATES: [&str; 5] = ["COUNT", "SUM", "AVG", "MEDIAN", "PERCENTILE_CONT"];
+pub(crate) const AGGREGATES: [&str; 20] = [
+    "COUNT",
+    "COUNTIF",
+    "SUM",
+    "AVG",
+    "MEDIAN",
+    "PERCENTILE_CONT",
+    "PERCENTILE_DISC",
+    "QUANTILE_CONT",
+    "QUANTILE_DISC",
+    "APPROX_PERCENTILE",
+    "APPROX_QUANTILE",
+    "VARIANCE",
+    "VAR_SAMP",
+    "VAR_POP",
+    "STDDEV",
+    "STDDEV_SAMP",
+    "STDDEV_POP",
+    "COVAR_SAMP",
+    "COVAR_POP",
+    "CORR",
+];
+
+/// Whether the aggregate of that name is a quantile with its share of the values.
+pub(super) fn is_percentile(name: &str) -> bool {
+    name.contains("PERCENTILE") || name.contains("QUANTILE")
+}
+
+/// Whether the aggregate of that name takes two columns.
+pub(super) fn is_of_two(name: &str) -> bool {
+    name.starts_with("COVAR") || name == "CORR"
+}
 
 /// Collects the measurements of a query.
 pub(super) struct Aggregates<'a> {
@@ -50,10 +82,13 @@ impl Aggregates<'_> {
     ) -> Result<Expr, Refusal> {
         let arguments = self.arguments(function, name)?;
         match name {
-            "COUNT" => self.count(&arguments, keys),
+            "COUNT" | "COUNTIF" => self.count(&arguments, name, keys),
             "SUM" => self.sum(function, arguments, keys),
             "AVG" => self.average(function, arguments, keys),
-            _ => self.quantile(function, name, &arguments, keys),
+            _ if name == "MEDIAN" || is_percentile(name) => {
+                self.quantile(function, name, &arguments, keys)
+            }
+            _ => self.moment(function, name, &arguments, keys),
         }
     }
 
@@ -101,11 +136,19 @@ impl Aggregates<'_> {
         Ok(Expr::column(keys + index, column_type))
     }
 
-    fn count(&mut self, arguments: &Arguments, keys: usize) -> Result<Expr, Refusal> {
-        let operand = arguments.operand.as_ref().map(|e| self.row(e)).transpose()?;
+    fn count(&mut self, arguments: &Arguments, name: &str, keys: usize) -> Result<Expr, Refusal> {
+        let mut operand = arguments.operand.as_ref().map(|e| self.row(e)).transpose()?;
+        if name == "COUNTIF" {
+            let tested = operand.map(|e| condition(e, "COUNTIF")).transpose()?;
+            operand = tested.map(|tested| where_true(tested, None));
+        }
         if arguments.distinct {
             return self.count_distinct(arguments, operand, keys);
         }
+        let operand = match &arguments.filter {
+            Some(filter) => Some(where_true(filter.clone(), operand)),
+            None => operand,
+        };
         let (low, high) = self.count_bounds(arguments.bounds)?;
         // A row count between 0 or 1 and 1 counts the unit itself.
         let measure = match operand {
@@ -145,11 +188,19 @@ impl Aggregates<'_> {
                 "a unit counts once in a group",
             ));
         }
-        self.measured(counting(Measure::Units, 0, 1, arguments.weight), keys)
+        let measure = match &arguments.filter {
+            // A unit counts if one of its rows is let through.
+            Some(filter) => Measure::Values(where_true(filter.clone(), None)),
+            None => Measure::Units,
+        };
+        self.measured(counting(measure, 0, 1, arguments.weight), keys)
     }
 
     /// Bounds of a unit's rows in a group.
-    fn count_bounds(&self, given: Option<(Number, Number)>) -> Result<(i64, i64), Refusal> {
+    pub(super) fn count_bounds(
+        &self,
+        given: Option<(Number, Number)>,
+    ) -> Result<(i64, i64), Refusal> {
         if let Some((low, high)) = given {
             let ends = (Step::Whole(1).ceil(low), Step::Whole(1).floor(high));
             return match ends {
@@ -188,7 +239,7 @@ impl Aggregates<'_> {
                 "CAST(… AS INT64), or COUNT(x) for how many there are",
             ));
         }
-        let declared = self.table.column_of(&operand);
+        let declared = self.table.bounded_column(&operand);
         let own_bounds = bounds.is_some() || row_bounds.is_some();
         let split = declared.and_then(|c| c.split.as_ref()).filter(|_| !own_bounds);
         let split = split.map(|split| self.in_force(split));
@@ -298,7 +349,13 @@ impl Aggregates<'_> {
             ));
         }
         match &arguments.operand {
-            Some(node) => self.row(node),
+            Some(node) => {
+                let operand = self.row(node)?;
+                Ok(match &arguments.filter {
+                    Some(filter) => where_true(filter.clone(), Some(operand)),
+                    None => operand,
+                })
+            }
             None => Err(Refusal::new(format!("`{function}` needs a column"), "SUM(x)")),
         }
     }
@@ -397,7 +454,7 @@ fn released_by(
     Ok(mechanism)
 }
 
-fn counting(measure: Measure, low: i64, high: i64, weight: u32) -> Measurement {
+pub(super) fn counting(measure: Measure, low: i64, high: i64, weight: u32) -> Measurement {
     Measurement {
         name: String::new(),
         measure,

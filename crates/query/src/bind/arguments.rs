@@ -3,10 +3,11 @@
 use hushtable_mechanisms::RecordMechanism;
 use sqlparser::ast;
 
-use super::aggregate::Aggregates;
+use super::aggregate::{Aggregates, is_of_two, is_percentile};
 use super::options::MAX_WEIGHT;
+use super::statement::condition;
 use crate::error::Refusal;
-use crate::expr::ExprKind;
+use crate::expr::{Expr, ExprKind};
 use crate::lattice::Number;
 use crate::types::Value;
 
@@ -15,12 +16,18 @@ pub(super) struct Arguments {
     pub(super) distinct: bool,
     /// `None` for `*`.
     pub(super) operand: Option<ast::Expr>,
-    /// The second operand, where there is one.
+    /// The condition of FILTER, on rows.
+    pub(super) filter: Option<Expr>,
+    /// The share of values below a quantile.
     pub(super) percentile: Option<ast::Expr>,
+    /// The second of two columns.
+    pub(super) second: Option<ast::Expr>,
     /// Of what a unit adds to a group.
     pub(super) bounds: Option<(Number, Number)>,
     /// Of what a row has.
     pub(super) row_bounds: Option<(Number, Number)>,
+    /// Of what a row has in the second column.
+    pub(super) second_bounds: Option<(Number, Number)>,
     pub(super) mechanism: Option<RecordMechanism>,
     pub(super) offset: Option<Number>,
     pub(super) weight: u32,
@@ -33,9 +40,9 @@ impl Aggregates<'_> {
         function: &ast::Function,
         name: &str,
     ) -> Result<Arguments, Refusal> {
-        let form = "COUNT(*), COUNT(x), COUNT(DISTINCT unit), SUM(x), AVG(x), each with \
+        let form = "COUNT(*), COUNTIF(condition), COUNT(x), COUNT(DISTINCT unit), SUM(x), AVG(x), each with \
                     contribution_bounds_per_group => (low, high) and weight => 2 where wanted; MEDIAN(x) and \
-                    PERCENTILE_CONT(x, 0.9); all but COUNT with contribution_bounds_per_row => (low, high)";
+                    PERCENTILE_CONT(x, 0.9); VARIANCE(x), STDDEV(x), COVAR_POP(x, y), CORR(x, y); all but COUNT with contribution_bounds_per_row => (low, high)";
         let odd = || Refusal::new(format!("`{function}` is not supported"), form);
         if function.over.is_some() {
             return Err(Refusal::new(
@@ -43,23 +50,21 @@ impl Aggregates<'_> {
                 "GROUP BY the columns that the window partitions by",
             ));
         }
-        if function.filter.is_some() {
-            return Err(Refusal::new(
-                format!("`{function}`: FILTER is not supported"),
-                "SUM(IF(condition, x, NULL)), or a WHERE",
-            ));
-        }
+        let filter = function.filter.as_deref();
+        let filter = filter.map(|node| condition(self.row(node)?, "FILTER")).transpose()?;
         let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
-        let within = !function.within_group.is_empty();
-        if function.null_treatment.is_some() || !list.clauses.is_empty() || within {
+        if function.null_treatment.is_some() || !list.clauses.is_empty() {
             return Err(odd());
         }
         let mut arguments = Arguments {
             distinct: list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct),
             operand: None,
+            filter,
             percentile: None,
+            second: None,
             bounds: None,
             row_bounds: None,
+            second_bounds: None,
             mechanism: None,
             offset: None,
             weight: 1,
@@ -71,9 +76,11 @@ impl Aggregates<'_> {
                 A::Unnamed(X::Wildcard) if name == "COUNT" => operands += 1,
                 A::Unnamed(X::Expr(e)) => {
                     operands += 1;
-                    let second = name == "PERCENTILE_CONT" && operands == 2;
-                    let operand =
-                        if second { &mut arguments.percentile } else { &mut arguments.operand };
+                    let operand = match operands {
+                        2 if is_percentile(name) => &mut arguments.percentile,
+                        2 if is_of_two(name) => &mut arguments.second,
+                        _ => &mut arguments.operand,
+                    };
                     *operand = Some(e.clone());
                 }
                 A::Named { name, arg: X::Expr(value), .. } => {
@@ -85,16 +92,26 @@ impl Aggregates<'_> {
                 _ => return Err(odd()),
             }
         }
-        let quantile = matches!(name, "MEDIAN" | "PERCENTILE_CONT");
-        if let ("COUNT" | "MEDIAN" | "PERCENTILE_CONT", Some(mechanism)) =
-            (name, arguments.mechanism)
-        {
+        // PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)
+        if is_percentile(name) && operands == 1 {
+            arguments.percentile = arguments.operand.take();
+        }
+        match function.within_group.as_slice() {
+            [] => {}
+            [ordered] if is_percentile(name) && operands == 1 && is_ascending(ordered) => {
+                arguments.operand = Some(ordered.expr.clone());
+                operands = 2;
+            }
+            _ => return Err(odd()),
+        }
+        let quantile = name == "MEDIAN" || is_percentile(name);
+        if let (false, Some(mechanism)) = (matches!(name, "SUM" | "AVG"), arguments.mechanism) {
             return Err(Refusal::new(
                 format!("`{function}`: mechanism => '{mechanism}' is for SUM and AVG"),
                 format!("a record counts as one, whatever its size: {name} without a mechanism"),
             ));
         }
-        if quantile && arguments.offset.is_some() {
+        if !matches!(name, "SUM" | "AVG") && arguments.offset.is_some() {
             return Err(Refusal::new(
                 format!("`{function}` has no offset"),
                 "offset is for SUM and AVG with mechanism => 'LOG' and 'SQRT'",
@@ -106,7 +123,20 @@ impl Aggregates<'_> {
                 "contribution_bounds_per_row => (0, 100): the range of values in which it is",
             ));
         }
-        if name == "COUNT" && arguments.row_bounds.is_some() {
+        let counts = matches!(name, "COUNT" | "COUNTIF");
+        if !counts && !quantile && !matches!(name, "SUM" | "AVG") && arguments.bounds.is_some() {
+            return Err(Refusal::new(
+                format!("`{function}`: what a unit adds to a group is no bound of {name}"),
+                "contribution_bounds_per_row => (0, 100): every value is clamped to that",
+            ));
+        }
+        if arguments.second_bounds.is_some() && !is_of_two(name) {
+            return Err(Refusal::new(
+                format!("`{function}` has bounds of two columns"),
+                "contribution_bounds_per_row => (0, 100)",
+            ));
+        }
+        if counts && arguments.row_bounds.is_some() {
             return Err(Refusal::new(
                 format!("`{function}`: a row counts as one, and has no bounds"),
                 "contribution_bounds_per_group => (0, 5): how many rows of a unit count in a group",
@@ -119,7 +149,7 @@ impl Aggregates<'_> {
                  of a unit's rows in a group: keep one of them",
             ));
         }
-        let wanted = if name == "PERCENTILE_CONT" { 2 } else { 1 };
+        let wanted = if is_percentile(name) || is_of_two(name) { 2 } else { 1 };
         if operands == wanted { Ok(arguments) } else { Err(odd()) }
     }
 
@@ -134,7 +164,17 @@ impl Aggregates<'_> {
                 arguments.bounds = Some(self.pair("contribution_bounds_per_group", value)?);
             }
             "contribution_bounds_per_row" => {
-                arguments.row_bounds = Some(self.pair("contribution_bounds_per_row", value)?);
+                let name = "contribution_bounds_per_row";
+                // ((0, 100), (0, 1)) is of two columns.
+                if let ast::Expr::Tuple(pairs) = value
+                    && let [first @ ast::Expr::Tuple(_), second @ ast::Expr::Tuple(_)] =
+                        pairs.as_slice()
+                {
+                    arguments.row_bounds = Some(self.pair(name, first)?);
+                    arguments.second_bounds = Some(self.pair(name, second)?);
+                } else {
+                    arguments.row_bounds = Some(self.pair(name, value)?);
+                }
             }
             "weight" => {
                 let weight = self.constant(value, "weight => 2")?;
@@ -202,6 +242,11 @@ impl Aggregates<'_> {
             _ => Err(Refusal::new(format!("`{node}` is not a constant number"), form)),
         }
     }
+}
+
+/// Whether values are ordered as they come without a word.
+fn is_ascending(ordered: &ast::OrderByExpr) -> bool {
+    ordered.options.asc != Some(false) && ordered.with_fill.is_none()
 }
 
 /// The mechanism that a query names.

@@ -89,6 +89,7 @@ impl<'a> Conditions<'a> {
     pub(super) fn value(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Like { .. }
+            | ExprKind::Match { .. }
             | ExprKind::IsNull(_)
             | ExprKind::Cast(_)
             | ExprKind::Call(..)
@@ -128,7 +129,7 @@ impl<'a> Conditions<'a> {
                 otherwise.iter().for_each(|e| self.value(e));
             }
             ExprKind::IsNull(inner) | ExprKind::Cast(inner) => self.value(inner),
-            ExprKind::Like { value, .. } => self.value(value),
+            ExprKind::Like { value, .. } | ExprKind::Match { value, .. } => self.value(value),
             ExprKind::Call(_, arguments) => arguments.iter().for_each(|e| self.value(e)),
             ExprKind::Column(_) | ExprKind::Literal(_) => {}
         }

@@ -5,6 +5,8 @@ mod arguments;
 mod conditions;
 mod counts;
 mod from;
+mod mentions;
+mod moments;
 mod options;
 mod output;
 mod quantile;

@@ -37,7 +37,7 @@ impl Aggregates<'_> {
             Some(node) => self.percentile(node)?,
             None => Percentile::MEDIAN,
         };
-        let declared = self.table.column_of(&operand);
+        let declared = self.table.bounded_column(&operand);
         let split = declared.and_then(|c| c.split.as_ref()).map(|split| self.in_force(split));
         let bounds = arguments.row_bounds.or(declared.and_then(|c| c.bounds));
         let own_step = declared.and_then(|c| c.granularity);
@@ -94,7 +94,7 @@ impl Aggregates<'_> {
         };
         let released = self.measured(wanted, keys)?;
         // As GoogleSQL has it, which interpolates.
-        let whole = name == "PERCENTILE_CONT" && released.column_type == ColumnType::Int;
+        let whole = name.ends_with("_CONT") && released.column_type == ColumnType::Int;
         Ok(if whole { cast(released, ColumnType::Float) } else { released })
     }
 

@@ -64,7 +64,7 @@ impl Aggregates<'_> {
         bounds: &RowBounds,
         (weight, keys): (u32, usize),
     ) -> Result<Expr, Refusal> {
-        let declared = self.table.column_of(&operand).and_then(|c| c.granularity);
+        let declared = self.table.bounded_column(&operand).and_then(|c| c.granularity);
         let step = bounds.step(&operand, declared);
         let (low, high) = bounds.in_steps(&operand, step)?;
         if low > high || low == 0 && high == 0 {
@@ -130,7 +130,7 @@ impl Aggregates<'_> {
         arguments: &Arguments,
     ) -> Result<(), Refusal> {
         let Unit::Column(unit) = &self.table.unit else { return Ok(()) };
-        let declared = self.table.column_of(operand).and_then(|c| c.bounds);
+        let declared = self.table.bounded_column(operand).and_then(|c| c.bounds);
         let Some((low, high)) = arguments.bounds.or(declared) else { return Ok(()) };
         let rows = self.rows_of_a_unit(function)?;
         let hint = if Range::of(operand).is_some() && declared.is_none() {

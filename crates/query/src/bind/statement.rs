@@ -8,8 +8,10 @@ use sqlparser::ast;
 use super::aggregate::Aggregates;
 use super::conditions::{Conditions, check_public_keys};
 use super::from::{Selected, Tables};
+use super::mentions::{aggregates_rows, names_columns};
 use super::options::Options;
 use super::output::OutputScope;
+use super::subquery::has_aggregate;
 use super::view::{Unit, View};
 use super::{Groups, Key, Order, Output, PrivateQuery};
 use crate::bind_expr::balanced;
@@ -37,11 +39,8 @@ pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
         _ => return refuse("a query that is not one SELECT", "SELECT … FROM table"),
     };
     plain_clauses(query, select)?;
-    if select.distinct.is_some() {
-        return refuse(
-            "SELECT DISTINCT",
-            "GROUP BY the columns; their groups are chosen privately",
-        );
+    if !matches!(&select.distinct, None | Some(ast::Distinct::Distinct)) {
+        return refuse("DISTINCT ON", "SELECT DISTINCT a, b");
     }
     if select.qualify.is_some() {
         return refuse("QUALIFY", "HAVING for conditions on results; QUALIFY in a sub-query");
@@ -134,6 +133,9 @@ pub(super) fn bind(
         warnings: Vec::new(),
     };
     let outputs = outputs(select, &mut aggregates, &keys)?;
+    if select.distinct.is_some() {
+        distinct_rows(&outputs, keys.len())?;
+    }
     let aliases: Vec<(String, Expr)> =
         outputs.iter().map(|o| (o.name.clone(), o.expr.clone())).collect();
     let mut scope = OutputScope { aggregates: &mut aggregates, keys: &keys, aliases: &aliases };
@@ -200,16 +202,51 @@ pub(super) fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
     ))
 }
 
+/// Refuses SELECT DISTINCT where it would make one row of several: rows that show all keys differ.
+fn distinct_rows(outputs: &[Output], keys: usize) -> Result<(), Refusal> {
+    if (0..keys).all(|key| outputs.iter().any(|output| output.expr.is_column(key))) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "SELECT DISTINCT beside a GROUP BY whose keys are not all shown is not supported",
+        "leave DISTINCT out, or show all keys of GROUP BY",
+    ))
+}
+
+/// Whether SELECT alone says what to group by: with GROUP BY ALL, and with DISTINCT.
+fn groups_by_all(select: &ast::Select) -> bool {
+    match &select.group_by {
+        ast::GroupByExpr::All(modifiers) => modifiers.is_empty(),
+        ast::GroupByExpr::Expressions(nodes, modifiers) => {
+            nodes.is_empty()
+                && modifiers.is_empty()
+                && select.distinct.is_some()
+                && select.having.is_none()
+                && !has_aggregate(select)
+        }
+    }
+}
+
 /// Everything that GROUP BY names: columns, expressions, names and positions in SELECT. Each once.
 pub(super) fn bound_keys<'a>(
     select: &'a ast::Select,
     rows: &RowScope,
 ) -> Result<Vec<(&'a ast::Expr, Expr)>, Refusal> {
-    let nodes = match &select.group_by {
-        ast::GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => nodes,
+    let nodes: Vec<&ast::Expr> = match &select.group_by {
+        _ if groups_by_all(select) => {
+            let items = select.projection.iter().filter_map(|item| match item {
+                ast::SelectItem::UnnamedExpr(e)
+                | ast::SelectItem::ExprWithAlias { expr: e, .. } => Some(e),
+                _ => None,
+            });
+            items.filter(|e| !aggregates_rows(e) && names_columns(e)).collect()
+        }
+        ast::GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => {
+            nodes.iter().collect()
+        }
         _ => {
             return Err(Refusal::new(
-                "GROUP BY ALL, ROLLUP, CUBE and GROUPING SETS are not supported",
+                "GROUP BY with ROLLUP, CUBE and GROUPING SETS is not supported",
                 "GROUP BY a, b; ask once for each level of a rollup",
             ));
         }

@@ -3,10 +3,11 @@
 use sqlparser::ast;
 
 use super::from::Tables;
+use super::mentions::aggregates_rows;
 use super::rowset::Rows;
 use super::statement::{bound_keys, condition, default_name, plain_clauses};
 use super::windows::Windows;
-use crate::bind_expr::{Binder, Resolve, unify_all};
+use crate::bind_expr::{Binder, Resolve, unify_all, where_true};
 use crate::contract::Column;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
@@ -309,13 +310,15 @@ impl Resolve for UnitScope<'_> {
     }
 }
 
-const AGGREGATES: &str = "COUNT(*), COUNT(x), COUNT(DISTINCT x), SUM(x), AVG(x), MIN(x) and MAX(x) \
-                          are; COUNT(IF(condition, x, NULL)) for FILTER";
+const AGGREGATES: &str = "COUNT(*), COUNTIF(condition), COUNT(x), COUNT(DISTINCT x), SUM(x), AVG(x), MIN(x) \
+                          and MAX(x) are, also with FILTER (WHERE condition)";
 
 /// Whether a function aggregates rows in a sub-query.
 pub(super) fn is_aggregate(function: &ast::Function) -> bool {
     let name = function.name.to_string();
-    ["COUNT", "SUM", "AVG", "MIN", "MAX"].iter().any(|own| name.eq_ignore_ascii_case(own))
+    ["COUNT", "COUNTIF", "SUM", "AVG", "MIN", "MAX"]
+        .iter()
+        .any(|own| name.eq_ignore_ascii_case(own))
 }
 
 /// An aggregate within units.
@@ -325,8 +328,7 @@ pub(super) fn unit_aggregate(
 ) -> Result<UnitAggregate, Refusal> {
     let odd = || Refusal::new(format!("`{function}` in a sub-query is not supported"), AGGREGATES);
     let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
-    let more = function.filter.is_some()
-        || function.null_treatment.is_some()
+    let more = function.null_treatment.is_some()
         || function.uses_odbc_syntax
         || !matches!(function.parameters, ast::FunctionArguments::None)
         || !list.clauses.is_empty()
@@ -334,12 +336,28 @@ pub(super) fn unit_aggregate(
     let [ast::FunctionArg::Unnamed(argument)] = list.args.as_slice() else { return Err(odd()) };
     let distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
     let name = function.name.to_string().to_uppercase();
-    let operand = match argument {
-        _ if more => return Err(odd()),
-        ast::FunctionArgExpr::Wildcard if name == "COUNT" && !distinct => {
-            return Ok(UnitAggregate::Rows);
+    if more {
+        return Err(odd());
+    }
+    let filter = function.filter.as_deref();
+    let filter = filter.map(|node| condition(bind_row_expression(node, scope)?, "FILTER"));
+    let filter = filter.transpose()?;
+    let operand = match (argument, filter) {
+        (ast::FunctionArgExpr::Wildcard, filter) if name == "COUNT" && !distinct => {
+            let Some(filter) = filter else { return Ok(UnitAggregate::Rows) };
+            return Ok(UnitAggregate::Count(where_true(filter, None)));
         }
-        ast::FunctionArgExpr::Expr(node) => bind_row_expression(node, scope)?,
+        (ast::FunctionArgExpr::Expr(node), filter) => {
+            let operand = bind_row_expression(node, scope)?;
+            let operand = match name.as_str() {
+                "COUNTIF" => where_true(condition(operand, "COUNTIF")?, None),
+                _ => operand,
+            };
+            match filter {
+                Some(filter) => where_true(filter, Some(operand)),
+                None => operand,
+            }
+        }
         _ => return Err(odd()),
     };
     if matches!(name.as_str(), "SUM" | "AVG") && !operand.column_type.is_numeric() {
@@ -349,7 +367,7 @@ pub(super) fn unit_aggregate(
         ));
     }
     match (name.as_str(), distinct) {
-        ("COUNT", false) => Ok(UnitAggregate::Count(operand)),
+        ("COUNT" | "COUNTIF", false) => Ok(UnitAggregate::Count(operand)),
         ("COUNT", true) => Ok(UnitAggregate::CountDistinct(operand)),
         ("SUM", false) => Ok(UnitAggregate::Sum(operand)),
         ("AVG", false) => Ok(UnitAggregate::Average(operand)),
@@ -361,38 +379,9 @@ pub(super) fn unit_aggregate(
 
 /// Whether SELECT has an aggregate that is not a window.
 pub(super) fn has_aggregate(select: &ast::Select) -> bool {
-    let shown = select.projection.iter().filter_map(|item| match item {
+    let mut shown = select.projection.iter().filter_map(|item| match item {
         ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, .. } => Some(e),
         _ => None,
     });
-    let mut found = false;
-    for node in shown {
-        find_aggregate(node, &mut found);
-    }
-    found
-}
-
-/// Looks for an aggregate by binding every name to a constant: the binder knows all forms.
-fn find_aggregate(node: &ast::Expr, found: &mut bool) {
-    struct Look<'a>(&'a mut bool);
-    impl Resolve for Look<'_> {
-        fn names(&self, _: &str) -> bool {
-            false
-        }
-
-        fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
-            let null = || Some(Ok(Expr::literal(Value::Null)));
-            match node {
-                ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) => null(),
-                ast::Expr::Function(function) if function.over.is_some() => null(),
-                ast::Expr::Function(function) if is_aggregate(function) => {
-                    *self.0 = true;
-                    null()
-                }
-                _ => None,
-            }
-        }
-    }
-    // An expression that does not bind is refused by name later.
-    let _ = Binder::new(&mut Look(found)).bind(node);
+    shown.any(aggregates_rows)
 }

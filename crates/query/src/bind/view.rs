@@ -6,8 +6,9 @@ use super::rowset::{References, Rows};
 use crate::contract::{self, Column, Contract, Defaults, Population};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope};
+use crate::lattice::Number;
 use crate::relation::{Operator, Origin, Protection, Relation};
-use crate::types::ColumnType;
+use crate::types::{ColumnType, Value};
 
 /// Protected rows that a query's GROUP BY and aggregates are about.
 pub(crate) struct View {
@@ -117,6 +118,31 @@ impl View {
     /// The column that an expression is, if it is one.
     pub(crate) fn column_of(&self, expr: &Expr) -> Option<&Column> {
         contract::column_of(&self.columns, expr)
+    }
+
+    /// The column whose bounds hold for an expression: the column itself, or one that some rows
+    /// leave out, as with `IF(condition, x, NULL)`, or count as zero, which the bounds must hold.
+    /// Thresholds of `split` are for the column itself.
+    pub(crate) fn bounded_column(&self, expr: &Expr) -> Option<&Column> {
+        if let Some(column) = self.column_of(expr) {
+            return Some(column);
+        }
+        let ExprKind::Case(branches, otherwise) = &expr.kind else { return None };
+        let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+        let (mut found, mut zero) = (None, false);
+        for result in results {
+            match &result.kind {
+                ExprKind::Literal(Value::Null) => {}
+                ExprKind::Literal(value) if value.is_zero() => zero = true,
+                _ if found.is_none_or(|own| own == result) => found = Some(result),
+                _ => return None,
+            }
+        }
+        let column = self.bounded_column(found?).filter(|column| column.split.is_none())?;
+        let zero_fits = column
+            .bounds
+            .is_none_or(|(low, high)| low <= Number::whole(0) && Number::whole(0) <= high);
+        (!zero || zero_fits).then_some(column)
     }
 
     /// Whether an expression is the privacy unit.

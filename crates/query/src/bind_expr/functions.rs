@@ -2,44 +2,18 @@
 
 use sqlparser::ast;
 
-use super::literals::date_part;
-use super::types::{case_of, cast, compare, concat, unify_all};
+use super::literals::integer;
+use super::types::{case_of, compare, concat, unify_all};
 use super::{Binder, Resolve};
 use crate::bind::AGGREGATES;
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function};
+use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
 
+/// Most characters that LPAD and RPAD make.
+const MAX_PADDED: u32 = 200;
+
 impl<R: Resolve> Binder<'_, R> {
-    pub(super) fn extract(&mut self, part: DatePart, node: &ast::Expr) -> Result<Expr, Refusal> {
-        if part == DatePart::IsoWeek {
-            return Err(Refusal::new(
-                "EXTRACT(ISOWEEK) is not supported",
-                "DATE_TRUNC(day, ISOWEEK) is the Monday of the week",
-            ));
-        }
-        let inner = self.moment(node, "EXTRACT")?;
-        let timed = matches!(part, DatePart::Hour | DatePart::Minute | DatePart::Second);
-        if timed && inner.column_type == ColumnType::Date {
-            return Err(Refusal::new(
-                "a date has no hour, minute or second",
-                "EXTRACT them from a timestamp",
-            ));
-        }
-        Ok(Expr::call(Function::DatePart(part), vec![inner], ColumnType::Int))
-    }
-
-    pub(super) fn moment(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
-        let inner = self.bind(node)?;
-        match inner.column_type {
-            ColumnType::Date | ColumnType::Timestamp => Ok(inner),
-            other => Err(Refusal::new(
-                format!("{place} needs a date or timestamp, and `{node}` is of type {other}"),
-                "CAST(… AS DATE)",
-            )),
-        }
-    }
-
     /// A constant whole number from `least` up.
     pub(super) fn constant_count(
         &mut self,
@@ -47,7 +21,7 @@ impl<R: Resolve> Binder<'_, R> {
         least: u32,
         place: &str,
     ) -> Result<u32, Refusal> {
-        if let ExprKind::Literal(Value::Int(n)) = self.bind(node)?.kind
+        if let Some(n) = integer(&self.bind(node)?)
             && let Ok(n) = u32::try_from(n)
             && n >= least
         {
@@ -74,6 +48,15 @@ impl<R: Resolve> Binder<'_, R> {
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Expr, Refusal> {
         let name = function.name.to_string().replace('`', "").to_uppercase();
         let arguments = plain_arguments(function, &name)?;
+        if let Some(found) = self.date_function(&name, &arguments)? {
+            return Ok(found);
+        }
+        if let Some(found) = self.pattern_function(&name, &arguments)? {
+            return Ok(found);
+        }
+        if let Some(found) = self.bucket(&name, &arguments)? {
+            return Ok(found);
+        }
         let float_call = |binder: &mut Self, f: Function, node: &ast::Expr| {
             let inner = binder.float(node, &name)?;
             Ok(Expr::call(f, vec![inner], ColumnType::Float))
@@ -102,7 +85,16 @@ impl<R: Resolve> Binder<'_, R> {
                 )),
             },
             ("SQRT", [x]) => float_call(self, Function::Sqrt, x),
-            ("LN", [x]) => float_call(self, Function::Ln, x),
+            ("TRUNC" | "TRUNCATE", [x]) => float_call(self, Function::Trunc, x),
+            ("LN" | "LOG", [x]) => float_call(self, Function::Ln, x),
+            ("LOG", [x, base]) => {
+                let (x, base) = (self.float(x, &name)?, self.float(base, &name)?);
+                Ok(quotient(log(x), log(base)))
+            }
+            ("LOG2", [x]) => {
+                let x = self.float(x, &name)?;
+                Ok(quotient(log(x), log(Expr::literal(Value::Float(2.0)))))
+            }
             ("LOG10", [x]) => float_call(self, Function::Log10, x),
             ("EXP", [x]) => float_call(self, Function::Exp, x),
             ("POW" | "POWER", [x, y]) => self.arithmetic(BinaryOp::Power, &name, x, y),
@@ -114,6 +106,8 @@ impl<R: Resolve> Binder<'_, R> {
             ("TRIM", [x]) => text_call(self, Function::Trim, x, ColumnType::String),
             ("LTRIM", [x]) => text_call(self, Function::LTrim, x, ColumnType::String),
             ("RTRIM", [x]) => text_call(self, Function::RTrim, x, ColumnType::String),
+            ("INITCAP", [x]) => text_call(self, Function::InitCap, x, ColumnType::String),
+            ("REVERSE", [x]) => text_call(self, Function::Reverse, x, ColumnType::String),
             ("LENGTH" | "CHAR_LENGTH" | "CHARACTER_LENGTH", [x]) => {
                 text_call(self, Function::Length, x, ColumnType::Int)
             }
@@ -133,11 +127,42 @@ impl<R: Resolve> Binder<'_, R> {
                     if name == "STARTS_WITH" { Function::StartsWith } else { Function::EndsWith };
                 Ok(Expr::call(f, vec![x, y], ColumnType::Bool))
             }
+            ("CONTAINS", [x, part]) => {
+                let one = Expr::literal(Value::Int(1));
+                compare(BinaryOp::Ge, self.position(x, part, &name)?, one)
+            }
+            ("STRPOS" | "INSTR", [x, part]) => self.position(x, part, &name),
+            ("REPLACE", [x, from, to]) => {
+                let operands = vec![
+                    self.text(x, &name)?,
+                    self.constant_text(from, "REPLACE(x, '-', '')")?,
+                    self.constant_text(to, "REPLACE(x, '-', '')")?,
+                ];
+                Ok(Expr::call(Function::Replace, operands, ColumnType::String))
+            }
+            ("SPLIT_PART", [x, by, n]) => {
+                let form = "SPLIT_PART(x, '/', 1) is the part before the first /";
+                let operands = vec![self.text(x, &name)?, self.constant_text(by, form)?];
+                let n = integer(&self.bind(n)?).and_then(|n| i32::try_from(n).ok());
+                let n = n.filter(|n| *n != 0 && *n != i32::MIN).ok_or_else(|| {
+                    Refusal::new("SPLIT_PART needs a constant number of a part, not 0", form)
+                })?;
+                Ok(Expr::call(Function::SplitPart(n), operands, ColumnType::String))
+            }
+            ("LPAD" | "RPAD", [x, n]) => self.padded(&name, x, n, None),
+            ("LPAD" | "RPAD", [x, n, with]) => self.padded(&name, x, n, Some(with)),
+            ("GREATEST" | "LEAST", [_, ..]) => {
+                let bound = arguments.iter().map(|e| self.bind(e)).collect::<Result<_, _>>()?;
+                let unified = unify_all(bound, &name)?;
+                let column_type = unified[0].column_type;
+                let f = if name == "GREATEST" { Function::Greatest } else { Function::Least };
+                Ok(Expr::call(f, unified, column_type))
+            }
             ("CONCAT", [_, ..]) => {
                 let texts = arguments.iter().map(|e| self.text(e, "CONCAT"));
                 Ok(concat(texts.collect::<Result<_, _>>()?))
             }
-            ("COALESCE", [_, ..]) | ("IFNULL", [_, _]) => {
+            ("COALESCE", [_, ..]) | ("IFNULL" | "NVL", [_, _]) => {
                 let bound = arguments.iter().map(|e| self.bind(e)).collect::<Result<_, _>>()?;
                 let unified = unify_all(bound, &name)?;
                 let column_type = unified[0].column_type;
@@ -149,32 +174,71 @@ impl<R: Resolve> Binder<'_, R> {
                 let null = Expr { column_type: x.column_type, ..Expr::literal(Value::Null) };
                 Ok(case_of(vec![equal], vec![null, x]))
             }
-            ("IF", [condition, x, y]) => {
+            ("IF" | "IIF" | "IFF", [condition, x, y]) => {
                 let test = self.boolean(condition, "IF")?;
                 let results = vec![self.bind(x)?, self.bind(y)?];
                 Ok(case_of(vec![test], unify_all(results, "IF")?))
             }
-            ("DATE", [x]) => {
-                let inner = self.moment(x, "DATE")?;
-                Ok(cast(inner, ColumnType::Date))
-            }
-            ("DATE_TRUNC" | "TIMESTAMP_TRUNC", [x, part]) => {
-                let inner = self.moment(x, &name)?;
-                let part = date_part(&part.to_string())?;
-                let calendar = !matches!(part, DatePart::DayOfWeek | DatePart::DayOfYear);
-                let timed = matches!(part, DatePart::Hour | DatePart::Minute | DatePart::Second);
-                if !calendar || timed && inner.column_type == ColumnType::Date {
-                    return Err(Refusal::new(
-                        format!("{name} of a {} cannot go to that part", inner.column_type),
-                        "YEAR, QUARTER, MONTH, ISOWEEK or DAY; HOUR, MINUTE, SECOND of timestamps",
-                    ));
-                }
-                let column_type = inner.column_type;
-                Ok(Expr::call(Function::DateTrunc(part), vec![inner], column_type))
-            }
             _ => Err(unknown_function(&name, arguments.len())),
         }
     }
+}
+
+impl<R: Resolve> Binder<'_, R> {
+    /// Where a text is in another.
+    pub(super) fn position(
+        &mut self,
+        text: &ast::Expr,
+        part: &ast::Expr,
+        place: &str,
+    ) -> Result<Expr, Refusal> {
+        let both = vec![self.text(text, place)?, self.text(part, place)?];
+        Ok(Expr::call(Function::Position, both, ColumnType::Int))
+    }
+
+    /// A text that is a constant.
+    fn constant_text(&mut self, node: &ast::Expr, form: &str) -> Result<Expr, Refusal> {
+        let expr = self.bind(node)?;
+        if matches!(expr.kind, ExprKind::Literal(Value::String(_))) {
+            return Ok(expr);
+        }
+        Err(Refusal::new(format!("`{node}` is not a constant text"), form))
+    }
+
+    fn padded(
+        &mut self,
+        name: &str,
+        text: &ast::Expr,
+        length: &ast::Expr,
+        with: Option<&ast::Expr>,
+    ) -> Result<Expr, Refusal> {
+        let form = "LPAD(x, 5, '0')";
+        let text = self.text(text, name)?;
+        let length = integer(&self.bind(length)?).and_then(|n| u32::try_from(n).ok());
+        let with = match with {
+            Some(with) => self.constant_text(with, form)?,
+            None => Expr::literal(Value::String(" ".to_owned())),
+        };
+        let filled = !matches!(&with.kind, ExprKind::Literal(Value::String(own)) if own.is_empty());
+        match length.filter(|n| filled && *n <= MAX_PADDED) {
+            Some(length) => {
+                let function = Function::Pad { length, left: name == "LPAD" };
+                Ok(Expr::call(function, vec![text, with], ColumnType::String))
+            }
+            None => Err(Refusal::new(
+                format!("{name} needs a constant length of at most {MAX_PADDED}, and a filling"),
+                form,
+            )),
+        }
+    }
+}
+
+fn log(x: Expr) -> Expr {
+    Expr::call(Function::Ln, vec![x], ColumnType::Float)
+}
+
+fn quotient(x: Expr, y: Expr) -> Expr {
+    Expr::binary(BinaryOp::Div, x, y, ColumnType::Float)
 }
 
 pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
@@ -182,21 +246,30 @@ pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
         "RAND" | "RANDOM" | "GENERATE_UUID" | "UUID" => {
             "a query must be a function of the data; noise is added by the engine"
         }
-        "CURRENT_DATE" | "CURRENT_TIMESTAMP" | "NOW" => "write the date, as in DATE '2026-01-31'",
+        "CURRENT_DATE" | "TODAY" => {
+            "in queries CURRENT_DATE is the day on which they are asked; a contract holds on every day"
+        }
+        "CURRENT_TIMESTAMP" | "CURRENT_DATETIME" | "NOW" | "GETDATE" => {
+            "CURRENT_DATE, or a constant, as in TIMESTAMP '2026-01-31 10:00:00'"
+        }
         _ if AGGREGATES.contains(&name) => {
             "aggregates stand in SELECT, HAVING and ORDER BY, not inside WHERE, GROUP BY or one another"
         }
-        "MIN" | "MAX" | "APPROX_QUANTILES" | "PERCENTILE_DISC" | "QUANTILE" => {
-            "PERCENTILE_CONT(x, 0.9), or MEDIAN(x); the least and greatest value are those of one record, and \
-             quantiles near them, such as PERCENTILE_CONT(x, 0.99), say more of all"
+        "MIN" | "MAX" => {
+            "PERCENTILE_CONT(x, 0.01) and PERCENTILE_CONT(x, 0.99): the least and greatest value are those of \
+             one record, so that noise which hides it leaves nothing of them"
         }
-        "STDDEV" | "VARIANCE" | "ANY_VALUE" | "ARRAY_AGG" | "STRING_AGG" => {
-            "the aggregates are COUNT, SUM, AVG, MEDIAN and PERCENTILE_CONT"
+        "APPROX_QUANTILES" | "QUANTILE" => "PERCENTILE_CONT(x, 0.9) for each of them, or MEDIAN(x)",
+        "ANY_VALUE" | "ARRAY_AGG" | "STRING_AGG" | "MODE" => {
+            "it would show values of single records: GROUP BY x with COUNT(*) shows those that are frequent"
         }
         _ => {
-            "the functions are ABS SIGN FLOOR CEIL ROUND SQRT LN LOG10 EXP POWER DIV MOD SAFE_DIVIDE \
-              LOWER UPPER TRIM LTRIM RTRIM LENGTH SUBSTR LEFT RIGHT STARTS_WITH ENDS_WITH CONCAT \
-              COALESCE IFNULL NULLIF IF EXTRACT DATE DATE_TRUNC TIMESTAMP_TRUNC CAST"
+            "the functions are ABS SIGN FLOOR CEIL ROUND TRUNC SQRT LN LOG LOG2 LOG10 EXP POWER DIV MOD \
+             SAFE_DIVIDE GREATEST LEAST WIDTH_BUCKET RANGE_BUCKET LOWER UPPER INITCAP TRIM LTRIM RTRIM LENGTH \
+             SUBSTR LEFT RIGHT LPAD RPAD REVERSE STRPOS CONTAINS REPLACE SPLIT_PART STARTS_WITH ENDS_WITH \
+             REGEXP_CONTAINS REGEXP_EXTRACT REGEXP_REPLACE REGEXP_COUNT \
+             CONCAT COALESCE IFNULL NULLIF IF EXTRACT YEAR MONTH DAY DATE DATE_TRUNC DATE_ADD DATE_SUB \
+             DATE_DIFF LAST_DAY FORMAT_DATE CAST"
         }
     };
     Refusal::new(format!("the function {name} with {arguments} arguments is not supported"), hint)

@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use crate::error::Refusal;
-use crate::expr::{DatePart, Expr};
+use crate::expr::{DatePart, Expr, ExprKind};
 use crate::lattice::Number;
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, Value};
 
@@ -12,7 +12,12 @@ pub(super) fn constant(value: &ast::Value) -> Result<Value, Refusal> {
     let parsed = match value {
         V::Null => Some(Value::Null),
         V::Boolean(b) => Some(Value::Bool(*b)),
-        V::SingleQuotedString(s) | V::DoubleQuotedString(s) => {
+        V::SingleQuotedString(s)
+        | V::DoubleQuotedString(s)
+        | V::SingleQuotedRawStringLiteral(s)
+        | V::DoubleQuotedRawStringLiteral(s)
+        | V::TripleSingleQuotedString(s)
+        | V::TripleDoubleQuotedString(s) => {
             if s.len() > MAX_KEY_BYTES {
                 let size = s.len();
                 return Err(Refusal::new(
@@ -104,21 +109,37 @@ pub(super) fn sql_type(data_type: &ast::DataType) -> Result<ColumnType, Refusal>
 
 pub(super) fn date_part(name: &str) -> Result<DatePart, Refusal> {
     Ok(match name.to_uppercase().as_str() {
-        "YEAR" => DatePart::Year,
-        "QUARTER" => DatePart::Quarter,
-        "MONTH" => DatePart::Month,
-        "ISOWEEK" => DatePart::IsoWeek,
-        "DAY" => DatePart::Day,
+        "YEAR" | "YEARS" => DatePart::Year,
+        "ISOYEAR" => DatePart::IsoYear,
+        "QUARTER" | "QUARTERS" => DatePart::Quarter,
+        "MONTH" | "MONTHS" | "MON" => DatePart::Month,
+        "WEEK" | "WEEKS" | "WEEK(SUNDAY)" => DatePart::Week,
+        "ISOWEEK" | "WEEK(MONDAY)" => DatePart::IsoWeek,
+        "DAY" | "DAYS" | "DAYOFMONTH" => DatePart::Day,
         "DAYOFWEEK" => DatePart::DayOfWeek,
-        "DAYOFYEAR" => DatePart::DayOfYear,
-        "HOUR" => DatePart::Hour,
-        "MINUTE" => DatePart::Minute,
-        "SECOND" => DatePart::Second,
+        "DOW" => DatePart::DayOfWeekFromZero,
+        "ISODOW" => DatePart::IsoDayOfWeek,
+        "DAYOFYEAR" | "DOY" => DatePart::DayOfYear,
+        "HOUR" | "HOURS" => DatePart::Hour,
+        "MINUTE" | "MINUTES" => DatePart::Minute,
+        "SECOND" | "SECONDS" => DatePart::Second,
+        "MILLISECOND" | "MILLISECONDS" => DatePart::Millisecond,
+        "MICROSECOND" | "MICROSECONDS" => DatePart::Microsecond,
+        "EPOCH" => DatePart::Epoch,
         other => {
             return Err(Refusal::new(
                 format!("the date part {other} is not supported"),
-                "YEAR, QUARTER, MONTH, ISOWEEK, DAY, DAYOFWEEK, DAYOFYEAR, HOUR, MINUTE, SECOND are",
+                "YEAR, ISOYEAR, QUARTER, MONTH, WEEK, ISOWEEK, DAY, DAYOFWEEK, DOW, ISODOW, DAYOFYEAR, HOUR, \
+                 MINUTE, SECOND, MILLISECOND, MICROSECOND and EPOCH are",
             ));
         }
     })
+}
+
+/// A constant whole number.
+pub(super) fn integer(expr: &Expr) -> Option<i64> {
+    match expr.kind {
+        ExprKind::Literal(Value::Int(n)) => Some(n),
+        _ => None,
+    }
 }

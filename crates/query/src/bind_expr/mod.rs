@@ -1,18 +1,21 @@
 //! From the syntax of an expression to a typed one.
 
+mod buckets;
+mod dates;
 mod functions;
 mod literals;
 mod operators;
+mod patterns;
 mod types;
 
 use sqlparser::ast::{self, CastKind, UnaryOperator};
 
 use self::functions::plain_rounding;
 use self::literals::{constant, date_part, sql_type, typed_literal};
-pub(crate) use self::types::{balanced, cast, compare, unify_all};
+pub(crate) use self::types::{balanced, cast, compare, unify_all, where_true};
 use self::types::{checked_cast, negate, negate_if};
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, Function};
+use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
 use crate::types::ColumnType;
 
 /// Deepest nesting of an expression's syntax.
@@ -71,6 +74,20 @@ fn quoted_column(text: &str) -> Refusal {
     )
 }
 
+/// The expression, which `node` was bound to, if it is a number.
+pub(super) fn number_of(expr: Expr, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+    if expr.is_null_literal() {
+        return Ok(Expr { column_type: ColumnType::Int, ..expr });
+    }
+    if expr.column_type.is_numeric() {
+        return Ok(expr);
+    }
+    Err(Refusal::new(
+        format!("{place} needs a number, and `{node}` is of type {}", expr.column_type),
+        "CAST(… AS INT64) or CAST(… AS FLOAT64)",
+    ))
+}
+
 impl<'a, R: Resolve> Binder<'a, R> {
     pub(crate) fn new(scope: &'a mut R) -> Self {
         Self { scope, depth: 0 }
@@ -121,16 +138,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
 
     pub(super) fn number(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
         let expr = self.bind(node)?;
-        if expr.is_null_literal() {
-            return Ok(Expr { column_type: ColumnType::Int, ..expr });
-        }
-        if expr.column_type.is_numeric() {
-            return Ok(expr);
-        }
-        Err(Refusal::new(
-            format!("{place} needs a number, and `{node}` is of type {}", expr.column_type),
-            "CAST(… AS INT64) or CAST(… AS FLOAT64)",
-        ))
+        number_of(expr, node, place)
     }
 
     pub(super) fn float(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
@@ -175,13 +183,33 @@ impl<'a, R: Resolve> Binder<'a, R> {
             }
             E::InList { expr, list, negated } => negate_if(*negated, self.in_list(expr, list)?),
             E::Like { negated, any: false, expr, pattern, escape_char: None } => {
-                negate_if(*negated, self.like(expr, pattern)?)
+                negate_if(*negated, self.like(expr, pattern, false)?)
             }
+            E::ILike { negated, any: false, expr, pattern, escape_char: None } => {
+                negate_if(*negated, self.like(expr, pattern, true)?)
+            }
+            E::RLike { negated, expr, pattern, .. } => {
+                let found = self.matching("RLIKE", expr, pattern, MatchUse::Contains, false)?;
+                negate_if(*negated, found)
+            }
+            E::IsDistinctFrom(left, right) => self.distinct(left, right)?,
+            E::IsNotDistinctFrom(left, right) => negate_if(true, self.distinct(left, right)?),
+            E::InUnnest { expr, array_expr, negated } => match array_expr.as_ref() {
+                E::Array(array) => negate_if(*negated, self.in_list(expr, &array.elem)?),
+                other => {
+                    return Err(Refusal::new(
+                        format!("IN UNNEST({other}) is not supported"),
+                        "IN (1, 2, 3)",
+                    ));
+                }
+            },
+            E::Position { expr, r#in } => self.position(r#in, expr, "POSITION")?,
             E::Case { operand, conditions, else_result, .. } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref())?
             }
             E::Cast {
-                kind: CastKind::Cast | CastKind::SafeCast | CastKind::TryCast,
+                kind:
+                    CastKind::Cast | CastKind::SafeCast | CastKind::TryCast | CastKind::DoubleColon,
                 expr,
                 data_type,
                 format: None,
@@ -191,9 +219,18 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 let inner = self.bind(expr)?;
                 checked_cast(inner, target)?
             }
+            E::Extract { field: ast::DateTimeField::Date, expr, .. } => {
+                cast(self.moment(expr, "EXTRACT")?, ColumnType::Date)
+            }
             E::Extract { field, expr, .. } => {
                 let part = date_part(&field.to_string())?;
-                self.extract(part, expr)?
+                self.extract(part, expr, "EXTRACT")?
+            }
+            E::Interval(interval) => {
+                return Err(Refusal::new(
+                    format!("`{interval}` stands alone"),
+                    "day + INTERVAL 30 DAY, or DATE_ADD(day, INTERVAL 30 DAY)",
+                ));
             }
             E::Floor { expr, field } if plain_rounding(field) => {
                 let inner = self.float(expr, "FLOOR")?;

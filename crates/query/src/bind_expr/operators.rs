@@ -5,9 +5,9 @@ use sqlparser::ast::{self, BinaryOperator};
 use super::types::{
     balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
 };
-use super::{Binder, Resolve};
+use super::{Binder, Resolve, number_of};
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, Function};
+use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
 use crate::types::{ColumnType, MAX_SCALE, Value};
 
 impl<R: Resolve> Binder<'_, R> {
@@ -52,8 +52,39 @@ impl<R: Resolve> Binder<'_, R> {
             return compare(op, self.bind(left)?, self.bind(right)?);
         }
         match op {
-            BinaryOperator::Plus => self.arithmetic(BinaryOp::Add, "+", left, right),
-            BinaryOperator::Minus => self.arithmetic(BinaryOp::Sub, "-", left, right),
+            BinaryOperator::Plus | BinaryOperator::Minus => {
+                let minus = *op == BinaryOperator::Minus;
+                if let Some(moved) = self.date_arithmetic(left, minus, right)? {
+                    return Ok(moved);
+                }
+                let both = (self.bind(left)?, self.bind(right)?);
+                if let Some(days) = Self::days(&both.0, minus, &both.1)? {
+                    return Ok(days);
+                }
+                let (op, name) = if minus { (BinaryOp::Sub, "-") } else { (BinaryOp::Add, "+") };
+                let both = (number_of(both.0, left, name)?, number_of(both.1, right, name)?);
+                let (left, right) = unify(both.0, both.1, name)?;
+                let column_type = left.column_type;
+                Ok(Expr::binary(op, left, right, column_type))
+            }
+            BinaryOperator::PGRegexMatch => {
+                self.matching("~", left, right, MatchUse::Contains, false)
+            }
+            BinaryOperator::PGRegexIMatch => {
+                self.matching("~*", left, right, MatchUse::Contains, true)
+            }
+            BinaryOperator::PGRegexNotMatch => {
+                let found = self.matching("!~", left, right, MatchUse::Contains, false)?;
+                Ok(negate_if(true, found))
+            }
+            BinaryOperator::PGRegexNotIMatch => {
+                let found = self.matching("!~*", left, right, MatchUse::Contains, true)?;
+                Ok(negate_if(true, found))
+            }
+            BinaryOperator::PGLikeMatch => self.like(left, right, false),
+            BinaryOperator::PGILikeMatch => self.like(left, right, true),
+            BinaryOperator::PGNotLikeMatch => Ok(negate_if(true, self.like(left, right, false)?)),
+            BinaryOperator::PGNotILikeMatch => Ok(negate_if(true, self.like(left, right, true)?)),
             BinaryOperator::Multiply => self.arithmetic(BinaryOp::Mul, "*", left, right),
             BinaryOperator::Divide => self.arithmetic(BinaryOp::Div, "/", left, right),
             BinaryOperator::Modulo => self.arithmetic(BinaryOp::Mod, "%", left, right),
@@ -146,6 +177,27 @@ impl<R: Resolve> Binder<'_, R> {
         }
     }
 
+    /// Whether two values differ, where NULL is a value as any other.
+    pub(super) fn distinct(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+    ) -> Result<Expr, Refusal> {
+        let (left, right) = (self.bind(left)?, self.bind(right)?);
+        let null = |e: Expr| Expr::new(ExprKind::IsNull(Box::new(e)), ColumnType::Bool);
+        for (one, other) in [(&left, &right), (&right, &left)] {
+            if one.is_null_literal() {
+                return Ok(negate_if(true, null(other.clone())));
+            }
+        }
+        let both_null = null(left.clone()).and(null(right.clone()));
+        let equal = compare(BinaryOp::Eq, left, right)?;
+        let unknown = Expr::literal(Value::Bool(false));
+        let equal = Expr::call(Function::Coalesce, vec![equal, unknown], ColumnType::Bool);
+        let same = Expr::binary(BinaryOp::Or, equal, both_null, ColumnType::Bool);
+        Ok(negate_if(true, same))
+    }
+
     pub(super) fn in_list(
         &mut self,
         node: &ast::Expr,
@@ -180,15 +232,33 @@ impl<R: Resolve> Binder<'_, R> {
         Ok(balanced(alternatives, &|l, r| Expr::binary(BinaryOp::Or, l, r, ColumnType::Bool)))
     }
 
-    pub(super) fn like(&mut self, value: &ast::Expr, pattern: &ast::Expr) -> Result<Expr, Refusal> {
-        let value = self.text(value, "LIKE")?;
+    /// LIKE, or ILIKE with `any_case`.
+    pub(super) fn like(
+        &mut self,
+        value: &ast::Expr,
+        pattern: &ast::Expr,
+        any_case: bool,
+    ) -> Result<Expr, Refusal> {
+        let name = if any_case { "ILIKE" } else { "LIKE" };
+        let value = self.text(value, name)?;
         let ExprKind::Literal(Value::String(pattern)) = self.bind(pattern)?.kind else {
             return Err(Refusal::new(
-                "LIKE needs a constant pattern",
-                "for example name LIKE 'A%', or STARTS_WITH(name, other)",
+                format!("{name} needs a constant pattern"),
+                format!("for example name {name} 'A%', or STARTS_WITH(name, other)"),
             ));
         };
-        Ok(Expr::new(ExprKind::Like { value: Box::new(value), pattern }, ColumnType::Bool))
+        let kind = if any_case && !pattern.is_ascii() {
+            // Letters beyond ASCII have cases of different lengths.
+            let value = Expr::call(Function::Lower, vec![value], ColumnType::String);
+            ExprKind::Like {
+                value: Box::new(value),
+                pattern: pattern.to_lowercase(),
+                any_case: false,
+            }
+        } else {
+            ExprKind::Like { value: Box::new(value), pattern, any_case }
+        };
+        Ok(Expr::new(kind, ColumnType::Bool))
     }
 
     pub(super) fn case(

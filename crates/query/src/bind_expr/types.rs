@@ -70,6 +70,11 @@ pub(super) fn case_of(tests: Vec<Expr>, mut results: Vec<Expr>) -> Expr {
     Expr::new(ExprKind::Case(branches, otherwise), column_type)
 }
 
+/// The value where the condition is true, and NULL elsewhere; one where there is no value.
+pub(crate) fn where_true(condition: Expr, value: Option<Expr>) -> Expr {
+    case_of(vec![condition], vec![value.unwrap_or_else(|| Expr::literal(Value::Int(1)))])
+}
+
 pub(crate) fn compare(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, Refusal> {
     if left.is_null_literal() || right.is_null_literal() {
         return Err(Refusal::new(

@@ -3,8 +3,11 @@
 use std::any::TypeId;
 use std::cell::Cell;
 
-use sqlparser::ast::{Expr, ObjectName};
-use sqlparser::dialect::{BigQueryDialect, Dialect};
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
+    Interval, ObjectName, Value,
+};
+use sqlparser::dialect::{BigQueryDialect, Dialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Word};
@@ -45,13 +48,45 @@ impl Dialect for GoogleSql {
             Meaning::Form => None,
             Meaning::Interval => {
                 parser.advance_token();
-                Some(parser.parse_interval())
+                Some(interval(parser))
+            }
+            Meaning::Position => {
+                let word = word.clone();
+                Some(position(parser, &word, self.prec_value(Precedence::Between)))
             }
             Meaning::Name => {
                 let word = word.clone();
                 Some(name(parser, &word))
             }
         }
+    }
+
+    /// The parser takes all that follows IS DISTINCT FROM for its right side, also behind AND and OR.
+    fn parse_infix(
+        &self,
+        parser: &mut Parser,
+        left: &Expr,
+        _: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        let is_word = |at: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word) if word.keyword == keyword);
+        let negated = is_word(1, Keyword::NOT);
+        let words = if negated { 4 } else { 3 };
+        if !is_word(0, Keyword::IS)
+            || !is_word(words - 2, Keyword::DISTINCT)
+            || !is_word(words - 1, Keyword::FROM)
+        {
+            return None;
+        }
+        (0..words).for_each(|_| parser.advance_token());
+        let left = Box::new(left.clone());
+        Some(parser.parse_subexpr(self.prec_value(Precedence::Is)).map(|right| {
+            let right = Box::new(right);
+            if negated {
+                Expr::IsNotDistinctFrom(left, right)
+            } else {
+                Expr::IsDistinctFrom(left, right)
+            }
+        }))
     }
 
     /// Words that begin a form are nothing else if the form is wrong.
@@ -135,6 +170,11 @@ impl Dialect for GoogleSql {
     fn require_interval_qualifier(&self) -> bool {
         self.base.require_interval_qualifier()
     }
+
+    /// COUNT(*) FILTER (WHERE …), as in standard SQL.
+    fn supports_filter_during_aggregation(&self) -> bool {
+        true
+    }
 }
 
 /// The role of a word at the start of an expression.
@@ -142,6 +182,8 @@ enum Meaning {
     /// The start of a form that the parser knows, or of a literal.
     Form,
     Interval,
+    /// POSITION(x IN y).
+    Position,
     /// A name of a column or function.
     Name,
 }
@@ -149,6 +191,7 @@ enum Meaning {
 fn meaning(word: &Word, next: &Token) -> Meaning {
     let is_form = match word.keyword {
         Keyword::INTERVAL => return Meaning::Interval,
+        Keyword::POSITION if *next == Token::LParen => return Meaning::Position,
         Keyword::CASE
         | Keyword::NOT
         | Keyword::NULL
@@ -205,4 +248,57 @@ fn name(parser: &mut Parser, first: &Word) -> Result<Expr, ParserError> {
         Ok([only]) => Expr::Identifier(only),
         Err(path) => Expr::CompoundIdentifier(path),
     })
+}
+
+/// What follows the word INTERVAL. A text alone has its parts in it, as in INTERVAL '30 days'.
+fn interval(parser: &mut Parser) -> Result<Expr, ParserError> {
+    if let Token::SingleQuotedString(text) = parser.peek_token_ref().token.clone() {
+        let span = parser.next_token().span;
+        if !parser.next_token_is_temporal_unit() {
+            return Ok(Expr::Interval(Interval {
+                value: Box::new(Expr::Value(Value::SingleQuotedString(text).with_span(span))),
+                leading_field: None,
+                leading_precision: None,
+                last_field: None,
+                fractional_seconds_precision: None,
+            }));
+        }
+        parser.prev_token();
+    }
+    parser.parse_interval()
+}
+
+/// POSITION(x IN y); other calls of that name are calls. `x` ends before IN.
+fn position(parser: &mut Parser, first: &Word, before_in: u8) -> Result<Expr, ParserError> {
+    let name = first.to_ident(parser.next_token().span);
+    parser.expect_token(&Token::LParen)?;
+    let mut operands = Vec::new();
+    if parser.peek_token_ref().token != Token::RParen {
+        operands.push(parser.parse_subexpr(before_in)?);
+        if let Some(part) = operands.pop_if(|_| parser.parse_keyword(Keyword::IN)) {
+            let text = parser.parse_expr()?;
+            parser.expect_token(&Token::RParen)?;
+            return Ok(Expr::Position { expr: Box::new(part), r#in: Box::new(text) });
+        }
+        while parser.consume_token(&Token::Comma) {
+            operands.push(parser.parse_expr()?);
+        }
+    }
+    parser.expect_token(&Token::RParen)?;
+    let operand = |e| FunctionArg::Unnamed(FunctionArgExpr::Expr(e));
+    let list = FunctionArgumentList {
+        duplicate_treatment: None,
+        args: operands.into_iter().map(operand).collect(),
+        clauses: Vec::new(),
+    };
+    Ok(Expr::Function(Function {
+        name: ObjectName::from(vec![name]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(list),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    }))
 }

@@ -1,0 +1,333 @@
+//! Functions of dates and timestamps.
+
+use sqlparser::ast;
+
+use super::literals::date_part;
+use super::types::{cast, negate};
+use super::{Binder, Resolve};
+use crate::error::Refusal;
+use crate::expr::{DatePart, Expr, ExprKind, Function};
+use crate::format::check_format;
+use crate::types::{ColumnType, Value};
+
+/// A span of time: how many of which part.
+type Span = (Expr, DatePart);
+
+impl<R: Resolve> Binder<'_, R> {
+    /// A function of dates; `None` if none has that name.
+    pub(super) fn date_function(
+        &mut self,
+        name: &str,
+        arguments: &[ast::Expr],
+    ) -> Result<Option<Expr>, Refusal> {
+        Ok(Some(match (name, arguments) {
+            (
+                "YEAR" | "QUARTER" | "MONTH" | "WEEK" | "DAY" | "DAYOFWEEK" | "DAYOFYEAR" | "HOUR"
+                | "MINUTE" | "SECOND",
+                [x],
+            ) => self.extract(date_part(name)?, x, name)?,
+            ("DAYOFMONTH", [x]) => self.extract(DatePart::Day, x, name)?,
+            ("WEEKOFYEAR", [x]) => self.extract(DatePart::IsoWeek, x, name)?,
+            ("DATE_PART", [part, x]) => self.extract(text_part(part)?, x, name)?,
+            ("DATE", [x]) => {
+                let inner = self.bind(x)?;
+                match inner.column_type {
+                    ColumnType::String => cast(inner, ColumnType::Date),
+                    _ => cast(self.moment_of(inner, x, "DATE")?, ColumnType::Date),
+                }
+            }
+            (
+                "DATE_TRUNC" | "TIMESTAMP_TRUNC" | "DATETIME_TRUNC",
+                [part @ ast::Expr::Value(_), x] | [x, part @ ast::Expr::Value(_)],
+            ) => self.truncated(name, x, text_part(part)?)?,
+            ("DATE_TRUNC" | "TIMESTAMP_TRUNC" | "DATETIME_TRUNC", [x, part]) => {
+                self.truncated(name, x, date_part(&part.to_string())?)?
+            }
+            ("LAST_DAY", [x]) => {
+                let day = cast(self.moment(x, name)?, ColumnType::Date);
+                let month = Function::DateTrunc(DatePart::Month);
+                let first = Expr::call(month, vec![day], ColumnType::Date);
+                let one = |n| Expr::literal(Value::Int(n));
+                moved(moved(first, (one(1), DatePart::Month)), (one(-1), DatePart::Day))
+            }
+            ("DATE_ADD" | "TIMESTAMP_ADD" | "DATETIME_ADD", [x, span]) => {
+                self.shifted(name, x, span, false)?
+            }
+            ("DATE_SUB" | "TIMESTAMP_SUB" | "DATETIME_SUB", [x, span]) => {
+                self.shifted(name, x, span, true)?
+            }
+            // As in DATE_DIFF('day', start, end).
+            (
+                "DATE_DIFF" | "DATEDIFF" | "TIMESTAMP_DIFF" | "DATETIME_DIFF",
+                [part @ ast::Expr::Value(_), start, end],
+            ) => self.difference(name, end, start, text_part(part)?)?,
+            ("DATEDIFF", [part, start, end]) => {
+                self.difference(name, end, start, date_part(&part.to_string())?)?
+            }
+            ("DATEDIFF", [end, start]) => self.difference(name, end, start, DatePart::Day)?,
+            ("DATE_DIFF" | "TIMESTAMP_DIFF" | "DATETIME_DIFF", [end, start, part]) => {
+                self.difference(name, end, start, date_part(&part.to_string())?)?
+            }
+            ("FORMAT_DATE" | "FORMAT_TIMESTAMP" | "FORMAT_DATETIME", [form, x]) => {
+                self.formatted(name, x, form)?
+            }
+            ("STRFTIME", [form @ ast::Expr::Value(_), x] | [x, form]) => {
+                self.formatted(name, x, form)?
+            }
+            ("DAYNAME", [x]) => self.formatted_as(name, x, "%A")?,
+            ("MONTHNAME", [x]) => self.formatted_as(name, x, "%B")?,
+            _ => return Ok(None),
+        }))
+    }
+
+    pub(super) fn extract(
+        &mut self,
+        part: DatePart,
+        node: &ast::Expr,
+        place: &str,
+    ) -> Result<Expr, Refusal> {
+        let inner = self.moment(node, place)?;
+        if part.within_day() && inner.column_type == ColumnType::Date {
+            return Err(Refusal::new(
+                "a date has no hour, minute or second",
+                "EXTRACT them from a timestamp",
+            ));
+        }
+        Ok(Expr::call(Function::DatePart(part), vec![inner], ColumnType::Int))
+    }
+
+    /// A date or timestamp; a text constant is one if it is written as one.
+    pub(super) fn moment(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+        let inner = self.bind(node)?;
+        self.moment_of(inner, node, place)
+    }
+
+    fn moment_of(&self, expr: Expr, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+        if let ExprKind::Literal(Value::String(text)) = &expr.kind {
+            let types = [ColumnType::Date, ColumnType::Timestamp];
+            let mut read = types.iter().filter_map(|of| Value::parse(text, *of));
+            if let Some(value) = read.next() {
+                return Ok(Expr::literal(value));
+            }
+        }
+        match expr.column_type {
+            ColumnType::Date | ColumnType::Timestamp => Ok(expr),
+            other => Err(Refusal::new(
+                format!("{place} needs a date or timestamp, and `{node}` is of type {other}"),
+                "CAST(… AS DATE)",
+            )),
+        }
+    }
+
+    fn truncated(&mut self, name: &str, node: &ast::Expr, part: DatePart) -> Result<Expr, Refusal> {
+        let inner = self.moment(node, name)?;
+        let column_type = inner.column_type;
+        let timed = part.within_day() && column_type == ColumnType::Date;
+        if !part.is_span() || timed || part == DatePart::Microsecond {
+            return Err(Refusal::new(
+                format!("{name} of a {column_type} cannot go to that part"),
+                "YEAR, QUARTER, MONTH, WEEK, ISOWEEK or DAY; HOUR, MINUTE, SECOND of timestamps",
+            ));
+        }
+        Ok(Expr::call(Function::DateTrunc(part), vec![inner], column_type))
+    }
+
+    fn shifted(
+        &mut self,
+        name: &str,
+        node: &ast::Expr,
+        span: &ast::Expr,
+        back: bool,
+    ) -> Result<Expr, Refusal> {
+        let moment = self.moment(node, name)?;
+        let spans = match span {
+            ast::Expr::Interval(interval) => self.spans(interval)?,
+            other => vec![(self.whole(other, name)?, DatePart::Day)],
+        };
+        Ok(self.moved_by(moment, spans, back))
+    }
+
+    /// A date or timestamp moved by spans, one after the other.
+    pub(super) fn moved_by(&self, moment: Expr, spans: Vec<Span>, back: bool) -> Expr {
+        spans.into_iter().fold(moment, |moment, (count, part)| {
+            moved(moment, (if back { negate(count) } else { count }, part))
+        })
+    }
+
+    /// The spans of an INTERVAL.
+    pub(super) fn spans(&mut self, interval: &ast::Interval) -> Result<Vec<Span>, Refusal> {
+        let odd = || {
+            Refusal::new(
+                format!("`{interval}` is not supported"),
+                "INTERVAL 30 DAY, or INTERVAL '1 month 2 days'",
+            )
+        };
+        let plain = interval.leading_precision.is_none()
+            && interval.last_field.is_none()
+            && interval.fractional_seconds_precision.is_none();
+        if !plain {
+            return Err(odd());
+        }
+        let value = self.bind(&interval.value)?;
+        let Some(field) = &interval.leading_field else {
+            let ExprKind::Literal(Value::String(text)) = &value.kind else { return Err(odd()) };
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let pairs = words.chunks(2).map(|pair| match pair {
+                [count, part] => {
+                    let count = count.parse().map_err(|_| odd())?;
+                    Ok((Expr::literal(Value::Int(count)), span_part(part)?))
+                }
+                _ => Err(odd()),
+            });
+            let spans = pairs.collect::<Result<Vec<_>, _>>()?;
+            return if spans.is_empty() { Err(odd()) } else { Ok(spans) };
+        };
+        let count = match &value.kind {
+            ExprKind::Literal(Value::String(text)) => {
+                Expr::literal(Value::Int(text.trim().parse().map_err(|_| odd())?))
+            }
+            _ if value.column_type == ColumnType::Int => value,
+            _ => return Err(odd()),
+        };
+        Ok(vec![(count, span_part(&field.to_string())?)])
+    }
+
+    fn whole(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+        let expr = self.number(node, place)?;
+        if expr.column_type == ColumnType::Int {
+            return Ok(expr);
+        }
+        Err(Refusal::new(
+            format!("{place} needs an INTERVAL, or a whole number of days, not `{node}`"),
+            "INTERVAL 30 DAY",
+        ))
+    }
+
+    fn difference(
+        &mut self,
+        name: &str,
+        end: &ast::Expr,
+        start: &ast::Expr,
+        part: DatePart,
+    ) -> Result<Expr, Refusal> {
+        let (end, start) = (self.moment(end, name)?, self.moment(start, name)?);
+        let dates = [&end, &start].iter().all(|e| e.column_type == ColumnType::Date);
+        let whole = name == "TIMESTAMP_DIFF" && !dates;
+        if !part.is_span() || dates && part.within_day() || whole && part.microseconds().is_none() {
+            return Err(Refusal::new(
+                format!("{name} cannot count that part here"),
+                "YEAR, QUARTER, MONTH, WEEK, ISOWEEK or DAY; HOUR, MINUTE, SECOND of timestamps",
+            ));
+        }
+        Ok(difference(end, start, part, whole))
+    }
+
+    fn formatted(
+        &mut self,
+        name: &str,
+        node: &ast::Expr,
+        form: &ast::Expr,
+    ) -> Result<Expr, Refusal> {
+        let ExprKind::Literal(Value::String(form)) = self.bind(form)?.kind else {
+            return Err(Refusal::new(
+                format!("{name} needs a constant form"),
+                "FORMAT_DATE('%Y-%m', day)",
+            ));
+        };
+        self.formatted_as(name, node, &form)
+    }
+
+    fn formatted_as(&mut self, name: &str, node: &ast::Expr, form: &str) -> Result<Expr, Refusal> {
+        let moment = self.moment(node, name)?;
+        check_format(form, moment.column_type)?;
+        let form = Expr::literal(Value::String(form.to_owned()));
+        Ok(Expr::call(Function::DateFormat, vec![moment, form], ColumnType::String))
+    }
+
+    /// Dates with `+` and `-`: with an INTERVAL, with a number of days, and the days between two.
+    /// `None` where neither side is one.
+    pub(super) fn date_arithmetic(
+        &mut self,
+        left: &ast::Expr,
+        minus: bool,
+        right: &ast::Expr,
+    ) -> Result<Option<Expr>, Refusal> {
+        let place = if minus { "-" } else { "+" };
+        if let ast::Expr::Interval(interval) = right {
+            let moment = self.moment(left, place)?;
+            let spans = self.spans(interval)?;
+            return Ok(Some(self.moved_by(moment, spans, minus)));
+        }
+        if let (ast::Expr::Interval(interval), false) = (left, minus) {
+            let spans = self.spans(interval)?;
+            let moment = self.moment(right, place)?;
+            return Ok(Some(self.moved_by(moment, spans, false)));
+        }
+        Ok(None)
+    }
+
+    /// As [`date_arithmetic`](Self::date_arithmetic), of operands that are no INTERVAL.
+    pub(super) fn days(left: &Expr, minus: bool, right: &Expr) -> Result<Option<Expr>, Refusal> {
+        use ColumnType as T;
+        Ok(match (left.column_type, right.column_type) {
+            (T::Date, T::Date) if minus => {
+                Some(difference(left.clone(), right.clone(), DatePart::Day, false))
+            }
+            (T::Date | T::Timestamp, T::Date | T::Timestamp) if minus => {
+                return Err(Refusal::new(
+                    "the difference of timestamps needs a unit",
+                    "TIMESTAMP_DIFF(end, start, SECOND), or DATE_DIFF(end, start, DAY)",
+                ));
+            }
+            (T::Date, T::Int) if !right.is_null_literal() => {
+                let count = if minus { negate(right.clone()) } else { right.clone() };
+                Some(moved(left.clone(), (count, DatePart::Day)))
+            }
+            (T::Int, T::Date) if !minus && !left.is_null_literal() => {
+                Some(moved(right.clone(), (left.clone(), DatePart::Day)))
+            }
+            _ => None,
+        })
+    }
+}
+
+fn difference(end: Expr, start: Expr, part: DatePart, whole: bool) -> Expr {
+    let dates = end.column_type == ColumnType::Date && start.column_type == ColumnType::Date;
+    let of = if dates { ColumnType::Date } else { ColumnType::Timestamp };
+    let both = vec![cast(end, of), cast(start, of)];
+    Expr::call(Function::DateDiff { part, whole }, both, ColumnType::Int)
+}
+
+/// A date that is moved by hours is a timestamp.
+fn moved(moment: Expr, (count, part): Span) -> Expr {
+    let column_type = if part.within_day() { ColumnType::Timestamp } else { moment.column_type };
+    let both = vec![cast(moment, column_type), count];
+    Expr::call(Function::DateAdd(part), both, column_type)
+}
+
+fn span_part(name: &str) -> Result<DatePart, Refusal> {
+    date_part(name).and_then(|part| match part {
+        DatePart::IsoYear => Ok(DatePart::Year),
+        DatePart::IsoWeek => Ok(DatePart::Week),
+        part if part.is_span() => Ok(part),
+        _ => Err(Refusal::new(
+            format!("{} is no span of time", name.to_uppercase()),
+            "YEAR, QUARTER, MONTH, WEEK, DAY, HOUR, MINUTE and SECOND are",
+        )),
+    })
+}
+
+/// A part that is named by a text, as in PostgreSQL, where weeks start on Monday.
+fn text_part(node: &ast::Expr) -> Result<DatePart, Refusal> {
+    let text = match node {
+        ast::Expr::Value(value) => value.value.clone().into_string(),
+        _ => None,
+    };
+    let text = text.ok_or_else(|| {
+        Refusal::new(format!("`{node}` is not a date part"), "DATE_TRUNC('month', day)")
+    })?;
+    Ok(match date_part(&text)? {
+        DatePart::Week => DatePart::IsoWeek,
+        part => part,
+    })
+}

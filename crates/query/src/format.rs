@@ -1,0 +1,138 @@
+//! Forms of dates and timestamps: `%Y-%m` and the like.
+
+use crate::error::Refusal;
+use crate::types::ColumnType;
+
+/// Longest form, in bytes.
+const MAX_FORM_BYTES: usize = 100;
+
+/// One piece of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormPiece {
+    /// A character that stands for itself.
+    Plain(char),
+    /// Year, four digits at least.
+    Year,
+    /// Last two digits of the year.
+    ShortYear,
+    /// Year of the ISO week.
+    IsoYear,
+    /// Quarter, 1 to 4.
+    Quarter,
+    /// Month, two digits.
+    Month,
+    /// English name of the month.
+    MonthName,
+    /// First three letters of the month's name.
+    ShortMonthName,
+    /// Day of the month, two digits.
+    Day,
+    /// Day of the month, with a blank before a single digit.
+    BlankDay,
+    /// Day of the year, three digits.
+    DayOfYear,
+    /// English name of the day of the week.
+    DayName,
+    /// First three letters of the day's name.
+    ShortDayName,
+    /// Day of the week, 1 (Monday) to 7.
+    IsoDayOfWeek,
+    /// Day of the week, 0 (Sunday) to 6.
+    DayOfWeekFromZero,
+    /// Week of the year by Sundays, two digits.
+    Week,
+    /// ISO week, two digits.
+    IsoWeek,
+    /// Hour, 00 to 23.
+    Hour,
+    /// Hour, 01 to 12.
+    ShortHour,
+    /// AM or PM.
+    HalfOfDay,
+    /// Minute, two digits.
+    Minute,
+    /// Second, two digits.
+    Second,
+}
+
+/// The pieces of a form; the first `%` and letter that it cannot have where there is one.
+pub fn form_pieces(form: &str) -> Result<Vec<FormPiece>, String> {
+    use FormPiece as P;
+    let mut pieces = Vec::new();
+    let mut characters = form.chars();
+    while let Some(c) = characters.next() {
+        if c != '%' {
+            pieces.push(P::Plain(c));
+            continue;
+        }
+        let letter = characters.next();
+        let found: &[P] = match letter {
+            Some('Y') => &[P::Year],
+            Some('y') => &[P::ShortYear],
+            Some('G') => &[P::IsoYear],
+            Some('Q') => &[P::Quarter],
+            Some('m') => &[P::Month],
+            Some('B') => &[P::MonthName],
+            Some('b' | 'h') => &[P::ShortMonthName],
+            Some('d') => &[P::Day],
+            Some('e') => &[P::BlankDay],
+            Some('j') => &[P::DayOfYear],
+            Some('A') => &[P::DayName],
+            Some('a') => &[P::ShortDayName],
+            Some('u') => &[P::IsoDayOfWeek],
+            Some('w') => &[P::DayOfWeekFromZero],
+            Some('U') => &[P::Week],
+            Some('V') => &[P::IsoWeek],
+            Some('H') => &[P::Hour],
+            Some('I') => &[P::ShortHour],
+            Some('p') => &[P::HalfOfDay],
+            Some('M') => &[P::Minute],
+            Some('S') => &[P::Second],
+            Some('F') => &[P::Year, P::Plain('-'), P::Month, P::Plain('-'), P::Day],
+            Some('T' | 'X') => &[P::Hour, P::Plain(':'), P::Minute, P::Plain(':'), P::Second],
+            Some('R') => &[P::Hour, P::Plain(':'), P::Minute],
+            Some('%') => &[P::Plain('%')],
+            other => return Err(other.map_or("%".to_owned(), |letter| format!("%{letter}"))),
+        };
+        pieces.extend_from_slice(found);
+    }
+    Ok(pieces)
+}
+
+/// Whether a piece is a part of a day.
+fn within_day(piece: FormPiece) -> bool {
+    use FormPiece as P;
+    matches!(piece, P::Hour | P::ShortHour | P::HalfOfDay | P::Minute | P::Second)
+}
+
+/// Refuses a form that is not known.
+pub(crate) fn check_format(form: &str, of: ColumnType) -> Result<(), Refusal> {
+    let known = "%Y %y %G %Q %m %B %b %d %e %j %A %a %u %w %U %V %F are, and %H %I %p %M %S %T %R of \
+                 timestamps";
+    if form.len() > MAX_FORM_BYTES {
+        return Err(Refusal::new(
+            format!("a form has {} bytes; at most {MAX_FORM_BYTES} are allowed", form.len()),
+            "FORMAT_DATE('%Y-%m', day)",
+        ));
+    }
+    let pieces = form_pieces(form).map_err(|odd| {
+        Refusal::new(format!("the form `{form}` has {odd}, which is not supported"), known)
+    })?;
+    if of == ColumnType::Date && pieces.iter().any(|piece| within_day(*piece)) {
+        return Err(Refusal::new(
+            format!("the form `{form}` has a time of day, and the value is a date"),
+            known,
+        ));
+    }
+    Ok(())
+}
+
+/// Most bytes of what a form writes: years have up to seven characters, names up to nine.
+pub(crate) fn form_bytes(form: &str) -> usize {
+    let pieces = form_pieces(form).unwrap_or_default();
+    let bytes = |piece: &FormPiece| match piece {
+        FormPiece::Plain(c) => c.len_utf8(),
+        _ => 9,
+    };
+    pieces.iter().map(bytes).sum()
+}

@@ -1,0 +1,256 @@
+//! Regular expressions whose cost is known from the pattern alone.
+//!
+//! A pattern becomes two tables: one is followed from left to right and finds where the first match
+//! ends, the other from right to left and finds where it begins. A byte takes one look at a table,
+//! whatever the text. The tables are complete before a query is accepted; patterns whose tables
+//! would be large are refused. Where a group is wanted, the match is read once more by an automaton
+//! that knows at each byte which groups it is in; patterns that do not tell are refused.
+//!
+//! Words, digits and white space are those of ASCII, and so are the boundaries of words, as in
+//! GoogleSQL.
+
+mod ascii;
+mod table;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use regex_automata::dfa::onepass;
+use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
+use regex_automata::{Anchored, Input, MatchKind};
+use regex_syntax::ast::parse::ParserBuilder;
+use regex_syntax::hir::Hir;
+use regex_syntax::hir::translate::TranslatorBuilder;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use self::table::Table;
+use crate::error::Refusal;
+
+/// Deepest nesting of a pattern.
+const MAX_NESTING: u32 = 40;
+/// Most bytes of the automaton that tables are made of.
+const MAX_AUTOMATON: usize = 200_000;
+/// Most groups of a pattern.
+const MAX_GROUPS: usize = 9;
+
+/// A pattern, ready to be looked for.
+#[derive(Clone)]
+pub struct Pattern(Arc<Compiled>);
+
+struct Compiled {
+    text: String,
+    forward: Table,
+    backward: Table,
+    groups: usize,
+    /// Finds groups, where there are some and each byte tells which of them it is in.
+    within: Option<onepass::DFA>,
+}
+
+/// Room for what is known while groups are found.
+pub struct GroupCache(Option<onepass::Cache>);
+
+/// Why a pattern cannot be used.
+enum Odd {
+    Syntax(String),
+    Large,
+}
+
+impl Pattern {
+    /// Makes a pattern ready.
+    ///
+    /// # Errors
+    /// When it is no regular expression, or its tables would be large.
+    pub fn new(text: &str) -> Result<Self, Refusal> {
+        Self::compiled(text).map(|compiled| Self(Arc::new(compiled))).map_err(|odd| match odd {
+            Odd::Syntax(why) => Refusal::new(
+                format!("`{text}` is not a regular expression: {why}"),
+                "for example r'^[A-Z]{2}[0-9]+$'; look-around and back references are not supported",
+            ),
+            Odd::Large => Refusal::new(
+                format!("the regular expression `{text}` is too large to be bounded in time"),
+                "smaller counts in {…}, or [a-z] in place of \\p{L}; or LIKE",
+            ),
+        })
+    }
+
+    fn compiled(text: &str) -> Result<Compiled, Odd> {
+        let mut parser = ParserBuilder::new().nest_limit(MAX_NESTING).build();
+        let mut syntax = parser.parse(text).map_err(|e| Odd::Syntax(e.kind().to_string()))?;
+        ascii::only(&mut syntax);
+        let mut translator = TranslatorBuilder::new().utf8(true).unicode(true).build();
+        let hir = translator.translate(text, &syntax);
+        let hir = hir.map_err(|e| Odd::Syntax(e.kind().to_string()))?;
+        let groups = hir.properties().explicit_captures_len();
+        if groups > MAX_GROUPS {
+            return Err(Odd::Syntax(format!("it has {groups} groups, more than {MAX_GROUPS}")));
+        }
+        let forward = automaton(&hir, false, false)?;
+        let backward = automaton(&hir, true, false)?;
+        let within = if groups == 0 { None } else { one_pass(&hir)? };
+        Ok(Compiled {
+            text: text.to_owned(),
+            forward: Table::new(forward, MatchKind::LeftmostFirst, Anchored::No)
+                .ok_or(Odd::Large)?,
+            backward: Table::new(backward, MatchKind::All, Anchored::Yes).ok_or(Odd::Large)?,
+            groups,
+            within,
+        })
+    }
+
+    /// How it is written.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// How many groups it has.
+    pub fn groups(&self) -> usize {
+        self.0.groups
+    }
+
+    /// Whether it can be told where its groups are.
+    pub fn finds_groups(&self) -> bool {
+        self.0.within.is_some()
+    }
+
+    /// What a look at a byte costs, in operations: more where the tables do not fit the first cache.
+    pub(crate) fn per_byte(&self) -> u64 {
+        if self.0.forward.bytes().max(self.0.backward.bytes()) <= 1 << 15 { 2 } else { 5 }
+    }
+
+    /// Whether the text has a match. Adds to `looks` how many bytes were looked at.
+    pub fn is_in(&self, text: &str, looks: &mut usize) -> bool {
+        self.0.forward.first(text.as_bytes(), 0, true, looks).is_some()
+    }
+
+    /// The first match from `from` on, which is the start of a character. Adds to `looks` how many
+    /// bytes were looked at.
+    pub fn find(&self, text: &str, from: usize, looks: &mut usize) -> Option<Range<usize>> {
+        let mut from = from;
+        loop {
+            let end = self.0.forward.first(text.as_bytes(), from, false, looks)?;
+            let start = self.0.backward.last(text.as_bytes(), from, end, looks)?;
+            if text.is_char_boundary(start) && text.is_char_boundary(end) {
+                return Some(start..end);
+            }
+            // Nothing was found, within a character.
+            from = (end + 1..=text.len()).find(|&at| text.is_char_boundary(at))?;
+        }
+    }
+
+    /// Room for [`group`](Self::group).
+    pub fn group_cache(&self) -> GroupCache {
+        GroupCache(self.0.within.as_ref().map(onepass::DFA::create_cache))
+    }
+
+    /// Where the group of that number is in a match; `None` where it is not a part of it.
+    pub fn group(
+        &self,
+        cache: &mut GroupCache,
+        text: &str,
+        found: Range<usize>,
+        group: usize,
+    ) -> Option<Range<usize>> {
+        if group == 0 {
+            return Some(found);
+        }
+        let (within, cache) = (self.0.within.as_ref()?, cache.0.as_mut()?);
+        let input = Input::new(text).range(found).anchored(Anchored::Yes);
+        let mut slots = [None; 2 * (MAX_GROUPS + 1)];
+        within.try_search_slots(cache, &input, &mut slots).ok()??;
+        let end = |slot: usize| slots.get(slot).copied().flatten().map(|at| at.get());
+        Some(end(2 * group)?..end(2 * group + 1)?)
+    }
+}
+
+fn automaton(hir: &Hir, backward: bool, groups: bool) -> Result<NFA, Odd> {
+    let captures = if groups { WhichCaptures::All } else { WhichCaptures::None };
+    let config = thompson::Config::new()
+        .reverse(backward)
+        .which_captures(captures)
+        .nfa_size_limit(Some(MAX_AUTOMATON));
+    thompson::Compiler::new().configure(config).build_from_hir(hir).map_err(|_| Odd::Large)
+}
+
+fn one_pass(hir: &Hir) -> Result<Option<onepass::DFA>, Odd> {
+    let nfa = automaton(hir, false, true)?;
+    let config = onepass::Config::new().size_limit(Some(MAX_AUTOMATON));
+    Ok(onepass::Builder::new().configure(config).build_from_nfa(nfa).ok())
+}
+
+/// How many looks at its bytes a text may take where all matches are wanted: a search for each of
+/// them could read to the end of the text. A text that takes more has no such result.
+pub fn looks_allowed(bytes: usize) -> usize {
+    3 * bytes + 64
+}
+
+/// The most looks that are taken before that is seen.
+pub(crate) fn most_looks(bytes: u64) -> u64 {
+    5 * bytes + 64
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pattern({:?})", self.text())
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text())
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::new(&text).map_err(D::Error::custom)
+    }
+}
+
+/// A piece of what replaces a match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemplatePiece {
+    /// A text.
+    Text(String),
+    /// What a group has matched; group 0 is the match.
+    Group(usize),
+}
+
+/// The pieces of a replacement: `\1` is the first group, `\0` the match, `\\` a backslash. `None`
+/// for other backslashes.
+pub fn template(text: &str) -> Option<Vec<TemplatePiece>> {
+    let mut pieces = Vec::new();
+    let mut plain = String::new();
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        if c != '\\' {
+            plain.push(c);
+            continue;
+        }
+        match characters.next()? {
+            '\\' => plain.push('\\'),
+            digit => {
+                let group = usize::try_from(digit.to_digit(10)?).ok()?;
+                if !plain.is_empty() {
+                    pieces.push(TemplatePiece::Text(std::mem::take(&mut plain)));
+                }
+                pieces.push(TemplatePiece::Group(group));
+            }
+        }
+    }
+    if !plain.is_empty() {
+        pieces.push(TemplatePiece::Text(plain));
+    }
+    Some(pieces)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Patterns against the `regex` crate, and what they look at.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn found(pattern: &str, text: &str) -> Option<Range<usize>> {
+    Pattern::new(pattern).unwrap().find(text, 0, &mut 0)
+}
+
+#[test]
+fn patterns_are_found() {
+    for (pattern, text, want) in [
+        ("b+", "abbc", Some(1..3)),
+        ("b+?", "abbc", Some(1..2)),
+        ("^b", "ab", None),
+        ("c$", "abc", Some(2..3)),
+        ("a|ab", "ab", Some(0..1)),
+        ("(?i)B", "ab", Some(1..2)),
+        ("", "é", Some(0..0)),
+        ("é", "aé", Some(1..3)),
+        (r"\bx", "ax x", Some(3..4)),
+        (r"\w+", "é_9", Some(2..4)),
+        (r"\d", "٣3", Some(2..3)),
+        ("[^a]", "aé", Some(1..3)),
+        (r"\.(com|org)$", "x.org", Some(1..5)),
+    ] {
+        assert_eq!(found(pattern, text), want, "{pattern} {text}");
+    }
+}
+
+#[test]
+fn groups_are_found_where_each_byte_tells() {
+    let group = |pattern: &str, text: &str, group: usize| {
+        let pattern = Pattern::new(pattern).unwrap();
+        let whole = pattern.find(text, 0, &mut 0)?;
+        let range = pattern.group(&mut pattern.group_cache(), text, whole, group)?;
+        Some(text[range].to_owned())
+    };
+    assert_eq!(group("://([^/]+)", "http://a.b/c", 1).as_deref(), Some("a.b"));
+    assert_eq!(group("(a)|(b)", "cb", 2).as_deref(), Some("b"));
+    assert_eq!(group("(a)|(b)", "cb", 1), None);
+    assert!(!Pattern::new("(.*)@").unwrap().finds_groups());
+}
+
+#[test]
+fn large_and_odd_patterns_are_refused() {
+    for pattern in ["(", "(?=a)", r"(a)\1", r"(?-u:\xFF)", "a{1000}{100}", "(a|b)*a(a|b){12}"] {
+        assert!(Pattern::new(pattern).is_err(), "{pattern}");
+    }
+    let deep = format!("{}a{}", "(?:".repeat(50), ")".repeat(50));
+    assert!(Pattern::new(&deep).is_err());
+}
+
+#[test]
+fn templates_name_groups() {
+    use TemplatePiece as P;
+    let text = |text: &str| P::Text(text.to_owned());
+    let want = vec![text("a"), P::Group(1), text("\\b"), P::Group(0)];
+    assert_eq!(template(r"a\1\\b\0"), Some(want));
+    assert_eq!(template(r"a\b"), None);
+    assert_eq!(template("\\"), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    /// As the `regex` crate finds them, and no byte is looked at more than twice for one.
+    #[test]
+    fn matches_are_those_of_a_library(
+        pattern in "(\\^|\\(|\\)|a|b|é|\\.|\\*|\\+|\\?|\\||\\[ab\\]|\\[\\^a\\]|\\\\b|\\$|x\\{1,2\\}){0,7}",
+        text in "[abxé .]{0,12}",
+    ) {
+        // The library's words are those of Unicode, unless it is told otherwise.
+        let theirs = regex::Regex::new(&pattern.replace("\\b", "(?-u:\\b)"));
+        let ours = Pattern::new(&pattern);
+        prop_assert_eq!(theirs.is_ok(), ours.is_ok(), "{}", pattern);
+        let (Ok(theirs), Ok(ours)) = (theirs, ours) else { return Ok(()) };
+        for (from, _) in text.char_indices().chain([(text.len(), ' ')]) {
+            let mut looks = 0;
+            let found = ours.find(&text, from, &mut looks);
+            let want = theirs.find_at(&text, from).map(|m| m.range());
+            prop_assert_eq!(&found, &want, "{} {} {}", pattern, text, from);
+            prop_assert!(looks <= 2 * (text.len() - from));
+            let Some(captures) = theirs.captures_at(&text, from) else { continue };
+            if !ours.finds_groups() {
+                continue;
+            }
+            let mut cache = ours.group_cache();
+            for group in 0..=ours.groups() {
+                let range = ours.group(&mut cache, &text, found.clone().unwrap(), group);
+                let want = captures.get(group).map(|m| m.range());
+                prop_assert_eq!(range, want, "{} {} {}", pattern, text, group);
+            }
+        }
+        let mut looks = 0;
+        prop_assert_eq!(ours.is_in(&text, &mut looks), theirs.is_match(&text));
+        prop_assert!(looks <= text.len());
+    }
+}

@@ -7,24 +7,25 @@
 //! not depend on the order of the rows, and no more than the kept ones need memory; but values that
 //! are kept one by one stay until the end, also those of groups that were pushed out.
 
+mod exec;
 mod tally;
 mod units;
 
 use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
+use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher24;
 
 use crate::intern::{Hashes, Interner, inconsistent};
 use crate::survey::{Extremes, Survey};
 use crate::values::List;
-pub(crate) use tally::{Cut, Histogram, Tally};
+pub(crate) use exec::BoundExec;
+pub(crate) use tally::{Cut, Histogram, Tallied, Tally};
 pub(crate) use units::PartialMembers;
 pub(crate) use units::too_many;
 use units::{NEW, NOTHING, SlotList, Units, add, clamped};
-
-/// Least and greatest contribution of one unit to one group, for each measurement.
-pub(crate) type Bounds = Vec<(i64, i64)>;
 
 /// The key of the hash that says which of a unit's groups are kept; secret, and fresh for every
 /// query.
@@ -37,16 +38,28 @@ pub(crate) struct Rows {
     pub(crate) keys: Vec<ArrayRef>,
     /// Unit of each row; `None` where every row is a unit.
     pub(crate) unit: Option<ArrayRef>,
-    /// What each row adds to each measurement, in lattice units; NULL for nothing.
-    pub(crate) measures: Vec<Int64Array>,
-    /// The values of each row that are kept one by one; NULL for none.
-    pub(crate) listed: Vec<Int64Array>,
+    /// What each row adds to each accumulator, in lattice units; NULL for nothing.
+    pub(crate) values: Vec<Int64Array>,
     /// How many rows there are.
     pub(crate) rows: usize,
 }
 
+/// What is kept of the values that units add to an accumulator.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Kept {
+    /// Their sum for each unit and group.
+    Sum {
+        /// The least and greatest sum of a unit in a group.
+        bounds: (i64, i64),
+        /// What noise is made for: the bounds, or where sums are not clamped, the threshold.
+        size: (i64, i64),
+    },
+    /// The values one by one.
+    Values(Listing),
+}
+
 /// How values are kept one by one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Listing {
     /// What they are clamped to.
     pub(crate) range: (i64, i64),
@@ -63,16 +76,33 @@ impl Listing {
     }
 }
 
-/// Exact sums of some of the data, by group.
+/// The bounds of all sums, and all listings, each in the order of the accumulators.
+fn by_kind(kept: &[Kept]) -> (Vec<(i64, i64)>, Vec<Listing>) {
+    let (mut bounds, mut listings) = (Vec::new(), Vec::new());
+    for kept in kept {
+        match kept {
+            Kept::Sum { bounds: own, .. } => bounds.push(*own),
+            Kept::Values(listing) => listings.push(*listing),
+        }
+    }
+    (bounds, listings)
+}
+
+/// What came together in an accumulator, by group. Exact: no Debug, Display or Serialize.
+pub(crate) enum Total {
+    /// Sums of clamped contributions.
+    Sums(ScalarBuffer<i128>),
+    /// Values, clamped.
+    Values(List),
+}
+
+/// Exact sums of some of the data, by group. No Debug, Display or Serialize.
 pub(crate) struct Partial {
     pub(crate) keys: Vec<ArrayRef>,
     /// Number of units.
-    pub(crate) units: Vec<i64>,
-    /// Sums of clamped contributions, for each measurement; and after them for each listing that is
-    /// added up.
-    pub(crate) sums: Vec<Vec<i128>>,
-    /// Values that are kept one by one, clamped, for each other listing.
-    pub(crate) lists: Vec<List>,
+    pub(crate) units: ScalarBuffer<i64>,
+    /// Of each accumulator.
+    pub(crate) totals: Vec<Total>,
     /// Which groups each unit is in, where they are asked for.
     pub(crate) members: Option<PartialMembers>,
     /// What single units contribute, where it is asked for.
@@ -81,10 +111,23 @@ pub(crate) struct Partial {
     pub(crate) tally: Option<Tally>,
 }
 
+impl Partial {
+    /// Bytes of memory.
+    pub(crate) fn size(&self) -> usize {
+        let total = |total: &Total| match total {
+            Total::Sums(sums) => sums.inner().capacity(),
+            Total::Values(list) => list.size(),
+        };
+        self.keys.iter().map(|keys| keys.get_array_memory_size()).sum::<usize>()
+            + self.units.inner().capacity()
+            + self.totals.iter().map(total).sum::<usize>()
+            + self.members.as_ref().map_or(0, PartialMembers::size)
+    }
+}
+
 /// Bounds the rows of some units, and adds them up by group.
 pub(crate) struct Bounder {
-    bounds: Bounds,
-    listings: Vec<Listing>,
+    kept: Vec<Kept>,
     keyed: bool,
     sampling: Option<(SamplingKey, usize)>,
     groups: Option<Interner>,
@@ -95,29 +138,29 @@ pub(crate) struct Bounder {
     /// Side by side, as a row adds to all of them.
     row_totals: Vec<i128>,
     row_lists: Vec<List>,
-    /// Where it is to be told what single units contribute, by which sizes; and what rows have been
-    /// seen.
-    surveyed: Option<Bounds>,
+    /// Whether contributions of single units are recorded; and the rows that stand out.
+    surveyed: bool,
     extremes: Vec<Extremes>,
-    /// Where contributions are tallied: the place of the measurement that counts rows, and the
+    /// Where contributions are tallied: the place among sums of the one that counts rows, and the
     /// tally of rows that are units.
     tallied: Option<(usize, Tally)>,
 }
 
 impl Bounder {
     /// For rows that are their own units; `keyed` where there are group keys.
-    pub(crate) fn of_rows(bounds: Bounds, keyed: bool) -> Self {
+    pub(crate) fn of_rows(kept: Vec<Kept>, keyed: bool) -> Self {
+        let listed = kept.iter().filter(|kept| matches!(kept, Kept::Values(_)));
+        let row_lists = listed.map(|_| List::default()).collect();
         Self {
-            bounds,
-            listings: Vec::new(),
+            kept,
             keyed,
             sampling: None,
             groups: None,
             units: None,
             with_members: false,
             row_totals: Vec::new(),
-            row_lists: Vec::new(),
-            surveyed: None,
+            row_lists,
+            surveyed: false,
             extremes: Vec::new(),
             tallied: None,
         }
@@ -125,35 +168,49 @@ impl Bounder {
 
     /// For units with several rows, each in at most `most_groups` groups.
     pub(crate) fn of_units(
-        bounds: Bounds,
+        kept: Vec<Kept>,
         keyed: bool,
         key: SamplingKey,
         most_groups: u32,
     ) -> Self {
-        Self { sampling: Some((key, most_groups as usize)), ..Self::of_rows(bounds, keyed) }
+        Self { sampling: Some((key, most_groups as usize)), ..Self::of_rows(kept, keyed) }
     }
 
-    /// The same, and it keeps values one by one.
-    pub(crate) fn listing(self, listings: Vec<Listing>) -> Self {
-        let row_lists = listings.iter().map(|_| List::default()).collect();
-        Self { listings, row_lists, ..self }
+    /// With another limit on the groups of a unit.
+    pub(crate) fn within(self, most_groups: u32) -> Self {
+        let sampling = self.sampling.map(|(key, _)| (key, most_groups as usize));
+        Self { sampling, ..self }
     }
 
-    /// The same, and it will tell which groups each unit is in.
+    /// Also records which groups each unit is in.
     pub(crate) fn with_members(self) -> Self {
         Self { with_members: true, ..self }
     }
 
-    /// The same, and it will tell what single units contribute, as parts of `sizes`.
-    pub(crate) fn surveyed(self, sizes: Bounds) -> Self {
-        Self { surveyed: Some(sizes), ..self }
+    /// Also records what single units contribute.
+    pub(crate) fn surveyed(self) -> Self {
+        Self { surveyed: true, ..self }
     }
 
-    /// Also tallies contributions and what limits cut off. The measurement in place `rows` counts
+    /// Also tallies contributions and what limits cut off. The sum in place `rows` among sums counts
     /// rows.
     pub(crate) fn tallied(self, rows: usize) -> Self {
-        let tally = Tally::new(self.bounds.len(), self.listings.len());
+        let tally = Tally::new(&self.kept);
         Self { tallied: Some((rows, tally)), ..self }
+    }
+
+    /// How many accumulators keep sums.
+    fn sums(&self) -> usize {
+        self.kept.iter().filter(|kept| matches!(kept, Kept::Sum { .. })).count()
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn size(&self) -> usize {
+        self.groups.as_ref().map_or(0, Interner::size)
+            + self.units.as_ref().map_or(0, Units::size)
+            + self.row_totals.capacity() * size_of::<i128>()
+            + self.row_lists.iter().map(List::size).sum::<usize>()
+            + self.extremes.capacity() * size_of::<Extremes>()
     }
 
     /// Adds a batch.
@@ -162,9 +219,12 @@ impl Bounder {
     /// When there are more than 2^32 different groups or units, or too little memory.
     pub(crate) fn add(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
         match (&rows.unit, self.sampling) {
+            _ if rows.values.len() != self.kept.len() => Err(inconsistent()),
             (Some(unit), Some((key, most))) => self.add_units(rows, unit, key, most),
             // A row's sum is bounded as a value.
-            (None, None) if self.listings.iter().all(|l| l.sum.is_none()) => self.add_rows(rows),
+            (None, None) if self.kept.iter().all(|kept| !kept.adds_up_values()) => {
+                self.add_rows(rows)
+            }
             // Rows must never count as units where units have several rows.
             _ => Err(inconsistent()),
         }
@@ -172,51 +232,63 @@ impl Bounder {
 
     fn add_rows(&mut self, rows: &Rows) -> Result<(), DataFusionError> {
         let single = vec![0; if rows.keys.is_empty() { rows.rows } else { 0 }];
+        let width = 1 + self.sums();
         let (ids, groups) = group_ids(&mut self.groups, rows, &single)?;
-        let width = 1 + self.bounds.len();
         self.row_totals.resize(groups * width, 0);
         for &id in ids {
             self.row_totals[id * width] += 1;
         }
-        for ((measure, place), &(low, high)) in rows.measures.iter().zip(1..).zip(&self.bounds) {
-            // One loop for both, with the addition in a closure, was measured to be some percent
-            // slower.
-            if measure.null_count() == 0 {
-                for (&id, value) in ids.iter().zip(measure.values()) {
-                    self.row_totals[id * width + place] += i128::from((*value).clamp(low, high));
+        let (mut places, mut lists) = (1.., self.row_lists.iter_mut());
+        for (values, kept) in rows.values.iter().zip(&self.kept) {
+            match kept {
+                Kept::Sum { bounds: (low, high), .. } => {
+                    let place = places.next().ok_or_else(inconsistent)?;
+                    // One loop for both, with the addition in a closure, was measured to be some
+                    // percent slower.
+                    if values.null_count() == 0 {
+                        for (&id, value) in ids.iter().zip(values.values()) {
+                            let value = (*value).clamp(*low, *high);
+                            self.row_totals[id * width + place] += i128::from(value);
+                        }
+                        continue;
+                    }
+                    for (&id, value) in ids.iter().zip(values) {
+                        if let Some(value) = value {
+                            let value = value.clamp(*low, *high);
+                            self.row_totals[id * width + place] += i128::from(value);
+                        }
+                    }
                 }
-                continue;
-            }
-            for (&id, value) in ids.iter().zip(measure) {
-                if let Some(value) = value {
-                    self.row_totals[id * width + place] += i128::from(value.clamp(low, high));
-                }
-            }
-        }
-        let listings = self.listings.iter().zip(&mut self.row_lists);
-        for (values, (listing, list)) in rows.listed.iter().zip(listings) {
-            for (&id, value) in ids.iter().zip(values) {
-                if let Some(value) = value {
-                    list.push(u32::try_from(id).map_err(|_| too_many())?, listing.clamped(value));
+                Kept::Values(listing) => {
+                    let list = lists.next().ok_or_else(inconsistent)?;
+                    for (&id, value) in ids.iter().zip(values) {
+                        if let Some(value) = value {
+                            let id = u32::try_from(id).map_err(|_| too_many())?;
+                            list.push(id, listing.clamped(value));
+                        }
+                    }
                 }
             }
         }
         if let Some((_, tally)) = &mut self.tallied {
-            tally.add_rows(rows, &self.bounds, &self.listings);
+            tally.add_rows(rows, &self.kept);
         }
-        if let Some(sizes) = &self.surveyed {
+        if self.surveyed {
             self.extremes.resize_with(groups, Extremes::default);
             for (row, &id) in ids.iter().enumerate() {
-                let one = |((m, &bounds), &size): ((&Int64Array, _), &(i64, i64))| {
-                    let value = if m.is_valid(row) { m.value(row).into() } else { NOTHING };
-                    (clamped(value, bounds), size)
+                let one = |(values, kept): (&Int64Array, &Kept)| {
+                    let value = values.is_valid(row).then(|| values.value(row));
+                    match kept {
+                        Kept::Sum { bounds, size } => {
+                            let value = value.map_or(NOTHING, i128::from);
+                            (Some(clamped(value, *bounds)), *size)
+                        }
+                        Kept::Values(listing) => {
+                            (value.map(|value| listing.clamped(value).into()), listing.range)
+                        }
+                    }
                 };
-                let contributions = rows.measures.iter().zip(&self.bounds).zip(sizes).map(one);
-                let listed = rows.listed.iter().zip(&self.listings).map(|(values, listing)| {
-                    let value = values.is_valid(row).then(|| listing.clamped(values.value(row)));
-                    (value, listing.range)
-                });
-                self.extremes[id].add(contributions, listed);
+                self.extremes[id].add(rows.values.iter().zip(&self.kept).map(one));
             }
         }
         Ok(())
@@ -231,6 +303,14 @@ impl Bounder {
     ) -> Result<(), DataFusionError> {
         let single = vec![0; if rows.keys.is_empty() { rows.rows } else { 0 }];
         let unit = std::slice::from_ref(unit);
+        let sums = self.sums();
+        let (mut measures, mut listed) = (Vec::with_capacity(sums), Vec::new());
+        for (values, kept) in rows.values.iter().zip(&self.kept) {
+            match kept {
+                Kept::Sum { .. } => measures.push(values),
+                Kept::Values(_) => listed.push(values),
+            }
+        }
         let units = match &mut self.units {
             Some(units) => units,
             none => none.insert(Units {
@@ -243,8 +323,8 @@ impl Bounder {
                 pair: Vec::new(),
                 hash: Vec::new(),
                 next: Vec::new(),
-                sums: vec![Vec::new(); self.bounds.len()],
-                lists: self.listings.iter().map(|_| SlotList::default()).collect(),
+                sums: vec![Vec::new(); sums],
+                lists: (sums..self.kept.len()).map(|_| SlotList::default()).collect(),
                 table: HashTable::new(),
                 pair_hasher: foldhash::fast::RandomState::default(),
             }),
@@ -265,12 +345,12 @@ impl Bounder {
                 return Err(too_many());
             };
             let Some(slot) = units.slot(unit, group)? else { continue };
-            for (measure, sums) in rows.measures.iter().zip(&mut units.sums) {
+            for (measure, sums) in measures.iter().zip(&mut units.sums) {
                 if measure.is_valid(row) {
                     add(&mut sums[slot as usize], measure.value(row));
                 }
             }
-            for (values, list) in rows.listed.iter().zip(&mut units.lists) {
+            for (values, list) in listed.iter().zip(&mut units.lists) {
                 if values.is_valid(row) {
                     list.push(slot, group, values.value(row));
                 }
@@ -284,59 +364,69 @@ impl Bounder {
     pub(crate) fn finish(self) -> Result<Partial, DataFusionError> {
         // Without keys there is one group; with keys that no row had, there is none.
         let groups = self.groups.as_ref().map_or(usize::from(!self.keyed), Interner::len);
+        let width = 1 + self.sums();
         let mut units = vec![0i64; groups];
-        let mut sums = vec![vec![0i128; groups]; self.bounds.len()];
-        for (group, totals) in self.row_totals.chunks_exact(1 + self.bounds.len()).enumerate() {
-            let mut totals = totals.iter().copied();
+        let mut sums = vec![vec![0i128; groups]; width - 1];
+        for (group, totals) in self.row_totals.chunks_exact(width).enumerate() {
             // As many as there are rows.
-            units[group] = totals.next().unwrap_or(0) as i64;
-            sums.iter_mut().zip(totals).for_each(|(sums, sum)| sums[group] = sum);
+            units[group] = totals[0] as i64;
+            sums.iter_mut().zip(&totals[1..]).for_each(|(sums, sum)| sums[group] = *sum);
         }
-        if let Some(kept) = &self.units {
-            for &(_, group) in &kept.pair {
+        if let Some(own) = &self.units {
+            for &(_, group) in &own.pair {
                 units[group as usize] += 1;
             }
-            for ((own, sums), &(low, high)) in kept.sums.iter().zip(&mut sums).zip(&self.bounds) {
-                for (&sum, &(_, group)) in own.iter().zip(&kept.pair) {
-                    sums[group as usize] += clamped(sum, (low, high));
+            let (bounds, _) = by_kind(&self.kept);
+            for ((own_sums, sums), &bounds) in own.sums.iter().zip(&mut sums).zip(&bounds) {
+                for (&sum, &(_, group)) in own_sums.iter().zip(&own.pair) {
+                    sums[group as usize] += clamped(sum, bounds);
                 }
             }
         }
-        let mut lists = self.row_lists;
-        if self.sampling.is_some() {
-            lists = Vec::new();
-            for (place, listing) in self.listings.iter().enumerate() {
-                match listing.sum {
-                    Some(within) => {
-                        let mut added = vec![0i128; groups];
-                        if let Some(kept) = &self.units {
-                            kept.add_up(place, listing, within, &mut added);
+        let (mut sums, mut lists) = (sums.into_iter(), self.row_lists.into_iter().enumerate());
+        let mut totals = Vec::with_capacity(self.kept.len());
+        for kept in &self.kept {
+            totals.push(match kept {
+                Kept::Sum { .. } => Total::Sums(sums.next().ok_or_else(inconsistent)?.into()),
+                Kept::Values(listing) => {
+                    let (place, of_rows) = lists.next().ok_or_else(inconsistent)?;
+                    match (&self.units, listing.sum) {
+                        (Some(own), Some(within)) => {
+                            let mut added = vec![0i128; groups];
+                            own.add_up(place, listing, within, &mut added);
+                            Total::Sums(added.into())
                         }
-                        sums.push(added);
-                    }
-                    None => {
-                        let list = self.units.as_ref().map(|kept| kept.list(place, listing));
-                        lists.push(list.unwrap_or_default());
+                        (Some(own), None) => Total::Values(own.list(place, listing)),
+                        // No row had a unit.
+                        (None, Some(_)) => Total::Sums(vec![0; groups].into()),
+                        (None, None) => Total::Values(of_rows),
                     }
                 }
-            }
+            });
         }
         let members = match &self.units {
-            Some(kept) if self.with_members => Some(kept.members()),
+            Some(own) if self.with_members => Some(own.members()),
             None if self.with_members => Some(PartialMembers::default()),
             _ => None,
         };
-        let survey = self.surveyed.map(|_| match &self.units {
-            Some(kept) => kept.survey(&self.bounds, &self.listings),
+        let survey = self.surveyed.then(|| match &self.units {
+            Some(own) => own.survey(&self.kept),
             None => Survey::Rows(self.extremes),
         });
         let tally = self.tallied.map(|(rows, tally)| match &self.units {
-            Some(kept) => kept.tally(&self.bounds, &self.listings, rows),
+            Some(own) => own.tally(&self.kept, rows),
             None => tally,
         });
         drop(self.units);
         let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
-        Ok(Partial { keys, units, sums, lists, members, survey, tally })
+        Ok(Partial { keys, units: units.into(), totals, members, survey, tally })
+    }
+}
+
+impl Kept {
+    /// Whether values that are kept one by one are added up in the end.
+    fn adds_up_values(&self) -> bool {
+        matches!(self, Self::Values(Listing { sum: Some(_), .. }))
     }
 }
 

@@ -55,7 +55,7 @@ pub async fn group_sizes(
         release.keys.iter().map(|(_, key)| Program::new(key)).collect::<Result<_, _>>()?;
     let mut counter = Counter { groups: None, sizes: Vec::new() };
     each_batch(&files, &stored, progress, |batch| {
-        let batch_columns = spread(batch, &read, columns.len());
+        let batch_columns = spread(batch, &read, columns.len())?;
         let rows = batch.num_rows();
         let keep = condition.as_ref().map(|p| p.condition(&batch_columns, rows));
         let keep = keep.transpose()?.map(|c| known(&c));

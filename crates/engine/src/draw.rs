@@ -17,9 +17,8 @@ use hushtable_query::{
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::eval::constant;
-use crate::exact::Exact;
+use crate::exact::{Exact, Measured};
 use crate::intern::Interner;
-use crate::values::Values;
 
 /// The exact numbers of the groups that a query asks about, those without any row among them. No
 /// Debug, Display or Serialize: what leaves it has noise.
@@ -30,11 +29,8 @@ pub(crate) struct Counted {
     pub(crate) units: Vec<u64>,
     /// Which of them are known without the data; shorter where the last ones are not.
     pub(crate) known: Vec<bool>,
-    /// Exact sums for each measurement, in lattice units; none for quantiles.
-    pub(crate) sums: Vec<Vec<i128>>,
-    /// For each measurement that is a quantile, the values of each group; groups without any row may be
-    /// missing at the end.
-    pub(crate) values: Vec<Option<Values>>,
+    /// For each measurement, the sums or values of all groups.
+    pub(crate) measured: Vec<Measured>,
     /// For each measurement whose noise differs by class, the class of every group; empty for others.
     pub(crate) classes: Vec<Vec<usize>>,
     /// Which groups each unit is in, where the selection looks at it and units are not rows.
@@ -51,42 +47,54 @@ impl Counted {
         query: &PrivateQuery,
         exact: Exact,
     ) -> Result<(Vec<ArrayRef>, Self), EngineError> {
-        let Exact { keys, units, pieces, mut sums, mut values, members } = exact;
+        let Exact { keys, units, pieces, measured, members } = exact;
+        let found = units.len();
+        if measured.iter().any(|own| own.groups() != found) {
+            return Err(EngineError::Inconsistent);
+        }
         let (keys, mut counted) = match query.groups {
             Groups::Single => {
-                sums.iter_mut().for_each(|s| s.resize(1, 0));
+                if found != 1 {
+                    return Err(EngineError::Inconsistent);
+                }
                 let (units, known, classes) = (Vec::new(), Vec::new(), Vec::new());
-                (Vec::new(), Self { groups: 1, units, known, sums, values, classes, members })
+                (Vec::new(), Self { groups: 1, units, known, measured, classes, members })
             }
             Groups::Public => {
                 let listed = columns_of(&query.keys, &public_groups(&query.keys))?;
                 let found = found_at(&listed, &keys)?;
-                for sums in &mut sums {
-                    let own = |at: &Option<usize>| at.and_then(|at| sums.get(at).copied());
-                    *sums = found.iter().map(|at| own(at).unwrap_or(0)).collect();
-                }
-                for values in values.iter_mut().flatten() {
-                    *values = values.rearranged(found.iter().copied());
-                }
-                let groups = listed.first().map_or(1, |k| k.len());
+                let own = |own: &Measured| own.rearranged(found.iter().copied());
+                let measured = measured.iter().map(own).collect::<Result<_, _>>()?;
                 let (units, known, classes) = (Vec::new(), Vec::new(), Vec::new());
-                (listed, Self { groups, units, known, sums, values, classes, members })
+                let groups = found.len();
+                (listed, Self { groups, units, known, measured, classes, members })
             }
             Groups::Private { .. } => {
-                let mut units = match pieces {
-                    // What is too large for 64 bits appears for certain; nothing is below zero.
-                    Some(all) => {
-                        all.into_iter().map(|n| u64::try_from(n).unwrap_or(u64::MAX)).collect()
-                    }
-                    None => {
-                        let units: Result<_, _> = units.into_iter().map(u64::try_from).collect();
-                        units.map_err(|_| EngineError::Inconsistent)?
-                    }
+                // Nothing is below zero. What is too large for 64 bits appears for certain.
+                let size = |n: i128| match n {
+                    ..0 => Err(EngineError::Inconsistent),
+                    n => Ok(u64::try_from(n).unwrap_or(u64::MAX)),
                 };
+                let sizes: Vec<i128> = match pieces {
+                    Some(pieces) => pieces,
+                    None => units.into_iter().map(i128::from).collect(),
+                };
+                let mut units =
+                    sizes.into_iter().map(size).collect::<Result<Vec<_>, EngineError>>()?;
+                if units.len() != found {
+                    return Err(EngineError::Inconsistent);
+                }
                 let (keys, known) = with_known(&query.keys, keys, &mut units)?;
-                sums.iter_mut().for_each(|s| s.resize(units.len(), 0));
                 let (groups, classes) = (units.len(), Vec::new());
-                (keys, Self { groups, units, known, sums, values, classes, members })
+                let all = || (0..groups).map(|group| (group < found).then_some(group));
+                let measured = match groups > found {
+                    true => measured
+                        .iter()
+                        .map(|own| own.rearranged(all()))
+                        .collect::<Result<_, _>>()?,
+                    false => measured,
+                };
+                (keys, Self { groups, units, known, measured, classes, members })
             }
         };
         counted.classes = classes(query, &keys)?;
@@ -127,19 +135,30 @@ impl Counted {
         chosen: &[Chosen],
         generator: &mut Generator,
     ) -> Result<Vec<Vec<i128>>, EngineError> {
-        let mut noisy = Vec::with_capacity(self.sums.len());
-        for (m, (noise, sums)) in quote.noise().iter().zip(&self.sums).enumerate() {
-            let exact = |c: &Chosen| sums.get(c.group).copied().unwrap_or(0);
+        if quote.noise().len() != self.measured.len() {
+            return Err(EngineError::Inconsistent);
+        }
+        let missing = || EngineError::Inconsistent;
+        let mut noisy = Vec::with_capacity(self.measured.len());
+        for (m, (noise, measured)) in quote.noise().iter().zip(&self.measured).enumerate() {
+            let exact = |c: &Chosen| {
+                measured.sums().and_then(|sums| sums.get(c.group)).copied().ok_or_else(missing)
+            };
             noisy.push(match noise {
-                Noise::OfSelection => chosen.iter().map(|c| c.noisy_count.unwrap_or(0)).collect(),
+                Noise::OfSelection => {
+                    let counts = chosen.iter().map(|c| c.noisy_count.ok_or_else(missing));
+                    counts.collect::<Result<_, _>>()?
+                }
                 Noise::Own(own) => {
-                    let mut sums: Vec<i128> = chosen.iter().map(exact).collect();
+                    let mut sums = chosen.iter().map(exact).collect::<Result<Vec<i128>, _>>()?;
                     own.release(generator, &mut sums)?;
                     sums
                 }
                 Noise::Quantile(quantile) => {
-                    let values = self.values.get(m).and_then(Option::as_ref);
-                    let values = values.ok_or(EngineError::Inconsistent)?;
+                    let values = measured.values().ok_or_else(missing)?;
+                    if chosen.iter().any(|c| c.group >= values.groups()) {
+                        return Err(missing());
+                    }
                     let point = |c: &Chosen| match quantile.release(generator, values.of(c.group)) {
                         Ok(point) => Ok(i128::from(point)),
                         Err(BatchError::Entropy(error)) => Err(error.into()),
@@ -158,7 +177,7 @@ impl Counted {
                     }
                     for (places, measuring) in of_class.into_iter().zip(noise.all()) {
                         let own = places.iter().filter_map(|&p| chosen.get(p));
-                        let mut some: Vec<i128> = own.map(exact).collect();
+                        let mut some = own.map(exact).collect::<Result<Vec<i128>, _>>()?;
                         measuring.release(generator, &mut some)?;
                         for (place, noisy) in places.into_iter().zip(some) {
                             if let Some(drawn) = drawn.get_mut(place) {

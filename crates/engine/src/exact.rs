@@ -1,26 +1,26 @@
 //! The exact groups: secret integers, which only a charge opens and only noise lets out.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, Partitioning, execute_stream_partitioned,
+    ExecutionPlan, ExecutionPlanProperties, execute_stream_partitioned,
 };
-use datafusion::prelude::SessionContext;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use hushtable_ledger::OpenedCharge;
 use hushtable_mechanisms::Memberships;
-use hushtable_query::{Measure, Measurement, PrivateQuery, Quote};
+use hushtable_query::{PrivateQuery, Quote};
 use tokio::task::JoinSet;
 
-use crate::bound::{Bounder, Bounds, Listing, Partial, Rows, SamplingKey, Tally};
+use crate::bound::{BoundExec, Kept, Rows, SamplingKey, Tally};
+use crate::bounding::{Bounding, RowValue, places};
 use crate::error::EngineError;
-use crate::lower::{Files, Lowering, UNIT_PARTITIONS, repartitioned};
+use crate::feed::{RowsOf, bounded};
+use crate::lower::{Files, Lowering, repartitioned};
 use crate::merged::{All, Merged};
-use crate::rows::{LARGEST, RowProgram, columns_read, row_expressions, spread};
 use crate::runtime::heavy;
 use crate::source::ReadProgress;
 use crate::survey::{Look, Surveyed, Without};
@@ -30,6 +30,8 @@ use crate::values::Values;
 pub(crate) struct ExactGroups {
     pub(crate) charge: OpenedCharge,
     pub(crate) exact: Exact,
+    /// Their share of the memory, as long as they are there.
+    pub(crate) held: MemoryReservation,
 }
 
 /// Exact sums by group. No Debug, Display or Serialize, and no way out but with noise.
@@ -40,12 +42,67 @@ pub(crate) struct Exact {
     pub(crate) units: Vec<i64>,
     /// Number of pieces of each group's records, where groups are chosen by them.
     pub(crate) pieces: Option<Vec<i128>>,
-    /// Exact sums for each measurement, in lattice units; none for quantiles.
-    pub(crate) sums: Vec<Vec<i128>>,
-    /// For each measurement that is a quantile, the values of each group.
-    pub(crate) values: Vec<Option<Values>>,
+    /// For each measurement.
+    pub(crate) measured: Vec<Measured>,
     /// Which groups each unit is in, where the selection looks at it and units are not rows.
     pub(crate) members: Option<Memberships>,
+}
+
+/// What is measured of each group, exactly. No Debug, Display or Serialize.
+#[derive(Clone)]
+pub(crate) enum Measured {
+    /// Sums, in lattice units.
+    Sums(Vec<i128>),
+    /// The values of each group, for a quantile of them.
+    Values(Values),
+}
+
+impl Measured {
+    /// The sums, where there are any.
+    pub(crate) fn sums(&self) -> Option<&[i128]> {
+        match self {
+            Self::Sums(sums) => Some(sums),
+            Self::Values(_) => None,
+        }
+    }
+
+    /// The values, where they are kept.
+    pub(crate) fn values(&self) -> Option<&Values> {
+        match self {
+            Self::Sums(_) => None,
+            Self::Values(values) => Some(values),
+        }
+    }
+
+    /// How many groups there are.
+    pub(crate) fn groups(&self) -> usize {
+        match self {
+            Self::Sums(sums) => sums.len(),
+            Self::Values(values) => values.groups(),
+        }
+    }
+
+    /// Other groups: each as the one that is named, or without any row.
+    pub(crate) fn rearranged(
+        &self,
+        groups: impl Iterator<Item = Option<usize>>,
+    ) -> Result<Self, EngineError> {
+        match self {
+            Self::Sums(sums) => {
+                let own = |group| sums.get(group).copied().ok_or(EngineError::Inconsistent);
+                let sums = groups.map(|group: Option<usize>| group.map_or(Ok(0), own));
+                Ok(Self::Sums(sums.collect::<Result<_, _>>()?))
+            }
+            Self::Values(values) => {
+                let own = groups.map(|group| match group {
+                    Some(group) if group >= values.groups() => Err(EngineError::Inconsistent),
+                    group => Ok(group),
+                });
+                let groups = own.collect::<Result<Vec<_>, _>>()?;
+                Ok(Self::Values(values.rearranged(groups.into_iter())))
+            }
+        }
+    }
 }
 
 /// The rows of a table that count for a query, ready to be read: its files' schemas fit, no value
@@ -53,18 +110,21 @@ pub(crate) struct Exact {
 pub(crate) struct Reading {
     plan: Arc<dyn ExecutionPlan>,
     tasks: Arc<TaskContext>,
-    rows: Arc<RowsOf>,
+    rows: RowsOf,
 }
 
-/// From the batches of a stream to the rows that count.
-struct RowsOf {
-    program: RowProgram,
-    read: Vec<usize>,
-    all: usize,
-    /// Whether the units come after the columns read.
-    has_unit: bool,
-    /// Parts of all expressions together.
-    parts: usize,
+/// The plan of the rows that a query reads.
+async fn rows_of(
+    query: &PrivateQuery,
+    bounding: &Bounding,
+    files: &Files,
+    progress: &Arc<ReadProgress>,
+) -> Result<Arc<dyn ExecutionPlan>, EngineError> {
+    // At least two, so that a table is read in parts on every machine, as in the tests.
+    let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
+    let lowering = Lowering { files, partitions, progress };
+    let read: Vec<usize> = bounding.read.iter().map(|&(place, _)| place).collect();
+    lowering.rows(&query.relation, &read).await
 }
 
 impl Reading {
@@ -77,19 +137,10 @@ impl Reading {
         files: &Files,
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
-        // At least two, so that a table is read in parts on every machine, as in the tests.
-        let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-        let context = SessionContext::new();
-        let read = columns_read(query);
-        let lowering = Lowering { files, partitions: threads, progress };
-        let plan = lowering.rows(&query.relation, &read).await?;
-        let tasks = context.task_ctx();
-        let program = RowProgram::new(query).map_err(DataFusionError::from)?;
-        let has_unit = query.unit.is_some();
-        let all = query.columns.len();
-        let parts = row_expressions(query).map(|e| e.size().1).sum();
-        let rows = Arc::new(RowsOf { program, read, all, has_unit, parts });
-        Ok(Self { plan, tasks, rows })
+        let bounding = Bounding::new(query, false)?;
+        let plan = rows_of(query, &bounding, files, progress).await?;
+        let rows = RowsOf::new(&bounding)?;
+        Ok(Self { plan, tasks: Arc::default(), rows })
     }
 
     /// Hands over the rows part by part, one partition after the other.
@@ -111,32 +162,6 @@ impl Reading {
     }
 }
 
-impl RowsOf {
-    /// Hands over the rows of a batch that count; computes with a batch without rows, too.
-    fn each(
-        &self,
-        batch: &RecordBatch,
-        work: &mut impl FnMut(Rows) -> Result<(), DataFusionError>,
-    ) -> Result<(), DataFusionError> {
-        let step = rows_at_once(batch.columns(), batch.num_rows(), self.parts);
-        // The first time fewer rows, so that nobody can choose a query for which one row more
-        // begins another part: to begin one takes half a millisecond in the largest queries.
-        let fewer = RandomState::new().hash_one(()) % step as u64;
-        let (mut from, mut most) = (0, step - usize::try_from(fewer).unwrap_or(0));
-        loop {
-            let part = batch.slice(from, most.min(batch.num_rows() - from));
-            let columns = spread(&part, &self.read, self.all);
-            let unit = if self.has_unit { part.columns().last() } else { None };
-            work(self.program.apply(&columns, unit, part.num_rows())?)?;
-            from += most;
-            most = step;
-            if from >= batch.num_rows() {
-                return Ok(());
-            }
-        }
-    }
-}
-
 /// Exact groups, with what a [`Look`] has asked for.
 pub(crate) struct Looked {
     pub(crate) exact: Exact,
@@ -153,32 +178,12 @@ pub(crate) struct Tallies {
     pub(crate) all_groups: Tally,
 }
 
-/// How a measurement is read.
-#[derive(Clone, Copy)]
-enum Measured {
-    Units,
-    AddedUp,
-    Listed,
-    /// Listed, and added up in the end.
-    Summed,
-}
-
 /// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
 pub(crate) struct Scan {
-    reading: Reading,
-    has_unit: bool,
-    keyed: bool,
-    /// How the measurements are read: those that add up have `bounds`, in their order, those that
-    /// keep values one by one have `listings` in theirs.
-    measured: Vec<Measured>,
-    bounds: Bounds,
-    listings: Vec<Listing>,
-    /// What noise is made for: the bounds, or where sums are not clamped, the threshold.
-    sizes: Bounds,
-    most_groups: u32,
-    with_members: bool,
-    /// Whether the last of the sums is of pieces.
-    counts_pieces: bool,
+    bound: BoundExec,
+    tasks: Arc<TaskContext>,
+    /// The accumulator of each measurement; none for counts of units.
+    places: Vec<Option<usize>>,
 }
 
 impl Scan {
@@ -206,45 +211,14 @@ impl Scan {
         files: &Files,
         progress: &Arc<ReadProgress>,
     ) -> Result<Self, EngineError> {
-        let mut reading = Reading::plan(query, files, progress).await?;
+        let bounding = Bounding::new(query, with_members)?;
+        let mut plan = rows_of(query, &bounding, files, progress).await?;
         if query.unit.is_some() {
             // All rows of a unit must meet in one partition, or it would be bounded once in each.
-            reading.plan = repartitioned(reading.plan, &[reading.rows.read.len()])?;
+            plan = repartitioned(plan, &[bounding.read.len()])?;
         }
-        let counts_pieces = query.chooses_by_pieces();
-        let pieces = counts_pieces.then_some((1, LARGEST));
-        let measured = || query.measurements.iter().filter(|m| m.measure.adds_up());
-        let listing = |m: &Measurement| match m.measure {
-            Measure::Quantile { rows, .. } => {
-                Some(Listing { range: (m.low, m.high), rows, sum: None })
-            }
-            // The sum is bounded by what its noise is made for.
-            Measure::SumOfRows { low, high, rows, .. } => {
-                Some(Listing { range: (low, high), rows, sum: Some((m.low, m.high)) })
-            }
-            Measure::Units | Measure::Rows | Measure::Values(_) | Measure::Sum(_) => None,
-        };
-        let how = |m: &Measurement| match m.measure {
-            Measure::Units => Measured::Units,
-            Measure::Rows | Measure::Values(_) | Measure::Sum(_) => Measured::AddedUp,
-            Measure::SumOfRows { .. } => Measured::Summed,
-            Measure::Quantile { .. } => Measured::Listed,
-        };
-        Ok(Self {
-            reading,
-            has_unit: query.unit.is_some(),
-            keyed: !query.keys.is_empty(),
-            measured: query.measurements.iter().map(how).collect(),
-            listings: query.measurements.iter().filter_map(listing).collect(),
-            bounds: measured()
-                .map(|m| if m.split.is_some() { (-LARGEST, LARGEST) } else { (m.low, m.high) })
-                .chain(pieces)
-                .collect(),
-            sizes: measured().map(|m| (m.low, m.high)).chain(pieces).collect(),
-            most_groups: query.max_groups_contributed,
-            with_members: query.unit.is_some() && with_members,
-            counts_pieces,
-        })
+        let bound = BoundExec::new(plan, Arc::new(bounding))?;
+        Ok(Self { bound, tasks: Arc::default(), places: places(query) })
     }
 
     /// Reads the table: bounds every unit's contributions and adds them up by group.
@@ -256,56 +230,57 @@ impl Scan {
         charge: OpenedCharge,
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
-        let Looked { exact, .. } = self.look(key, Look::default()).await?;
-        Ok(ExactGroups { charge, exact })
+        let Self { bound, tasks, places } = self;
+        let bound = Arc::new(bound.opened(&charge, key));
+        let held = MemoryConsumer::new("exact groups").register(tasks.memory_pool());
+        let mut groups = Merged::new(&bound.bounding().kept());
+        let mut partitions = JoinSet::new();
+        for stream in execute_stream_partitioned(Arc::clone(&bound) as _, tasks)? {
+            partitions.spawn(stream.try_collect::<Vec<_>>());
+        }
+        while let Some(batches) = partitions.join_next().await {
+            let batches = batches.map_err(|_| EngineError::Interrupted)??;
+            if let Some(partial) = bound.partial(batches)? {
+                groups.add(partial)?;
+                held.try_resize(groups.size())?;
+            }
+        }
+        let exact = Exact::of(heavy(|| groups.finish())?, bound.bounding(), &places)?;
+        Ok(ExactGroups { charge, exact, held })
     }
 
-    /// The same without a charge, for an audit by the owner of the data: its groups cannot be
-    /// released. With what `look` asks for.
+    /// Reads the table without a charge, for the owner of the data: its groups cannot be released.
+    /// With what `look` asks for.
     ///
     /// # Errors
     /// As [`run`](Self::run).
     pub(crate) async fn look(self, key: SamplingKey, look: Look) -> Result<Looked, EngineError> {
-        let Self { reading, has_unit, keyed, measured, bounds, sizes, most_groups, .. } = self;
-        let Self { with_members, counts_pieces, listings, .. } = self;
-        let Reading { plan, tasks: context, rows } = reading;
-        let adding = bounds.len();
-        let summed = listings.iter().filter(|listing| listing.sum.is_some()).count();
-        let mut groups = Merged::new(adding + summed, listings.len() - summed);
-        let counts_rows = adding.saturating_sub(1 + usize::from(counts_pieces));
-        let shared = Arc::new((rows, bounds, sizes, listings));
+        let Self { bound, tasks: context, places } = self;
+        let bounding = bound.bounding();
+        let held = MemoryConsumer::new("exact groups").register(context.memory_pool());
+        let mut groups = Merged::new(&bounding.kept());
+        // What counts rows comes last among the sums.
+        let sums = bounding.accumulators.iter().filter(|a| matches!(a.kept, Kept::Sum { .. }));
+        let sums = sums.enumerate().filter(|(_, a)| a.value == RowValue::One);
+        let counts_rows = sums.last().map_or(0, |(place, _)| place);
         let mut tasks = JoinSet::new();
-        let by_unit = matches!(plan.output_partitioning(), Partitioning::Hash(_, UNIT_PARTITIONS));
-        if has_unit && !by_unit {
-            return Err(EngineError::Inconsistent);
-        }
-        for stream in execute_stream_partitioned(plan, context)? {
-            let shared = Arc::clone(&shared);
-            tasks.spawn(async move {
-                let (rows, bounds, sizes, listings) = &*shared;
-                let bounder = |most_groups| {
-                    let bounder = if has_unit {
-                        Bounder::of_units(bounds.clone(), keyed, key, most_groups)
-                    } else {
-                        Bounder::of_rows(bounds.clone(), keyed)
-                    };
-                    let bounder = bounder.listing(listings.clone());
-                    if look.tally { bounder.tallied(counts_rows) } else { bounder }
-                };
-                let mut first = bounder(most_groups);
-                if with_members {
-                    first = first.with_members();
-                }
-                if look.survey {
-                    first = first.surveyed(sizes.clone());
-                }
-                let mut bounders = vec![first];
-                if look.tally && has_unit {
-                    bounders.push(bounder(u32::MAX));
-                }
-                let without = look.without.map(|unit| Without::new(unit, key));
-                partition(stream, rows, bounders, without).await
-            });
+        for stream in execute_stream_partitioned(Arc::clone(bound.input()), Arc::clone(&context))? {
+            let bounder = |most_groups| {
+                let bounder = bound.bounder(key).within(most_groups);
+                if look.tally { bounder.tallied(counts_rows) } else { bounder }
+            };
+            let mut first = bounder(bounding.most_groups);
+            if look.survey {
+                first = first.surveyed();
+            }
+            let mut bounders = vec![first];
+            if look.tally && bounding.unit_bytes.is_some() {
+                bounders.push(bounder(u32::MAX));
+            }
+            let without = look.without.map(|unit| Without::new(unit, key));
+            let rows = Arc::clone(bound.rows());
+            let held = MemoryConsumer::new("bounding").register(context.memory_pool());
+            tasks.spawn(async move { bounded(stream, &rows, bounders, without, &held).await });
         }
         let mut tallies = look.tally.then(Tallies::default);
         while let Some(partials) = tasks.join_next().await {
@@ -318,72 +293,36 @@ impl Scan {
                 tallies.limited.merge(limited);
             }
             groups.add(first)?;
+            held.try_resize(groups.size())?;
         }
         let surveys = std::mem::take(&mut groups.surveys);
-        let All { keys, units, sums: mut added, values: listed, members } =
-            heavy(|| groups.finish())?;
-        let mut summed = added.split_off(adding.min(added.len())).into_iter();
-        let pieces = if counts_pieces { added.pop() } else { None };
-        let (mut added, mut listed) = (added.into_iter(), listed.into_iter());
-        let (mut sums, mut values) = (Vec::new(), Vec::new());
-        for how in measured {
-            sums.push(match how {
-                Measured::Units => units.iter().map(|&n| i128::from(n)).collect(),
-                Measured::AddedUp => added.next().unwrap_or_default(),
-                Measured::Summed => summed.next().ok_or(EngineError::Inconsistent)?,
-                Measured::Listed => Vec::new(),
-            });
-            values.push(match how {
-                Measured::Units | Measured::AddedUp | Measured::Summed => None,
-                Measured::Listed => Some(listed.next().unwrap_or_default()),
-            });
-        }
-        let exact = Exact { keys, units, pieces, sums, values, members };
+        let exact = Exact::of(heavy(|| groups.finish())?, bounding, &places)?;
         Ok(Looked { exact, surveys, tallies })
     }
 }
 
-/// The exact groups of the rows of one stream, as each of the bounders has them.
-async fn partition(
-    mut stream: SendableRecordBatchStream,
-    rows: &RowsOf,
-    mut bounders: Vec<Bounder>,
-    mut without: Option<Without>,
-) -> Result<Vec<Partial>, DataFusionError> {
-    let mut add = |mut rows: Rows| {
-        if let Some(without) = &mut without {
-            rows = without.apply(rows)?;
+impl Exact {
+    /// What is measured of merged groups.
+    fn of(all: All, bounding: &Bounding, places: &[Option<usize>]) -> Result<Self, EngineError> {
+        let All { keys, units, totals, members } = all;
+        if totals.iter().any(|total| total.groups() != units.len()) {
+            return Err(EngineError::Inconsistent);
         }
-        if rows.rows == 0 {
-            return Ok(());
-        }
-        bounders.iter_mut().try_for_each(|bounder| bounder.add(&rows))
-    };
-    let mut none = true;
-    while let Some(batch) = stream.next().await {
-        none = false;
-        rows.each(&batch?, &mut add)?;
+        let mut totals: Vec<Option<Measured>> = totals.into_iter().map(Some).collect();
+        let mut take = |place: usize| {
+            let own = totals.get_mut(place).and_then(Option::take);
+            own.ok_or(EngineError::Inconsistent)
+        };
+        let measured = places.iter().map(|place| match place {
+            None => Ok(Measured::Sums(units.iter().map(|&n| i128::from(n)).collect())),
+            Some(place) => take(*place),
+        });
+        let measured = measured.collect::<Result<_, _>>()?;
+        let pieces = match bounding.pieces().map(take).transpose()? {
+            Some(Measured::Sums(pieces)) => Some(pieces),
+            Some(Measured::Values(_)) => return Err(EngineError::Inconsistent),
+            None => None,
+        };
+        Ok(Self { keys, units, pieces, measured, members })
     }
-    if none {
-        // The first row of a partition must not cost more than a further one.
-        rows.each(&RecordBatch::new_empty(stream.schema()), &mut add)?;
-    }
-    bounders.into_iter().map(Bounder::finish).collect()
-}
-
-/// How many rows of a batch to compute with at once: all, unless their text is long, or there is
-/// much to compute. A dictionary can make a long text stand in every row, and a function of it
-/// would be written out for each. And every part of an expression takes a little longer for all
-/// rows that are computed at once where one of them is NULL, so that fewer are where there are many
-/// parts.
-pub(crate) fn rows_at_once(columns: &[ArrayRef], rows: usize, parts: usize) -> usize {
-    const BYTES: usize = 16 << 20;
-    /// Parts of expressions times rows.
-    const RESULTS: usize = 1 << 17;
-    const LEAST: usize = 64;
-    let length = |view: &u128| (*view as u32) as usize;
-    let texts = columns.iter().filter_map(|c| c.as_string_view_opt());
-    let bytes: usize = texts.map(|t| t.views().iter().map(length).sum::<usize>()).sum();
-    let rows = if bytes <= BYTES { rows } else { rows * BYTES / bytes };
-    rows.min((RESULTS / parts.max(1)).max(LEAST)).max(1)
 }

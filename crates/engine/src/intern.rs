@@ -41,6 +41,11 @@ impl Interner {
         self.values.len()
     }
 
+    /// Bytes of memory.
+    pub(crate) fn size(&self) -> usize {
+        self.values.size() + self.ids.capacity() * size_of::<usize>()
+    }
+
     /// The values, in the order of their numbers.
     pub(crate) fn finish(mut self) -> Result<Vec<ArrayRef>, DataFusionError> {
         self.values.emit(EmitTo::All)
@@ -68,6 +73,11 @@ impl Hashes {
     /// All 128 bits of it, which no two values share.
     pub(crate) fn place(&self, id: usize) -> u128 {
         self.hashes[id].as_u128()
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn size(&self) -> usize {
+        self.converter.size() + self.hashes.capacity() * size_of::<Hash128>()
     }
 
     /// The only group has no keys to be hashed.

@@ -4,39 +4,51 @@ use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
 use hushtable_mechanisms::Memberships;
 
-use crate::bound::{Partial, too_many};
-use crate::intern::Interner;
+use crate::bound::{Kept, Partial, Total, too_many};
+use crate::exact::Measured;
+use crate::intern::{Interner, inconsistent};
 use crate::survey::Surveyed;
 use crate::values::{List, Values};
 
-/// Exact groups of all partitions.
+/// Exact groups of all partitions. No Debug, Display or Serialize.
 pub(crate) struct All {
     pub(crate) keys: Vec<ArrayRef>,
     pub(crate) units: Vec<i64>,
-    pub(crate) sums: Vec<Vec<i128>>,
-    pub(crate) values: Vec<Values>,
+    /// Of each accumulator.
+    pub(crate) totals: Vec<Measured>,
     pub(crate) members: Option<Memberships>,
 }
 
-/// Exact groups of several partitions, which share groups but no units.
+/// Exact groups of several partitions, which share groups but no units. No Debug, Display or
+/// Serialize.
 pub(crate) struct Merged {
     groups: Option<Interner>,
     units: Vec<i64>,
-    sums: Vec<Vec<i128>>,
-    /// The partitions' values, for each listing, with the numbers of their groups here.
-    lists: Vec<Vec<List>>,
+    /// Of each accumulator.
+    totals: Vec<Merging>,
     members: Option<Memberships>,
     /// What the partitions tell of single units, with the numbers of their groups here.
     pub(crate) surveys: Vec<Surveyed>,
 }
 
+/// What the partitions have of an accumulator.
+enum Merging {
+    Sums(Vec<i128>),
+    /// The partitions' values, with the numbers of their groups here.
+    Values(Vec<List>),
+}
+
 impl Merged {
-    pub(crate) fn new(measures: usize, listings: usize) -> Self {
+    /// Of nothing yet.
+    pub(crate) fn new(kept: &[Kept]) -> Self {
+        let empty = |kept: &Kept| match kept {
+            Kept::Values(listing) if listing.sum.is_none() => Merging::Values(Vec::new()),
+            Kept::Values(_) | Kept::Sum { .. } => Merging::Sums(Vec::new()),
+        };
         Self {
             groups: None,
             units: Vec::new(),
-            sums: vec![Vec::new(); measures],
-            lists: (0..listings).map(|_| Vec::new()).collect(),
+            totals: kept.iter().map(empty).collect(),
             members: None,
             surveys: Vec::new(),
         }
@@ -58,36 +70,69 @@ impl Merged {
             let known = groups.len();
             (&groups.ids[..], known)
         };
+        if ids.len() != partial.units.len() || partial.totals.len() != self.totals.len() {
+            return Err(inconsistent());
+        }
         if let Some(members) = &partial.members {
             members.add_to(self.members.get_or_insert_default(), ids)?;
         }
         if groups > u32::MAX as usize {
             return Err(too_many());
         }
-        for (own, mut list) in self.lists.iter_mut().zip(partial.lists) {
-            list.renumber(|group| ids[group as usize] as u32);
-            own.push(list);
-        }
-        if let Some(survey) = partial.survey {
-            self.surveys.push(Surveyed { survey, groups: ids.to_vec() });
-        }
         self.units.resize(groups, 0);
         for (&id, units) in ids.iter().zip(&partial.units) {
             self.units[id] += units;
         }
-        for (own, sums) in self.sums.iter_mut().zip(&partial.sums) {
-            own.resize(groups, 0);
-            for (&id, sum) in ids.iter().zip(sums) {
-                own[id] += sum;
+        for (own, total) in self.totals.iter_mut().zip(partial.totals) {
+            match (own, total) {
+                (Merging::Sums(own), Total::Sums(sums)) if sums.len() == ids.len() => {
+                    own.resize(groups, 0);
+                    for (&id, sum) in ids.iter().zip(&sums) {
+                        own[id] += sum;
+                    }
+                }
+                (Merging::Values(own), Total::Values(mut list)) => {
+                    if list.groups.iter().any(|&group| group as usize >= ids.len()) {
+                        return Err(inconsistent());
+                    }
+                    list.renumber(|group| ids[group as usize] as u32);
+                    own.push(list);
+                }
+                (Merging::Sums(_), _) | (Merging::Values(_), Total::Sums(_)) => {
+                    return Err(inconsistent());
+                }
             }
+        }
+        if let Some(survey) = partial.survey {
+            self.surveys.push(Surveyed { survey, groups: ids.to_vec() });
         }
         Ok(())
     }
 
+    /// Bytes of memory, and of what values take once they are sorted.
+    pub(crate) fn size(&self) -> usize {
+        let total = |total: &Merging| match total {
+            Merging::Sums(sums) => sums.capacity() * size_of::<i128>(),
+            Merging::Values(lists) => 2 * lists.iter().map(List::size).sum::<usize>(),
+        };
+        let members = self.members.as_ref();
+        let members = members.map_or(0, |members| {
+            members.units() * (size_of::<usize>() + size_of::<u128>())
+                + members.pairs() * size_of::<u32>()
+        });
+        self.groups.as_ref().map_or(0, Interner::size)
+            + self.units.capacity() * size_of::<i64>()
+            + self.totals.iter().map(total).sum::<usize>()
+            + members
+    }
+
     pub(crate) fn finish(self) -> Result<All, DataFusionError> {
-        let Self { units, sums, members, .. } = self;
+        let Self { units, totals, members, .. } = self;
         let keys = self.groups.map_or(Ok(Vec::new()), Interner::finish)?;
-        let values = self.lists.into_iter().map(|lists| Values::sorted(&lists, units.len()));
-        Ok(All { values: values.collect(), keys, units, sums, members })
+        let total = |total| match total {
+            Merging::Sums(sums) => Measured::Sums(sums),
+            Merging::Values(lists) => Measured::Values(Values::sorted(&lists, units.len())),
+        };
+        Ok(All { totals: totals.into_iter().map(total).collect(), keys, units, members })
     }
 }

@@ -3,7 +3,7 @@
 
 use datafusion::arrow::array::{ArrayRef, Int64Array};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Expr, PrivateQuery, Thresholds, Value};
+use hushtable_query::{Expr, Thresholds, Value};
 
 use crate::classes::ClassLookup;
 use crate::eval::Program;
@@ -17,7 +17,7 @@ pub(crate) struct Pieces {
 
 /// A sum that is not clamped.
 struct Splitting {
-    /// Its place among the measures.
+    /// Its place among the accumulators.
     place: usize,
     /// The column that tells the class, if one does.
     by: Option<usize>,
@@ -27,19 +27,17 @@ struct Splitting {
 }
 
 impl Pieces {
-    /// For the sums of a query that are not clamped; measures are those of its measurements that add
-    /// up, in their order. `program` makes expressions ready.
+    /// For sums that are not clamped, by their places among the accumulators. `program` makes
+    /// expressions ready.
     ///
     /// # Errors
     /// Only for expressions that binding cannot have made.
     pub(crate) fn new(
-        query: &PrivateQuery,
+        split: &[(usize, Thresholds)],
         program: &impl Fn(&Expr) -> Result<Program, ArrowError>,
     ) -> Result<Self, ArrowError> {
-        let measures = query.measurements.iter().filter(|m| m.measure.adds_up());
-        let split = measures.enumerate().filter_map(|(place, m)| Some((place, m.split.as_ref()?)));
         let mut columns: Vec<(&Expr, Vec<&Value>)> = Vec::new();
-        for classes in split.clone().filter_map(|(_, thresholds)| thresholds.classes.as_ref()) {
+        for classes in split.iter().filter_map(|(_, thresholds)| thresholds.classes.as_ref()) {
             let listed = classes.values.iter().map(|(value, _)| value);
             match columns.iter_mut().find(|(own, _)| **own == classes.expr) {
                 Some((_, values)) => {
@@ -49,15 +47,15 @@ impl Pieces {
                 None => columns.push((&classes.expr, listed.collect())),
             }
         }
-        let splitting = |(place, all): (usize, &Thresholds)| {
+        let splitting = |(place, all): &(usize, Thresholds)| {
             let by = all.classes.as_ref();
             let by = by.and_then(|c| columns.iter().position(|(own, _)| **own == c.expr));
             let listed = by.and_then(|by| columns.get(by)).map_or(&[][..], |(_, values)| values);
             let own = listed.iter().map(|value| all.of(value)).chain([all.default]);
             let thresholds = own.map(|threshold| threshold.unsigned_abs().max(1)).collect();
-            Splitting { place, by, thresholds }
+            Splitting { place: *place, by, thresholds }
         };
-        let sums = split.map(splitting).collect();
+        let sums = split.iter().map(splitting).collect();
         let lookup = |(expr, values): &(&Expr, Vec<&Value>)| {
             let lookup = ClassLookup::new(values.iter().copied(), expr.column_type)?;
             Ok((program(expr)?, lookup))
@@ -71,7 +69,7 @@ impl Pieces {
     /// Only for arrays of other types than the query was checked for.
     pub(crate) fn of(
         &self,
-        measures: &[Int64Array],
+        values: &[Int64Array],
         columns: &[ArrayRef],
         rows: usize,
     ) -> Result<Int64Array, ArrowError> {
@@ -80,7 +78,8 @@ impl Pieces {
         let places = places.collect::<Result<Vec<_>, ArrowError>>()?;
         let mut most = vec![1i64; rows];
         for Splitting { place, by, thresholds } in &self.sums {
-            let Some(values) = measures.get(*place) else { continue };
+            let lost = || ArrowError::ComputeError("a sum that is split has no place".to_owned());
+            let values = values.get(*place).ok_or_else(lost)?;
             let places = by.and_then(|by| places.get(by));
             let others = thresholds.last().copied().unwrap_or(u64::MAX);
             let count = |most: &mut i64, value: i64, threshold: u64| {
@@ -111,6 +110,8 @@ mod tests {
 
     use datafusion::arrow::array::{Array, StringViewArray};
     use hushtable_query::{Contract, bind};
+
+    use crate::bounding::{Bounding, RowValue};
 
     use super::*;
 
@@ -143,7 +144,12 @@ mod tests {
         let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, group_selection_by = PIECES) \
                    s, COUNT(*), SUM(a), SUM(b), SUM(c) FROM t GROUP BY s";
         let query = bind(sql, &contract).unwrap();
-        let pieces = Pieces::new(&query, &Program::new).unwrap();
+        let bounding = Bounding::new(&query, false).unwrap();
+        let RowValue::Pieces(sums) = &bounding.accumulators[bounding.pieces().unwrap()].value
+        else {
+            panic!("no pieces")
+        };
+        let pieces = Pieces::new(sums, &Program::new).unwrap();
         let a = [Some(0), Some(3), Some(-4), None, Some(100), Some(9), Some(1), None];
         let b = [Some(0), Some(14), Some(3), Some(-29), Some(5), None, Some(6), None];
         let c = [Some(0), Some(30), Some(1), Some(9), Some(-9), Some(99), Some(4), Some(-91)];

@@ -41,7 +41,7 @@ impl ExactGroups {
         generator: &mut Generator,
     ) -> Result<Released, EngineError> {
         let query = quote.query();
-        let Self { charge, exact } = self;
+        let Self { charge, exact, held } = self;
         let (keys, counted) = Counted::new(query, exact)?;
         let chosen = counted.choose(quote, generator)?;
         let sums = counted.measure(quote, &chosen, generator)?;
@@ -58,6 +58,7 @@ impl ExactGroups {
             }
         };
         drop(counted);
+        drop(held);
         let started = Instant::now();
         let table = table(query, keys, sums, chosen.len())?;
         Ok(Released { table, charge, showing: started.elapsed() })

@@ -9,9 +9,10 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{filter, kernels::boolean};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{Expr, MAX_KEY_BYTES, MAX_STRING_BYTES, Measure, PrivateQuery, Step};
+use hushtable_query::{Expr, MAX_KEY_BYTES, MAX_STRING_BYTES, Step};
 
 use crate::bound::Rows;
+use crate::bounding::{Accumulator, Bounding, RowValue};
 use crate::eval::{Program, at_most, known, round_quotient, with_null_row};
 use crate::pieces::Pieces;
 
@@ -19,19 +20,16 @@ use crate::pieces::Pieces;
 /// Larger values count as this, which every bound clamps further.
 pub(crate) const LARGEST: i64 = 1 << 62;
 
-/// A query's row expressions, ready for batches of its table.
+/// The row expressions of a query, ready for batches of its rows.
 pub(crate) struct RowProgram {
     /// Most bytes of a text in each column; longer text is NULL.
     column_bytes: Vec<usize>,
-    /// Most bytes of a text in the units' column; longer text is NULL.
+    /// Most bytes of a text that names a unit; longer text is NULL.
     unit_bytes: usize,
     filter: Option<Program>,
     keys: Vec<Program>,
-    measures: Vec<Measured>,
-    /// Values that are kept one by one: for quantiles, and for sums of some of a unit's rows.
-    listed: Vec<Measured>,
-    /// Where groups are chosen by them: the pieces of each row, which come after the measures.
-    pieces: Option<Pieces>,
+    /// The value of each accumulator.
+    values: Vec<Computed>,
     /// Whether a row of NULLs is computed after the rows of every batch.
     padded: bool,
 }
@@ -40,70 +38,43 @@ pub(crate) struct RowProgram {
 /// NULL among rows that are computed at once makes every later part about 60 ns slower.
 const MOST_UNPADDED: usize = 64;
 
-/// What a row adds to a measurement.
-enum Measured {
+/// What a row adds to an accumulator.
+enum Computed {
     /// One.
     One,
     /// One if there is a value.
     Present(Program),
     /// The value, rounded to the lattice.
     Points(Program, Step),
-}
-
-/// All that a query computes from a row.
-pub(crate) fn row_expressions(query: &PrivateQuery) -> impl Iterator<Item = &Expr> {
-    let measured = query.measurements.iter().filter_map(|m| m.measure.operand());
-    let classes = query.measurements.iter().filter_map(|m| m.split.as_ref()?.classes.as_ref());
-    let classes = classes.filter(|_| query.chooses_by_pieces()).map(|classes| &classes.expr);
-    let keys = query.keys.iter().map(|key| &key.expr);
-    query.filter.iter().chain(keys).chain(measured).chain(classes)
-}
-
-/// The columns of the file that a query's expressions read, by their position among the stored
-/// ones.
-pub(crate) fn columns_read(query: &PrivateQuery) -> Vec<usize> {
-    let mut used = Vec::new();
-    row_expressions(query).for_each(|e| e.visit_columns(&mut |i| used.push(i)));
-    used.sort_unstable();
-    used.dedup();
-    used
+    /// The pieces of the values before it.
+    Pieces(Pieces),
 }
 
 impl RowProgram {
-    /// Makes the expressions ready. Measures are those of the measurements that add up, in their
-    /// order; those that keep values one by one are listed in theirs. Column `i` of a query is
-    /// column `i` here: batches have gaps filled by [`spread`].
+    /// Makes the expressions ready. Column `i` of a relation is column `i` here: batches have gaps
+    /// filled by [`spread`].
     ///
     /// # Errors
     /// Only for expressions that binding cannot have made.
-    pub(crate) fn new(query: &PrivateQuery) -> Result<Self, ArrowError> {
-        let parts: usize = row_expressions(query).map(|e| e.size().1).sum();
-        let padded = parts > MOST_UNPADDED;
+    pub(crate) fn new(bounding: &Bounding) -> Result<Self, ArrowError> {
+        let padded = bounding.parts() > MOST_UNPADDED;
         let program = |e: &Expr| if padded { Program::padded(e) } else { Program::new(e) };
-        let (mut measures, mut listed) = (Vec::new(), Vec::new());
-        for m in &query.measurements {
-            match &m.measure {
-                // Units are counted in any case.
-                Measure::Units => {}
-                Measure::Rows => measures.push(Measured::One),
-                Measure::Values(e) => measures.push(Measured::Present(program(e)?)),
-                Measure::Sum(e) => measures.push(Measured::Points(program(e)?, m.step)),
-                Measure::SumOfRows { of, .. } | Measure::Quantile { of, .. } => {
-                    listed.push(Measured::Points(program(of)?, m.step));
-                }
-            }
-        }
+        let computed = |accumulator: &Accumulator| {
+            Ok(match &accumulator.value {
+                RowValue::One => Computed::One,
+                RowValue::Present(of) => Computed::Present(program(of)?),
+                RowValue::Points(of, step) => Computed::Points(program(of)?, *step),
+                RowValue::Pieces(split) => Computed::Pieces(Pieces::new(split, &program)?),
+            })
+        };
+        let values = bounding.accumulators.iter().map(computed);
         Ok(Self {
-            column_bytes: query.column_bytes.clone(),
-            unit_bytes: query
-                .unit
-                .and_then(|unit| query.column_bytes.get(unit).copied())
-                .unwrap_or(MAX_STRING_BYTES),
-            filter: query.filter.as_ref().map(program).transpose()?,
-            keys: query.keys.iter().map(|k| program(&k.expr)).collect::<Result<_, _>>()?,
-            measures,
-            listed,
-            pieces: query.chooses_by_pieces().then(|| Pieces::new(query, &program)).transpose()?,
+            column_bytes: bounding.column_bytes.clone(),
+            // Nothing is cut where there are no units.
+            unit_bytes: bounding.unit_bytes.unwrap_or(MAX_STRING_BYTES),
+            filter: bounding.filter.as_ref().map(program).transpose()?,
+            keys: bounding.keys.iter().map(program).collect::<Result<_, _>>()?,
+            values: values.collect::<Result<_, ArrowError>>()?,
             padded,
         })
     }
@@ -191,22 +162,19 @@ impl RowProgram {
         let rows = self.computed(kept);
         let key = |k: &Program| at_most(&k.evaluate(columns, rows)?, MAX_KEY_BYTES);
         let keys = self.keys.iter().map(key).collect::<Result<_, ArrowError>>()?;
-        let measure = |m: &Measured| -> Result<Int64Array, ArrowError> {
-            Ok(match m {
-                Measured::One => Int64Array::from_value(1, rows),
-                Measured::Present(e) => {
+        let mut values: Vec<Int64Array> = Vec::with_capacity(self.values.len());
+        for computed in &self.values {
+            values.push(match computed {
+                Computed::One => Int64Array::from_value(1, rows),
+                Computed::Present(e) => {
                     let present = boolean::is_not_null(&e.evaluate(columns, rows)?)?;
                     present.values().iter().map(|p| p.then_some(1)).collect()
                 }
-                Measured::Points(e, step) => points(&e.evaluate(columns, rows)?, *step)?,
-            })
-        };
-        let mut measures = self.measures.iter().map(measure).collect::<Result<Vec<_>, _>>()?;
-        let listed = self.listed.iter().map(measure).collect::<Result<_, _>>()?;
-        if let Some(pieces) = &self.pieces {
-            measures.push(pieces.of(&measures, columns, rows)?);
+                Computed::Points(e, step) => points(&e.evaluate(columns, rows)?, *step)?,
+                Computed::Pieces(pieces) => pieces.of(&values, columns, rows)?,
+            });
         }
-        let all = Rows { keys, unit, measures, listed, rows };
+        let all = Rows { keys, unit, values, rows };
         Ok(if rows > kept { all.first(kept) } else { all })
     }
 }
@@ -219,8 +187,7 @@ impl Rows {
         Self {
             keys: self.keys.iter().map(first).collect(),
             unit: self.unit.as_ref().map(first),
-            measures: self.measures.iter().map(numbers).collect(),
-            listed: self.listed.iter().map(numbers).collect(),
+            values: self.values.iter().map(numbers).collect(),
             rows,
         }
     }
@@ -237,15 +204,25 @@ fn kept(columns: &[ArrayRef], keep: &BooleanArray) -> Result<Vec<ArrayRef>, Arro
 }
 
 /// A batch's columns at the positions that the query counts; empty arrays at the others.
-pub(crate) fn spread(batch: &RecordBatch, read: &[usize], all: usize) -> Vec<ArrayRef> {
+pub(crate) fn spread(
+    batch: &RecordBatch,
+    read: &[usize],
+    all: usize,
+) -> Result<Vec<ArrayRef>, ArrowError> {
     let empty: ArrayRef = Arc::new(Int64Array::from(Vec::<i64>::new()));
     let mut columns = vec![empty; all];
-    for (&place, column) in read.iter().zip(batch.columns()) {
-        if let Some(slot) = columns.get_mut(place) {
-            *slot = Arc::clone(column);
-        }
+    if batch.num_columns() < read.len() {
+        return Err(unplaced());
     }
-    columns
+    for (&place, column) in read.iter().zip(batch.columns()) {
+        *columns.get_mut(place).ok_or_else(unplaced)? = Arc::clone(column);
+    }
+    Ok(columns)
+}
+
+/// A fault of this program.
+fn unplaced() -> ArrowError {
+    ArrowError::ComputeError("a column that is read has no place".to_owned())
 }
 
 /// Values rounded to the nearest lattice point, halves away from zero.

@@ -76,10 +76,8 @@ impl Shares {
 #[derive(Clone)]
 pub(crate) struct HeavyRow {
     pub(crate) shares: Shares,
-    /// What it adds to each measurement that adds up, clamped.
-    pub(crate) values: Vec<i128>,
-    /// Its values that are kept one by one, clamped.
-    pub(crate) listed: Vec<Option<i64>>,
+    /// What it adds to each accumulator, clamped; `None` where it has no value to be kept.
+    pub(crate) values: Vec<Option<i128>>,
 }
 
 /// The rows of a group that add the most and the least, by their signed shares.
@@ -90,21 +88,11 @@ pub(crate) struct Extremes {
 }
 
 impl Extremes {
-    /// Looks at one more row, each value with its bounds; and those that are kept one by one, with
-    /// their range.
-    pub(crate) fn add(
-        &mut self,
-        contributions: impl Iterator<Item = (i128, (i64, i64))> + Clone,
-        listed: impl Iterator<Item = (Option<i64>, (i64, i64))> + Clone,
-    ) {
+    /// Looks at one more row: its values, each with what it is compared with.
+    pub(crate) fn add(&mut self, values: impl Iterator<Item = (Option<i128>, (i64, i64))> + Clone) {
         let mut shares = Shares::default();
-        let ranked = listed.clone().map(|(value, range)| (i128::from(value.unwrap_or(0)), range));
-        shares.add(contributions.clone().chain(ranked));
-        let row = || HeavyRow {
-            shares,
-            values: contributions.clone().map(|(v, _)| v).collect(),
-            listed: listed.clone().map(|(v, _)| v).collect(),
-        };
+        shares.add(values.clone().map(|(value, range)| (value.unwrap_or(0), range)));
+        let row = || HeavyRow { shares, values: values.clone().map(|(v, _)| v).collect() };
         if self.most.as_ref().is_none_or(|own| shares.signed > own.shares.signed) {
             self.most = Some(row());
         }
@@ -146,8 +134,7 @@ impl Without {
         Ok(Rows {
             keys: keys.collect::<Result<_, _>>()?,
             unit: rows.unit.as_ref().map(|u| filter(u, &others)).transpose()?,
-            measures: rows.measures.iter().map(|m| kept(m)).collect::<Result<_, _>>()?,
-            listed: rows.listed.iter().map(|m| kept(m)).collect::<Result<_, _>>()?,
+            values: rows.values.iter().map(|m| kept(m)).collect::<Result<_, _>>()?,
             rows: others.true_count(),
         })
     }

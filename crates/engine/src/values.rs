@@ -3,14 +3,19 @@
 /// Values and their groups, as they come.
 #[derive(Default)]
 pub(crate) struct List {
-    groups: Vec<u32>,
-    values: Vec<i64>,
+    pub(crate) groups: Vec<u32>,
+    pub(crate) values: Vec<i64>,
 }
 
 impl List {
     pub(crate) fn push(&mut self, group: u32, value: i64) {
         self.groups.push(group);
         self.values.push(value);
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn size(&self) -> usize {
+        self.groups.capacity() * size_of::<u32>() + self.values.capacity() * size_of::<i64>()
     }
 
     /// Gives groups other numbers.
@@ -87,6 +92,11 @@ impl Values {
         let end = self.ends.get(group).copied().unwrap_or(0);
         let start = group.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         self.values.get(start.unwrap_or(0)..end).unwrap_or_default()
+    }
+
+    /// How many groups there are.
+    pub(crate) fn groups(&self) -> usize {
+        self.ends.len()
     }
 
     /// Groups in another order, each with the values of the group that is named.

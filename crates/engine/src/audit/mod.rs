@@ -26,6 +26,7 @@ use hushtable_query::{
 };
 
 use crate::bound::SamplingKey;
+use crate::bounding::places;
 use crate::classes::ClassLookup;
 use crate::draw::Counted;
 use crate::error::EngineError;
@@ -150,7 +151,7 @@ impl Tables {
             Groups::Private { least, .. } => Some(i64::from(least)),
             Groups::Single | Groups::Public => None,
         };
-        let candidates = candidates(&surveys, &exact.units, least.unwrap_or(1));
+        let candidates = candidates(&surveys, &exact.units, least.unwrap_or(1))?;
         drop(surveys);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let without = async |who: &Option<Who>| match who {
@@ -174,10 +175,19 @@ impl Tables {
             first = Some(one.clone());
             let removed = match other {
                 Some(Who::Row(RemovedRow { group, values, .. })) => {
-                    let mut sums = values.clone();
-                    let pieces = if query.chooses_by_pieces() { sums.pop() } else { None };
+                    let missing = || EngineError::Inconsistent;
+                    let value = |at: usize| values.get(at).copied().flatten().ok_or_else(missing);
+                    let own = places(query).into_iter().zip(&query.measurements);
+                    let own = own.filter(|(_, m)| m.measure.adds_up());
+                    let sums = own.map(|(place, _)| value(place.ok_or_else(missing)?));
+                    let sums = sums.collect::<Result<_, EngineError>>()?;
+                    let pieces = match query.chooses_by_pieces() {
+                        // They come after the measurements.
+                        true => value(values.len().checked_sub(1).ok_or_else(missing)?)?,
+                        false => 1,
+                    };
                     let keys = class_keys(query, &exact, *group)?;
-                    Some(Removed { sums, pieces: pieces.unwrap_or(1), keys })
+                    Some(Removed { sums, pieces, keys })
                 }
                 _ => None,
             };

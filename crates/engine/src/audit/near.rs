@@ -4,6 +4,7 @@
 use hushtable_mechanisms::Memberships;
 
 use crate::draw::Counted;
+use crate::error::EngineError;
 
 /// The part of `counted` on which the decisions about `wanted` groups rest, in so many rounds of
 /// selection by weights, and the numbers that its groups have in the whole.
@@ -13,11 +14,18 @@ use crate::draw::Counted;
 /// the wanted groups are needed, and for each round before the last the units of their groups, too.
 /// The other groups of these units are there, so that the weights are right, but not all of their
 /// units: their own decisions mean nothing.
-pub(crate) fn near(counted: &Counted, wanted: &[bool], rounds: usize) -> (Counted, Vec<usize>) {
+///
+/// # Errors
+/// Only by a fault of this program.
+pub(crate) fn near(
+    counted: &Counted,
+    wanted: &[bool],
+    rounds: usize,
+) -> Result<(Counted, Vec<usize>), EngineError> {
     let Some(members) = &counted.members else {
         let all: Vec<usize> =
             wanted.iter().enumerate().filter(|(_, wanted)| **wanted).map(|(g, _)| g).collect();
-        return (part(counted, &all, None), all);
+        return Ok((part(counted, &all, None)?, all));
     };
     let mut needed = wanted.to_vec();
     let mut of_unit: Vec<bool> = Vec::new();
@@ -47,31 +55,30 @@ pub(crate) fn near(counted: &Counted, wanted: &[bool], rounds: usize) -> (Counte
         // Weights do not depend on the order of the units.
         some.push(0, groups);
     }
-    (part(counted, &kept, Some(some)), kept)
+    Ok((part(counted, &kept, Some(some))?, kept))
 }
 
 /// The numbers of some of the groups.
-fn part(counted: &Counted, kept: &[usize], members: Option<Memberships>) -> Counted {
-    Counted {
+fn part(
+    counted: &Counted,
+    kept: &[usize],
+    members: Option<Memberships>,
+) -> Result<Counted, EngineError> {
+    Ok(Counted {
         groups: kept.len(),
         // Where groups are not chosen, nobody looks at units.
         units: kept.iter().filter_map(|&g| counted.units.get(g).copied()).collect(),
         known: kept.iter().map(|&g| counted.known.get(g) == Some(&true)).collect(),
-        sums: counted
-            .sums
+        measured: counted
+            .measured
             .iter()
-            .map(|sums| kept.iter().filter_map(|&g| sums.get(g).copied()).collect())
-            .collect(),
-        values: counted
-            .values
-            .iter()
-            .map(|values| Some(values.as_ref()?.rearranged(kept.iter().map(|&g| Some(g)))))
-            .collect(),
+            .map(|measured| measured.rearranged(kept.iter().map(|&g| Some(g))))
+            .collect::<Result<_, _>>()?,
         classes: counted
             .classes
             .iter()
             .map(|classes| kept.iter().filter_map(|&g| classes.get(g).copied()).collect())
             .collect(),
         members,
-    }
+    })
 }

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use datafusion::arrow::array::BooleanArray;
 use datafusion::arrow::compute::filter;
 use hushtable_privacy::Neighbouring;
-use hushtable_query::{Measure, PrivateQuery};
+use hushtable_query::PrivateQuery;
 
+use crate::bounding::places;
 use crate::error::EngineError;
-use crate::exact::Exact;
+use crate::exact::{Exact, Measured};
 use crate::survey::{HeavyRow, Shares, Survey, Surveyed};
 
 /// A unit, as it can be found again. Secret: no Debug, Display or Serialize.
@@ -24,11 +25,8 @@ pub(crate) enum Who {
 #[derive(Clone)]
 pub(crate) struct RemovedRow {
     pub(crate) group: usize,
-    /// Its addition to each measurement that adds up; and its number of pieces after them where
-    /// groups are chosen by that.
-    pub(crate) values: Vec<i128>,
-    /// Its value for each quantile.
-    pub(crate) listed: Vec<Option<i64>>,
+    /// What it adds to each accumulator.
+    pub(crate) values: Vec<Option<i128>>,
 }
 
 /// A unit that may be left out.
@@ -47,7 +45,14 @@ pub(crate) struct Comparison {
 
 /// The units of a table, heaviest first; where rows are units, the extremes of each group. Groups
 /// have so many units, and appear from `least` on.
-pub(crate) fn candidates(surveys: &[Surveyed], units: &[i64], least: i64) -> Vec<Candidate> {
+///
+/// # Errors
+/// Only by a fault of this program.
+pub(crate) fn candidates(
+    surveys: &[Surveyed],
+    units: &[i64],
+    least: i64,
+) -> Result<Vec<Candidate>, EngineError> {
     let part = |group: usize| match units.get(group).map(|&n| n - least) {
         Some(beyond) if beyond >= 0 => 1.0 / (beyond + 1) as f64,
         _ => 0.0,
@@ -58,7 +63,8 @@ pub(crate) fn candidates(surveys: &[Surveyed], units: &[i64], least: i64) -> Vec
         let id = |local: usize| groups.get(local).copied();
         match survey {
             Survey::Units { shares, members } => {
-                for (shares, (unit, own)) in shares.iter().zip(members.iter()) {
+                for (shares, own) in shares.iter().zip(members.iter()) {
+                    let (unit, own) = own?;
                     // All of a unit is in one partition, unless there is a fault: it is seen.
                     let (all, alone) = by_unit.entry(unit).or_default();
                     all.size += shares.size;
@@ -93,28 +99,21 @@ pub(crate) fn candidates(surveys: &[Surveyed], units: &[i64], least: i64) -> Vec
         .collect();
     for (group, [most, least]) in by_group {
         let row = |row: &HeavyRow| Candidate {
-            who: Who::Row(RemovedRow {
-                group,
-                values: row.values.clone(),
-                listed: row.listed.clone(),
-            }),
+            who: Who::Row(RemovedRow { group, values: row.values.clone() }),
             shares: row.shares,
             alone: part(group),
         };
         all.extend(most.map(row));
-        let differs =
-            |l: &&HeavyRow| most.is_none_or(|m| l.values != m.values || l.listed != m.listed);
+        let differs = |l: &&HeavyRow| most.is_none_or(|m| l.values != m.values);
         all.extend(least.filter(differs).map(row));
     }
     // In an order that does not depend on the maps'.
     let name = |c: &Candidate| match &c.who {
-        Who::Unit(unit) => (*unit, Vec::new(), Vec::new()),
-        Who::Row(RemovedRow { group, values, listed }) => {
-            (*group as u128, values.clone(), listed.clone())
-        }
+        Who::Unit(unit) => (*unit, Vec::new()),
+        Who::Row(RemovedRow { group, values }) => (*group as u128, values.clone()),
     };
     all.sort_by(|a, b| b.shares.size.total_cmp(&a.shares.size).then_with(|| name(a).cmp(&name(b))));
-    all
+    Ok(all)
 }
 
 /// What to compare: so many neighbours, and one more for groups that are chosen privately, where a
@@ -190,30 +189,27 @@ pub(crate) fn without_row(
     if let Some(units) = exact.units.get_mut(group) {
         *units -= 1;
     }
-    let (mut values, mut listed) = (row.values.iter().copied(), row.listed.iter().copied());
-    let kept = exact.sums.iter_mut().zip(&mut exact.values);
-    for (measurement, (sums, lists)) in query.measurements.iter().zip(kept) {
-        let value = match measurement.measure {
-            Measure::Units => 1,
-            Measure::Rows | Measure::Values(_) | Measure::Sum(_) => values.next().unwrap_or(0),
-            Measure::Quantile { .. } => 0,
-            // Where rows are units, a row's sum is its value.
-            Measure::SumOfRows { .. } => return Err(EngineError::Inconsistent),
+    let missing = || EngineError::Inconsistent;
+    let places = places(query);
+    for (place, measured) in places.iter().zip(&mut exact.measured) {
+        let value = match place {
+            None => Some(1),
+            Some(place) => *row.values.get(*place).ok_or_else(missing)?,
         };
-        if let Some(sum) = sums.get_mut(group) {
-            *sum -= value;
-        }
-        if let Some(list) = lists
-            && let Some(value) = listed.next().flatten()
-        {
-            list.remove(group, value);
+        match (measured, value) {
+            (Measured::Sums(sums), Some(value)) => {
+                *sums.get_mut(group).ok_or_else(missing)? -= value;
+            }
+            (Measured::Values(list), Some(value)) => {
+                list.remove(group, i64::try_from(value).map_err(|_| missing())?);
+            }
+            (_, None) => {}
         }
     }
-    // What comes after the measurements is its number of pieces.
-    if let (Some(pieces), Some(own)) = (&mut exact.pieces, values.next())
-        && let Some(pieces) = pieces.get_mut(group)
-    {
-        *pieces -= own;
+    if let Some(pieces) = &mut exact.pieces {
+        // They come after the measurements.
+        let own = row.values.last().copied().flatten().ok_or_else(missing)?;
+        *pieces.get_mut(group).ok_or_else(missing)? -= own;
     }
     if exact.units.get(group) == Some(&0) && !exact.keys.is_empty() {
         // A group without any row is none.
@@ -221,16 +217,11 @@ pub(crate) fn without_row(
         exact.keys = exact.keys.iter().map(|k| filter(k, &keep)).collect::<Result<_, _>>()?;
         exact.units.remove(group);
         let others = || (0..keep.len()).filter(|&g| g != group).map(Some);
-        for list in exact.values.iter_mut().flatten() {
-            *list = list.rearranged(others());
+        for measured in &mut exact.measured {
+            *measured = measured.rearranged(others())?;
         }
         if let Some(pieces) = &mut exact.pieces {
             pieces.remove(group);
-        }
-        for sums in &mut exact.sums {
-            if group < sums.len() {
-                sums.remove(group);
-            }
         }
     }
     Ok(exact)

@@ -89,14 +89,14 @@ impl Pair {
                 .map(|m| {
                     [0, 1].map(|side: usize| {
                         let group = both.get(side).copied().flatten().map(|(.., group)| group);
-                        let sums = tables.get(side).and_then(|t| t.counted.sums.get(m));
+                        let sums = tables.get(side).and_then(|t| t.counted.measured.get(m)?.sums());
                         group.and_then(|g| sums?.get(g).copied()).unwrap_or(0)
                     })
                 })
                 .collect();
             let listed = |m: usize| {
                 let own = |side: usize| {
-                    let values = tables.get(side)?.counted.values.get(m)?.as_ref()?;
+                    let values = tables.get(side)?.counted.measured.get(m)?.values()?;
                     let group = both.get(side).copied().flatten().map(|(.., group)| group);
                     Some(group.map_or(&[][..], |group| values.of(group)))
                 };
@@ -126,7 +126,7 @@ impl Pair {
             let table = tables.get(side).ok_or(EngineError::Inconsistent)?;
             let ids = ids.get(side).ok_or(EngineError::Inconsistent)?;
             let places: Vec<_> = ids.iter().map(|&id| places.get(id).copied().flatten()).collect();
-            Ok::<_, EngineError>(Side::new(quote, &table.counted, places))
+            Side::new(quote, &table.counted, places)
         };
         Ok(Self { sides: [side(0)?, side(1)?], differing })
     }
@@ -150,17 +150,21 @@ impl Pair {
 }
 
 impl Side {
-    fn new(quote: &Quote, counted: &Arc<Counted>, places: Vec<Option<usize>>) -> Self {
+    fn new(
+        quote: &Quote,
+        counted: &Arc<Counted>,
+        places: Vec<Option<usize>>,
+    ) -> Result<Self, EngineError> {
         let strategy = quote.selection().map(Selection::strategy);
         if counted.members.is_some() && strategy == Some(Strategy::PolicyGaussian) {
             // One unit after the other looks at what those before it have left of a group.
-            return Self { counted: Arc::clone(counted), places };
+            return Ok(Self { counted: Arc::clone(counted), places });
         }
         let rounds = quote.selection().map_or(1, |s| s.rounds().len().max(1));
         let wanted: Vec<bool> = places.iter().map(Option::is_some).collect();
-        let (part, kept) = near(counted, &wanted, rounds);
+        let (part, kept) = near(counted, &wanted, rounds)?;
         let places = kept.iter().map(|&g| places.get(g).copied().flatten()).collect();
-        Self { counted: Arc::new(part), places }
+        Ok(Self { counted: Arc::new(part), places })
     }
 
     /// Runs the query's mechanisms once: what is shown of the groups that differ.

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use datafusion::arrow::array::Int64Array;
-
 use super::units::{NONE, NOTHING, SlotList, Units, clamped};
-use super::{Bounds, Listing, Rows};
+use super::{Kept, Listing, Rows, by_kind};
 use crate::sketch::SignedSketch;
 
 /// Numbers and how often each occurs. Secret: no Debug, Display or Serialize.
@@ -93,45 +91,53 @@ pub(crate) struct Tally {
     pub(crate) groups_per_unit: Histogram,
     /// Rows of each unit in each of its groups.
     pub(crate) rows_per_group: Histogram,
-    /// For each measurement that adds up: what its bounds cut off, and what units have in a group.
-    pub(crate) sums: Vec<(Cut, SignedSketch)>,
-    /// For each listing: values beyond the most that a unit may have in a group, and values that
-    /// are clamped. By their sizes where they are added up, else by their number.
-    pub(crate) lists: Vec<[Cut; 2]>,
+    /// For each accumulator.
+    pub(crate) cut: Vec<Tallied>,
+}
+
+/// Contributions to an accumulator. Secret: no Debug, Display or Serialize.
+#[derive(Clone)]
+pub(crate) enum Tallied {
+    /// What bounds cut off sums, and what units have in a group.
+    Sums(Cut, Box<SignedSketch>),
+    /// Values beyond the most that a unit may have in a group, and values that are clamped. By
+    /// their sizes where they are added up, else by their number.
+    Values([Cut; 2]),
 }
 
 impl Tally {
-    /// Of nothing yet, for so many sums and listings.
-    pub(super) fn new(sums: usize, lists: usize) -> Self {
-        Self {
-            sums: (0..sums).map(|_| (Cut::default(), SignedSketch::new())).collect(),
-            lists: vec![Default::default(); lists],
-            ..Self::default()
-        }
+    /// Of nothing yet.
+    pub(super) fn new(kept: &[Kept]) -> Self {
+        let empty = |kept: &Kept| match kept {
+            Kept::Sum { .. } => Tallied::Sums(Cut::default(), Box::new(SignedSketch::new())),
+            Kept::Values(_) => Tallied::Values(Default::default()),
+        };
+        Self { cut: kept.iter().map(empty).collect(), ..Self::default() }
     }
 
     /// Adds rows that are units.
-    pub(super) fn add_rows(&mut self, rows: &Rows, bounds: &Bounds, listings: &[Listing]) {
-        let values = |column: &Int64Array| -> Vec<i64> { column.iter().flatten().collect() };
+    pub(super) fn add_rows(&mut self, rows: &Rows, kept: &[Kept]) {
         for _ in 0..rows.rows {
             self.groups_per_unit.add(1);
             self.rows_per_group.add(1);
         }
-        for (((cut, sizes), measure), &bounds) in
-            self.sums.iter_mut().zip(&rows.measures).zip(bounds)
-        {
-            for value in values(measure) {
-                sizes.add(value as f64);
-                cut.units += u64::from(cut.add(value.into(), clamped(value.into(), bounds)));
-            }
-        }
-        for (([beyond, range], column), listing) in
-            self.lists.iter_mut().zip(&rows.listed).zip(listings)
-        {
-            for value in values(column) {
-                beyond.add(1, 1);
-                let whole = i128::from(listing.clamped(value) == value);
-                range.units += u64::from(range.add(1, whole));
+        for ((own, column), kept) in self.cut.iter_mut().zip(&rows.values).zip(kept) {
+            for value in column.iter().flatten() {
+                match (&mut *own, kept) {
+                    (Tallied::Sums(cut, sizes), Kept::Sum { bounds, .. }) => {
+                        sizes.add(value as f64);
+                        let counts = clamped(value.into(), *bounds);
+                        cut.units += u64::from(cut.add(value.into(), counts));
+                    }
+                    (Tallied::Values([beyond, range]), Kept::Values(listing)) => {
+                        beyond.add(1, 1);
+                        let whole = i128::from(listing.clamped(value) == value);
+                        range.units += u64::from(range.add(1, whole));
+                    }
+                    // Both are made of the same list.
+                    (Tallied::Sums(..), Kept::Values(_))
+                    | (Tallied::Values(_), Kept::Sum { .. }) => {}
+                }
             }
         }
     }
@@ -140,33 +146,48 @@ impl Tally {
     pub(crate) fn merge(&mut self, other: Self) {
         self.groups_per_unit.merge(other.groups_per_unit);
         self.rows_per_group.merge(other.rows_per_group);
-        if self.sums.is_empty() && self.lists.is_empty() {
-            (self.sums, self.lists) = (other.sums, other.lists);
+        if self.cut.is_empty() {
+            self.cut = other.cut;
             return;
         }
-        for ((cut, sizes), (other_cut, other_sizes)) in self.sums.iter_mut().zip(other.sums) {
-            cut.merge(other_cut);
-            sizes.merge(&other_sizes);
-        }
-        for (own, other) in self.lists.iter_mut().zip(other.lists) {
-            own.iter_mut().zip(other).for_each(|(own, other)| own.merge(other));
+        for (own, other) in self.cut.iter_mut().zip(other.cut) {
+            match (own, other) {
+                (Tallied::Sums(cut, sizes), Tallied::Sums(other_cut, other_sizes)) => {
+                    cut.merge(other_cut);
+                    sizes.merge(&other_sizes);
+                }
+                (Tallied::Values(own), Tallied::Values(other)) => {
+                    own.iter_mut().zip(other).for_each(|(own, other)| own.merge(other));
+                }
+                // Both are made of the same list.
+                (Tallied::Sums(..), Tallied::Values(_))
+                | (Tallied::Values(_), Tallied::Sums(..)) => {}
+            }
         }
     }
 }
 
 impl Units {
-    /// Adds up what the units contribute to their kept groups, and what the bounds cut off. The
-    /// measurement in place `rows` counts rows.
-    pub(super) fn tally(&self, bounds: &Bounds, listings: &[Listing], rows: usize) -> Tally {
-        let mut tally = Tally::new(bounds.len(), listings.len());
-        let lists = self.lists.iter().zip(listings);
+    /// Adds up what the units contribute to their kept groups, and what the bounds cut off. The sum
+    /// in place `rows` among sums counts rows.
+    pub(super) fn tally(&self, kept: &[Kept], rows: usize) -> Tally {
+        let mut tally = Tally::new(kept);
+        let (bounds, listings) = by_kind(kept);
+        let (mut tallied_sums, mut tallied_lists) = (Vec::new(), Vec::new());
+        for tallied in &mut tally.cut {
+            match tallied {
+                Tallied::Sums(cut, sizes) => tallied_sums.push((cut, sizes)),
+                Tallied::Values(cuts) => tallied_lists.push(cuts),
+            }
+        }
+        let lists = self.lists.iter().zip(&listings);
         let lists: Vec<Listed> = lists.map(|(list, l)| Listed::of(list, l, &self.pair)).collect();
         for (place, (listing, listed)) in listings.iter().zip(&lists).enumerate() {
             let mut chosen = 0u128;
             self.each_chosen(place, listing, |_, value| {
                 chosen = chosen.saturating_add(listing.weight(value));
             });
-            if let Some([beyond, range]) = tally.lists.get_mut(place) {
+            if let Some([beyond, range]) = tallied_lists.get_mut(place) {
                 let (total, clamped) = (listed.total, listed.clamped);
                 *beyond = Cut { total, cut: clamped.saturating_sub(chosen), units: 0 };
                 *range = Cut { total, cut: listed.cut, units: 0 };
@@ -179,7 +200,7 @@ impl Units {
             while slot != NONE {
                 let at = slot as usize;
                 for ((sums, &bounds), ((cut, sizes), touched)) in
-                    self.sums.iter().zip(bounds).zip(tally.sums.iter_mut().zip(&mut touched))
+                    self.sums.iter().zip(&bounds).zip(tallied_sums.iter_mut().zip(&mut touched))
                 {
                     let sum = sums[at];
                     if sum != NOTHING {
@@ -189,16 +210,16 @@ impl Units {
                 }
                 let own = self.sums.get(rows).map_or(0, |sums| sums[at]);
                 tally.rows_per_group.add(u64::try_from(own).unwrap_or(0));
-                for ((own, list), listing) in listed.iter_mut().zip(&lists).zip(listings) {
+                for ((own, list), listing) in listed.iter_mut().zip(&lists).zip(&listings) {
                     own[0] |= list.of_slot[at].0 > listing.rows;
                     own[1] |= list.of_slot[at].1;
                 }
                 slot = self.next[at];
             }
-            for ((cut, _), touched) in tally.sums.iter_mut().zip(touched) {
+            for ((cut, _), touched) in tallied_sums.iter_mut().zip(touched) {
                 cut.units += u64::from(touched);
             }
-            for (cuts, touched) in tally.lists.iter_mut().zip(listed) {
+            for (cuts, touched) in tallied_lists.iter_mut().zip(listed) {
                 cuts.iter_mut().zip(touched).for_each(|(cut, t)| cut.units += u64::from(t));
             }
         }

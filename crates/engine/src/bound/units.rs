@@ -7,8 +7,8 @@ use hashbrown::HashTable;
 use hushtable_mechanisms::Memberships;
 use siphasher::sip::SipHasher24;
 
-use super::{Bounds, Listing};
-use crate::intern::{Hashes, Interner};
+use super::{Kept, Listing, by_kind};
+use crate::intern::{Hashes, Interner, inconsistent};
 use crate::survey::{Shares, Survey};
 use crate::values::List;
 
@@ -16,10 +16,10 @@ use crate::values::List;
 #[derive(Default)]
 pub(crate) struct PartialMembers {
     /// End of each unit's part of `groups`.
-    ends: Vec<usize>,
-    groups: Vec<u32>,
-    /// Keyed hash of each unit.
-    places: Vec<u128>,
+    pub(super) ends: Vec<u64>,
+    pub(super) groups: Vec<u32>,
+    /// Keyed hash of each unit, by its bits.
+    pub(super) places: Vec<i128>,
 }
 
 impl PartialMembers {
@@ -33,23 +33,31 @@ impl PartialMembers {
         if ids.iter().any(|&id| u32::try_from(id).is_err()) {
             return Err(too_many());
         }
-        let mut start = 0;
-        for (&end, &place) in self.ends.iter().zip(&self.places) {
-            let groups = self.groups.get(start..end).unwrap_or_default();
-            all.push(
-                place,
-                groups.iter().filter_map(|&g| ids.get(g as usize)).map(|&id| id as u32),
-            );
-            start = end;
+        if self.groups.iter().any(|&group| group as usize >= ids.len()) {
+            return Err(inconsistent());
+        }
+        for own in self.iter() {
+            let (place, groups) = own?;
+            all.push(place, groups.iter().map(|&group| ids[group as usize] as u32));
         }
         Ok(())
     }
 
+    /// Bytes of memory.
+    pub(super) fn size(&self) -> usize {
+        self.ends.capacity() * size_of::<u64>()
+            + self.groups.capacity() * size_of::<u32>()
+            + self.places.capacity() * size_of::<i128>()
+    }
+
     /// The keyed hash of each unit, and its groups.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u128, &[u32])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<(u128, &[u32]), DataFusionError>> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let groups = starts.zip(&self.ends).map(|(start, &end)| self.groups.get(start..end));
-        self.places.iter().copied().zip(groups.map(Option::unwrap_or_default))
+        self.places.iter().zip(starts.zip(&self.ends)).map(|(&place, (start, &end))| {
+            // What came in a batch may be numbered in any way.
+            let groups = self.groups.get(start as usize..end as usize).ok_or_else(inconsistent)?;
+            Ok((place as u128, groups))
+        })
     }
 }
 
@@ -98,6 +106,11 @@ impl SlotList {
         self.slots.push(slot);
         self.groups.push(group);
         self.values.push(value);
+    }
+
+    /// Bytes of memory.
+    fn size(&self) -> usize {
+        self.values.capacity() * (2 * size_of::<u32>() + size_of::<i64>())
     }
 
     /// Slots and values of the pairs that are kept, of all slots' pairs: one that lost its slot
@@ -248,8 +261,8 @@ impl Units {
                 members.groups.push(self.pair[slot as usize].1);
                 slot = self.next[slot as usize];
             }
-            members.ends.push(members.groups.len());
-            members.places.push(self.hashes.place(unit));
+            members.ends.push(members.groups.len() as u64);
+            members.places.push(self.hashes.place(unit) as i128);
         }
         members
     }
@@ -332,11 +345,12 @@ impl Units {
     }
 
     /// What each unit contributes to its kept groups.
-    pub(super) fn survey(&self, bounds: &Bounds, listings: &[Listing]) -> Survey {
+    pub(super) fn survey(&self, kept: &[Kept]) -> Survey {
+        let (bounds, listings) = by_kind(kept);
         let shares = self.units.iter().map(|unit| {
             let (mut shares, mut slot) = (Shares::default(), unit.last);
             while slot != NONE {
-                let sums = self.sums.iter().zip(bounds);
+                let sums = self.sums.iter().zip(&bounds);
                 shares.add(
                     sums.map(|(sums, &bounds)| (clamped(sums[slot as usize], bounds), bounds)),
                 );
@@ -352,6 +366,21 @@ impl Units {
             });
         }
         Survey::Units { shares, members: self.members() }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn size(&self) -> usize {
+        let slots = 2 * size_of::<u32>() + size_of::<u64>() + size_of::<u32>();
+        let sums: usize = self.sums.iter().map(|sums| sums.capacity() * size_of::<i128>()).sum();
+        let lists: usize = self.lists.iter().map(SlotList::size).sum();
+        self.interner.size()
+            + self.hashes.size()
+            + self.group_hashes.size()
+            + self.units.capacity() * size_of::<Unit>()
+            + self.pair.capacity() * slots
+            + sums
+            + lists
+            + self.table.allocation_size()
     }
 
     /// Gives the slot of a unit's greatest hash to another pair.

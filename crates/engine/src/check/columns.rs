@@ -14,7 +14,7 @@ use crate::bound::{Histogram, too_many};
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::eval::{Program, at_most};
-use crate::exact::rows_at_once;
+use crate::feed::rows_at_once;
 use crate::intern::Interner;
 use crate::session::Progress;
 use crate::sketch::SignedSketch;

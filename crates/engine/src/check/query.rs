@@ -6,7 +6,8 @@ use hushtable_query::{ColumnType, Groups, Measure, Measurement, PrivateQuery, Qu
 
 use super::report::{CutOff, GroupsCheck, Limit, QueryCheck};
 use super::spread;
-use crate::bound::{Cut, SamplingKey};
+use crate::bound::{Cut, SamplingKey, Tallied};
+use crate::bounding::places;
 use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::exact::{Exact, Looked, Scan, Tallies};
@@ -72,10 +73,8 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
     let most = query.max_groups_contributed;
     let units = all_groups.groups_per_unit.all();
     let many = all_groups.groups_per_unit.above(most.into());
-    let mut sums = limited.sums.iter().zip(&all_groups.sums);
-    let mut lists = limited.lists.iter().zip(&all_groups.lists);
     let mut found = Vec::new();
-    for measurement in &query.measurements {
+    for (measurement, place) in query.measurements.iter().zip(places(query)) {
         let name = &measurement.name;
         let of = |limit, allowed, cut: Cut, total: u128| CutOff {
             measurement: name.clone(),
@@ -96,21 +95,25 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
             _ => (measurement.low, measurement.high),
         };
         let bounds = (low as f64 * step, high as f64 * step);
-        match &measurement.measure {
-            Measure::Units => {
+        let tallied = place.map(|place| (limited.cut.get(place), all_groups.cut.get(place)));
+        match (&measurement.measure, tallied) {
+            (Measure::Units, None) => {
                 let pairs = |tally: &crate::bound::Tally| u128::from(tally.rows_per_group.all());
                 found.push(by_groups(pairs(limited), pairs(all_groups)));
             }
-            Measure::Quantile { rows, .. } | Measure::SumOfRows { rows, .. } => {
-                let ([beyond, range], [all, _]) = lists.next().ok_or(EngineError::Inconsistent)?;
+            (
+                Measure::Quantile { rows, .. } | Measure::SumOfRows { rows, .. },
+                Some((Some(Tallied::Values([beyond, range])), Some(Tallied::Values([all, _])))),
+            ) => {
                 found.push(by_groups(beyond.total, all.total));
                 let rows = (0.0, f64::from(*rows));
                 found.push(of(Limit::RowsPerGroup, rows, *beyond, all.total));
                 found.push(of(Limit::BoundsPerRow, bounds, *range, all.total));
             }
-            Measure::Rows | Measure::Values(_) | Measure::Sum(_) => {
-                let own = sums.next().ok_or(EngineError::Inconsistent)?;
-                let ((cut, _), (all, sizes)) = own;
+            (
+                Measure::Rows | Measure::Values(_) | Measure::Sum(_),
+                Some((Some(Tallied::Sums(cut, _)), Some(Tallied::Sums(all, sizes)))),
+            ) => {
                 found.push(by_groups(cut.total, all.total));
                 if measurement.split.is_some() {
                     continue;
@@ -123,6 +126,7 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
                 let quantiles = reported.collect();
                 found.push(CutOff { quantiles, ..of(limit, bounds, *cut, all.total) });
             }
+            _ => return Err(EngineError::Inconsistent),
         }
     }
     // A row is in one group, and so is a unit without GROUP BY.

@@ -13,7 +13,7 @@ use super::{Losses, rho};
 use crate::bound::SamplingKey;
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::{Looked, Scan};
+use crate::exact::{Looked, Measured, Scan};
 use crate::runtime::heavy;
 use crate::session::{Checked, Progress, Session};
 use crate::survey::Look;
@@ -159,9 +159,11 @@ pub(super) async fn counted(
     // Rows are units, so that no group is left out by the key.
     let Looked { mut exact, .. } = scan.look(SamplingKey([0; 16]), Look::default()).await?;
     // The numbers of records go along with the sums, so that they come in the order of the groups.
-    exact.sums.push(exact.units.iter().map(|&n| n.into()).collect());
+    exact.measured.push(Measured::Sums(exact.units.iter().map(|&n| n.into()).collect()));
     let (_, mut counted) = Counted::new(query, exact)?;
-    let records = counted.sums.pop().ok_or(EngineError::Inconsistent)?;
+    let Some(Measured::Sums(records)) = counted.measured.pop() else {
+        return Err(EngineError::Inconsistent);
+    };
     Ok(Groups { records, counted })
 }
 
@@ -175,7 +177,7 @@ fn allowed(
 ) -> Option<f64> {
     // |noise| <= quantile * scale with the probability that is asked for.
     let quantile = normal_quantile((1.0 - options.probability) / 2.0);
-    let sums = groups.counted.sums.get(place)?;
+    let sums = groups.counted.measured.get(place)?.sums()?;
     let mut allowed: Vec<f64> = counts
         .iter()
         .filter_map(|&group| {

@@ -7,8 +7,9 @@ use super::MechanismLosses;
 use super::fit::counted;
 use super::records::tally;
 use crate::bound::Rows;
+use crate::bounding::places;
 use crate::error::EngineError;
-use crate::exact::Reading;
+use crate::exact::{Measured, Reading};
 use crate::runtime::heavy;
 use crate::session::{Checked, Progress};
 use crate::sketch::Sketch;
@@ -44,15 +45,15 @@ const SAME_NOISE: f64 = 0.5;
 /// The mechanisms for each sum that is not clamped, at equal loss quantiles and at equal noise.
 pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, EngineError> {
     let query = checked.quote.query();
-    // Places among the measurements that add up, which rows have values of, and among all.
-    let added = query.measurements.iter().enumerate().filter(|(_, m)| m.measure.adds_up());
-    let split = added.enumerate().filter(|(_, (_, m))| m.split.is_some());
+    // Places among the accumulators, which rows have values of, and among the measurements.
+    let split = places(query).into_iter().zip(&query.measurements).enumerate();
+    let split = split.filter(|(_, (_, m))| m.split.is_some());
     let mut sizes: Vec<(usize, usize, Sketch)> =
-        split.map(|(at, (place, _))| (at, place, Sketch::new(0.0))).collect();
+        split.filter_map(|(place, (at, _))| Some((at?, place, Sketch::new(0.0)))).collect();
     let reading = Reading::plan(query, &checked.files, &Progress::default().0).await?;
     let add = |rows: Rows| {
         for (at, _, sketch) in &mut sizes {
-            let values = rows.measures.get(*at).into_iter().flatten().flatten();
+            let values = rows.values.get(*at).into_iter().flatten().flatten();
             values.for_each(|value| sketch.add(value.unsigned_abs() as f64));
         }
         Ok(())
@@ -61,9 +62,10 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
     let groups = counted(checked, &Progress::default()).await?;
     let mut all = Vec::new();
     for (_, place, sketch) in sizes {
-        let (Some(measurement), Some(sums)) =
-            (query.measurements.get(place), groups.counted.sums.get(place))
-        else {
+        let (Some(measurement), Some(sums)) = (
+            query.measurements.get(place),
+            groups.counted.measured.get(place).and_then(Measured::sums),
+        ) else {
             continue;
         };
         let step = measurement.step.to_f64();

@@ -12,6 +12,7 @@ use hushtable_query::{
 
 use super::{GroupLosses, Losses, OwnerLosses, rho};
 use crate::bound::Rows;
+use crate::bounding::places;
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::exact::Reading;
@@ -54,7 +55,9 @@ pub(super) async fn tally(
         None => None,
     };
     let mut meters = Vec::new();
-    for (place, measurement) in checked.quote.query().measurements.iter().enumerate() {
+    let accumulators = places(checked.quote.query());
+    let measurements = checked.quote.query().measurements.iter().zip(accumulators);
+    for (place, (measurement, accumulator)) in measurements.enumerate() {
         let classes = measurement.split.as_ref().and_then(|t| t.classes.as_ref());
         let class = match classes {
             Some(classes) => {
@@ -63,7 +66,7 @@ pub(super) async fn tally(
             }
             None => None,
         };
-        meters.push(Meter { place, measurement: measurement.clone(), class });
+        meters.push(Meter { place, accumulator, measurement: measurement.clone(), class });
     }
     let mut records = Records {
         quote: &checked.quote,
@@ -103,6 +106,8 @@ fn losses(sketches: &[Sketch; 3]) -> Losses {
 /// A measurement, and where a row's class is.
 struct Meter {
     place: usize,
+    /// The accumulator that has its values; none where units are counted.
+    accumulator: Option<usize>,
     measurement: Measurement,
     class: Option<(ClassLookup, usize)>,
 }
@@ -249,14 +254,13 @@ impl Records<'_> {
         let mut met = Vec::new();
         let mut values = Vec::new();
         let mut saved = 0.0;
-        let mut measures = rows.measures.iter();
         for (meter, thresholds) in self.meters.iter().zip(thresholds) {
             let measurement = &meter.measurement;
-            let value = match measurement.measure {
-                Measure::Units => 1,
+            let value = match (&measurement.measure, meter.accumulator) {
                 // It may lose all that these cost, whatever it has.
-                Measure::SumOfRows { .. } | Measure::Quantile { .. } => continue,
-                _ => measures.next().map_or(0, |m: &Int64Array| value_at(m, row)),
+                (Measure::SumOfRows { .. } | Measure::Quantile { .. }, _) => continue,
+                (_, Some(place)) => rows.values.get(place).map_or(0, |m| value_at(m, row)),
+                (_, None) => 1,
             };
             match &measurement.split {
                 Some(split) => {

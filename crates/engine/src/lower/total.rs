@@ -15,7 +15,7 @@ use hushtable_query::Expr;
 
 use crate::eval::Program;
 use crate::eval::at_most;
-use crate::exact::rows_at_once;
+use crate::feed::rows_at_once;
 use crate::source::convert::arrow_type;
 
 /// An expression of the query language as an expression of DataFusion's. Whatever the values are,

@@ -182,13 +182,13 @@ fn ranges_hold() {
             let reading =
                 Reading::plan(query, &checked.files, &Progress::default().0).await.unwrap();
             let look = reading.each(|rows| {
-                for value in rows.listed[0].iter().flatten() {
+                for value in rows.values[0].iter().flatten() {
                     assert!(
                         (low..=high).contains(&value),
                         "{expression}: {value} in {low}..={high}"
                     );
                 }
-                values += rows.listed[0].len() - rows.listed[0].null_count();
+                values += rows.values[0].len() - rows.values[0].null_count();
                 Ok(())
             });
             look.await.unwrap();

@@ -4,12 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StringViewArray};
-use datafusion::arrow::datatypes::Int64Type;
+use hushtable_mechanisms::Chosen;
+use hushtable_noise::TestSeed;
+use hushtable_query::{Contract, Quote, bind};
 use proptest::prelude::*;
 
-use crate::bound::{Bounder, Listing, Partial, Rows, SamplingKey};
+use crate::bound::{Bounder, Kept, Listing, Rows, SamplingKey, Total};
+use crate::draw::Counted;
+use crate::error::EngineError;
+use crate::exact::{Exact, Measured};
 use crate::merged::{All, Merged};
-use crate::values::Values;
+use crate::values::{List, Values};
 
 /// A row: unit, group (NULL is a group), value (NULL adds nothing).
 type Row = (i64, Option<u8>, Option<i64>);
@@ -22,11 +27,9 @@ fn batch(rows: &[Row]) -> Rows {
     Rows {
         keys: vec![Arc::new(keys)],
         unit: Some(Arc::new(rows.iter().map(|(u, ..)| Some(*u)).collect::<Int64Array>())),
-        measures: vec![
-            rows.iter().map(|_| Some(1)).collect(),
-            rows.iter().map(|(.., v)| *v).collect(),
-        ],
-        listed: vec![rows.iter().map(|(.., v)| *v).collect(); 4],
+        values: std::iter::once(rows.iter().map(|_| Some(1)).collect())
+            .chain(vec![rows.iter().map(|(.., v)| *v).collect(); 5])
+            .collect(),
         rows: rows.len(),
     }
 }
@@ -35,27 +38,43 @@ fn batch(rows: &[Row]) -> Rows {
 /// of each unit, and all of them.
 type Groups = HashMap<Option<String>, (i64, i128, i128, [Vec<i64>; 2])>;
 
-const BOUNDS: [(i64, i64); 2] = [(0, 3), (-5, 10)];
+const fn sum(low: i64, high: i64) -> Kept {
+    Kept::Sum { bounds: (low, high), size: (low, high) }
+}
 
-/// Two lists, and the sums of the same values.
-const LISTINGS: [Listing; 4] = [
-    Listing { range: (-6, 9), rows: 2, sum: None },
-    Listing { range: (-6, 9), rows: 1000, sum: None },
-    Listing { range: (-6, 9), rows: 2, sum: Some((-12, 18)) },
-    Listing { range: (-6, 9), rows: 1000, sum: Some((-6000, 9000)) },
+const fn list(rows: u32, sum: Option<(i64, i64)>) -> Kept {
+    Kept::Values(Listing { range: (-6, 9), rows, sum })
+}
+
+/// A count, a sum, two lists, and the sums of the same values.
+const KEPT: [Kept; 6] = [
+    sum(0, 3),
+    sum(-5, 10),
+    list(2, None),
+    list(1000, None),
+    list(2, Some((-12, 18))),
+    list(1000, Some((-6000, 9000))),
 ];
 
+fn sums_of(total: &Total) -> &[i128] {
+    match total {
+        Total::Sums(sums) => sums,
+        Total::Values(_) => panic!("no sums"),
+    }
+}
+
 fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
-    let mut merged = Merged::new(4, 2);
+    let mut merged = Merged::new(&KEPT);
     for part in parts {
-        let mut bounder =
-            Bounder::of_units(BOUNDS.to_vec(), true, KEY, most).listing(LISTINGS.to_vec());
+        let mut bounder = Bounder::of_units(KEPT.to_vec(), true, KEY, most);
         for rows in part.chunks(batch_rows) {
             bounder.add(&batch(rows)).unwrap();
         }
         merged.add(bounder.finish().unwrap()).unwrap();
     }
-    let All { keys, units, sums, values, .. } = merged.finish().unwrap();
+    let All { keys, units, totals, .. } = merged.finish().unwrap();
+    let sums = [0, 1, 4, 5].map(|place: usize| totals[place].sums().unwrap_or_default());
+    let values = [2, 3].map(|place: usize| totals[place].values().unwrap());
     let Some(names) = keys.first() else { return Groups::new() };
     let names: &ArrayRef = names;
     names
@@ -225,12 +244,11 @@ fn rows_are_kept_by_keyed_hash() {
     for key in 0..5000u32 {
         let mut bytes = [0; 16];
         bytes[..4].copy_from_slice(&key.to_le_bytes());
-        let mut bounder = Bounder::of_units(BOUNDS.to_vec(), true, SamplingKey(bytes), 1)
-            .listing(LISTINGS.to_vec());
+        let mut bounder = Bounder::of_units(KEPT.to_vec(), true, SamplingKey(bytes), 1);
         bounder.add(&batch(&rows)).unwrap();
-        let mut merged = Merged::new(4, 2);
+        let mut merged = Merged::new(&KEPT);
         merged.add(bounder.finish().unwrap()).unwrap();
-        let values = merged.finish().unwrap().values[0].of(0).to_vec();
+        let values = merged.finish().unwrap().totals[2].values().unwrap().of(0).to_vec();
         assert_eq!(values.len(), 2);
         *kept.entry(values).or_insert(0u32) += 1;
     }
@@ -250,7 +268,7 @@ fn groups_are_kept_by_keyed_hash() {
     for key in 0..2000u32 {
         let mut bytes = [0; 16];
         bytes[..4].copy_from_slice(&key.to_le_bytes());
-        let mut bounder = Bounder::of_units(BOUNDS.to_vec(), true, SamplingKey(bytes), 3);
+        let mut bounder = Bounder::of_units(KEPT.to_vec(), true, SamplingKey(bytes), 3);
         bounder.add(&batch(&rows)).unwrap();
         let partial = bounder.finish().unwrap();
         assert_eq!(partial.units.iter().sum::<i64>(), 3);
@@ -265,15 +283,17 @@ fn groups_are_kept_by_keyed_hash() {
 #[test]
 fn rows_that_are_units_are_clamped_one_by_one() {
     let rows: Vec<Row> = vec![(0, Some(1), Some(100)), (0, Some(1), Some(-100)), (0, None, None)];
-    let mut bounder = Bounder::of_rows(BOUNDS.to_vec(), true).listing(LISTINGS[..2].to_vec());
+    let mut bounder = Bounder::of_rows(KEPT[..4].to_vec(), true);
     let mut all = batch(&rows);
     all.unit = None;
+    all.values.truncate(4);
     bounder.add(&all).unwrap();
     let partial = bounder.finish().unwrap();
-    let values = Values::sorted(&partial.lists[..1], 2);
+    let Total::Values(list) = &partial.totals[2] else { panic!("no values") };
+    let values = Values::sorted(std::slice::from_ref(list), 2);
     assert_eq!((values.of(0), values.of(1)), (&[-6, 9][..], &[][..]));
-    assert_eq!(partial.units, [2, 1]);
-    assert_eq!(partial.sums, [[2, 1], [5, 0]]);
+    assert_eq!(*partial.units, [2, 1]);
+    assert_eq!([0, 1].map(|place: usize| sums_of(&partial.totals[place])), [[2, 1], [5, 0]]);
 }
 
 /// A sum of rows is bounded once more as a whole, by what its noise is made for.
@@ -281,37 +301,95 @@ fn rows_that_are_units_are_clamped_one_by_one() {
 fn sums_of_rows_are_within_their_bounds() {
     let rows: Vec<Row> =
         vec![(1, None, Some(9)), (1, None, Some(9)), (2, None, Some(-9)), (3, None, None)];
-    let mut bounder = Bounder::of_units(Vec::new(), true, KEY, 1).listing(vec![Listing {
-        range: (-6, 9),
-        rows: 2,
-        sum: Some((-5, 10)),
-    }]);
+    let mut bounder = Bounder::of_units(vec![list(2, Some((-5, 10)))], true, KEY, 1);
     let mut all = batch(&rows);
-    all.measures.clear();
+    all.values.drain(..5);
     bounder.add(&all).unwrap();
     let partial = bounder.finish().unwrap();
-    assert_eq!((partial.units, partial.sums), (vec![3], vec![vec![10 - 5]]));
-    assert!(partial.lists.is_empty());
+    assert_eq!((&*partial.units, sums_of(&partial.totals[0])), (&[3][..], &[10 - 5][..]));
     // Where rows are units, no sum of rows is asked for.
-    let mut rows_are_units = Bounder::of_rows(BOUNDS.to_vec(), true).listing(LISTINGS.to_vec());
+    let mut rows_are_units = Bounder::of_rows(KEPT.to_vec(), true);
     let mut all = batch(&rows);
     all.unit = None;
     assert!(rows_are_units.add(&all).is_err());
 }
 
+/// Rows without a value for each accumulator would leave sums of zero.
+#[test]
+fn rows_without_all_values_are_an_error() {
+    let mut bounder = Bounder::of_units(KEPT.to_vec(), true, KEY, 1);
+    let mut rows = batch(&[(1, None, Some(9))]);
+    rows.values.pop();
+    assert!(bounder.add(&rows).is_err());
+    let mut merged = Merged::new(&KEPT[..1]);
+    let mut bounder = Bounder::of_units(KEPT.to_vec(), true, KEY, 1);
+    bounder.add(&batch(&[(1, None, Some(9))])).unwrap();
+    assert!(merged.add(bounder.finish().unwrap()).is_err());
+}
+
 #[test]
 fn no_rows_make_no_group_but_the_single_one() {
-    let keyed = Bounder::of_rows(BOUNDS.to_vec(), true).finish().unwrap();
+    let kept = || KEPT[..2].to_vec();
+    let keyed = Bounder::of_rows(kept(), true).finish().unwrap();
     assert!(keyed.units.is_empty());
-    let single = Bounder::of_units(BOUNDS.to_vec(), false, KEY, 1).finish().unwrap();
-    assert_eq!((single.units, single.sums), (vec![0], vec![vec![0], vec![0]]));
-    let sum = |p: &Partial| p.sums[1].first().copied();
-    let mut bounder = Bounder::of_units(BOUNDS.to_vec(), false, KEY, 1);
+    let single = Bounder::of_units(kept(), false, KEY, 1).finish().unwrap();
+    assert_eq!(*single.units, [0]);
+    assert_eq!([0, 1].map(|place: usize| sums_of(&single.totals[place])), [[0], [0]]);
+    let mut bounder = Bounder::of_units(kept(), false, KEY, 1);
     let mut rows = batch(&[(1, None, Some(4)), (1, None, Some(4)), (2, None, None)]);
     rows.keys.clear();
+    rows.values.truncate(2);
     bounder.add(&rows).unwrap();
     let partial = bounder.finish().unwrap();
-    assert_eq!((partial.units[0], partial.sums[0][0], sum(&partial)), (2, 3, Some(8)));
-    let counts: ArrayRef = Arc::new(Int64Array::from(partial.units));
-    assert_eq!(counts.as_primitive::<Int64Type>().len(), 1);
+    let sums = [0, 1].map(|place: usize| sums_of(&partial.totals[place]));
+    assert_eq!((&*partial.units, sums), (&[2][..], [&[3][..], &[8][..]]));
+}
+
+/// A sum that is missing must never become a zero with noise around it.
+#[test]
+fn what_is_missing_is_no_zero() {
+    let contract = Contract::parse(
+        "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"u\"\n[tables.t.columns]\n\
+         u = { type = \"int\" }\nk = { type = \"int\", public_keys = [1, 2] }\n\
+         n = { type = \"int\", bounds = [0, 9] }\n[tables.t.budgets]\n\
+         ana = { epsilon = 10, delta = 1e-6 }\n",
+        "t.toml",
+    )
+    .unwrap();
+    let groups = ["", " GROUP BY k", " GROUP BY n"];
+    for (groups, found) in groups.into_iter().zip([1, 2, 2]) {
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+             max_groups_contributed = 2, max_rows_per_group = 2) COUNT(*), MEDIAN(n) FROM t{groups}"
+        );
+        let query = bind(&sql, &contract).unwrap();
+        let keys: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+        let values = |groups: usize| {
+            let mut list = List::default();
+            (0..groups).for_each(|group| list.push(u32::try_from(group).unwrap(), 5));
+            Measured::Values(Values::sorted(&[list], groups))
+        };
+        let exact = |sums: usize, listed: usize| Exact {
+            keys: if found == 1 { Vec::new() } else { vec![Arc::clone(&keys)] },
+            units: vec![1; found],
+            pieces: None,
+            measured: vec![Measured::Sums(vec![3; sums]), values(listed)],
+            members: None,
+        };
+        let counted = |exact| Counted::new(&query, exact).map(|_| ());
+        assert!(counted(exact(found, found)).is_ok(), "{sql}");
+        for (sums, listed) in [(found - 1, found), (found + 1, found), (found, found - 1)] {
+            let error = counted(exact(sums, listed)).unwrap_err();
+            assert!(matches!(error, EngineError::Inconsistent), "{sql}: {error}");
+        }
+        let quote = Quote::new(query.clone()).unwrap();
+        let (_, mut lost) = Counted::new(&query, exact(found, found)).unwrap();
+        lost.measured.swap(0, 1);
+        let chosen = [Chosen { group: 0, noisy_count: None }];
+        let error = lost.measure(&quote, &chosen, &mut TestSeed(1).generator()).unwrap_err();
+        assert!(matches!(error, EngineError::Inconsistent), "{sql}: {error}");
+        lost.measured.clear();
+        let error = lost.measure(&quote, &chosen, &mut TestSeed(1).generator()).unwrap_err();
+        assert!(matches!(error, EngineError::Inconsistent), "{sql}: {error}");
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use hushtable_query::{Contract, MAX_ROW_OPERATIONS, PrivateQuery, bind};
 
+use crate::bounding::Bounding;
 use crate::eval::steps_of;
 use crate::rows::RowProgram;
 
@@ -81,6 +82,10 @@ fn batch(name: &str, note: &str) -> Vec<ArrayRef> {
     ]
 }
 
+fn program(query: &PrivateQuery) -> RowProgram {
+    RowProgram::new(&Bounding::new(query, false).unwrap()).unwrap()
+}
+
 #[test]
 fn a_kept_row_adds_no_more_than_is_allowed() {
     let contract = Contract::parse(CONTRACT, "t.toml").unwrap();
@@ -88,7 +93,7 @@ fn a_kept_row_adds_no_more_than_is_allowed() {
         let query = dearest(&term, &contract);
         let names: Vec<&str> = query.columns.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["n", "name", "note"]);
-        let program = RowProgram::new(&query).unwrap();
+        let program = program(&query);
         for note in ["a", " ", "1", "é", "ΐ", "Σ:", "日"] {
             let note = note.repeat(1024 / note.len());
             let steps = |name: &str| {
@@ -115,7 +120,7 @@ fn the_first_null_costs_what_another_value_does() {
     let terms = ["n = 1", "n + 1 > 2", "note LIKE '%a%b%'", "(n IS NULL) = (10 / n > 1)"];
     for term in terms {
         let query = dearest(term, &contract);
-        let program = RowProgram::new(&query).unwrap();
+        let program = program(&query);
         let steps = |n: Option<i64>, note: Option<&str>| {
             let (mut ns, mut notes) = (vec![Some(7); 50], vec![Some("ab"); 50]);
             (ns[30], notes[30]) = (n, note);
@@ -150,7 +155,7 @@ fn long_queries_give_what_short_ones_do() {
              SUM(IF({same}, COALESCE(n, 3), 100), contribution_bounds_per_group => (0, 200)) FROM t \
              WHERE name <> 'Bo' GROUP BY name"
         );
-        let program = RowProgram::new(&bind(&sql, &contract).unwrap()).unwrap();
+        let program = program(&bind(&sql, &contract).unwrap());
         let columns: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from(vec![Some(1), None, Some(-9), Some(4)])),
             Arc::new(StringViewArray::from(vec![
@@ -170,7 +175,7 @@ fn long_queries_give_what_short_ones_do() {
             .map(|name| name.map(str::to_owned))
             .collect();
         let measures: Vec<Vec<Option<i64>>> =
-            rows.measures.iter().map(|m| m.iter().collect()).collect();
+            rows.values.iter().map(|m| m.iter().collect()).collect();
         (rows.rows, names, measures)
     };
     let short = rows(1);
@@ -184,7 +189,7 @@ fn long_queries_give_what_short_ones_do() {
 fn a_first_row_costs_what_a_further_one_does() {
     let contract = Contract::parse(CONTRACT, "t.toml").unwrap();
     let query = dearest("n = 1", &contract);
-    let program = RowProgram::new(&query).unwrap();
+    let program = program(&query);
     let mut columns = batch("Ada", "a");
     columns.swap(0, 1);
     let steps = |rows: usize| {
@@ -201,7 +206,7 @@ fn text_beyond_the_columns_most_is_null() {
     let contract = Contract::parse(&contract, "t.toml").unwrap();
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) name, COUNT(*) FROM t \
                GROUP BY name";
-    let program = RowProgram::new(&bind(sql, &contract).unwrap()).unwrap();
+    let program = program(&bind(sql, &contract).unwrap());
     let names: ArrayRef = Arc::new(StringViewArray::from(vec!["Ada", "Adam", "", "éé", "aé"]));
     let filler: ArrayRef = Arc::new(Int64Array::from(Vec::<i64>::new()));
     let rows = program.apply(&[filler.clone(), names, filler], None, 5).unwrap();

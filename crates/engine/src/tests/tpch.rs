@@ -35,7 +35,8 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
     let scan = Scan::plan(&checked.quote, &checked.files, &progress.0).await.unwrap();
     let looked = scan.look(SamplingKey([7; 16]), Look::default()).await.unwrap();
     let (keys, counted) = Counted::new(query, looked.exact).unwrap();
-    table(query, keys, counted.sums, counted.groups).unwrap()
+    let sums = counted.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();
+    table(query, keys, sums, counted.groups).unwrap()
 }
 
 /// Values as they are to be compared: numbers without zeros at their end.

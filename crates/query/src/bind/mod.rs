@@ -20,7 +20,7 @@ mod windows;
 
 use hushtable_mechanisms::{Percentile, RecordMechanism};
 use hushtable_privacy::{Contribution, Loss, Neighbouring};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::contract::{Contract, Defaults};
 use crate::cost::{self, RowPart};
@@ -149,7 +149,7 @@ fn is_default(mechanism: &RecordMechanism) -> bool {
 }
 
 /// The splitting thresholds of a sum, in steps.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thresholds {
     /// The threshold of every record, or of those whose class has none of its own.
     pub default: i64,
@@ -158,7 +158,7 @@ pub struct Thresholds {
 }
 
 /// Thresholds by another column.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Classes {
     /// The column's name.
     pub column: String,

@@ -11,7 +11,7 @@ type Towns = BTreeMap<String, (u64, Vec<i128>)>;
 
 fn by_town(table: &Table) -> Towns {
     let towns = table.keys[0].as_string_view().iter().map(|t| t.unwrap().to_owned());
-    let group = |g: usize| table.counted.sums.iter().map(|s| s[g]).collect();
+    let group = |g: usize| table.counted.measured.iter().map(|m| m.sums().unwrap()[g]).collect();
     towns.enumerate().map(|(g, town)| (town, (table.counted.units[g], group(g)))).collect()
 }
 
@@ -57,7 +57,7 @@ fn replaced_units_are_as_unlike_as_can_be() {
         );
         // 4 days of the one, and what the least is: -2 of a person, -1 of a row.
         let least = if one == "unit" { -2 } else { -1 };
-        let sum = |table: &Table| table.counted.sums[0][0];
+        let sum = |table: &Table| table.counted.measured[0].sums().unwrap()[0];
         assert_eq!(sum(&second) - sum(&first), 4 - least);
     }
 }
@@ -196,7 +196,7 @@ fn units_are_weighed_by_the_values_of_quantiles() {
     let sql = sql(options, &format!("MEDIAN({SPREAD}) AS m FROM visits WHERE person < 150"));
     let ([whole, without], _) = &tables(&place, &sql).0[0];
     let largest = |table: &Table| {
-        let values = table.counted.values[0].as_ref().unwrap();
+        let values = table.counted.measured[0].values().unwrap();
         (values.of(0).last().copied(), values.of(0).len())
     };
     assert_eq!((largest(whole), largest(without)), ((Some(100), 122), (Some(59), 120)));

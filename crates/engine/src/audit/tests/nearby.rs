@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::super::near::near;
 use super::super::pair::{Pair, Table};
 use super::*;
+use crate::exact::Measured;
 
 /// A table of so many groups, with units that are each in some of them.
 fn counted(groups: usize, units: &[Vec<u32>], known: &[bool]) -> Counted {
@@ -18,13 +19,12 @@ fn counted(groups: usize, units: &[Vec<u32>], known: &[bool]) -> Counted {
         members.push(0, own.iter().copied());
         own.iter().for_each(|&g| counts[g as usize] += 1);
     }
-    let sums = vec![(0..groups).map(|g| g as i128).collect()];
+    let sums = Measured::Sums((0..groups).map(|g| g as i128).collect());
     Counted {
         groups,
         units: counts,
         known: known.to_vec(),
-        sums,
-        values: Vec::new(),
+        measured: vec![sums],
         classes: Vec::new(),
         members: Some(members),
     }
@@ -53,7 +53,7 @@ proptest! {
             let quote = quote(&place, &sql(&options, "town FROM visits GROUP BY town"));
             let rounds = quote.selection().unwrap().rounds().len();
             let whole = counted(GROUPS, &units, &known);
-            let (part, kept) = near(&whole, &wanted, rounds);
+            let (part, kept) = near(&whole, &wanted, rounds).unwrap();
             let shown = |counted: &Counted| {
                 let mut generator = TestSeed(1).generator();
                 let chosen = counted.choose(&quote, &mut generator).unwrap();
@@ -66,7 +66,7 @@ proptest! {
             prop_assert_eq!(asked(shown(&whole)), asked(of_part), "{}", strategy);
             for (place, &group) in kept.iter().enumerate() {
                 prop_assert_eq!(part.units[place], whole.units[group]);
-                prop_assert_eq!(part.sums[0][place], group as i128);
+                prop_assert_eq!(part.measured[0].sums().unwrap()[place], group as i128);
             }
         }
     }
@@ -84,7 +84,7 @@ fn every_round_is_looked_behind() {
     let (whole, mut wanted) = (counted(10, &units, &[]), vec![false; 10]);
     wanted[0] = true;
     let appears = |rounds: usize| {
-        let (part, kept) = near(&whole, &wanted, rounds);
+        let (part, kept) = near(&whole, &wanted, rounds).unwrap();
         let chosen = part.choose(&quote, &mut TestSeed(2).generator()).unwrap();
         chosen.iter().any(|c| kept[c.group] == 0)
     };
@@ -104,7 +104,7 @@ fn outputs_have_their_groups_in_one_order_on_both_sides() {
         keys: vec![Arc::new(Int64Array::from(order.to_vec()))],
         counted: Arc::new(Counted {
             units: vec![1000; 3],
-            sums: vec![order.map(|key| i128::from(key) + more).to_vec()],
+            measured: vec![Measured::Sums(order.map(|key| i128::from(key) + more).to_vec())],
             members: None,
             ..counted(3, &[], &[])
         }),

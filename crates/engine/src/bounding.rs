@@ -1,0 +1,190 @@
+//! The work on the rows of a relation: which of them count, under which keys, and what is
+//! accumulated of them.
+
+use hushtable_query::{
+    ColumnType, Expr, MAX_STRING_BYTES, Measure, Measurement, PrivateQuery, Step, Thresholds,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::bound::{Kept, Listing};
+use crate::error::EngineError;
+use crate::rows::LARGEST;
+
+/// What is made of rows. It can travel with a plan.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Bounding {
+    /// The places of the columns that batches have among those of the relation, and their types.
+    pub(crate) read: Vec<(usize, ColumnType)>,
+    /// Most bytes of a text in each column of the relation; longer text is NULL.
+    pub(crate) column_bytes: Vec<usize>,
+    /// Most bytes of a text that names a unit; `None` where rows are units. Units come after the
+    /// columns read.
+    pub(crate) unit_bytes: Option<usize>,
+    pub(crate) filter: Option<Expr>,
+    pub(crate) keys: Vec<Expr>,
+    /// What is accumulated: one for each measurement but counts of units, in their order, and
+    /// pieces after them. Rows, exact groups of a partition and those of all have their values in
+    /// this order.
+    pub(crate) accumulators: Vec<Accumulator>,
+    /// Most groups of a unit.
+    pub(crate) most_groups: u32,
+    /// Whether each unit's groups are recorded.
+    pub(crate) with_members: bool,
+}
+
+/// A value of each row, and what is kept of it.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Accumulator {
+    pub(crate) value: RowValue,
+    pub(crate) kept: Kept,
+}
+
+/// What a row adds to an accumulator.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum RowValue {
+    /// One.
+    One,
+    /// One if there is a value.
+    Present(Expr),
+    /// The value, rounded to the lattice.
+    Points(Expr, Step),
+    /// How many pieces the row would be split into by sums that are not clamped: the accumulators
+    /// in these places, with their thresholds.
+    Pieces(Vec<(usize, Thresholds)>),
+}
+
+impl Bounding {
+    /// What a query makes of rows; `with_members` records each unit's groups.
+    ///
+    /// # Errors
+    /// Only for queries that binding cannot have made.
+    pub(crate) fn new(query: &PrivateQuery, with_members: bool) -> Result<Self, EngineError> {
+        let unit_bytes = query
+            .unit
+            .map(|unit| query.column_bytes.get(unit).copied().ok_or(EngineError::Inconsistent));
+        let accumulators = query.measurements.iter().filter_map(Accumulator::of);
+        let mut accumulators: Vec<Accumulator> = accumulators.collect();
+        if query.chooses_by_pieces() {
+            let places = places(query).into_iter().zip(&query.measurements);
+            let split = places.filter_map(|(place, m)| Some((place?, m.split.clone()?))).collect();
+            let kept = Kept::Sum { bounds: (1, LARGEST), size: (1, LARGEST) };
+            accumulators.push(Accumulator { value: RowValue::Pieces(split), kept });
+        }
+        let mut bounding = Self {
+            read: Vec::new(),
+            column_bytes: query.column_bytes.clone(),
+            unit_bytes: unit_bytes.transpose()?,
+            filter: query.filter.clone(),
+            keys: query.keys.iter().map(|key| key.expr.clone()).collect(),
+            accumulators,
+            most_groups: query.max_groups_contributed,
+            with_members: query.unit.is_some() && with_members,
+        };
+        let mut read = Vec::new();
+        bounding.expressions().for_each(|e| e.visit_columns(&mut |i| read.push(i)));
+        read.sort_unstable();
+        read.dedup();
+        let column = |place: usize| {
+            let (_, column_type) = query.columns.get(place).ok_or(EngineError::Inconsistent)?;
+            Ok((place, *column_type))
+        };
+        bounding.read = read.into_iter().map(column).collect::<Result<_, EngineError>>()?;
+        if bounding.column_bytes.len() != query.columns.len() || !bounding.holds_together() {
+            return Err(EngineError::Inconsistent);
+        }
+        Ok(bounding)
+    }
+
+    /// All that is computed from a row.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let values = self.accumulators.iter().flat_map(|accumulator| match &accumulator.value {
+            RowValue::One => Vec::new(),
+            RowValue::Present(expr) | RowValue::Points(expr, _) => vec![expr],
+            RowValue::Pieces(split) => {
+                let classes = split.iter().filter_map(|(_, split)| split.classes.as_ref());
+                classes.map(|classes| &classes.expr).collect()
+            }
+        });
+        self.filter.iter().chain(&self.keys).chain(values)
+    }
+
+    /// Parts of all expressions together.
+    pub(crate) fn parts(&self) -> usize {
+        self.expressions().map(|e| e.size().1).sum()
+    }
+
+    /// The place of the accumulator of pieces, where groups are chosen by them.
+    pub(crate) fn pieces(&self) -> Option<usize> {
+        let pieces = |a: &Accumulator| matches!(a.value, RowValue::Pieces(_));
+        self.accumulators.iter().position(pieces)
+    }
+
+    /// What is kept by each accumulator.
+    pub(crate) fn kept(&self) -> Vec<Kept> {
+        self.accumulators.iter().map(|accumulator| accumulator.kept).collect()
+    }
+
+    /// Whether rows have what is computed from them: for those that were not made by binding.
+    pub(crate) fn holds_together(&self) -> bool {
+        let mut known = self.read.windows(2).all(|pair| pair[0].0 < pair[1].0)
+            && self.read.iter().all(|&(place, _)| place < self.column_bytes.len());
+        for expr in self.expressions() {
+            expr.visit_columns(&mut |place| {
+                known &= self.read.binary_search_by_key(&place, |&(own, _)| own).is_ok();
+            });
+        }
+        let order = |(place, a): (usize, &Accumulator)| match &a.value {
+            // Pieces come of sums that are known when they are counted.
+            RowValue::Pieces(split) => split.iter().all(|&(of, _)| of < place),
+            RowValue::One | RowValue::Present(_) | RowValue::Points(..) => true,
+        };
+        known
+            && self.accumulators.iter().enumerate().all(order)
+            && self.unit_bytes.is_none_or(|most| most <= MAX_STRING_BYTES)
+    }
+}
+
+impl Accumulator {
+    /// That of a measurement; none for counts of units, which every group has.
+    fn of(m: &Measurement) -> Option<Self> {
+        let bounds = (m.low, m.high);
+        // Sums that are not clamped have noise for their threshold.
+        let sum = match m.split {
+            Some(_) => Kept::Sum { bounds: (-LARGEST, LARGEST), size: bounds },
+            None => Kept::Sum { bounds, size: bounds },
+        };
+        Some(match &m.measure {
+            Measure::Units => return None,
+            Measure::Rows => Self { value: RowValue::One, kept: sum },
+            Measure::Values(of) => Self { value: RowValue::Present(of.clone()), kept: sum },
+            Measure::Sum(of) => Self { value: RowValue::Points(of.clone(), m.step), kept: sum },
+            // The sum is bounded by what its noise is made for.
+            Measure::SumOfRows { of, low, high, rows } => Self {
+                value: RowValue::Points(of.clone(), m.step),
+                kept: Kept::Values(Listing {
+                    range: (*low, *high),
+                    rows: *rows,
+                    sum: Some(bounds),
+                }),
+            },
+            Measure::Quantile { of, rows, .. } => Self {
+                value: RowValue::Points(of.clone(), m.step),
+                kept: Kept::Values(Listing { range: bounds, rows: *rows, sum: None }),
+            },
+        })
+    }
+}
+
+/// The place of each measurement's accumulator; `None` for counts of units.
+pub(crate) fn places(query: &PrivateQuery) -> Vec<Option<usize>> {
+    let mut next = 0..;
+    let place = |m: &Measurement| match m.measure {
+        Measure::Units => None,
+        Measure::Rows
+        | Measure::Values(_)
+        | Measure::Sum(_)
+        | Measure::SumOfRows { .. }
+        | Measure::Quantile { .. } => next.next(),
+    };
+    query.measurements.iter().map(place).collect()
+}

@@ -11,7 +11,7 @@ use hushtable_query::{Explanation, Quote};
 use crate::bound::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::record::{Asked, decode, encode, question};
+use crate::record::{Asked, Statement, decode, encode, question};
 use crate::release::Released;
 use crate::runtime::heavy;
 use crate::session::Timings;
@@ -69,7 +69,7 @@ impl Answering<'_> {
         charge: Charge,
         scan: Scan,
         timings: &mut Timings,
-    ) -> Result<(RecordBatch, serde_json::Value), EngineError> {
+    ) -> Result<(RecordBatch, Statement), EngineError> {
         let Question { sql, analyst, quote, explanation, question } = asked;
         // The receipt must be for this question and for what its noise was made for.
         if charge.fingerprint() != identity || charge.loss() != quote.total() {

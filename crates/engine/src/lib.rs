@@ -54,6 +54,7 @@ pub use losses::{
     Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossOptions, LossReport, Losses,
     MechanismLosses, OwnerLosses, Quantile,
 };
+pub use record::Statement;
 pub use runtime::runtime;
 pub use session::{Answer, Progress, Quoted, Session, Timings};
 pub use source::{
@@ -63,6 +64,6 @@ pub use source::{
 };
 pub use tabulate::{Numbered, Tabulated};
 pub use workload::{
-    PartAnswer, PartQuoted, Standing, WorkloadAnswer, WorkloadCharge, WorkloadPlan,
-    WorkloadProgress, WorkloadQuoted, open_workload,
+    PartAnswer, PartQuoted, PartStatement, Standing, WorkloadAnswer, WorkloadCharge, WorkloadPlan,
+    WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload,
 };

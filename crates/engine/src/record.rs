@@ -5,7 +5,7 @@ use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
 use hushtable_ledger::{Fingerprint, Release};
 use hushtable_query::{Explanation, PrivateQuery, Quote, Refusal};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::lower::Files;
@@ -16,30 +16,38 @@ pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"))
 
 /// The machine-readable record of what a release promises: enough for an outsider to check every
 /// number in it, and nothing of the data but the release itself.
-#[derive(Serialize)]
-struct Statement<'a> {
+///
+/// It stays on record: a field that comes later needs a default, so that older statements are read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Statement {
     /// Format of the statement.
-    statement: u32,
+    #[serde(rename = "statement")]
+    pub format: u32,
     /// Who made it.
-    engine: &'static str,
+    pub engine: String,
     /// Who asked.
-    analyst: &'a str,
+    pub analyst: String,
     /// The query as it was asked.
-    sql: &'a str,
+    pub sql: String,
     /// Hash of the checked query and its mechanisms; of nothing that the data's files have.
-    question: String,
+    pub question: String,
     /// Seconds since 1970-01-01 UTC.
-    released_at: u64,
+    pub released_at: u64,
     /// What accounts for the total.
-    accountant: &'static str,
+    pub accountant: String,
     /// Where the noise comes from.
-    randomness: &'static str,
+    pub randomness: String,
     /// What is promised, mechanism by mechanism.
     #[serde(flatten)]
-    explanation: &'a Explanation,
+    pub explanation: Explanation,
     /// The checked query, as it was run.
-    query: &'a PrivateQuery,
+    pub query: PrivateQuery,
 }
+
+/// What a statement says of the query that was asked.
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "only whether it can be read is asked")]
+struct Promised(PrivateQuery, Explanation);
 
 /// What accounts for totals, as statements say it.
 pub(crate) const ACCOUNTANT: &str = "exact sums of epsilon, or of rho, and of delta";
@@ -61,6 +69,7 @@ pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<Strin
                 .to_owned(),
         }));
     }
+    serde_json::from_slice::<Promised>(&stated).map_err(|_| EngineError::Inconsistent)?;
     let identity = quote.identity().map_err(|_| EngineError::Inconsistent)?;
     Ok(blake3::hash(&identity).to_hex().to_string())
 }
@@ -114,16 +123,16 @@ pub(crate) fn encode(
     drop(writer);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let statement = Statement {
-        statement: 1,
-        engine: ENGINE,
-        analyst: asked.analyst,
-        sql: asked.sql,
+        format: 1,
+        engine: ENGINE.to_owned(),
+        analyst: asked.analyst.to_owned(),
+        sql: asked.sql.to_owned(),
         question: asked.question,
         released_at: now.map_or(0, |d| d.as_secs()),
-        accountant: ACCOUNTANT,
-        randomness: RANDOMNESS,
-        explanation,
-        query,
+        accountant: ACCOUNTANT.to_owned(),
+        randomness: RANDOMNESS.to_owned(),
+        explanation: explanation.clone(),
+        query: query.clone(),
     };
     let statement =
         serde_json::to_string_pretty(&statement).map_err(|_| EngineError::Inconsistent)?;
@@ -131,7 +140,7 @@ pub(crate) fn encode(
 }
 
 /// The table and statement of a release on record.
-pub(crate) fn decode(release: &Release) -> Result<(RecordBatch, serde_json::Value), EngineError> {
+pub(crate) fn decode(release: &Release) -> Result<(RecordBatch, Statement), EngineError> {
     let unreadable = |_| EngineError::Record;
     let mut reader = StreamReader::try_new(release.table.as_slice(), None).map_err(unreadable)?;
     let batch = reader.next().ok_or(EngineError::Record)?.map_err(unreadable)?;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::RecordBatch;
@@ -18,7 +19,7 @@ use crate::answer::{Answering, Question};
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::lower::Files;
-use crate::record::{decode, fingerprint};
+use crate::record::{Statement, decode, fingerprint};
 use crate::runtime::heavy;
 use crate::source::{DataFile, FileId, ReadProgress, file_id, list_files};
 
@@ -53,7 +54,7 @@ pub struct Answer {
     /// The noisy table.
     pub table: RecordBatch,
     /// The machine-readable statement of what was promised.
-    pub statement: serde_json::Value,
+    pub statement: Statement,
     /// Who paid.
     pub analyst: String,
     /// What was taken from the account; `None` where the release was on record already.
@@ -62,11 +63,10 @@ pub struct Answer {
     pub account: Account,
     /// Whether the ledger's file was made by this query.
     pub ledger_created: bool,
-    /// Where the time went; for measurements by the owner of the data, not for analysts.
-    pub timings: Timings,
 }
 
-/// Time spent in the parts of a query; zero for what an answer on record did not need.
+/// Time spent in the parts of a query; zero for what an answer on record did not need. It depends
+/// on the data: for measurements by its owner, not for analysts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timings {
     /// Reading, bounding contributions and exact aggregation.
@@ -84,9 +84,19 @@ pub struct Timings {
 /// thread to look at. It tells how many bytes of the files are done with, and nothing of what is in
 /// them.
 #[derive(Clone, Debug, Default)]
-pub struct Progress(pub(crate) Arc<ReadProgress>);
+pub struct Progress(pub(crate) Arc<ReadProgress>, Arc<AtomicBool>);
 
 impl Progress {
+    /// Gives up what is not charged yet: it ends there, and costs nothing. What is charged goes on.
+    pub fn give_up(&self) {
+        self.1.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is given up.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.1.load(Ordering::Relaxed)
+    }
+
     /// From 0 to 1000.
     pub fn permille(&self) -> u32 {
         self.0.permille()
@@ -210,19 +220,32 @@ impl Session {
         analyst: Option<&str>,
         progress: &Progress,
     ) -> Result<Answer, EngineError> {
+        Ok(self.timed(sql, analyst, progress).await?.0)
+    }
+
+    /// Answers a query as [`query`](Self::query) does, and tells the owner where the time went.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn timed(
+        &self,
+        sql: &str,
+        analyst: Option<&str>,
+        progress: &Progress,
+    ) -> Result<(Answer, Timings), EngineError> {
         // A generator that does not work is found out before anything is charged.
         let mut generator = Generator::from_os()?;
         self.query_with(sql, analyst, progress, &mut generator).await
     }
 
-    /// As [`query`](Self::query), with a given generator.
+    /// As [`timed`](Self::timed), with a given generator.
     pub(crate) async fn query_with(
         &self,
         sql: &str,
         analyst: Option<&str>,
         progress: &Progress,
         generator: &mut Generator,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<(Answer, Timings), EngineError> {
         let Prepared { asked, limit, files, population } = heavy(|| {
             let (query, population) = self.bound(sql)?;
             let (payer, limit) = payer(population, analyst)?;
@@ -231,6 +254,9 @@ impl Session {
         })?;
         // Whatever may fail by schema alone fails here, before the charge.
         let scan = Scan::plan(&asked.quote, &files, &progress.0).await?;
+        if progress.is_given_up() {
+            return Err(EngineError::Interrupted);
+        }
         let mut timings = Timings::default();
         let started = Instant::now();
         let (mut ledger, identity, outcome) = heavy(|| {
@@ -251,16 +277,8 @@ impl Session {
             }
         };
         let account = heavy(|| ledger.account(&asked.analyst, &population.name, limit))?;
-        let analyst = asked.analyst;
-        Ok(Answer {
-            table: released,
-            statement,
-            analyst,
-            charged,
-            account,
-            ledger_created,
-            timings,
-        })
+        let (analyst, table) = (asked.analyst, released);
+        Ok((Answer { table, statement, analyst, charged, account, ledger_created }, timings))
     }
 
     /// Checks and prices a query, whoever asks.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use hushtable_engine::{EngineError, Progress, Session, runtime};
+use hushtable_engine::{EngineError, Progress, Session, Statement, runtime};
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
 use tokio::runtime::Runtime;
 
@@ -27,7 +27,10 @@ impl DB for Hushtable {
         let session = Session::open(&self.folder.join("hushtable.toml"))?;
         let _ = std::fs::remove_file(session.ledger_path());
         let progress = Progress::default();
-        let table = self.runtime.block_on(session.query(sql, None, &progress))?.table;
+        let answer = self.runtime.block_on(session.query(sql, None, &progress))?;
+        let statement = serde_json::to_string(&answer.statement).unwrap();
+        assert!(serde_json::from_str::<Statement>(&statement).is_ok(), "{statement}");
+        let table = answer.table;
         let options = FormatOptions::default().with_null("NULL");
         let columns: Vec<ArrayFormatter<'_>> = table
             .columns()

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use hushtable_noise::{BatchError, ExponentialWeights, Generator, Ratio, WeightCell};
 use hushtable_privacy::{Contribution, Epsilon, Event, Loss, Neighbouring, range_of_rho};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::MechanismError;
 use crate::prior::Prior;
@@ -51,6 +51,15 @@ impl fmt::Display for Percentile {
 impl Serialize for Percentile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.to_string())
+    }
+}
+
+impl<'de> Deserialize<'de> for Percentile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let share: Option<f64> = String::deserialize(deserializer)?.parse().ok();
+        let digits = share.map(|share| (share * 1e4).round());
+        let own = digits.and_then(|digits| Self::new(digits as i128, Self::MAX_SCALE));
+        own.ok_or_else(|| serde::de::Error::custom("not a percentile"))
     }
 }
 

@@ -19,7 +19,7 @@
 //! epsilon(q). For phi = d ln^2(x/s + a) this is so for a >= e only, as the slope of ln^2 y rises
 //! up to y = e: below, the largest ratio is not at zero, and the formula is no bound.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Rho;
 use crate::pure::{pure_in_rho, pure_of};
@@ -33,7 +33,7 @@ const STEP: f64 = f64::EPSILON;
 
 /// The loss of a record as a function of its value, by how its sum is released. All numbers are in
 /// the unit of the value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mechanism", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Growth {
     /// Gaussian noise: (q/deviation)^2 / 2.

@@ -8,7 +8,7 @@ use hushtable_mechanisms::{Additive, Law, Measuring, Selection};
 use hushtable_privacy::{
     Growth, Loss, Neighbouring, gaussian_epsilon_at, normal_quantile, zcdp_epsilon_at,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bind::{Groups, Measure, Measurement, PrivateQuery, Thresholds, known_groups};
 use crate::expr::{Expr, ExprKind};
@@ -27,7 +27,7 @@ pub use workload::{WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTer
 pub const INTERVAL_LEVEL: f64 = 0.95;
 
 /// Everything that a quote promises: what `explain` shows and the statement of a release carries.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     /// Whose budget pays: a population of the contract.
     pub population: String,
@@ -52,15 +52,15 @@ pub struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyExplained>,
     /// For a total in rho: the epsilon that it implies at some deltas.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub total_as_epsilon: Vec<EpsilonAt>,
     /// Probable mistakes in the query.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
 /// (epsilon, delta) implied by a rho, rounded up.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpsilonAt {
     /// The delta.
     pub delta: f64,
@@ -125,7 +125,7 @@ impl EpsilonAt {
 }
 
 /// How groups come to appear.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "chosen", rename_all = "snake_case")]
 pub enum GroupsExplained {
     /// No GROUP BY: one row, always shown.
@@ -140,12 +140,12 @@ pub enum GroupsExplained {
 }
 
 /// How groups are chosen privately.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrivateGroups {
     /// The strategy.
     pub strategy: Strategy,
     /// Whether a record counts as often as it has pieces: then what is said of units is of pieces.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_pieces: bool,
     /// What choosing costs (with the noisy counts, where it gives them).
     pub loss: Loss,
@@ -171,12 +171,12 @@ pub struct PrivateGroups {
     pub known_groups_threshold: Option<i64>,
     /// Noise and threshold of every round, in units of weight, where units divide a weight over
     /// their groups.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<RoundExplained>,
 }
 
 /// One round of selection by weights.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundExplained {
     /// Standard deviation of the noise.
     pub sigma: f64,
@@ -185,7 +185,7 @@ pub struct RoundExplained {
 }
 
 /// The probability that a group appears.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeepProbability {
     /// Its number of units.
     pub units: u64,
@@ -194,7 +194,7 @@ pub struct KeepProbability {
 }
 
 /// One measurement with its mechanism.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasurementExplained {
     /// What it is.
     pub name: String,
@@ -219,7 +219,7 @@ pub struct MeasurementExplained {
     pub half_width_95: Option<f64>,
     /// Half-widths of intervals that hold the exact values of many groups at once with probability
     /// 95 %.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub simultaneous_95: Vec<SimultaneousInterval>,
     /// The 95 % interval as a function of the released value, where that is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,12 +237,12 @@ pub struct MeasurementExplained {
     pub split_threshold: Option<f64>,
     /// The noise by the class of a group, where groups of different classes have different
     /// thresholds: the scale and the interval above are then the largest of them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<ClassExplained>,
 }
 
 /// How the rows of a unit count in a group, where they are bounded one by one.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PerRowExplained {
     /// Least and greatest value of a row, in the column's units; others are clamped.
     pub bounds: (f64, f64),
@@ -252,7 +252,7 @@ pub struct PerRowExplained {
 
 /// An interval around each of many released values that holds all the exact ones with probability
 /// 95 %.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimultaneousInterval {
     /// How many groups.
     pub groups: u64,
@@ -261,7 +261,7 @@ pub struct SimultaneousInterval {
 }
 
 /// How near a released quantile is to the exact one, by the number of values in between.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuantileExplained {
     /// Which quantile: 0.5 for the median.
     pub percentile: f64,
@@ -278,7 +278,7 @@ pub struct QuantileExplained {
 
 /// A 95 % interval around a transformed sum, as a function of the released value x. It is for the
 /// sum, or for zero where the sum is below zero; an end below zero is zero.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum IntervalExplained {
     /// (x + offset) low_factor - offset to (x + offset) high_factor - offset.
@@ -303,7 +303,7 @@ pub enum IntervalExplained {
 }
 
 /// The noise in the groups of one class.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassExplained {
     /// The class, a value of the column that tells it; absent for all others.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -319,7 +319,7 @@ pub struct ClassExplained {
 }
 
 /// One column that is shown.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputExplained {
     /// Heading.
     pub name: String,

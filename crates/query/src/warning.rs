@@ -1,10 +1,10 @@
 //! Probable mistakes in a query that is answered all the same.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Something that is probably a mistake. It follows from the query and the contract alone, so it
 /// reveals nothing of the data, and is known before anything is charged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Its kind.
     pub code: WarningCode,
@@ -15,7 +15,7 @@ pub struct Warning {
 }
 
 /// The kinds of warnings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarningCode {
     /// A condition that no row meets, whatever the data.

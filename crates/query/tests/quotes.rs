@@ -11,6 +11,7 @@ use hushtable_query::{
     PrivateQuery, Quote, bind,
 };
 use proptest::prelude::*;
+use serde_json::Value;
 
 fn query(text: &str) -> PrivateQuery {
     bind(text, &common::contract()).unwrap()
@@ -416,4 +417,47 @@ fn plain_sub_queries_are_inlined() {
     // What a sub-query computes is computed where it is used.
     let flat = bound("SELECT COUNT(*) FROM loans WHERE amount * 2 > 5");
     assert_eq!(bound("SELECT COUNT(*) FROM (SELECT amount * 2 AS d FROM loans) WHERE d > 5"), flat);
+}
+
+#[test]
+fn queries_and_explanations_are_read_as_they_are_written() {
+    let loans = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.1, delta = 1e-6, \
+                 max_groups_contributed = 1) county, AVG(amount) AS a, \
+                 MEDIAN(amount, weight => 2) AS m, PERCENTILE_CONT(amount, 0.999) AS p \
+                 FROM loans WHERE amount > -0.5e-7 GROUP BY county HAVING a > 1.25 ORDER BY m";
+    let posts = format!(
+        "{PRIVATE} lang, year, SUM(price) AS p, SUM(weight, contribution_bounds_per_row => (-1, 2)) \
+         AS w, COUNT(*) AS n FROM posts WHERE posted > DATE '2020-01-31' AND forum NOT IN ('a', 'b') \
+         AND posts.author IN (SELECT author FROM posts WHERE pinned) GROUP BY lang, year LIMIT 3"
+    );
+    let keys = format!("{PRIVATE} forum FROM posts GROUP BY forum");
+    for text in [loans, &posts, &keys] {
+        let quote = quote(text);
+        let written = serde_json::to_string(quote.query()).unwrap();
+        let read: PrivateQuery = serde_json::from_str(&written).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), written);
+        let explanation = Explanation::new(&quote);
+        let written = serde_json::to_string(&explanation).unwrap();
+        let read: Explanation = serde_json::from_str(&written).unwrap();
+        let [read, written] = [&read, &explanation].map(|e| serde_json::to_value(e).unwrap());
+        assert!(alike(&read, &written), "{read}\n{written}");
+    }
+}
+
+/// Whether two documents are the same but for the last bit of floats, which the reader of JSON may
+/// get wrong.
+fn alike(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(a), Value::Number(b)) => match (a.as_f64(), b.as_f64()) {
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-15 * b.abs(),
+            _ => false,
+        },
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.keys().eq(b.keys()) && a.values().zip(b.values()).all(|(a, b)| alike(a, b))
+        }
+        _ => one == other,
+    }
 }

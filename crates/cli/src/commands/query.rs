@@ -87,14 +87,13 @@ fn account_of(answer: &Answer, session: &Session) -> String {
         );
     }
     let analyst = visible(&answer.analyst);
-    let table = answer.statement.get("population").and_then(|name| name.as_str());
-    let table = table.map_or(String::new(), |table| format!(" on {}", visible(table)));
+    let table = format!(" on {}", visible(&answer.statement.explanation.population));
     let left = answer.account.left;
     out + &match answer.charged {
         Some(charged) => {
             // Where sums are not clamped, larger records may lose more.
-            let policy = answer.statement.get("policy").is_some_and(|policy| !policy.is_null());
-            let of_whom = if policy { ", for a record at the thresholds," } else { "" };
+            let policy = &answer.statement.explanation.policy;
+            let of_whom = if policy.is_some() { ", for a record at the thresholds," } else { "" };
             format!("charged {charged}{of_whom} to {analyst}{table}; left: {left}\n")
         }
         None => {
@@ -105,7 +104,7 @@ fn account_of(answer: &Answer, session: &Session) -> String {
 }
 
 fn released_at(answer: &Answer) -> Option<String> {
-    let seconds = answer.statement.get("released_at")?.as_i64()?;
+    let seconds = i64::try_from(answer.statement.released_at).ok()?;
     Some(timestamp(seconds.checked_mul(1_000_000)?).replacen('T', " ", 1))
 }
 

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hushtable_engine::{
     PartAnswer, Session, WorkloadCharge, WorkloadPlan, WorkloadProgress, open_workload,
@@ -28,7 +29,7 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
         Some(contract) => contract.clone(),
         None => asked.workload.parent().unwrap_or(Path::new("")).join(&workload.contract),
     };
-    let session = session(&contract)?;
+    let session = Arc::new(session(&contract)?);
     if asked.explain.is_none() {
         session.check_workload_budget(&workload, asked.analyst.as_deref())?;
     }
@@ -60,7 +61,7 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
     result
 }
 
-fn release(plan: WorkloadPlan<'_>, files: Files, session: &Session) -> Result<(), Failure> {
+fn release(plan: WorkloadPlan, files: Files, session: &Session) -> Result<(), Failure> {
     let Files { folder, style, tables, statement } = files;
     let progress = plan.progress();
     let mut tables = tables.into_iter();

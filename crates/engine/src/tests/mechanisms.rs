@@ -81,7 +81,7 @@ fn answers_are_unbiased_and_their_intervals_cover() {
         let _ = std::fs::remove_file(place.session().ledger_path());
         let answer = place.ask(&sql, seed).unwrap();
         let table = super::shown(&answer.table);
-        let promise = find(&answer.statement, "measurements").unwrap();
+        let promise = &super::json(&answer.statement)["measurements"];
         for (place, x) in table.trim().split('|').enumerate() {
             let x: f64 = x.parse().unwrap();
             sums[place] += x;
@@ -104,12 +104,6 @@ fn answers_are_unbiased_and_their_intervals_cover() {
     }
 }
 
-/// What belongs to a key, wherever a document has it.
-fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
-    let map = value.as_object()?;
-    map.get(key).or_else(|| map.values().find_map(|value| find(value, key)))
-}
-
 #[test]
 fn statements_carry_the_function_of_each_mechanism() {
     let place = place();
@@ -119,9 +113,9 @@ fn statements_carry_the_function_of_each_mechanism() {
          SUM(land, mechanism => 'SQRT') AS s, SUM(pay, mechanism => 'EXPONENTIAL_POLYLOGARITHMIC') AS p, \
          AVG(pay) AS a FROM firms GROUP BY sector",
     );
-    let statement = place.ask(&sql, 1).unwrap().statement;
+    let statement = super::json(&place.ask(&sql, 1).unwrap().statement);
     let shown = ["policy", "measurements"]
-        .map(|key| serde_json::to_string_pretty(find(&statement, key).unwrap()).unwrap());
+        .map(|key| serde_json::to_string_pretty(&statement[key]).unwrap());
     insta::assert_snapshot!(shown.join("\n"));
 }
 

@@ -16,7 +16,7 @@ mod tpch;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -24,6 +24,7 @@ use hushtable_noise::TestSeed;
 use tokio::runtime::Runtime;
 
 use crate::error::EngineError;
+use crate::record::Statement;
 use crate::runtime::runtime;
 use crate::session::{Answer, Progress, Session};
 
@@ -60,14 +61,20 @@ impl Place {
         self.path().join("hushtable.toml")
     }
 
-    pub(crate) fn session(&self) -> Session {
-        Session::open(&self.contract()).unwrap()
+    pub(crate) fn session(&self) -> Arc<Session> {
+        Arc::new(Session::open(&self.contract()).unwrap())
     }
 
     /// The answer with a generator of that seed.
     fn ask(&self, sql: &str, seed: u64) -> Result<Answer, EngineError> {
         let mut generator = TestSeed(seed).generator();
-        self.session().query_with(sql, None, &Progress::default(), &mut generator).wait()
+        let session = self.session();
+        let timed = session.query_with(sql, None, &Progress::default(), &mut generator).wait();
+        let answer = timed?.0;
+        // Statements are read by programs as they are written.
+        let text = json(&answer.statement).to_string();
+        assert!(serde_json::from_str::<Statement>(&text).is_ok(), "{text}");
+        Ok(answer)
     }
 
     /// The answer's rows, one a line, values separated by `|`; from a fresh budget.
@@ -78,6 +85,11 @@ impl Place {
             Err(error) => format!("error: {error}\n"),
         }
     }
+}
+
+/// A statement as JSON.
+pub(crate) fn json(statement: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(statement).unwrap()
 }
 
 pub(crate) fn shown(batch: &RecordBatch) -> String {

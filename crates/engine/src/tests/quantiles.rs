@@ -131,7 +131,7 @@ fn released_medians_have_their_law() {
         let mut generator = TestSeed(seed).generator();
         let answer =
             place.session().query_with(sql, None, &Progress::default(), &mut generator).wait();
-        let value = super::shown(&answer.unwrap().table).trim().parse::<u32>().unwrap();
+        let value = super::shown(&answer.unwrap().0.table).trim().parse::<u32>().unwrap();
         for (count, most) in below.iter_mut().zip([10, 20, 25, 40]) {
             *count += u32::from(value <= most);
         }

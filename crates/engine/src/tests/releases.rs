@@ -308,7 +308,7 @@ fn statements_tell_nothing_of_the_files() {
     let statement = |data: &str| {
         let place = Place::new(CONTRACT, &[("visits.csv", data)]);
         let mut statement = place.ask(&sql, 1).unwrap().statement;
-        statement["released_at"] = 0.into();
+        statement.released_at = 0;
         statement
     };
     assert_eq!(statement(DATA), statement(&doubled()));

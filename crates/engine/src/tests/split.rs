@@ -87,16 +87,8 @@ fn the_statement_carries_the_policy() {
                max_groups_contributed = 1, group_selection_strategy = GAUSSIAN_THRESHOLD) \
                town, SUM(pay, weight => 2) AS p, SUM(jobs) AS j, COUNT(*) AS n \
                FROM firms GROUP BY town";
-    let statement = place.ask(sql, 1).unwrap().statement;
-    let policy = &statement["promise"]["policy"];
-    let policy = if policy.is_null() { find(&statement).unwrap() } else { policy };
-    insta::assert_snapshot!(serde_json::to_string_pretty(policy).unwrap());
-}
-
-/// The policy, wherever the statement has it.
-fn find(value: &serde_json::Value) -> Option<&serde_json::Value> {
-    let map = value.as_object()?;
-    map.get("policy").or_else(|| map.values().find_map(find))
+    let statement = super::json(&place.ask(sql, 1).unwrap().statement);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&statement["policy"]).unwrap());
 }
 
 #[test]

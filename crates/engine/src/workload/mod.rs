@@ -23,7 +23,8 @@ pub use self::progress::WorkloadProgress;
 pub use self::report::{
     PartAnswer, PartQuoted, Standing, WorkloadAnswer, WorkloadCharge, WorkloadQuoted,
 };
-use self::statement::{PartStatement, statement};
+use self::statement::statement;
+pub use self::statement::{PartStatement, WorkloadStatement};
 use crate::answer::{Answering, Question};
 use crate::error::EngineError;
 use crate::exact::Scan;
@@ -47,10 +48,10 @@ pub fn open_workload(path: &Path) -> Result<Workload, EngineError> {
 
 /// A workload of which everything that can be wrong by itself is checked: it can be explained, or
 /// released.
-pub struct WorkloadPlan<'a> {
-    session: &'a Session,
-    workload: &'a Workload,
-    population: &'a Population,
+pub struct WorkloadPlan {
+    session: Arc<Session>,
+    workload: Workload,
+    population: Population,
     analyst: String,
     limit: Loss,
     parts: Vec<Part>,
@@ -73,11 +74,11 @@ impl Session {
     /// # Errors
     /// For the first query that is refused, with its name and line; when the analyst has no budget
     /// on the table.
-    pub async fn plan_workload<'a>(
-        &'a self,
-        workload: &'a Workload,
+    pub async fn plan_workload(
+        self: &Arc<Self>,
+        workload: &Workload,
         analyst: Option<&str>,
-    ) -> Result<WorkloadPlan<'a>, EngineError> {
+    ) -> Result<WorkloadPlan, EngineError> {
         let quotes = heavy(|| workload.quotes(workload.bind(self.contract())?))?;
         let first = quotes.first().ok_or(EngineError::Inconsistent)?;
         let population = self.population(first.query())?;
@@ -101,11 +102,10 @@ impl Session {
             .collect();
         let table = self.contract().tables.get(&population.name);
         let explanation = WorkloadExplanation::new(&each, table)?;
-        let session = self;
         Ok(WorkloadPlan {
-            session,
-            workload,
-            population,
+            session: Arc::clone(self),
+            workload: workload.clone(),
+            population: population.clone(),
             analyst,
             limit,
             parts,
@@ -148,7 +148,7 @@ fn pays(
     Ok((analyst, limit))
 }
 
-impl WorkloadPlan<'_> {
+impl WorkloadPlan {
     /// How far the work is, for another thread to look at.
     pub fn progress(&self) -> Arc<WorkloadProgress> {
         Arc::clone(&self.progress)
@@ -231,12 +231,13 @@ impl WorkloadPlan<'_> {
         let paid = heavy(|| self.pay(&mut ledger, charged))?;
         let Self { session, workload, analyst, parts, explanation, .. } = self;
         let mut stated = Vec::with_capacity(parts.len());
+        let workload = &workload;
         for ((query, part), paid) in workload.queries.iter().zip(parts).zip(paid) {
             let outcome = match paid {
                 Paid::Stored(stored) => Outcome::Stored(stored),
                 Paid::Charged(payment) => {
                     let own = part.asked.quote.query();
-                    heavy(|| begin(session, own, &part.files, &mut ledger, &payment))
+                    heavy(|| begin(&session, own, &part.files, &mut ledger, &payment))
                         .map_err(|error| in_workload(workload, query, error))?
                 }
             };
@@ -257,7 +258,7 @@ impl WorkloadPlan<'_> {
             stated.push(PartStatement { name, file, weight: query.weight, statement });
             self.progress.advance();
         }
-        Ok(WorkloadAnswer { statement: statement(&analyst, &explanation, stated)? })
+        Ok(WorkloadAnswer { statement: statement(analyst, explanation, stated) })
     }
 
     /// Charges what is not paid for.

@@ -6,6 +6,9 @@ use hushtable_privacy::Loss;
 use hushtable_query::{Explanation, WorkloadExplanation};
 use serde::Serialize;
 
+use super::statement::WorkloadStatement;
+use crate::record::Statement;
+
 /// What a workload would cost, and what there is to pay it from.
 #[derive(Clone, Debug)]
 pub struct WorkloadQuoted {
@@ -75,7 +78,7 @@ pub struct PartAnswer {
     /// The noisy table.
     pub table: RecordBatch,
     /// The statement of what was promised.
-    pub statement: serde_json::Value,
+    pub statement: Statement,
     /// Whether it was on record before.
     pub on_record: bool,
 }
@@ -84,5 +87,5 @@ pub struct PartAnswer {
 #[derive(Clone, Debug)]
 pub struct WorkloadAnswer {
     /// The machine-readable statement of all that was promised, with those of the queries.
-    pub statement: serde_json::Value,
+    pub statement: WorkloadStatement,
 }

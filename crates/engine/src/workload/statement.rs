@@ -1,60 +1,62 @@
 //! The one statement of a workload.
 
 use hushtable_query::WorkloadExplanation;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::error::EngineError;
-use crate::record::{ACCOUNTANT, ENGINE, RANDOMNESS};
+use crate::record::{ACCOUNTANT, ENGINE, RANDOMNESS, Statement};
 
 /// The machine-readable record of what all releases of a workload promise together, with the statement of
 /// each. It follows from the workload and those alone, so that it is the same however often the
 /// workload was stopped.
-#[derive(Serialize)]
-struct WorkloadStatement<'a> {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadStatement {
     /// Format of the statement.
-    workload_statement: u32,
+    #[serde(rename = "workload_statement")]
+    pub format: u32,
     /// Who made it.
-    engine: &'static str,
+    pub engine: String,
     /// Who asked.
-    analyst: &'a str,
+    pub analyst: String,
     /// What accounts for the total.
-    accountant: &'static str,
+    pub accountant: String,
     /// Where the noise comes from.
-    randomness: &'static str,
+    pub randomness: String,
     /// Of which records the total, and the policy, hold.
-    holds_for: &'static str,
+    pub holds_for: String,
     /// What is promised.
     #[serde(flatten)]
-    explanation: &'a WorkloadExplanation,
+    pub explanation: WorkloadExplanation,
     /// The queries, in the workload's order.
-    parts: Vec<PartStatement>,
+    pub parts: Vec<PartStatement>,
 }
 
 /// One query with its statement.
-#[derive(Serialize)]
-pub(super) struct PartStatement {
-    pub(super) name: String,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartStatement {
+    /// The query's name.
+    pub name: String,
     /// Where its result was written.
-    pub(super) file: String,
+    pub file: String,
     /// Its share of the budget, relative to the others'.
-    pub(super) weight: u32,
-    pub(super) statement: serde_json::Value,
+    pub weight: u32,
+    /// What it promises by itself.
+    pub statement: Statement,
 }
 
 pub(super) fn statement(
-    analyst: &str,
-    explanation: &WorkloadExplanation,
+    analyst: String,
+    explanation: WorkloadExplanation,
     parts: Vec<PartStatement>,
-) -> Result<serde_json::Value, EngineError> {
-    serde_json::to_value(WorkloadStatement {
-        workload_statement: 1,
-        engine: ENGINE,
+) -> WorkloadStatement {
+    WorkloadStatement {
+        format: 1,
+        engine: ENGINE.to_owned(),
         analyst,
-        accountant: ACCOUNTANT,
-        randomness: RANDOMNESS,
-        holds_for: "every privacy unit; one that the WHERE of some queries leaves out loses less",
+        accountant: ACCOUNTANT.to_owned(),
+        randomness: RANDOMNESS.to_owned(),
+        holds_for: "every privacy unit; one that the WHERE of some queries leaves out loses less"
+            .to_owned(),
         explanation,
         parts,
-    })
-    .map_err(|_| EngineError::Inconsistent)
+    }
 }

@@ -6,7 +6,7 @@ use hushtable_ledger::MOST_ATTEMPTS;
 use hushtable_noise::TestSeed;
 
 use super::*;
-use crate::tests::{Place, Wait, shown};
+use crate::tests::{Place, Wait, json, shown};
 
 const CONTRACT: &str = r#"
 [tables.firms]
@@ -53,7 +53,7 @@ fn workload(place: &Place) -> Workload {
 }
 
 /// What became of a run: its statement, and the tables that it gave by name.
-type Run = (Result<serde_json::Value, String>, Vec<(String, String)>);
+type Run = (Result<WorkloadStatement, String>, Vec<(String, String)>);
 
 /// Runs the workload with a generator of that seed; it ends with an error when it has given so many
 /// answers, before any file of the last is written.
@@ -127,6 +127,9 @@ fn stopped_after_each_step_it_goes_on() {
     let (statement, all) = run(&place, 3, 3);
     assert_eq!(charges(&place), (3, 3, ALL.to_owned()));
     assert_eq!(all[..1], first);
+    // It is read as it is written.
+    let text = json(statement.as_ref().unwrap()).to_string();
+    assert!(serde_json::from_str::<WorkloadStatement>(&text).is_ok(), "{text}");
     // What is on record is what is shown from then on, whatever the generator.
     let (again, same) = run(&place, 4, 3);
     assert_eq!((again.unwrap(), same), (statement.unwrap(), all));
@@ -153,9 +156,9 @@ fn a_part_is_the_query_at_its_share() {
     let mut generator = TestSeed(9).generator();
     let single =
         session.query_with(sql, None, &crate::Progress::default(), &mut generator).wait().unwrap();
-    assert_eq!(single.charged, None);
-    assert_eq!(shown(&single.table), tables[2].1);
-    assert_eq!(single.statement, statement.unwrap()["parts"][2]["statement"]);
+    assert_eq!(single.0.charged, None);
+    assert_eq!(shown(&single.0.table), tables[2].1);
+    assert_eq!(single.0.statement, statement.unwrap().parts[2].statement);
 }
 
 #[test]

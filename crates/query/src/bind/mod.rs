@@ -40,7 +40,7 @@ const MAX_RELATION_OPERATIONS: usize = 400;
 /// A checked query: what is read, how it is bounded, what is measured, what is shown.
 ///
 /// Everything that its privacy rests on follows from its structure.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrivateQuery {
     /// Whose budget pays: a population of the contract.
     pub population: String,
@@ -82,7 +82,7 @@ pub struct PrivateQuery {
 }
 
 /// One group key.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Key {
     /// Its value, from a row.
     pub expr: Expr,
@@ -93,7 +93,7 @@ pub struct Key {
 }
 
 /// How it is known which groups appear.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Groups {
     /// No GROUP BY: one group, always shown.
@@ -117,7 +117,7 @@ pub enum Groups {
 }
 
 /// What is measured of every group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// How a reader would call it.
     pub name: String,
@@ -131,7 +131,7 @@ pub struct Measurement {
     /// the measurement's rho. `high` is then the largest of them, in steps.
     pub split: Option<Thresholds>,
     /// How a sum that is not clamped is released.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub mechanism: RecordMechanism,
     /// The offset of a sum that is transformed, in steps, where it is not the threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,7 +200,7 @@ impl Thresholds {
 }
 
 /// What one unit contributes to a group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// One: the measurement counts units.
@@ -259,7 +259,7 @@ impl Measure {
 }
 
 /// One column that is shown.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     /// Heading.
     pub name: String,
@@ -268,7 +268,7 @@ pub struct Output {
 }
 
 /// One sort key over the released columns.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// What to sort by.
     pub expr: Expr,

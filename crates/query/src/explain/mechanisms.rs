@@ -2,7 +2,7 @@
 
 use hushtable_mechanisms::{MechanismError, PerRecord, RecordMechanism, standard_error};
 use hushtable_privacy::{Growth, Rho};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bind::Measurement;
 use crate::quote::Quote;
@@ -18,7 +18,7 @@ const VALUES: [f64; 5] = [0.1, 1.0, 10.0, 100.0, 1000.0];
 
 /// The mechanisms for a sum that is not clamped: what they would cost and how precise they would be. Where
 /// there are several thresholds, for the largest.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MechanismsExplained {
     /// Which sum.
     pub measurement: String,
@@ -39,7 +39,7 @@ pub struct MechanismsExplained {
 }
 
 /// A mechanism among others.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MechanismCompared {
     /// Which.
     pub mechanism: RecordMechanism,
@@ -47,10 +47,10 @@ pub struct MechanismCompared {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impossible: Option<String>,
     /// Standard errors of estimates of the sums, in the column's units.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standard_errors: Vec<f64>,
     /// What records of the values lose by the sum, in rho, rounded up.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<f64>,
 }
 
@@ -65,7 +65,7 @@ impl MechanismsExplained {
 
 /// The mechanisms for a sum that is not clamped, on the records and groups of a table. About the exact data:
 /// for its owner, not to be published. Where there are several thresholds, for the largest.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MechanismsOnData {
     /// Which sum.
     pub measurement: String,
@@ -86,7 +86,7 @@ pub struct MechanismsOnData {
 }
 
 /// A size that a share of all does not exceed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeQuantile {
     /// The share.
     pub share: f64,

@@ -4,7 +4,7 @@ use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{
     Growth, PolicyTerm, RecordPolicy, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::all_gaussian;
 use crate::bind::{Groups, Measurement, Thresholds};
@@ -19,7 +19,7 @@ const TAIL_MARGIN: f64 = 1e-9;
 /// rounded to the granularity and without its sign, and m(r) is the largest of 1 and ceil(value /
 /// own threshold) over the terms. A record's own threshold is that of its class where the term has
 /// `classes`, and otherwise the term's. A record enters each sum at most once.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyExplained {
     /// The loss of every record: counts, quantiles, clamped sums, and the choice of groups by
     /// records.
@@ -42,7 +42,7 @@ pub struct PolicyExplained {
 /// An exchange is a removal and an addition, so that records of losses A and B come to at most
 /// (sqrt A + sqrt B)^2. PR Lemma 4.8 has twice the rho for all records that lose no more, against
 /// any other record, which is false: a value T in the place of -T moves a sum by 2 T.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExchangeExplained {
     /// Whatever the two are.
     pub any: u32,
@@ -75,7 +75,7 @@ impl ExchangeExplained {
 }
 
 /// One sum of the policy function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyTermExplained {
     /// Which sum.
     pub measurement: String,
@@ -89,14 +89,14 @@ pub struct PolicyTermExplained {
     pub growth: Option<Growth>,
     /// The same as a formula of the value q without its sign and of the numbers of `growth`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub formula: Option<&'static str>,
+    pub formula: Option<String>,
     /// Thresholds by the class of the record, where another column tells them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<ClassesExplained>,
 }
 
 /// Thresholds by the class of a record.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassesExplained {
     /// The column whose value is the class.
     pub by: String,
@@ -115,7 +115,7 @@ pub struct ClassesExplained {
 }
 
 /// The threshold of a class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassThreshold {
     /// The class, a value of the column as text.
     pub value: String,
@@ -128,7 +128,7 @@ pub struct ClassThreshold {
 
 /// The largest loss of a record whose values are this multiple of its own thresholds; all rounded
 /// up. Records of classes lose less where the noise is that of a larger threshold.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyExample {
     /// Values over thresholds.
     pub multiple: f64,
@@ -294,7 +294,7 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
             rho,
             threshold: value(measurement.high),
             growth: growth(measurement.high),
-            formula: growth(measurement.high).as_ref().map(Growth::formula),
+            formula: growth(measurement.high).map(|growth| growth.formula().to_owned()),
             classes,
         })
     };

@@ -3,7 +3,7 @@
 use hushtable_privacy::{
     Composition, Delta, Event, Loss, Neighbouring, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     EpsilonAt, Explanation, PolicyExample, PolicyExplained, PolicyTermExplained, all_gaussian,
@@ -14,7 +14,7 @@ use crate::error::Refusal;
 use crate::quote::Quote;
 
 /// What a workload promises, all of its queries together.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadExplanation {
     /// Whose budget pays: a population of the contract.
     pub population: String,
@@ -47,7 +47,7 @@ pub struct WorkloadExplanation {
 ///
 /// It holds for every record. A record enters each query at most once, and one that a query's WHERE
 /// leaves out loses nothing by that query: then it loses less.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadPolicy {
     /// The loss of every record: counts, quantiles, clamped sums, and the choice of groups by
     /// records.
@@ -64,7 +64,7 @@ pub struct WorkloadPolicy {
 }
 
 /// The sums of one column in a workload.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadTerm {
     /// The column of the contract.
     pub column: String,
@@ -78,7 +78,7 @@ pub struct WorkloadTerm {
 }
 
 /// Queries that split a record in the same way, as they sum the same columns.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WholePieces {
     /// The rho that they spend on all that runs after the split: these sums, and the choice of
     /// groups by pieces.

@@ -217,7 +217,8 @@ Examples:
   hushtable init --output - visits.csv
 
 The contract declares every column by its name and type, and marks with TODO what the owner of the
-data has to decide. Only the names and types of columns are read, never a value.";
+data has to decide. Several files share one kind of privacy unit; how their tables refer to each
+other is suggested, and to be checked. Only the names and types of columns are read, never a value.";
 
 /// Write a first contract for some files
 #[derive(Debug, Args)]

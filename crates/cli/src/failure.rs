@@ -3,8 +3,9 @@
 use std::fmt;
 use std::io;
 
-use hushtable_engine::{EngineError, SourceError};
-use hushtable_ledger::LedgerError;
+use hushtable::ledger::LedgerError;
+use hushtable::query::Refusal;
+use hushtable::{Error, SourceError};
 use hushtable_plot::PlotError;
 
 use crate::render::grid::visible;
@@ -66,8 +67,8 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         Self::from_text(&error.to_string())
     }
 }
@@ -75,6 +76,12 @@ impl From<EngineError> for Failure {
 impl From<LedgerError> for Failure {
     fn from(error: LedgerError) -> Self {
         Self::from_text(&error.to_string())
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(Refusal { what, hint }: Refusal) -> Self {
+        Self::new(what, hint)
     }
 }
 

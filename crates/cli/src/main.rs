@@ -2,17 +2,12 @@
 
 mod arguments;
 mod commands;
-mod draft;
 mod failure;
-mod files;
 mod guard;
 mod pace;
 mod progress;
-mod protected;
-mod published;
 mod render;
 mod stdio;
-mod visible;
 
 use std::process::ExitCode;
 use std::time::Instant;

@@ -5,10 +5,15 @@
 //! print or write is kept until then.
 
 use std::cell::RefCell;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use hushtable::ledger::Notice;
+use hushtable::output::PendingFile;
 
 use crate::commands::parse::real;
 use crate::failure::Failure;
+use crate::stdio;
 
 /// The environment's setting, in seconds. The larger of it and the option holds.
 const SETTING: &str = "HUSHTABLE_AT_LEAST_SECONDS";
@@ -36,6 +41,26 @@ pub(crate) fn seen(effect: impl FnOnce() -> Result<(), Failure> + 'static) -> Re
     }
     KEPT.with_borrow_mut(|kept| kept.get_or_insert_default().push(Box::new(effect)));
     Ok(())
+}
+
+/// Writes a file, now or when the delay has passed.
+pub(crate) fn written(file: PendingFile, bytes: Vec<u8>) -> Result<(), Failure> {
+    seen(move || Ok(file.write(&bytes)?))
+}
+
+/// What the ledger says while the engine's threads work, where there is a delay.
+static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Tells what the ledger says: at once, or when the delay has passed.
+pub(crate) fn teller() -> impl Fn(&Notice) + Send + Sync + 'static {
+    let kept = is_kept();
+    move |notice| {
+        let text = format!("{notice}\n");
+        match TOLD.lock() {
+            Ok(mut told) if kept => told.push(text),
+            _ => stdio::note(&text),
+        }
+    }
 }
 
 /// The least time from the start of a command to its end.
@@ -89,6 +114,8 @@ impl Pace {
         }
         KEPT.set(Some(Vec::new()));
         let ended = run();
+        let told = TOLD.lock().map(|mut told| std::mem::take(&mut *told)).unwrap_or_default();
+        told.iter().for_each(|text| stdio::note(text));
         let effects = KEPT.take().unwrap_or_default();
         sleep(self.least.saturating_sub(self.started.elapsed()));
         (ended, effects)

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Read, Write};
 
-use hushtable_query::MAX_QUERY_BYTES;
+use hushtable::query::MAX_QUERY_BYTES;
 
 use crate::failure::Failure;
 use crate::pace;
-use crate::visible::visible_lines;
+use hushtable::visible::visible_lines;
 
 /// Writes a result.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {

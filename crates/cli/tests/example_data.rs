@@ -4,7 +4,7 @@
 #[allow(missing_docs, unreachable_pub, reason = "an example's source, not an interface")]
 mod generate;
 
-use hushtable_query::Contract;
+use hushtable::query::Contract;
 
 #[test]
 fn the_generator_makes_the_shipped_file() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates in order: each may use those before it only.
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 11] = [
     "noise",
     "privacy",
     "knowledge",
@@ -15,20 +15,22 @@ const LAYERS: [&str; 10] = [
     "query",
     "ledger",
     "engine",
+    "hushtable",
     "plot",
     "experiments",
     "cli",
 ];
 
 /// What a layer must not know, beside the layers after it.
-const UNKNOWN: [(&str, &[&str]); 9] = [
+const UNKNOWN: [(&str, &[&str]); 10] = [
     ("noise", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-privacy"]),
     ("privacy", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-noise", "chacha20"]),
     ("knowledge", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-noise", "chacha20"]),
     ("mechanisms", &["datafusion", "arrow", "rusqlite", "sqlparser"]),
     ("query", &["datafusion", "arrow", "rusqlite", "tokio", "hushtable-noise"]),
     ("ledger", &["datafusion", "arrow", "sqlparser", "hushtable-query", "hushtable-mechanisms"]),
-    ("engine", &["clap", "hushtable-cli"]),
+    ("engine", &["clap", "hushtable"]),
+    ("hushtable", &["clap", "indicatif", "unicode-width", "hushtable-plot"]),
     (
         "plot",
         &[
@@ -43,6 +45,7 @@ const UNKNOWN: [(&str, &[&str]); 9] = [
             "hushtable-query",
             "hushtable-ledger",
             "hushtable-engine",
+            "hushtable",
         ],
     ),
     (
@@ -54,9 +57,16 @@ const UNKNOWN: [(&str, &[&str]); 9] = [
             "hushtable-query",
             "hushtable-ledger",
             "hushtable-engine",
+            "hushtable",
         ],
     ),
 ];
+
+/// The crates of this workspace that a way in uses: the library, and what is none of its business.
+const OF_WAYS_IN: [&str; 3] = ["hushtable", "hushtable-experiments", "hushtable-plot"];
+
+/// What only the library may bring to a way in.
+const BELOW: [&str; 6] = ["datafusion", "arrow", "parquet", "rusqlite", "sqlparser", "tokio"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -84,7 +94,12 @@ fn no_layer_uses_a_later_one() {
     assert_eq!(folders, layers, "a crate without a place among the layers");
     for (place, layer) in LAYERS.iter().enumerate() {
         for name in dependencies(layer) {
-            if let Some(own) = name.strip_prefix("hushtable-") {
+            let own = if name == "hushtable" {
+                Some("hushtable")
+            } else {
+                name.strip_prefix("hushtable-")
+            };
+            if let Some(own) = own {
                 let other = LAYERS.iter().position(|l| *l == own).unwrap();
                 assert!(other < place, "{layer} uses {own}, which is a layer after it");
             }
@@ -95,6 +110,18 @@ fn no_layer_uses_a_later_one() {
             dependencies(layer).into_iter().filter(|d| unknown.contains(&d.as_str())).collect();
         assert!(found.is_empty(), "{layer} must not know {found:?}");
     }
+}
+
+#[test]
+fn the_command_uses_the_library_and_nothing_below_it() {
+    let used = dependencies("cli");
+    let own: Vec<&str> =
+        used.iter().filter(|d| d.starts_with("hushtable")).map(String::as_str).collect();
+    let mut sorted = own.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, OF_WAYS_IN);
+    let below: Vec<&String> = used.iter().filter(|d| BELOW.contains(&d.as_str())).collect();
+    assert!(below.is_empty(), "{below:?} come by the library");
 }
 
 /// All source text, by path.

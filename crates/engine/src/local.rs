@@ -14,22 +14,23 @@ use crate::runtime::heavy;
 use crate::session::Progress;
 
 /// What a record keeps to itself.
-pub enum Secret<'a> {
+#[derive(Clone, Debug)]
+pub enum Secret {
     /// Which of the values its column has, as text.
     Column {
         /// The column.
-        name: &'a str,
+        name: String,
         /// The values, each a category.
-        values: &'a [String],
+        values: Vec<String>,
         /// Whether there is one more category, for all other values and none; else such a record
         /// answers with any of the values, each with the same probability.
         other: bool,
     },
     /// Whether a condition in SQL holds for it: category 1 if so, 0 if not or NULL.
-    Predicate(&'a str),
+    Predicate(String),
 }
 
-impl Secret<'_> {
+impl Secret {
     /// The number of categories.
     pub fn categories(&self) -> usize {
         match self {
@@ -41,7 +42,7 @@ impl Secret<'_> {
     fn expression(&self) -> String {
         match self {
             Self::Column { name, .. } => format!("CAST(`{}` AS STRING)", name.replace('`', "\\`")),
-            Self::Predicate(text) => (*text).to_owned(),
+            Self::Predicate(text) => text.clone(),
         }
     }
 
@@ -78,7 +79,7 @@ impl Secret<'_> {
 /// mechanism's categories are not those of the secret; when the operating system's generator fails.
 pub async fn randomise(
     location: &str,
-    secret: &Secret<'_>,
+    secret: &Secret,
     mechanism: &RandomisedResponse,
     progress: &Progress,
 ) -> Result<Vec<u32>, EngineError> {

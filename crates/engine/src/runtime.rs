@@ -27,3 +27,22 @@ pub(crate) fn heavy<T>(work: impl FnOnce() -> T) -> T {
         _ => work(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn other_tasks_go_on_beside_work_that_takes_long() {
+        let one = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let (ended, end) = channel();
+        // Ends when the other task has run, which there is no other thread for.
+        let long =
+            one.spawn(async move { heavy(|| end.recv_timeout(Duration::from_secs(60)).is_ok()) });
+        one.spawn(async move { ended.send(()) });
+        assert!(one.block_on(long).unwrap());
+    }
+}

@@ -94,6 +94,26 @@ pub struct Chosen {
 }
 
 impl Selection {
+    /// The strategy that shows smaller groups; the first of those that do, as in a query.
+    ///
+    /// # Errors
+    /// When no strategy can select groups at that cost.
+    pub fn of_smallest_groups(loss: Loss, reach: Reach) -> Result<Self, MechanismError> {
+        let mut best: Option<Self> = None;
+        let mut failure = MechanismError::NoBudget("epsilon");
+        for strategy in Strategy::CANDIDATES {
+            match Self::new(strategy, loss, reach) {
+                Ok(selection) => {
+                    if best.as_ref().is_none_or(|own| selection.shows_smaller_groups(own)) {
+                        best = Some(selection);
+                    }
+                }
+                Err(error) => failure = error,
+            }
+        }
+        best.ok_or(failure)
+    }
+
     /// `strategy` at a total cost of `loss` for one unit that reaches as far as `reach`.
     ///
     /// For the strategies that work group by group the budget is split over the groups. Epsilon and

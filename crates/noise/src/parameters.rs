@@ -17,6 +17,21 @@ impl Ratio {
     const MAX_NUMERATOR: u128 = 1 << 106;
     const MAX_DENOMINATOR: u128 = 1 << 64;
 
+    /// A double that is 2^-10 or more, exactly.
+    ///
+    /// # Errors
+    /// When it is not such a number, or above what a ratio can hold.
+    pub fn exactly(number: f64) -> Result<Self, ParameterError> {
+        let dyadic = Dyadic::at_least(number)?;
+        let (mantissa, exponent) = (u128::from(dyadic.mantissa()), dyadic.exponent());
+        let power = 1u128.checked_shl(exponent.unsigned_abs()).unwrap_or(0);
+        if exponent < 0 {
+            Self::new(mantissa, power)
+        } else {
+            Self::new(mantissa.saturating_mul(power), 1)
+        }
+    }
+
     /// `numerator / denominator`, reduced.
     ///
     /// # Errors
@@ -144,6 +159,14 @@ impl Dyadic {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ratios_are_doubles_exactly() {
+        for number in [0.01, 0.1, 1.0, 3.5, 1e6 / 3.0, 1e22, 1e30] {
+            let ratio = Ratio::exactly(number).unwrap();
+            assert_eq!(ratio.to_f64().to_bits(), f64::to_bits(number));
+        }
+    }
 
     #[test]
     fn ratios_are_reduced_and_bounded() {

@@ -1,6 +1,7 @@
 //! What a budget in rho says in epsilon and delta.
 
 use crate::search::valley;
+use crate::{Delta, Epsilon, Rho};
 
 /// ln delta at `epsilon` and order `alpha` for `rho`-zCDP (Canonne, Kamath & Steinke 2020,
 /// Proposition 12): (a-1)(a rho - eps) - ln(a-1) + a ln(1 - 1/a).
@@ -47,6 +48,25 @@ pub fn zcdp_epsilon_at(rho: f64, delta: f64) -> f64 {
         }
     }
     high
+}
+
+/// The largest rho, of those that a contract can hold, such that rho-zCDP implies (`epsilon`,
+/// `delta`)-differential privacy by the same proposition; zero where there is none.
+pub fn zcdp_rho_within(epsilon: Epsilon, delta: Delta) -> Rho {
+    let (e, d) = (epsilon.to_f64(), delta.to_f64());
+    // A delta too small for a double is not zero, and only rho = 0 fits into zero.
+    let fits = |rho: Rho| d > 0.0 && zcdp_delta_at(rho.to_f64(), e) <= d;
+    let mut low = Rho::ZERO;
+    // Above the largest rho: `from_units` refuses it, and so it does not fit.
+    let mut high = 1_000_001 * Rho::units_per_one();
+    while high - low.units() > 1 {
+        let middle = low.units() + (high - low.units()) / 2;
+        match Rho::from_units(middle) {
+            Ok(rho) if fits(rho) => low = rho,
+            _ => high = middle,
+        }
+    }
+    low
 }
 
 #[cfg(test)]

@@ -78,9 +78,26 @@ fn shortfall(epsilon: Epsilon) -> u128 {
     (part * Epsilon::units_per_one() as f64 * f64::from(1u32 << FRACTION)) as u128
 }
 
+/// The epsilon of Laplace noise of that scale on a sum of that sensitivity, rounded up; both are
+/// positive, and their quotient is a normal double.
+pub fn laplace_epsilon(sensitivity: f64, scale: f64) -> f64 {
+    let nearest = sensitivity / scale;
+    if nearest.mul_add(scale, -sensitivity) < 0.0 { nearest.next_up() } else { nearest }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quotients_are_rounded_up() {
+        assert_eq!(laplace_epsilon(1.0, 4.0), 0.25);
+        assert_eq!(laplace_epsilon(3.0, 1.0), 3.0);
+        for (a, b) in [(1.0, 3.0), (1.0, 0.1), (7.0, 11.0), (1e-12, 1e30), (1e15, 0.01)] {
+            let up = laplace_epsilon(a, b);
+            assert!(up.mul_add(b, -a) >= 0.0 && up.next_down().mul_add(b, -a) < 0.0, "{a} {b}");
+        }
+    }
 
     /// epsilon and the first units of epsilon tanh(epsilon/2), cut off, by 60-digit arithmetic.
     const KNOWN: [(&str, u64); 21] = [

@@ -6,7 +6,6 @@ mod differencing;
 mod histogram;
 mod k_anonymity;
 mod model;
-mod model_file;
 mod parse;
 mod plot;
 mod table;

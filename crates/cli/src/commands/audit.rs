@@ -1,8 +1,8 @@
 //! `hushtable audit`.
 
-use hushtable_engine::{AuditOptions, Progress, Session};
+use hushtable::{AuditOptions, Progress, wait};
 
-use super::{parse, wait};
+use super::{engine, parse};
 use crate::arguments::{AuditArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -21,10 +21,10 @@ pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
             None => None,
         },
     };
-    let session = Session::open(&asked.contract.contract)?;
+    let owner = engine(&asked.contract.contract)?.owner();
     let sql = stdio::sql(&asked.sql)?;
     let progress = Progress::default();
-    let report = watched(&progress, || wait(session.audit(&sql, &options, &progress)))?;
+    let report = watched(&progress, || wait(owner.audit(&sql, &options, &progress)))?;
     let text = match asked.format {
         ReportFormat::Text => audit::text(&report),
         ReportFormat::Json => audit::json(&report)?,

@@ -1,9 +1,10 @@
 //! `hushtable budget`.
 
-use hushtable_privacy::Delta;
+use hushtable::privacy::Delta;
+use hushtable::wait;
 
+use super::engine;
 use super::parse::amount;
-use super::session;
 use crate::arguments::{BudgetArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::render::budget;
@@ -11,7 +12,7 @@ use crate::stdio;
 
 pub(crate) fn run(asked: &BudgetArguments) -> Result<(), Failure> {
     let delta = asked.delta.as_ref().map(|text| amount::<Delta>("delta", text, "1e-6"));
-    let lines = session(&asked.contract.contract)?.budget(delta.transpose()?)?;
+    let lines = wait(engine(&asked.contract.contract)?.owner().budgets(delta.transpose()?))?;
     let text = match asked.format {
         ReportFormat::Text => budget::text(&lines),
         ReportFormat::Json => budget::json(&lines)?,

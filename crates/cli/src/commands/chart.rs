@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use hushtable::output::PendingFile;
 use hushtable_plot::{Chart, Format};
 
 use crate::failure::Failure;
-use crate::files::PendingFile;
+use crate::pace;
 
 /// A file that a chart goes to, ready to be written.
 pub(super) struct ChartFile {
@@ -21,6 +22,6 @@ impl ChartFile {
 
     pub(super) fn write(self, chart: &Chart) -> Result<(), Failure> {
         let bytes = chart.draw(self.format)?;
-        self.file.write(bytes)
+        pace::written(self.file, bytes)
     }
 }

@@ -1,8 +1,8 @@
 //! `hushtable check`.
 
-use hushtable_engine::{Progress, Session};
+use hushtable::{Engine, Progress, wait};
 
-use super::wait;
+use super::engine;
 use crate::arguments::{CheckArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -10,14 +10,15 @@ use crate::render::check;
 use crate::stdio;
 
 pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
-    let session = Session::open(&asked.contract.contract)?;
+    let engine = engine(&asked.contract.contract)?;
     let (table, sql) = match (asked.table.as_deref(), asked.sql.as_deref()) {
-        (Some(only), None) if is_query(&session, only) => (None, Some(only)),
+        (Some(only), None) if is_query(&engine, only) => (None, Some(only)),
         both => both,
     };
     let sql = sql.map(stdio::sql).transpose()?;
     let progress = Progress::default();
-    let report = watched(&progress, || wait(session.check_data(table, sql.as_deref(), &progress)))?;
+    let report =
+        watched(&progress, || wait(engine.owner().check(table, sql.as_deref(), &progress)))?;
     let text = match asked.format {
         ReportFormat::Text => check::text(&report),
         ReportFormat::Json => check::json(&report)?,
@@ -27,7 +28,7 @@ pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
 
 /// Whether what stands alone is a query and not a table: its name would have no blanks, or be
 /// declared.
-fn is_query(session: &Session, text: &str) -> bool {
+fn is_query(engine: &Engine, text: &str) -> bool {
     let blank = text.trim().contains(char::is_whitespace);
-    session.contract().table(text).is_none() && (text == "-" || blank)
+    engine.contract().table(text).is_none() && (text == "-" || blank)
 }

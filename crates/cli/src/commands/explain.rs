@@ -1,15 +1,17 @@
 //! `hushtable explain`.
 
-use super::{session, wait};
+use hushtable::wait;
+
+use super::engine;
 use crate::arguments::{ExplainArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::render::{explanation, quoted};
 use crate::stdio;
 
 pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
-    let session = session(&asked.contract.contract)?;
+    let engine = engine(&asked.contract.contract)?;
     let sql = stdio::sql(&asked.question.sql)?;
-    let quote = wait(session.explain(&sql, asked.question.analyst.as_deref()))?;
+    let quote = wait(engine.analyst(asked.question.analyst.as_deref()).explain(&sql))?;
     let text = match asked.format {
         ReportFormat::Text => explanation::text(&quote),
         ReportFormat::Json => quoted::json(&quote)?,

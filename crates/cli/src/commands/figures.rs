@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use hushtable::output::PendingFile;
 use hushtable_experiments::{
     ExperimentError, Figure, establishments, herds, partial_knowledge, partition_selection, sim,
 };
@@ -10,7 +11,7 @@ use hushtable_plot::Format;
 
 use crate::arguments::{Experiment, FiguresArguments};
 use crate::failure::Failure;
-use crate::files::PendingFile;
+use crate::pace;
 use crate::progress::timed;
 use crate::stdio;
 
@@ -41,7 +42,7 @@ fn written(figure: &Figure, folder: &Path) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, bytes: Vec<u8>) -> Result<(), Failure> {
-    PendingFile::replacing(path)?.write(bytes)?;
+    pace::written(PendingFile::replacing(path)?, bytes)?;
     stdio::print(format!("{}\n", path.display()).as_bytes())
 }
 

@@ -1,13 +1,13 @@
 //! `hushtable ledger`.
 
-use hushtable_engine::Session;
-use hushtable_ledger::{LedgerError, backup, check};
+use hushtable::ledger::LedgerError;
+use hushtable::wait;
 
+use super::engine;
 use crate::arguments::{
     LedgerArguments, LedgerBackupArguments, LedgerCheckArguments, LedgerCommand, ReportFormat,
 };
 use crate::failure::Failure;
-use crate::protected::Protected;
 use crate::render::grid::visible;
 use crate::render::{ledger, pretty_json};
 use crate::stdio;
@@ -20,8 +20,8 @@ pub(crate) fn run(asked: &LedgerArguments) -> Result<(), Failure> {
 }
 
 fn checked(asked: &LedgerCheckArguments) -> Result<(), Failure> {
-    let session = Session::open(&asked.contract.contract)?;
-    let found = check(&session.ledger_path())?;
+    let engine = engine(&asked.contract.contract)?;
+    let found = wait(engine.owner().ledger_check())?;
     let text = match asked.format {
         ReportFormat::Text => ledger::text(&found),
         ReportFormat::Json => pretty_json(&found)?,
@@ -40,10 +40,10 @@ fn checked(asked: &LedgerCheckArguments) -> Result<(), Failure> {
 }
 
 fn copied(asked: &LedgerBackupArguments) -> Result<(), Failure> {
-    let session = Session::open(&asked.contract.contract)?;
+    let engine = engine(&asked.contract.contract)?;
     // Not among the data: a copy would become data.
-    Protected::of(&session, &asked.contract.contract).pending(&asked.file).map(drop)?;
-    let copy = backup(&session.ledger_path(), &asked.file)?;
+    engine.protected().pending(&asked.file).map(drop)?;
+    let copy = wait(engine.owner().ledger_backup(&asked.file))?;
     let path = visible(&copy.path.display().to_string());
     stdio::note(&format!("the copy {path} is in order: {}\n", ledger::contents(&copy)));
     Ok(())

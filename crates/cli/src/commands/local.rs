@@ -4,15 +4,15 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use hushtable_engine::{Progress, Secret, randomise};
-use hushtable_mechanisms::{MechanismError, RandomisedResponse};
-use hushtable_privacy::{Epsilon, normal_quantile};
+use hushtable::mechanisms::{MechanismError, RandomisedResponse};
+use hushtable::output::PendingFile;
+use hushtable::privacy::{Epsilon, normal_quantile};
+use hushtable::{Progress, Secret, Workers, randomise, wait};
 
 use super::parse::{amount, real, refuse};
-use super::wait;
 use crate::arguments::{EstimateArguments, RandomizeArguments, ReportFormat, ResponseArguments};
 use crate::failure::Failure;
-use crate::files::PendingFile;
+use crate::pace;
 use crate::progress::watched;
 use crate::render::local::{Estimated, json, text};
 use crate::stdio;
@@ -29,15 +29,16 @@ pub(crate) fn randomize(asked: &RandomizeArguments) -> Result<(), Failure> {
     let output = asked.output.as_deref().map(PendingFile::replacing).transpose()?;
     let secret = match (&asked.column, &asked.predicate) {
         (Some(name), _) => Secret::Column {
-            name,
-            values: &asked.response.values,
+            name: name.clone(),
+            values: asked.response.values.clone(),
             other: asked.response.other.is_some(),
         },
-        (None, predicate) => Secret::Predicate(predicate.as_deref().unwrap_or_default()),
+        (None, predicate) => Secret::Predicate(predicate.clone().unwrap_or_default()),
     };
-    let progress = Progress::default();
-    let answers =
-        watched(&progress, || wait(randomise(&asked.file, &secret, &mechanism, &progress)))?;
+    let (workers, progress) = (Workers::new()?, Progress::default());
+    let answers = watched(&progress, || {
+        wait(randomise(&workers, &asked.file, &secret, &mechanism, &progress))
+    })?;
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |field: &str| writer.write_record([field]).map_err(unwritten);
     write(HEADING)?;
@@ -46,7 +47,7 @@ pub(crate) fn randomize(asked: &RandomizeArguments) -> Result<(), Failure> {
     }
     let bytes = writer.into_inner().map_err(|e| unwritten(e.into_error().into()))?;
     match output {
-        Some(output) => output.write(bytes),
+        Some(output) => pace::written(output, bytes),
         None => stdio::print(&bytes),
     }
 }

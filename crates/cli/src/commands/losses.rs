@@ -1,10 +1,10 @@
 //! `hushtable policy` and `hushtable fit`.
 
-use hushtable_engine::{FitOptions, LossOptions, Losses, OwnerLosses, Progress, Session};
+use hushtable::{FitOptions, LossOptions, Losses, OwnerLosses, Progress, wait};
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::chart::ChartFile;
-use super::{parse, wait};
+use super::{engine, parse};
 use crate::arguments::{FitArguments, PolicyArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -13,11 +13,11 @@ use crate::stdio;
 
 pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
     let plot = asked.shown.plot.as_deref().map(ChartFile::to).transpose()?;
-    let session = Session::open(&asked.contract.contract)?;
+    let owner = engine(&asked.contract.contract)?.owner();
     let sql = stdio::sql(&asked.sql)?;
     let progress = Progress::default();
     let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
-    let report = watched(&progress, || wait(session.losses(&sql, options, &progress)))?;
+    let report = watched(&progress, || wait(owner.policy(&sql, options, &progress)))?;
     let text = match asked.shown.format {
         ReportFormat::Text => losses::text(&report),
         ReportFormat::Json => losses::json(&report)?,
@@ -44,10 +44,10 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
             "5",
         )?,
     };
-    let session = Session::open(&asked.contract.contract)?;
+    let owner = engine(&asked.contract.contract)?.owner();
     let sql = stdio::sql(&asked.sql)?;
     let progress = Progress::default();
-    let report = watched(&progress, || wait(session.fit(&sql, &options, &progress)))?;
+    let report = watched(&progress, || wait(owner.fit(&sql, &options, &progress)))?;
     let text = match asked.shown.format {
         ReportFormat::Text => losses::fit_text(&report, &options),
         ReportFormat::Json => losses::fit_json(&report)?,

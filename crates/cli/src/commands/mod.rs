@@ -19,21 +19,12 @@ mod usage;
 
 use std::path::Path;
 
-use hushtable_engine::{Session, runtime};
+use hushtable::Engine;
 
 use crate::failure::Failure;
-use crate::stdio;
+use crate::pace;
 
-/// Waits for the engine.
-fn wait<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<T, Failure>
-where
-    Failure: From<E>,
-{
-    Ok(runtime()?.block_on(work)?)
-}
-
-/// The contract's session, for commands that open the ledger: what that says goes to standard
-/// error.
-fn session(contract: &Path) -> Result<Session, Failure> {
-    Ok(Session::open(contract)?.telling(|notice| stdio::note(&format!("{notice}\n"))))
+/// The engine of a contract; what its ledger says goes to standard error.
+fn engine(contract: &Path) -> Result<Engine, Failure> {
+    Ok(Engine::telling(contract, pace::teller())?)
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use hushtable_privacy::AmountError;
+use hushtable::privacy::AmountError;
 
 use crate::failure::Failure;
 

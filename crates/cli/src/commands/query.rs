@@ -2,25 +2,24 @@
 
 use std::path::Path;
 
-use hushtable_engine::{Answer, Progress, Session, resolved, same};
+use hushtable::{Answer, Engine, Progress, resolved, same, wait};
 
-use super::{session, wait};
+use super::engine;
 use crate::arguments::{QueryArguments, TableFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
-use crate::protected::Protected;
 use crate::render::TableStyle;
 use crate::render::cell::timestamp;
 use crate::render::grid::visible;
-use crate::{render, stdio};
+use crate::{pace, render, stdio};
 
 pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     // Whatever can be wrong with the command is found before the budget is touched.
     let on_terminal = asked.output.is_none() && stdio::stdout_is_terminal();
     let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
-    let session = session(&asked.contract.contract)?;
+    let engine = engine(&asked.contract.contract)?;
     let sql = stdio::sql(&asked.question.sql)?;
-    let protected = Protected::of(&session, &asked.contract.contract);
+    let protected = engine.protected();
     let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;
     let statement = asked.statement.as_deref().map(|p| protected.pending(p)).transpose()?;
     if let (Some(output), Some(statement)) = (&asked.output, &asked.statement)
@@ -32,20 +31,20 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         ));
     }
 
-    for warning in session.warnings(&sql)? {
+    let analyst = engine.analyst(asked.question.analyst.as_deref());
+    for warning in wait(analyst.warnings(&sql))? {
         stdio::note(&render::warnings::note(&warning, None));
     }
     let progress = Progress::default();
-    let analyst = asked.question.analyst.as_deref();
-    let answer = watched(&progress, || wait(session.query(&sql, analyst, &progress)))?;
+    let answer = watched(&progress, || wait(analyst.query_watched(&sql, &progress)))?;
     // From here on the charge stands, so it is told whatever happens to the files.
-    stdio::note(&account_of(&answer, &session));
+    stdio::note(&account_of(&answer, &engine));
     let result = render::result(&answer.table, style)?;
     if let Some(statement) = statement {
-        statement.write(render::pretty_json(&answer.statement)?.into_bytes())?;
+        pace::written(statement, render::pretty_json(&answer.statement)?.into_bytes())?;
     }
     match output {
-        Some(output) => output.write(result),
+        Some(output) => pace::written(output, result),
         None => stdio::print(&result),
     }
 }
@@ -78,12 +77,12 @@ fn by_extension(path: &Path) -> Option<TableFormat> {
 }
 
 /// What was charged and what is left.
-fn account_of(answer: &Answer, session: &Session) -> String {
+fn account_of(answer: &Answer, engine: &Engine) -> String {
     let mut out = String::new();
     if answer.ledger_created {
         out = format!(
             "created the ledger {}; it records spent budget, so back it up\n",
-            session.ledger_path().display()
+            engine.ledger_path().display()
         );
     }
     let analyst = visible(&answer.analyst);

@@ -1,22 +1,16 @@
 //! `hushtable release`.
 
-use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use hushtable_engine::{
-    PartAnswer, Session, WorkloadCharge, WorkloadPlan, WorkloadProgress, open_workload,
-};
-use hushtable_query::Workload;
+use hushtable::output::{PendingFile, Protected};
+use hushtable::query::Workload;
+use hushtable::{Engine, Plan, Step, WorkloadCharge, wait};
 
-use super::{session, wait};
 use crate::arguments::{ReleaseArguments, ReportFormat, TableFormat};
 use crate::failure::Failure;
-use crate::files::PendingFile;
 use crate::pace;
 use crate::progress::{is_shown, watched_workload};
-use crate::protected::Protected;
 use crate::render::grid::visible;
 use crate::render::{TableStyle, workload};
 use crate::{render, stdio};
@@ -24,16 +18,13 @@ use crate::{render, stdio};
 const STATEMENT: &str = "statement.json";
 
 pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
-    let workload = open_workload(&asked.workload)?;
-    let contract = match &asked.contract {
-        Some(contract) => contract.clone(),
-        None => asked.workload.parent().unwrap_or(Path::new("")).join(&workload.contract),
-    };
-    let session = Arc::new(session(&contract)?);
+    let (engine, workload) =
+        Engine::with_workload(&asked.workload, asked.contract.as_deref(), pace::teller())?;
+    let analyst = engine.analyst(asked.analyst.as_deref());
     if asked.explain.is_none() {
-        session.check_workload_budget(&workload, asked.analyst.as_deref())?;
+        wait(analyst.affords(&workload))?;
     }
-    let plan = wait(session.plan_workload(&workload, asked.analyst.as_deref()))?;
+    let plan = wait(analyst.plan(&workload))?;
     let Some(folder) = asked.out.as_deref().filter(|_| asked.explain.is_none()) else {
         let quoted = plan.quoted()?;
         let text = match asked.explain {
@@ -46,10 +37,10 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
     for (query, warning) in plan.warnings() {
         stdio::note(&render::warnings::note(warning, Some(query)));
     }
-    let protected = Protected::of(&session, &contract).and(&asked.workload);
+    let protected = engine.protected().and(&asked.workload);
     let made = make(folder)?;
     let result = Files::in_folder(folder, &workload, style, &protected)
-        .and_then(|files| release(plan, files, &session));
+        .and_then(|files| release(plan, files, &engine));
     if made && result.is_err() {
         let folder = folder.to_owned();
         pace::seen(move || {
@@ -61,30 +52,36 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
     result
 }
 
-fn release(plan: WorkloadPlan, files: Files, session: &Session) -> Result<(), Failure> {
+fn release(plan: Plan, files: Files, engine: &Engine) -> Result<(), Failure> {
     let Files { folder, style, tables, statement } = files;
     let progress = plan.progress();
-    let mut tables = tables.into_iter();
-    let first = Cell::new(true);
-    let answer = watched_workload(&progress, || {
-        wait(plan.release(
-            |charge| stdio::note(&account_of(charge, session)),
-            |answer: &PartAnswer| -> Result<String, Failure> {
-                // Without the statement nobody takes a folder for whole that is being written.
-                if first.replace(false) {
-                    let old = folder.join(STATEMENT);
-                    pace::seen(move || take_away(&old))?;
+    let mut releasing = plan.release(move |query| named(query, style))?;
+    let whole = watched_workload(&progress, || -> Result<_, Failure> {
+        let (mut tables, mut number) = (tables.into_iter(), 0);
+        loop {
+            let answer = match wait(releasing.next()).ok_or_else(not_planned)?? {
+                Step::Charged(charge) => {
+                    stdio::note(&account_of(&charge, engine));
+                    continue;
                 }
-                let (name, file) = tables.next().ok_or_else(not_planned)?;
-                file.write(render::result(&answer.table, style)?)?;
-                if !is_shown() {
-                    stdio::note(&finished(&progress, &folder.join(&name), answer.on_record));
-                }
-                Ok(name)
-            },
-        ))
+                Step::Answered(answer) => answer,
+                Step::Whole(whole) => return Ok(whole),
+            };
+            // Without the statement nobody takes a folder for whole that is being written.
+            if number == 0 {
+                let old = folder.join(STATEMENT);
+                pace::seen(move || take_away(&old))?;
+            }
+            number += 1;
+            let (name, file) = tables.next().ok_or_else(not_planned)?;
+            pace::written(file, render::result(&answer.table, style)?)?;
+            if !is_shown() {
+                let count = progress.queries();
+                stdio::note(&finished(number, count, &folder.join(&name), answer.on_record));
+            }
+        }
     })?;
-    statement.write(render::pretty_json(&answer.statement)?.into_bytes())?;
+    pace::written(statement, render::pretty_json(&whole.statement)?.into_bytes())?;
     let count = progress.queries();
     let tables = if count == 1 { "1 table" } else { &format!("{count} tables") };
     let folder = visible(&folder.display().to_string());
@@ -109,7 +106,7 @@ impl Files {
         protected: &Protected,
     ) -> Result<Self, Failure> {
         let tables = workload.queries.iter().map(|query| {
-            let name = format!("{}.{}", query.name, extension(style.format));
+            let name = named(&query.name, style);
             let file = protected.pending(&folder.join(&name))?;
             Ok((name, file))
         });
@@ -120,6 +117,11 @@ impl Files {
             style,
         })
     }
+}
+
+/// The name of the file of a query's answer.
+fn named(query: &str, style: TableStyle) -> String {
+    format!("{query}.{}", extension(style.format))
 }
 
 fn extension(format: TableFormat) -> &'static str {
@@ -162,20 +164,19 @@ fn not_planned() -> Failure {
     )
 }
 
-fn finished(progress: &WorkloadProgress, file: &Path, on_record: bool) -> String {
-    let (number, count) = (progress.answered() + 1, progress.queries());
+fn finished(number: usize, count: usize, file: &Path, on_record: bool) -> String {
     let file = visible(&file.display().to_string());
     let again = if on_record { " (on record)" } else { "" };
     format!("{number} of {count}: {file}{again}\n")
 }
 
 /// What was charged and what is left.
-fn account_of(charge: &WorkloadCharge, session: &Session) -> String {
+fn account_of(charge: &WorkloadCharge, engine: &Engine) -> String {
     let mut out = String::new();
     if charge.ledger_created {
         out = format!(
             "created the ledger {}; it records spent budget, so back it up\n",
-            session.ledger_path().display()
+            engine.ledger_path().display()
         );
     }
     let of =
@@ -183,7 +184,7 @@ fn account_of(charge: &WorkloadCharge, session: &Session) -> String {
     let whom = format!("to {} on {}", visible(&charge.analyst), visible(&charge.table));
     let left = charge.account.left;
     // Where sums are not clamped, larger records may lose more.
-    let table = session.contract().table(&charge.table);
+    let table = engine.contract().table(&charge.table);
     let split = table.is_some_and(|table| table.columns.iter().any(|c| c.split.is_some()));
     let of_whom = if split { ", for a record at the thresholds," } else { "" };
     out += &match charge.charged {

@@ -1,6 +1,6 @@
 //! Results of `assess`.
 
-use hushtable_privacy::Epsilon;
+use hushtable::privacy::Epsilon;
 
 use super::grid::{Grid, Side, visible};
 use super::number::{at_least, digits17};

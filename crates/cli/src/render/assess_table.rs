@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use datafusion::arrow::record_batch::RecordBatch;
-use hushtable_knowledge::{GroupRisk, Interval, Knows};
-use hushtable_privacy::Epsilon;
+use hushtable::arrow::record_batch::RecordBatch;
+use hushtable::knowledge::{GroupRisk, Interval, Knows};
+use hushtable::privacy::Epsilon;
 
 use super::assess::wrapped;
 use super::assess_words::NO_BUDGET;

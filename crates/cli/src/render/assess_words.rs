@@ -1,6 +1,6 @@
 //! What `assess` says beside its numbers: what they mean, and what they rest on.
 
-use hushtable_knowledge::Interval;
+use hushtable::knowledge::Interval;
 
 use super::number::number;
 

@@ -1,6 +1,6 @@
 //! What an audit found. About the exact data: every form of it says so.
 
-use hushtable_engine::{AuditReport, Compared};
+use hushtable::{AuditReport, Compared};
 use serde::Serialize;
 
 use super::grid::{Grid, visible};
@@ -113,9 +113,9 @@ fn percent(p: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hushtable_engine::EventFound;
-    use hushtable_privacy::{Loss, Neighbouring};
-    use hushtable_query::EpsilonAt;
+    use hushtable::EventFound;
+    use hushtable::privacy::{Loss, Neighbouring};
+    use hushtable::query::EpsilonAt;
 
     use super::*;
 

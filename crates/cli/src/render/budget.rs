@@ -1,8 +1,8 @@
 //! Budgets and the charges to them.
 
-use hushtable_engine::BudgetLine;
-use hushtable_ledger::ChargeRecord;
-use hushtable_privacy::{Delta, Epsilon, Loss};
+use hushtable::BudgetLine;
+use hushtable::ledger::ChargeRecord;
+use hushtable::privacy::{Delta, Epsilon, Loss};
 use serde::Serialize;
 
 use super::grid::{Grid, Side, visible};

@@ -3,7 +3,7 @@
 //! In JSON, what is a decimal is written as it is; probabilities and other floats have 17
 //! significant digits, which read back as the same double.
 
-use hushtable_privacy::{Delta, Epsilon, Rho};
+use hushtable::privacy::{Delta, Epsilon, Rho};
 
 use super::grid::{Grid, Side};
 use super::measurements::nearness;

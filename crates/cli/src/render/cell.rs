@@ -1,11 +1,11 @@
 //! One value of a result.
 
-use datafusion::arrow::array::{Array, AsArray};
-use datafusion::arrow::datatypes::{
+use hushtable::arrow::array::{Array, AsArray};
+use hushtable::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimeUnit,
     TimestampMicrosecondType,
 };
-use datafusion::arrow::record_batch::RecordBatch;
+use hushtable::arrow::record_batch::RecordBatch;
 
 use super::cannot_show;
 use crate::failure::Failure;

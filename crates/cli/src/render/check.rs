@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hushtable_engine::{
+use hushtable::{
     CheckReport, ColumnCheck, CutOff, Forms, GroupsCheck, KeysCheck, Limit, QueryCheck, Spread,
     TableCheck,
 };

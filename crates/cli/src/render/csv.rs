@@ -5,11 +5,11 @@
 
 use std::borrow::Cow;
 
-use datafusion::arrow::record_batch::RecordBatch;
+use hushtable::arrow::record_batch::RecordBatch;
 
 use super::cell::{Cell, rows};
 use crate::failure::Failure;
-use crate::visible::visible;
+use hushtable::visible::visible;
 
 /// How texts are written.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,12 +1,12 @@
 //! Results of `assess differencing`.
 
-use hushtable_knowledge::{Bounded, Combination, Counted, Differences, Recovered};
+use hushtable::knowledge::{Bounded, Combination, Counted, Differences, Recovered};
 
 use super::assess::wrapped;
 use super::grid::{Grid, Side, visible};
 use super::json::object;
 use super::number::number;
-use crate::published::{Divided, Key, Tables};
+use hushtable::published::{Divided, Key, Tables};
 
 /// Findings that are shown unless all are wanted.
 const FEW: usize = 20;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use hushtable_engine::Quoted;
-use hushtable_privacy::Neighbouring;
-use hushtable_query::{Explanation, GroupsExplained, KeepProbability, PrivateGroups};
+use hushtable::Quoted;
+use hushtable::privacy::Neighbouring;
+use hushtable::query::{Explanation, GroupsExplained, KeepProbability, PrivateGroups};
 
 use super::grid::{Grid, Side, visible};
 use super::measurements::{counted, measurements};

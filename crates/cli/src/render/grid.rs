@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-pub(crate) use crate::visible::visible;
+pub(crate) use hushtable::visible::visible;
 
 /// Blanks between columns.
 const GAP: usize = 2;

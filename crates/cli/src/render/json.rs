@@ -6,11 +6,11 @@
 //! Floats are numbers in their shortest form, and text if they are infinite. Dates and timestamps
 //! are text as in ISO 8601. What steers a terminal or cannot be seen is written as `\\uXXXX`.
 
-use datafusion::arrow::record_batch::RecordBatch;
+use hushtable::arrow::record_batch::RecordBatch;
 
 use super::cell::{Cell, rows};
 use crate::failure::Failure;
-use crate::visible::visible_json;
+use hushtable::visible::visible_json;
 
 /// Integers up to here are all 64-bit floats.
 const MAX_EXACT: u64 = 1 << 53;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hushtable_ledger::Inspection;
+use hushtable::ledger::Inspection;
 
 use super::grid::visible;
 

@@ -1,6 +1,6 @@
 //! Estimates from randomised reports.
 
-use hushtable_mechanisms::Estimate;
+use hushtable::mechanisms::Estimate;
 use serde_json::json;
 
 use super::grid::{Grid, Side, visible};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hushtable_engine::{
+use hushtable::{
     Distribution, FitOptions, FitReport, GroupLosses, LossReport, Losses, MechanismLosses,
     OwnerLosses,
 };

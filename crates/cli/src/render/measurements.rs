@@ -1,6 +1,6 @@
 //! What is measured, as text.
 
-use hushtable_query::{
+use hushtable::query::{
     MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileExplained, SimultaneousInterval,
 };
 

@@ -1,7 +1,7 @@
 //! The mechanisms for sums that are not clamped, side by side, as text.
 
-use hushtable_mechanisms::RecordMechanism;
-use hushtable_query::{
+use hushtable::mechanisms::RecordMechanism;
+use hushtable::query::{
     IntervalExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile,
 };
 

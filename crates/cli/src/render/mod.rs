@@ -33,12 +33,12 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-use datafusion::arrow::record_batch::RecordBatch;
+use hushtable::arrow::record_batch::RecordBatch;
 
 use self::csv::CsvStyle;
 use crate::arguments::TableFormat;
 use crate::failure::Failure;
-use crate::visible::visible_json;
+use hushtable::visible::visible_json;
 
 /// How a result is written.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Results of `assess model`.
 
-use hushtable_knowledge::model::{Definition, Normalisation, Parameters};
-use hushtable_privacy::Epsilon;
+use hushtable::knowledge::model::{Definition, Normalisation, Parameters};
+use hushtable::privacy::Epsilon;
 
 use super::assess::{Amount, wrapped};
 use super::grid::{Grid, Side, visible};

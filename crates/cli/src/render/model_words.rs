@@ -1,6 +1,6 @@
 //! What `assess model` says beside its numbers.
 
-use hushtable_knowledge::model::{Definition, Normalisation, Parameters};
+use hushtable::knowledge::model::{Definition, Normalisation, Parameters};
 
 pub(crate) const EXACT: &str = "All numbers are exact, but for being rounded up in their last place, and \
     rest on the model: whom it does not fit, they do not protect. Those of distributional privacy are \

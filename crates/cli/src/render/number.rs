@@ -1,6 +1,6 @@
 //! Numbers with as many digits as help.
 
-use hushtable_privacy::Loss;
+use hushtable::privacy::Loss;
 
 /// Digits that are kept where there is a fraction.
 const DIGITS: i32 = 6;

@@ -1,8 +1,8 @@
 //! Results as Parquet.
 
-use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::parquet::errors::ParquetError;
+use hushtable::arrow::record_batch::RecordBatch;
+use hushtable::parquet::arrow::ArrowWriter;
+use hushtable::parquet::errors::ParquetError;
 
 use super::cannot_show;
 use crate::failure::Failure;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use hushtable_mechanisms::RecordMechanism;
-use hushtable_privacy::Growth;
-use hushtable_query::{
+use hushtable::mechanisms::RecordMechanism;
+use hushtable::privacy::Growth;
+use hushtable::query::{
     ClassesExplained, ExchangeExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
     WorkloadPolicy, WorkloadTerm,
 };

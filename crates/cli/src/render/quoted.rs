@@ -1,9 +1,9 @@
 //! A quote with the budget it would be paid from, for `explain`.
 
-use hushtable_engine::Quoted;
-use hushtable_ledger::Account;
-use hushtable_privacy::Loss;
-use hushtable_query::{Explanation, MechanismsExplained};
+use hushtable::Quoted;
+use hushtable::ledger::Account;
+use hushtable::privacy::Loss;
+use hushtable::query::{Explanation, MechanismsExplained};
 use serde::Serialize;
 
 use super::number::less;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
+use hushtable::Quoted;
+use hushtable::arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array, StringArray,
     StringViewArray, TimestampMicrosecondArray,
 };
-use datafusion::arrow::record_batch::RecordBatch;
-use hushtable_engine::Quoted;
-use hushtable_ledger::Account;
-use hushtable_privacy::{Loss, Neighbouring};
-use hushtable_query::{
+use hushtable::arrow::record_batch::RecordBatch;
+use hushtable::ledger::Account;
+use hushtable::privacy::{Loss, Neighbouring};
+use hushtable::query::{
     EpsilonAt, Explanation, GroupsExplained, KeepProbability, MeasurementExplained,
     OutputExplained, PrivateGroups, RoundExplained, Strategy,
 };

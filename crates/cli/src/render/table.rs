@@ -1,6 +1,6 @@
 //! Results as an aligned table, for people.
 
-use datafusion::arrow::record_batch::RecordBatch;
+use hushtable::arrow::record_batch::RecordBatch;
 
 use super::cell::{Cell, is_number, rows};
 use super::grid::{Grid, Side, visible};

@@ -1,7 +1,7 @@
-use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use hushtable_engine::{BudgetLine, Together};
-use hushtable_ledger::{Account, ChargeRecord};
-use hushtable_query::Strategy;
+use hushtable::ledger::{Account, ChargeRecord};
+use hushtable::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use hushtable::query::Strategy;
+use hushtable::{BudgetLine, Together};
 
 use super::samples::{batch, epsilon, private, public, rho, single};
 use super::*;

@@ -1,7 +1,7 @@
 //! Warnings about queries.
 
-use hushtable_engine::PartQuoted;
-use hushtable_query::Warning;
+use hushtable::PartQuoted;
+use hushtable::query::Warning;
 
 use super::grid::visible;
 

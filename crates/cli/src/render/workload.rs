@@ -1,7 +1,7 @@
 //! What a workload would promise and cost.
 
-use hushtable_engine::{PartQuoted, Standing, WorkloadQuoted};
-use hushtable_query::{Explanation, GroupsExplained, WorkloadExplanation};
+use hushtable::query::{Explanation, GroupsExplained, WorkloadExplanation};
+use hushtable::{PartQuoted, Standing, WorkloadQuoted};
 use serde::Serialize;
 
 use super::explanation::unit_and_neighbours;

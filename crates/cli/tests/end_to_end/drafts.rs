@@ -4,12 +4,12 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
+use hushtable::arrow::array::{
     ArrayRef, BinaryArray, Decimal128Array, Float64Array, Int32Array, TimestampMillisecondArray,
 };
-use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::parquet::arrow::ArrowWriter;
-use hushtable_query::Contract;
+use hushtable::arrow::record_batch::RecordBatch;
+use hushtable::parquet::arrow::ArrowWriter;
+use hushtable::query::Contract;
 
 use crate::support::{Run, command_in};
 
@@ -63,11 +63,11 @@ fn a_draft_is_accepted_once_its_owner_has_decided() {
     let refused = Run::of(command_in(folder.path(), &query).output().unwrap()).refusal();
     assert!(refused.contains("still to be decided by the owner of the data"), "{refused}");
 
-    let mut units = ["\"id\"", "\"row\""].into_iter();
+    let mut units = ["unit = { of = \"person\", column = \"id\" }", "public = true"].into_iter();
     let decided: Vec<String> = draft
         .lines()
         .map(|line| match line.split_once(" = \"TODO") {
-            Some(("privacy_unit", _)) => format!("privacy_unit = {}", units.next().unwrap()),
+            Some(("unit", _)) => units.next().unwrap().to_owned(),
             Some((key, _)) => format!("{key} = {{ epsilon = 1, delta = 1e-6 }}"),
             None => line.to_owned(),
         })
@@ -90,7 +90,7 @@ fn a_draft_is_accepted_once_its_owner_has_decided() {
         })
         .collect();
     let contract = Contract::parse(&examples, "hushtable.toml").unwrap();
-    assert_eq!(contract.populations["visits"].defaults.max_groups_contributed, Some(3));
+    assert_eq!(contract.populations["person"].defaults.max_groups_contributed, Some(3));
 
     fs::write(folder.path().join("hushtable.toml"), decided).unwrap();
     let query = [
@@ -140,4 +140,39 @@ fn what_is_no_data_is_refused() {
         init(folder.path(), &[location]).refusal();
         assert!(!folder.path().join("hushtable.toml").exists(), "{location}");
     }
+}
+
+/// What a draft suggests from names is right, and needs no more than budgets.
+#[test]
+fn several_tables_share_units_by_their_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("customers.csv", "id,town\n1,Ashford\n"),
+        ("orders.csv", "order_id,customer_id,day\n1,1,2024-01-31\n"),
+        ("lines.csv", "order_id,product,amount\n1,soap,2\n"),
+        ("towns.csv", "town,region\nAshford,north\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let files = ["customers.csv", "orders.csv", "lines.csv", "towns.csv"];
+    init(folder.path(), &files).success();
+    let draft = fs::read_to_string(folder.path().join("hushtable.toml")).unwrap();
+    insta::assert_snapshot!(draft);
+    let decided: Vec<&str> = draft
+        .lines()
+        .map(|line| match line.split_once(" = \"TODO") {
+            Some(("unit", _)) => "public = true",
+            Some(_) => "ana = { epsilon = 3, delta = 1e-6 }",
+            None => line,
+        })
+        .collect();
+    fs::write(folder.path().join("hushtable.toml"), decided.join("\n")).unwrap();
+    let query = [
+        "query",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT c.id) AS n \
+         FROM customers c JOIN orders o ON o.customer_id = c.id \
+         JOIN lines l ON l.order_id = o.order_id JOIN towns t ON t.town = c.town",
+    ];
+    let answer = Run::of(command_in(folder.path(), &query).output().unwrap()).success();
+    assert!(answer.starts_with("n\n"), "{answer}");
 }

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::process::Stdio;
 
-use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use hushtable::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::support::{COUNT_BY_PRODUCT, Run, Shop};
 

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, Int64Array, UInt64Array};
-use datafusion::arrow::ipc::writer::FileWriter;
-use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::parquet::arrow::ArrowWriter;
+use hushtable::arrow::array::{ArrayRef, Int64Array, UInt64Array};
+use hushtable::arrow::ipc::writer::FileWriter;
+use hushtable::arrow::record_batch::RecordBatch;
+use hushtable::parquet::arrow::ArrowWriter;
 
 use crate::support::{Run, command_in};
 

@@ -1,7 +1,7 @@
 //! `hushtable assess compose`.
 
-use hushtable_knowledge::{Dependence, KnowledgeError, Release};
-use hushtable_privacy::Epsilon;
+use hushtable::knowledge::{Dependence, KnowledgeError, Release};
+use hushtable::privacy::Epsilon;
 
 use super::Assessed;
 use super::parse::refused;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hushtable_knowledge::{Count, CountWithin, Interval, Noise};
+use hushtable::knowledge::{Count, CountWithin, Interval, Noise};
 
 use super::Assessed;
 use super::parse::{Asked, MOST, Others, asked, epsilon_at, epsilon_of, others, refused};

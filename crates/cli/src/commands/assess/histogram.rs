@@ -1,6 +1,6 @@
 //! `hushtable assess histogram`.
 
-use hushtable_knowledge::{Histogram, Probability};
+use hushtable::knowledge::{Histogram, Probability};
 
 use super::Assessed;
 use super::parse::{Asked, MOST, asked, epsilon_at, probability, refused, unknown_of};

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hushtable_knowledge::{Interval, KAnonymity, MOST_EPSILON, Pair, Reason, Side, least_epsilon};
+use hushtable::knowledge::{Interval, KAnonymity, MOST_EPSILON, Pair, Reason, Side, least_epsilon};
 
 use super::Assessed;
 use super::parse::{Asked, MOST, asked, epsilon_at, epsilon_of, interval, refused};

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use hushtable_knowledge::model::{Definition, Definitions, Fraction, ModelError, Witness};
+use hushtable::knowledge::model::{Definition, Definitions, Fraction, ModelError, Witness};
+use hushtable::model::{Described, refused};
+use hushtable::privacy::Epsilon;
 use hushtable_plot::Chart;
-use hushtable_privacy::Epsilon;
 
-use super::model_file::{Described, refused};
 use super::plot::{self, Curve};
 use crate::arguments::AssessModelArguments;
 use crate::commands::parse::{amount, refuse};

@@ -1,8 +1,8 @@
 //! What is unknown, and where on the curve, as users give it.
 
 use clap::error::ErrorKind;
-use hushtable_knowledge::{Interval, KnowledgeError, Probability, Profile, least_epsilon};
-use hushtable_privacy::Epsilon;
+use hushtable::knowledge::{Interval, KnowledgeError, Probability, Profile, least_epsilon};
+use hushtable::privacy::Epsilon;
 
 use crate::arguments::{CurveArguments, OthersArguments};
 use crate::commands::parse::{amount, refuse, whole};

@@ -1,15 +1,14 @@
 //! `hushtable assess table`.
 
-use hushtable_engine::{GroupSizes, Progress, group_sizes};
-use hushtable_knowledge::{GroupCounts, Interval, Knows, Probability};
+use hushtable::knowledge::{GroupCounts, Interval, Knows, Probability};
+use hushtable::privacy::Epsilon;
+use hushtable::{GroupSizes, Progress, Workers, group_sizes, wait};
 use hushtable_plot::Chart;
-use hushtable_privacy::Epsilon;
 
 use super::parse::{MOST, delta, interval, refused};
 use super::plot::{self, Curve};
 use crate::arguments::AssessTableArguments;
 use crate::commands::parse::{amount, refuse, whole};
-use crate::commands::wait;
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::assess_table::{Assessed, TableReport};
@@ -24,8 +23,9 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
     let delta = delta(&given.delta)
         .map_err(|_| refuse("delta", &given.delta, "a number from 1e-300 to below 1", "1e-6"))?;
     let release = stdio::sql(&given.release)?;
-    let progress = Progress::default();
-    let found = watched(&progress, || wait(group_sizes(&given.file, &release, &progress)))?;
+    let (workers, progress) = (Workers::new()?, Progress::default());
+    let found =
+        watched(&progress, || wait(group_sizes(&workers, &given.file, &release, &progress)))?;
     possible(&found)?;
     let mut groups = GroupCounts::new(knows, between, epsilon.to_f64(), delta)
         .map_err(|error| refused(&error, EXAMPLE))?;

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use clap::error::ErrorKind;
-use hushtable_knowledge::{Attackers, Interval, Probability, Profile, Threshold, ThresholdWithin};
-use hushtable_privacy::Epsilon;
+use hushtable::knowledge::{Attackers, Interval, Probability, Profile, Threshold, ThresholdWithin};
+use hushtable::privacy::Epsilon;
 
 use super::Assessed;
 use super::parse::{Asked, MOST, Others, asked, epsilon_at, group, others, probability, refused};

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::error::ErrorKind;
-use hushtable_privacy::{
+use hushtable::privacy::{
     AmountError, Composition, Delta, DiscreteGaussian, DiscreteGaussianEvent, Epsilon, Event, Mu,
     MuSquared, Rho,
 };

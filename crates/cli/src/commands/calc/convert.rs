@@ -1,8 +1,8 @@
 //! `hushtable calc convert`.
 
 use clap::error::ErrorKind;
-use hushtable_privacy::{
-    Delta, Epsilon, Rho, pure_epsilon, pure_rho, zcdp_delta_at, zcdp_epsilon_at,
+use hushtable::privacy::{
+    Delta, Epsilon, Rho, pure_epsilon, pure_rho, zcdp_delta_at, zcdp_epsilon_at, zcdp_rho_within,
 };
 
 use super::wrong_usage;
@@ -64,20 +64,8 @@ fn to_delta(rho: Rho, epsilon: Epsilon) -> Report {
 
 /// The largest rho, of those that a contract can hold, that fits into (epsilon, delta).
 fn to_rho(epsilon: Epsilon, delta: Delta) -> Result<Report, Failure> {
-    let (e, d) = (epsilon.to_f64(), delta.to_f64());
-    // A delta too small for a double is not zero, and only rho = 0 fits into zero.
-    let fits = |rho: Rho| d > 0.0 && zcdp_delta_at(rho.to_f64(), e) <= d;
-    let mut low = Rho::ZERO;
-    // Above the largest rho: `from_units` refuses it, and so it does not fit.
-    let mut high = 1_000_001 * Rho::units_per_one();
-    while high - low.units() > 1 {
-        let middle = low.units() + (high - low.units()) / 2;
-        match Rho::from_units(middle) {
-            Ok(rho) if fits(rho) => low = rho,
-            _ => high = middle,
-        }
-    }
-    if low.is_zero() {
+    let rho = zcdp_rho_within(epsilon, delta);
+    if rho.is_zero() {
         return Err(Failure::new(
             format!(
                 "epsilon = {epsilon}, delta = {delta} has room for no rho: the smallest is 1e-12"
@@ -85,5 +73,5 @@ fn to_rho(epsilon: Epsilon, delta: Delta) -> Result<Report, Failure> {
             "rho needs an epsilon and a delta above zero, for example `--epsilon 1 --delta 1e-6`",
         ));
     }
-    Ok(Report::Rho { epsilon, delta, rho: low })
+    Ok(Report::Rho { epsilon, delta, rho })
 }

@@ -1,12 +1,12 @@
 //! `hushtable calc noise`.
 
 use clap::error::ErrorKind;
-use hushtable_mechanisms::half_width;
-use hushtable_noise::{
+use hushtable::mechanisms::half_width;
+use hushtable::noise::{
     DiscreteGaussian as Drawn, DiscreteLaplace, Dyadic, ParameterError, Ratio, RoundedGaussian,
 };
-use hushtable_privacy::{DiscreteGaussian, Epsilon, gaussian_delta};
-use hushtable_query::INTERVAL_LEVEL;
+use hushtable::privacy::{DiscreteGaussian, Epsilon, gaussian_delta, laplace_epsilon};
+use hushtable::query::INTERVAL_LEVEL;
 
 use super::wrong_usage;
 use crate::arguments::{NoiseArguments, NoiseMechanism};
@@ -127,31 +127,13 @@ fn discrete(
 fn laplace(scale: &str, sensitivity: &str, values: Option<u64>) -> Result<Report, Failure> {
     let number = real("scale", scale, 0.01..=LARGEST, SCALES, "3.5")?;
     let sensitivity = real("sensitivity", sensitivity, 1e-12..=1e15, SENSITIVITY, "1")?;
-    let ratio = exact(number).map_err(|error| cannot("scale", scale, error))?;
+    let ratio = Ratio::exactly(number).map_err(|error| cannot("scale", scale, error))?;
     let law = DiscreteLaplace::new(ratio);
     Ok(Report::Laplace {
-        epsilon: quotient_up(sensitivity, number),
+        epsilon: laplace_epsilon(sensitivity, number),
         variance: law.variance(),
         worst: worst(values, number, |x| law.tail(x)),
     })
-}
-
-/// The double as a ratio, which from 2^-10 to 2^100 it is exactly.
-pub(super) fn exact(number: f64) -> Result<Ratio, ParameterError> {
-    let dyadic = Dyadic::at_least(number)?;
-    let (mantissa, exponent) = (u128::from(dyadic.mantissa()), dyadic.exponent());
-    let power = 1u128.checked_shl(exponent.unsigned_abs()).unwrap_or(0);
-    if exponent < 0 {
-        Ratio::new(mantissa, power)
-    } else {
-        Ratio::new(mantissa.saturating_mul(power), 1)
-    }
-}
-
-/// The least double at or above a/b, for positive a and b within the ranges above.
-fn quotient_up(a: f64, b: f64) -> f64 {
-    let nearest = a / b;
-    if nearest.mul_add(b, -a) < 0.0 { nearest.next_up() } else { nearest }
 }
 
 fn refused(error: impl ToString) -> Failure {
@@ -160,27 +142,4 @@ fn refused(error: impl ToString) -> Failure {
 
 pub(super) fn cannot(flag: &str, value: &str, error: ParameterError) -> Failure {
     refuse(flag, value, &format!("a scale that noise can be drawn with ({error})"), "20")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scales_are_taken_exactly() {
-        for number in [0.01, 0.1, 1.0, 3.5, 1e6 / 3.0, 1e22, 1e30] {
-            let ratio = exact(number).unwrap();
-            assert_eq!(ratio.to_f64().to_bits(), f64::to_bits(number));
-        }
-    }
-
-    #[test]
-    fn quotients_are_rounded_up() {
-        assert_eq!(quotient_up(1.0, 4.0), 0.25);
-        assert_eq!(quotient_up(3.0, 1.0), 3.0);
-        for (a, b) in [(1.0, 3.0), (1.0, 0.1), (7.0, 11.0), (1e-12, 1e30), (1e15, 0.01)] {
-            let up = quotient_up(a, b);
-            assert!(up.mul_add(b, -a) >= 0.0 && up.next_down().mul_add(b, -a) < 0.0, "{a} {b}");
-        }
-    }
 }

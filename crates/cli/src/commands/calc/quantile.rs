@@ -1,9 +1,9 @@
 //! `hushtable calc quantile`.
 
 use clap::error::ErrorKind;
-use hushtable_mechanisms::{Percentile, Quantile};
-use hushtable_privacy::{Epsilon, Loss, Neighbouring, Rho};
-use hushtable_query::{INTERVAL_LEVEL, MAX_LATTICE, Number};
+use hushtable::mechanisms::{Percentile, Quantile};
+use hushtable::privacy::{Epsilon, Loss, Neighbouring, Rho};
+use hushtable::query::{INTERVAL_LEVEL, MAX_LATTICE, Number};
 
 use super::wrong_usage;
 use crate::arguments::QuantileArguments;

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use clap::error::ErrorKind;
-use hushtable_noise::{
-    DiscreteGaussian, DiscreteLaplace, Dyadic, EntropyError, Generator, ParameterError, Rehearsal,
-    RoundedGaussian, TruncatedDiscreteLaplace,
+use hushtable::noise::{
+    DiscreteGaussian, DiscreteLaplace, Dyadic, EntropyError, Generator, ParameterError, Ratio,
+    Rehearsal, RoundedGaussian, TruncatedDiscreteLaplace,
 };
 
-use super::noise::{LARGEST, SCALES, cannot, exact};
+use super::noise::{LARGEST, SCALES, cannot};
 use super::wrong_usage;
 use crate::arguments::{SampleArguments, SampleMechanism};
 use crate::commands::parse::{real, whole};
@@ -79,7 +79,7 @@ fn law(asked: &SampleArguments) -> Result<Law, Failure> {
     let (scale, sigma_squared, bound) = (&asked.scale, &asked.sigma_squared, &asked.bound);
     let laplace = |scale: &str| {
         let number = real("scale", scale, 0.01..=LARGEST, SCALES, "3.5")?;
-        exact(number).map_err(|error| cannot("scale", scale, error))
+        Ratio::exactly(number).map_err(|error| cannot("scale", scale, error))
     };
     match (asked.mechanism, scale, sigma_squared, bound) {
         (SampleMechanism::DiscreteLaplace, Some(scale), None, None) => {

@@ -1,7 +1,7 @@
 //! `hushtable calc selection`.
 
-use hushtable_mechanisms::{MechanismError, Reach, Selection, Strategy};
-use hushtable_privacy::{Delta, Epsilon, Loss, Neighbouring};
+use hushtable::mechanisms::{MechanismError, Reach, Selection, Strategy};
+use hushtable::privacy::{Delta, Epsilon, Loss, Neighbouring};
 
 use crate::arguments::{SelectionArguments, SelectionStrategy};
 use crate::commands::parse::{amount, refuse, whole};
@@ -35,7 +35,7 @@ pub(super) fn report(asked: &SelectionArguments) -> Result<Report, Failure> {
     let reach = Reach { groups, neighbouring: Neighbouring::AddRemove };
     let selection = match asked.strategy {
         Some(strategy) => Selection::new(named(strategy), loss, reach),
-        None => best(loss, reach),
+        None => Selection::of_smallest_groups(loss, reach),
     };
     let selection = selection.map_err(|error| cannot(error, epsilon, delta, groups))?;
     Ok(Report::Selection {
@@ -50,23 +50,6 @@ pub(super) fn report(asked: &SelectionArguments) -> Result<Report, Failure> {
             .map(|units| Keep { units, probability: selection.keep_probability(units) })
             .collect(),
     })
-}
-
-/// The strategy that shows smaller groups; the first of those that do, as in a query.
-fn best(loss: Loss, reach: Reach) -> Result<Selection, MechanismError> {
-    let mut best: Option<Selection> = None;
-    let mut failure = MechanismError::NoBudget("epsilon");
-    for strategy in Strategy::CANDIDATES {
-        match Selection::new(strategy, loss, reach) {
-            Ok(selection) => {
-                if best.as_ref().is_none_or(|own| selection.shows_smaller_groups(own)) {
-                    best = Some(selection);
-                }
-            }
-            Err(error) => failure = error,
-        }
-    }
-    best.ok_or(failure)
 }
 
 fn named(strategy: SelectionStrategy) -> Strategy {

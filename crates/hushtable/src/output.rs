@@ -1,23 +1,84 @@
-//! Files that are written whole or not at all.
+//! Files that results are written to: whole or not at all, and never over a ledger, a contract or
+//! data.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use hushtable_engine::{Session, resolved, same, would_read};
+use hushtable_ledger::is_ledger;
+use hushtable_query::{Contract, Refusal};
 use tempfile::NamedTempFile;
 
-use hushtable_ledger::is_ledger;
-use hushtable_query::Contract;
+/// The files of a contract on the disk: its own, its ledger, its data.
+///
+/// A ledger that is replaced forgets what was spent, and a file among the data becomes data.
+#[derive(Debug)]
+pub struct Protected {
+    files: Vec<PathBuf>,
+    /// The contract's folder, and the tables' names with their locations in it.
+    folder: PathBuf,
+    tables: Vec<(String, String)>,
+}
 
-use crate::failure::Failure;
-use crate::pace;
+impl Protected {
+    /// The files of a session's contract, whose own file is `contract`.
+    pub(crate) fn of(session: &Session, contract: &Path) -> Self {
+        let mut files = vec![resolved(contract)];
+        let ledger = session.ledger_path();
+        for end in ["", "-journal", "-wal", "-shm"] {
+            let mut path = ledger.clone().into_os_string();
+            path.push(end);
+            files.push(resolved(Path::new(&path)));
+        }
+        let tables = session.contract().tables.values();
+        Self {
+            files,
+            folder: session.folder().to_owned(),
+            tables: tables.map(|table| (table.name.clone(), table.path.clone())).collect(),
+        }
+    }
+
+    /// Adds one more file.
+    #[must_use]
+    pub fn and(mut self, path: &Path) -> Self {
+        self.files.push(resolved(path));
+        self
+    }
+
+    /// Checks a place for a result, before anything is asked.
+    ///
+    /// # Errors
+    /// When the file belongs to the contract, a table would read it, or it cannot be written.
+    pub fn pending(&self, path: &Path) -> Result<PendingFile, Refusal> {
+        let place = resolved(path);
+        if self.files.iter().any(|file| same(file, &place)) {
+            return Err(Refusal::new(
+                format!("{} belongs to the contract", path.display()),
+                "give another name; nothing was asked, and nothing was charged",
+            ));
+        }
+        let reads = |(_, location): &&(String, String)| would_read(location, &self.folder, path);
+        if let Some((table, location)) = self.tables.iter().find(reads) {
+            return Err(Refusal::new(
+                format!(
+                    "{} is where table `{table}` reads its data (path = \"{location}\"): the result \
+                     would become data",
+                    path.display()
+                ),
+                "give a name in another folder; nothing was asked, and nothing was charged",
+            ));
+        }
+        PendingFile::replacing(path)
+    }
+}
 
 /// A file that can be written, and is not there yet (or still has its old content).
 ///
 /// Made before a query is charged, so that a path that cannot be written costs nothing: a file is
 /// made beside it and deleted again, so that nothing is left over by who stops a long query.
 #[derive(Debug)]
-pub(crate) struct PendingFile {
+pub struct PendingFile {
     shown: PathBuf,
     way: Way,
 }
@@ -32,13 +93,16 @@ enum Way {
 
 impl PendingFile {
     /// For a file that may be there already, and is replaced then.
-    pub(crate) fn replacing(path: &Path) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// When it is a ledger, a contract or a folder, or cannot be written.
+    pub fn replacing(path: &Path) -> Result<Self, Refusal> {
         // Through a link, the file it leads to is replaced and not the link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         refuse_precious(path, &place)?;
         let found = fs::metadata(&place).ok();
         if found.as_ref().is_some_and(fs::Metadata::is_dir) {
-            return Err(Failure::new(
+            return Err(Refusal::new(
                 format!("{} is a folder", path.display()),
                 "give the name of a file",
             ));
@@ -61,7 +125,10 @@ impl PendingFile {
     }
 
     /// For a file that must not be there.
-    pub(crate) fn new(path: &Path) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// When it is there, or cannot be written.
+    pub fn new(path: &Path) -> Result<Self, Refusal> {
         if fs::symlink_metadata(path).is_ok() {
             return Err(exists(path));
         }
@@ -71,11 +138,10 @@ impl PendingFile {
     }
 
     /// Writes the file.
-    pub(crate) fn write(self, bytes: Vec<u8>) -> Result<(), Failure> {
-        pace::seen(move || self.write_now(&bytes))
-    }
-
-    fn write_now(self, bytes: &[u8]) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// When it cannot be written, or a ledger or contract has come to its place.
+    pub fn write(self, bytes: &[u8]) -> Result<(), Refusal> {
         let shown = self.shown;
         match self.way {
             Way::Direct(mut file) => file.write_all(bytes).map_err(|e| cannot_write(&shown, &e)),
@@ -108,7 +174,7 @@ impl PendingFile {
 const MAX_CONTRACT_BYTES: u64 = 1 << 26;
 
 /// Refuses to replace a ledger or a contract, whosever it is.
-fn refuse_precious(shown: &Path, place: &Path) -> Result<(), Failure> {
+fn refuse_precious(shown: &Path, place: &Path) -> Result<(), Refusal> {
     let is_contract = || {
         let small = fs::metadata(place).is_ok_and(|f| f.is_file() && f.len() <= MAX_CONTRACT_BYTES);
         small && fs::read_to_string(place).is_ok_and(|text| Contract::recognises(&text))
@@ -120,7 +186,7 @@ fn refuse_precious(shown: &Path, place: &Path) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(Failure::new(
+    Err(Refusal::new(
         format!("{} is {what}, and is left as it is", shown.display()),
         "give another name; a file that is not needed any more can be deleted by hand",
     ))
@@ -161,18 +227,18 @@ fn beside(place: &Path, permissions: Option<&Permissions>) -> io::Result<NamedTe
     Ok(temporary)
 }
 
-fn exists(path: &Path) -> Failure {
-    Failure::new(
+fn exists(path: &Path) -> Refusal {
+    Refusal::new(
         format!("{} is there already, and is left as it is", path.display()),
         "give another --output, or `--output -` to see the text",
     )
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+fn cannot_write(path: &Path, error: &io::Error) -> Refusal {
     // Without the temporary file's name, which tempfile adds: nobody has asked for that file.
     let reason = error.to_string();
     let reason = reason.split(" at path \"").next().unwrap_or_default();
-    Failure::new(
+    Refusal::new(
         format!("cannot write {}: {reason}", path.display()),
         "the folder must exist and be writable, and its disk must have room",
     )
@@ -188,12 +254,12 @@ mod tests {
         let path = folder.path().join("out.csv");
         let pending = PendingFile::replacing(&path).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        pending.write(b"a\n1\n".to_vec()).unwrap();
+        pending.write(b"a\n1\n").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"a\n1\n");
 
         drop(PendingFile::replacing(&path).unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"a\n1\n");
-        PendingFile::replacing(&path).unwrap().write(b"b\n".to_vec()).unwrap();
+        PendingFile::replacing(&path).unwrap().write(b"b\n").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"b\n");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -203,7 +269,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().join("no/such/out.csv"), folder.path().to_owned()] {
             let text = PendingFile::replacing(&path).unwrap_err().to_string();
-            assert!(text.starts_with("error: ") && text.contains("hint: "), "{text}");
+            assert!(text.contains("hint: "), "{text}");
             assert!(!text.contains(".hushtable-"), "{text}");
         }
     }
@@ -214,9 +280,7 @@ mod tests {
         let path = folder.path().join("hushtable.toml");
         let pending = PendingFile::new(&path).unwrap();
         fs::write(&path, "mine").unwrap();
-        assert!(
-            pending.write(b"other".to_vec()).unwrap_err().to_string().contains("there already")
-        );
+        assert!(pending.write(b"other").unwrap_err().to_string().contains("there already"));
         assert!(PendingFile::new(&path).unwrap_err().to_string().contains("there already"));
         assert_eq!(fs::read(&path).unwrap(), b"mine");
     }
@@ -238,7 +302,7 @@ mod tests {
         let late = folder.path().join("late.csv");
         let pending = PendingFile::replacing(&late).unwrap();
         fs::copy(&ledger, &late).unwrap();
-        assert!(pending.write(b"a".to_vec()).unwrap_err().to_string().contains("a ledger"));
+        assert!(pending.write(b"a").unwrap_err().to_string().contains("a ledger"));
         assert!(hushtable_ledger::is_ledger(&late));
     }
 
@@ -251,11 +315,11 @@ mod tests {
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        PendingFile::replacing(&link).unwrap().write(b"new".to_vec()).unwrap();
+        PendingFile::replacing(&link).unwrap().write(b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        PendingFile::replacing(Path::new("/dev/null")).unwrap().write(b"x".to_vec()).unwrap();
+        PendingFile::replacing(Path::new("/dev/null")).unwrap().write(b"x").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 }

@@ -1,12 +1,18 @@
 //! A first contract, from names and types of columns alone.
 
-use std::fmt::Write;
-use std::path::Path;
+mod links;
 
-use hushtable_engine::{FileColumn, LookedAt};
+use std::fmt::Write;
+use std::path::{Component, Path, PathBuf};
+
+use hushtable_engine::{
+    FileColumn, LookedAt, Proposed, file_schema, guess_csv, list_files, look_at,
+};
 use hushtable_query::{ColumnType, CsvSettings};
 
-use crate::render::grid::visible;
+use crate::Error;
+use crate::visible::visible;
+use links::{Holds, Suggested};
 
 const START: &str = "\
 # A contract: what may be asked of this data, and what every answer promises.
@@ -24,9 +30,28 @@ const UNIT: &str = "
 # show, or \"row\" where every row is another one. Rows without a value in that column count for
 # nothing.
 privacy_unit = \"TODO: a column, or row\"
+";
+
+const NEIGHBOURS: &str = "\
 # Tables that must look alike differ by one unit more or less. Where the number of units is public,
 # they may differ by one exchanged for another:
 # neighbouring = \"replace\"
+";
+
+const POPULATION: &str = "
+# Who is protected: the kind of person, household or company whose presence must not show. One budget
+# protects it in all tables that hold it. The name comes from the columns: choose another if it is
+# wrong.
+";
+
+const HELD: &str = "
+# How rows belong to them, as the names and types of columns suggest: check it. Rows that belong to
+# nobody count for nothing.
+";
+
+const NOT_HELD: &str = "
+# How rows belong to them: by a column of their own, or through a row of another table that they
+# refer to. A table that is about nobody, such as a list of towns, is declared public instead.
 ";
 
 const COLUMNS: &str = "
@@ -60,7 +85,7 @@ const SETTINGS: &str = "
 
 /// One table of the draft.
 #[derive(Debug)]
-pub(crate) struct DraftTable {
+struct DraftTable {
     name: String,
     path: String,
     columns: Vec<FileColumn>,
@@ -72,12 +97,7 @@ pub(crate) struct DraftTable {
 
 impl DraftTable {
     /// `location` names the table, unless one of `others` has that name.
-    pub(crate) fn new(
-        location: &str,
-        path: String,
-        columns: Vec<FileColumn>,
-        others: &[Self],
-    ) -> Self {
+    fn new(location: &str, path: String, columns: Vec<FileColumn>, others: &[Self]) -> Self {
         let base = table_name(location);
         let taken = |name: &str| others.iter().any(|t| t.name.eq_ignore_ascii_case(name));
         let numbered = (2..).map(|i: u32| format!("{base}_{i}"));
@@ -86,57 +106,161 @@ impl DraftTable {
     }
 
     /// Sets how its CSV is written.
-    pub(crate) fn text(self, csv: CsvSettings) -> Self {
+    fn text(self, csv: CsvSettings) -> Self {
         Self { csv: Some(csv), ..self }
     }
 
     /// Adds what was found in its CSV's rows.
-    pub(crate) fn looked_at(self, found: LookedAt) -> Self {
+    fn looked_at(self, found: LookedAt) -> Self {
         Self { csv: Some(found.csv.clone()), looked_at: Some(found), ..self }
+    }
+
+    fn proposed(&self, column: &FileColumn) -> Option<&Proposed> {
+        let mut proposed = self.looked_at.iter().flat_map(|found| &found.columns);
+        proposed.find(|proposed| proposed.name == column.name)
+    }
+
+    /// The type that a column is declared with.
+    fn type_of(&self, column: &FileColumn) -> Option<ColumnType> {
+        self.proposed(column).map_or(column.column_type, |proposed| Some(proposed.column_type))
     }
 }
 
-/// The contract's text.
-pub(crate) fn contract(tables: &[DraftTable]) -> String {
+/// Drafts a contract for the tables at some locations, as the contract's folder sees them. With
+/// `look`, the first rows of CSV files are read, too, and say so in the draft.
+///
+/// # Errors
+/// When there are no files at a location, or one cannot be opened.
+pub fn draft(locations: &[String], folder: &Path, look: bool) -> Result<String, Error> {
+    let mut tables: Vec<DraftTable> = Vec::new();
+    for location in locations {
+        let files = list_files(location, Path::new(""))?;
+        let csv = guess_csv(&files)?;
+        let columns = file_schema(&files, csv.as_ref())?;
+        let mut table = DraftTable::new(location, seen_from(folder, location), columns, &tables);
+        if let Some(csv) = csv {
+            table = match look {
+                true => table.looked_at(look_at(&files, &csv)?),
+                false => table.text(csv),
+            };
+        }
+        tables.push(table);
+    }
+    Ok(contract(&tables))
+}
+
+/// A location, relative to the working folder, as the contract's folder sees it.
+fn seen_from(folder: &Path, location: &str) -> String {
+    let path = Path::new(location);
+    if folder.components().all(|part| part == Component::CurDir) || path.is_absolute() {
+        return location.to_owned();
+    }
+    let (Ok(folder), Ok(whole)) = (std::path::absolute(folder), std::path::absolute(path)) else {
+        return location.to_owned();
+    };
+    let absolute = whole.to_string_lossy().into_owned();
+    let turns = |path: &Path| path.components().any(|part| part == Component::ParentDir);
+    if turns(&folder) || turns(&whole) {
+        // What `..` leads to depends on links.
+        return absolute;
+    }
+    let mut from = folder.components().peekable();
+    let mut to = whole.components().peekable();
+    while from.peek().is_some() && from.peek() == to.peek() {
+        from.next();
+        to.next();
+    }
+    let back = from.map(|_| Component::ParentDir);
+    let relative: PathBuf = back.chain(to).collect();
+    match relative.to_str() {
+        Some("") => ".".to_owned(),
+        Some(text) => text.to_owned(),
+        None => absolute,
+    }
+}
+
+/// The contract's text. One table is a population of its own; several share one.
+fn contract(tables: &[DraftTable]) -> String {
     let looked = tables.iter().any(|table| table.looked_at.is_some());
     let mut out = START.replace(
         "WHAT WAS READ",
         if looked { "rows were read where it says so" } else { "no value was read" },
     );
-    for table in tables {
-        out.push_str(&section(table));
+    if let [table] = tables {
+        out.push_str(&head(table));
+        out.push_str(UNIT);
+        out.push_str(NEIGHBOURS);
+        out.push_str(&columns(table));
+        out.push_str(SETTINGS);
+        out.push_str(&budgets(&format!("tables.{}", table.name)));
+        return out;
     }
+    let suggested = Suggested::of(tables);
+    let unit = &suggested.unit;
+    out.push_str(POPULATION);
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "[units.{unit}]");
+    out.push_str(NEIGHBOURS);
+    out.push_str(&budgets(&format!("units.{unit}")));
+    for (table, holds) in tables.iter().zip(&suggested.tables) {
+        out.push_str(&head(table));
+        out.push_str(&held(unit, holds));
+        out.push_str(&columns(table));
+    }
+    out.push_str(SETTINGS);
     out
 }
 
-fn section(table: &DraftTable) -> String {
-    let name = &table.name;
+/// How a table holds the units.
+fn held(unit: &str, holds: &Holds) -> String {
+    let of = text(unit);
+    match holds {
+        Holds::Column(column) => {
+            format!("{HELD}unit = {{ of = {of}, column = {} }}\n", text(column))
+        }
+        Holds::Through { column, table, references } => format!(
+            "{HELD}unit = {{ of = {of}, through = {{ column = {}, references = {} }} }}\n",
+            text(column),
+            text(&format!("{table}.{references}"))
+        ),
+        Holds::Unknown => {
+            let form = format!("TODO: {{ of = {of}, column = … }}, or public = true");
+            format!("{NOT_HELD}unit = {}\n", text(&form))
+        }
+    }
+}
+
+/// The table's heading, with where its files are and how they are written.
+fn head(table: &DraftTable) -> String {
     let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _ = write!(out, "\n[tables.{name}]\n");
+    let _ = write!(out, "\n[tables.{}]\n", table.name);
     let _ = writeln!(out, "# A file, a folder or a pattern, relative to this file.");
     let _ = writeln!(out, "path = {}", text(&table.path));
-    if let Some(csv) = &table.csv {
-        match &table.looked_at {
-            Some(found) => {
-                let _ = write!(
-                    out,
-                    "
+    let Some(csv) = &table.csv else { return out };
+    match &table.looked_at {
+        Some(found) => {
+            let _ = write!(
+                out,
+                "
 # How the CSV is written, and the types below: proposed from {} rows, as the owner asked with
 # --look-at-data. They follow from the data, and one odd row can change them: check them against
 # what you know of such data. Bounds and public_keys are never taken from the data; a choice of
 # yours must not be, either.
 ",
-                    found.rows
-                );
-            }
-            None => out.push_str(CSV),
+                found.rows
+            );
         }
-        let comment = if csv.is_default() { "# " } else { "" };
-        let _ = writeln!(out, "{comment}csv = {{ {} }}", csv_settings(csv));
+        None => out.push_str(CSV),
     }
-    out.push_str(UNIT);
-    out.push_str(COLUMNS);
+    let comment = if csv.is_default() { "# " } else { "" };
+    let _ = writeln!(out, "{comment}csv = {{ {} }}", csv_settings(csv));
+    out
+}
+
+/// The declarations of the columns.
+fn columns(table: &DraftTable) -> String {
+    let name = &table.name;
+    let mut out = COLUMNS.to_owned();
     if table.csv.is_some() && table.looked_at.is_none() {
         out.push_str(TEXT_COLUMNS);
     }
@@ -145,10 +269,8 @@ fn section(table: &DraftTable) -> String {
         .columns
         .iter()
         .filter_map(|column| {
-            let proposed = table.looked_at.iter().flat_map(|found| &found.columns);
-            let proposed = proposed.into_iter().find(|proposed| proposed.name == column.name);
-            let column_type = proposed.map_or(column.column_type, |p| Some(p.column_type))?;
-            let comment = match proposed.and_then(|proposed| proposed.note) {
+            let column_type = table.type_of(column)?;
+            let comment = match table.proposed(column).and_then(|proposed| proposed.note) {
                 Some(note) => Some(note.to_owned()),
                 None if column.file_type == "folder" => Some("in the names of folders".to_owned()),
                 None if table.csv.is_some() => None,
@@ -168,12 +290,15 @@ fn section(table: &DraftTable) -> String {
         let (key, file_type) = (key(&column.name), visible(&column.file_type));
         let _ = writeln!(out, "# {key} is left out: {file_type} is not a type that is read");
     }
-    out.push_str(SETTINGS);
-    let _ = write!(
-        out,
+    out
+}
+
+/// Defaults and budgets of a population, under its heading.
+fn budgets(heading: &str) -> String {
+    format!(
         "
 # What a query has that says nothing else.
-[tables.{name}.defaults]
+[{heading}.defaults]
 # epsilon = 1
 # delta = 1e-6
 # max_groups_contributed = 3
@@ -182,11 +307,10 @@ fn section(table: &DraftTable) -> String {
 # The most that each analyst may spend, as {{ epsilon = 3, delta = 1e-5 }} or
 # {{ rho = 0.5, delta = 1e-5 }}. A smaller budget protects more; at an epsilon of 1, seeing the
 # answers makes any guess about one unit at most 2.7 times as likely.
-[tables.{name}.budgets]
+[{heading}.budgets]
 analyst = \"TODO: {{ epsilon = …, delta = … }}, under the analyst's name\"
 "
-    );
-    out
+    )
 }
 
 /// The settings that are not the usual ones; delimiter and encoding where all are.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hushtable_knowledge::Counted;
 
 use super::{Key, KeyColumn, TableCell, Tables};
-use crate::failure::Failure;
+use hushtable_query::Refusal;
 
 /// Cells of all tables, at most.
 const MOST_CELLS: usize = 1_000_000;
@@ -16,11 +16,14 @@ const MOST_COUNT: u64 = 1_000_000_000_000;
 
 /// Reads tables. The column of counts is `count`, or one of that or the name n. What is suppressed is
 /// below `suppressed_below`: counts that are not given, and rows that are missing.
-pub(crate) fn read(
+///
+/// # Errors
+/// When a file cannot be read, or is no table of counts.
+pub fn read(
     paths: &[PathBuf],
     count: Option<&str>,
     suppressed_below: Option<u64>,
-) -> Result<Tables, Failure> {
+) -> Result<Tables, Refusal> {
     let mut tables = Tables { names: Vec::new(), columns: Vec::new(), cells: Vec::new() };
     for path in paths {
         read_one(&mut tables, path, count, suppressed_below)?;
@@ -40,10 +43,10 @@ fn read_one(
     path: &Path,
     count: Option<&str>,
     suppressed_below: Option<u64>,
-) -> Result<(), Failure> {
+) -> Result<(), Refusal> {
     let shown = path.display();
     let unread = |error: csv::Error| {
-        Failure::new(
+        Refusal::new(
             format!("{shown} cannot be read: {error}"),
             "a CSV file with a header: key columns, and a column of counts",
         )
@@ -55,7 +58,7 @@ fn read_one(
     let has = |name: &str| headings.iter().position(|h| h.eq_ignore_ascii_case(name));
     let counts = count.map_or_else(|| has("count").or_else(|| has("n")), has).ok_or_else(|| {
         let wanted = count.map_or("`count` or `n`".to_owned(), |name| format!("`{name}`"));
-        Failure::new(
+        Refusal::new(
             format!("{shown} has no column {wanted} with its counts"),
             format!("--count NAME; the file has {}", headings.join(", ")),
         )
@@ -78,7 +81,7 @@ fn read_one(
             return Err(too_many());
         }
         let wrong = |what: String, hint: &str| {
-            Failure::new(format!("row {} of {shown}: {what}", row + 1), hint)
+            Refusal::new(format!("row {} of {shown}: {what}", row + 1), hint)
         };
         let text = record.get(counts).unwrap_or_default().trim();
         let count = counted(text, suppressed_below).map_err(|(what, hint)| wrong(what, hint))?;
@@ -155,19 +158,19 @@ fn counted(text: &str, below: Option<u64>) -> Result<Counted, (String, &'static 
     ))
 }
 
-fn too_many() -> Failure {
-    Failure::new(
+fn too_many() -> Refusal {
+    Refusal::new(
         format!("there are more than {MOST_CELLS} cells, with those that are suppressed"),
         "fewer tables at a time, or tables of fewer columns",
     )
 }
 
 /// Each cell once in a table.
-fn once(tables: &Tables) -> Result<(), Failure> {
+fn once(tables: &Tables) -> Result<(), Refusal> {
     let mut seen = std::collections::HashSet::new();
     match tables.cells.iter().find(|cell| !seen.insert((cell.table, &cell.keys))) {
         None => Ok(()),
-        Some(twice) => Err(Failure::new(
+        Some(twice) => Err(Refusal::new(
             format!(
                 "{} has two rows for {}",
                 tables.names.get(twice.table).map_or("a table", String::as_str),
@@ -180,7 +183,7 @@ fn once(tables: &Tables) -> Result<(), Failure> {
 
 /// Cells that could be in a table by the values that it has, and are not. Only of rows that give single
 /// values: what else would be missing nobody can tell.
-fn add_missing(tables: &mut Tables, below: u64) -> Result<(), Failure> {
+fn add_missing(tables: &mut Tables, below: u64) -> Result<(), Refusal> {
     let Some(high) = below.checked_sub(1) else { return Ok(()) };
     // By table and columns that are given: the cells that are there.
     let mut margins: HashMap<(usize, Vec<usize>), Vec<Vec<usize>>> = HashMap::new();

@@ -6,15 +6,16 @@ use hushtable_knowledge::{Cell, Published};
 
 use super::read::single;
 use super::{Key, Tables};
-use crate::failure::Failure;
+use hushtable_query::Refusal;
 
 /// Combinations of values that are gone through.
 const MOST: usize = 4_000_000;
 
 /// Cells over parts.
 #[derive(Debug)]
-pub(crate) struct Divided {
-    pub(crate) published: Published,
+pub struct Divided {
+    /// The cells, as sets of parts.
+    pub published: Published,
     /// By part, the combinations of values that are in it, by their numbers.
     combinations: Vec<Vec<usize>>,
     /// Values of each column, with one more for all others unless there are none.
@@ -22,12 +23,15 @@ pub(crate) struct Divided {
 }
 
 /// Goes through all combinations of values. With `complete`, there are none but those that some table has.
-pub(crate) fn divide(tables: &Tables, complete: bool) -> Result<Divided, Failure> {
+///
+/// # Errors
+/// When there are too many of them, or a cell counts nobody.
+pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
     let own = |values: usize| if complete { values.max(1) } else { values + 1 };
     let sizes: Vec<usize> = tables.columns.iter().map(|column| own(column.values.len())).collect();
     let all = sizes.iter().copied().fold(1usize, usize::saturating_mul);
     if all > MOST {
-        return Err(Failure::new(
+        return Err(Refusal::new(
             format!("the keys have {all} combinations of values; at most {MOST} are gone through"),
             "fewer tables at a time, or tables of fewer columns",
         ));
@@ -63,7 +67,7 @@ pub(crate) fn divide(tables: &Tables, complete: bool) -> Result<Divided, Failure
     let mut cells = Vec::with_capacity(of_cell.len());
     for ((cell, parts), level) in tables.cells.iter().zip(of_cell).zip(levels) {
         if parts.is_empty() {
-            return Err(Failure::new(
+            return Err(Refusal::new(
                 format!(
                     "with --complete there is nobody whom {} [{}] could count",
                     tables.names.get(cell.table).map_or("a table", String::as_str),
@@ -75,13 +79,13 @@ pub(crate) fn divide(tables: &Tables, complete: bool) -> Result<Divided, Failure
         cells.push(Cell { parts, count: cell.count, level });
     }
     let published = Published::new(combinations.len(), cells)
-        .map_err(|error| Failure::new(error.to_string(), "each cell once in a table"))?;
+        .map_err(|error| Refusal::new(error.to_string(), "each cell once in a table"))?;
     Ok(Divided { published, combinations, sizes })
 }
 
 impl Divided {
     /// The values of some parts, where these are all combinations of some values of each column.
-    pub(crate) fn keys(&self, tables: &Tables, parts: &[u32]) -> Option<Vec<Key>> {
+    pub fn keys(&self, tables: &Tables, parts: &[u32]) -> Option<Vec<Key>> {
         let mut values: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.sizes.len()];
         let mut count = 0;
         for number in self.numbers(parts) {
@@ -111,7 +115,7 @@ impl Divided {
     }
 
     /// Whether some of the parts have values that tables name, in all columns.
-    pub(crate) fn is_named(&self, tables: &Tables, parts: &[u32]) -> bool {
+    pub fn is_named(&self, tables: &Tables, parts: &[u32]) -> bool {
         self.numbers(parts).any(|number| {
             let mut rest = number;
             self.sizes.iter().zip(&tables.columns).all(|(size, column)| {

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use hushtable_engine::{EngineError, Numbered, Tabulated};
+use hushtable_engine::{Numbered, Tabulated};
 use hushtable_knowledge::model::{
     Definitions, Fraction, Law, Mechanism, Model, ModelError, Witness, Worlds,
 };
-use hushtable_query::{ModelFile, Publication, RandomVariable, TableRow, Written};
+use hushtable_query::{ModelFile, Publication, RandomVariable, Refusal, TableRow, Written};
 
-use crate::failure::Failure;
+use crate::Error;
 
 /// Largest file that is read, in bytes.
 const MOST_BYTES: u64 = 1_000_000;
@@ -17,25 +17,26 @@ const MOST_BYTES: u64 = 1_000_000;
 const MOST_ROWS: usize = 2_000_000;
 
 /// What was computed, and what it is about.
-pub(super) struct Described {
-    pub(super) definitions: Definitions,
+pub struct Described {
+    /// The guarantees of the model.
+    pub definitions: Definitions,
     /// Names of the parameters.
-    pub(super) parameters: Vec<String>,
+    pub parameters: Vec<String>,
     /// Names of the records, and how their values read.
-    pub(super) records: Vec<(String, Vec<String>)>,
+    pub records: Vec<(String, Vec<String>)>,
     knowledge: Vec<String>,
     outputs: Vec<String>,
 }
 
-/// A fault of the program, or too large a model.
-pub(super) fn refused(file: &str, error: &ModelError) -> Failure {
+/// The refusal of a model that is too large, or met a fault of the program.
+pub fn refused(file: &str, error: &ModelError) -> Refusal {
     match error {
-        ModelError::Large { .. } => Failure::new(
+        ModelError::Large { .. } => Refusal::new(
             format!("the model {file} is too large: {error}"),
             "leave out parameters, or take many together: how many others voted yes says as much as \
              their votes",
         ),
-        _ => Failure::new(
+        _ => Refusal::new(
             format!("the model {file} cannot be assessed: {error}"),
             "this is a fault in Hushtable, please report the model",
         ),
@@ -43,26 +44,31 @@ pub(super) fn refused(file: &str, error: &ModelError) -> Failure {
 }
 
 impl Described {
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+    /// Reads a model's file.
+    ///
+    /// # Errors
+    /// When it cannot be read, is wrong, or is too large.
+    pub fn read(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
         let cannot = |reason: &dyn std::fmt::Display| {
-            Failure::new(
+            Refusal::new(
                 format!("the model {file} cannot be read: {reason}"),
                 "docs/model.md says how a model is written, and examples/partial-knowledge has nine",
             )
         };
         let size = std::fs::metadata(path).map_err(|e| cannot(&e))?.len();
         if size > MOST_BYTES {
-            return Err(cannot(&format!("it has {size} bytes, and at most {MOST_BYTES} are read")));
+            let much = format!("it has {size} bytes, and at most {MOST_BYTES} are read");
+            return Err(cannot(&much).into());
         }
         let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
         let parsed = ModelFile::parse(&text, &file)
-            .map_err(|e| Failure::new(format!("{}:{}: {}", e.file, e.line, e.what), e.hint))?;
+            .map_err(|e| Refusal::new(format!("{}:{}: {}", e.file, e.line, e.what), e.hint))?;
         Reader { file }.described(&parsed)
     }
 
     /// Where it is worst, in words.
-    pub(super) fn worst(&self, witness: &Witness) -> String {
+    pub fn worst(&self, witness: &Witness) -> String {
         let (name, values) = &self.records[witness.target];
         let text = |value: u32| values.get(value as usize).map_or("", String::as_str);
         let mut words = match (witness.value, witness.other) {
@@ -113,12 +119,12 @@ impl Tuples {
 }
 
 impl Reader {
-    fn refused(&self, error: &ModelError) -> Failure {
+    fn refused(&self, error: &ModelError) -> Refusal {
         refused(&self.file, error)
     }
 
-    fn wrong(&self, line: usize, what: &str, hint: &str) -> Failure {
-        Failure::new(format!("{}:{line}: {what}", self.file), hint)
+    fn wrong(&self, line: usize, what: &str, hint: &str) -> Refusal {
+        Refusal::new(format!("{}:{line}: {what}", self.file), hint)
     }
 
     /// An expression's values.
@@ -128,20 +134,22 @@ impl Reader {
         written: &Written,
         columns: &[Tabulated],
         rows: usize,
-    ) -> Result<Tabulated, Failure> {
+    ) -> Result<Tabulated, Error> {
         Tabulated::evaluate(name, &written.text, columns, rows).map_err(|error| match error {
-            EngineError::Refused(refusal) => self.wrong(written.line, &refusal.what, &refusal.hint),
-            other => other.into(),
+            Error::Refused(refusal) => {
+                self.wrong(written.line, &refusal.what, &refusal.hint).into()
+            }
+            other => other,
         })
     }
 
-    fn fraction(&self, written: &Written) -> Result<Fraction, Failure> {
+    fn fraction(&self, written: &Written) -> Result<Fraction, Refusal> {
         written.text.parse().map_err(|error: ModelError| {
             self.wrong(written.line, &error.to_string(), "for example 0.25, 1e-7 or \"1/3\"")
         })
     }
 
-    fn law(&self, line: usize, name: &str, probabilities: &[Written]) -> Result<Law, Failure> {
+    fn law(&self, line: usize, name: &str, probabilities: &[Written]) -> Result<Law, Refusal> {
         let exact = probabilities.iter().map(|written| self.fraction(written));
         let exact: Vec<Fraction> = exact.collect::<Result<_, _>>()?;
         Law::new(&exact).map_err(|error| {
@@ -150,7 +158,7 @@ impl Reader {
         })
     }
 
-    fn worlds(&self, variables: &[RandomVariable]) -> Result<Worlds, Failure> {
+    fn worlds(&self, variables: &[RandomVariable]) -> Result<Worlds, Refusal> {
         let law = |variable: &RandomVariable| match &variable.probabilities {
             Some(all) => self.law(variable.line, &format!("`{}`", variable.name), all),
             None => Law::uniform(variable.values.len()).map_err(|e| self.refused(&e)),
@@ -159,7 +167,7 @@ impl Reader {
         Worlds::new(laws).map_err(|e| self.refused(&e))
     }
 
-    fn described(&self, parsed: &ModelFile) -> Result<Described, Failure> {
+    fn described(&self, parsed: &ModelFile) -> Result<Described, Error> {
         let worlds = self.worlds(&parsed.parameters)?;
         let rows = worlds.count();
         let parameters = columns(&parsed.parameters, |parameter| {
@@ -207,7 +215,7 @@ impl Reader {
         written: &[Written],
         columns: &[Tabulated],
         rows: usize,
-    ) -> Result<(Vec<u32>, Vec<String>), Failure> {
+    ) -> Result<(Vec<u32>, Vec<String>), Error> {
         let mut known = Vec::new();
         for written in written {
             known.push(self.evaluate("known", written, columns, rows)?.numbered()?);
@@ -231,16 +239,17 @@ impl Reader {
         records: &[Numbered],
         parts: &[Written],
         noise: &[RandomVariable],
-    ) -> Result<(Definitions, Vec<String>), Failure> {
+    ) -> Result<(Definitions, Vec<String>), Error> {
         let chances = self.worlds(noise)?;
         let each = chances.count();
         let rows = model.databases().len().saturating_mul(each);
         if rows > MOST_ROWS {
-            return Err(self.refused(&ModelError::Large {
+            let large = ModelError::Large {
                 what: "databases times values of the noise",
                 size: rows.to_string(),
                 most: MOST_ROWS,
-            }));
+            };
+            return Err(self.refused(&large).into());
         }
         let mut scope = databases(model, records, each)?;
         scope.extend(columns(noise, |variable| {
@@ -281,7 +290,7 @@ impl Reader {
         model: &Model,
         records: &[Numbered],
         table: &[TableRow],
-    ) -> Result<(Definitions, Vec<String>), Failure> {
+    ) -> Result<(Definitions, Vec<String>), Error> {
         let count = model.databases().len();
         let scope = databases(model, records, 1)?;
         let mut outputs: Vec<String> = Vec::new();
@@ -321,7 +330,7 @@ impl Reader {
                 let what = format!("no row of the table holds where {}", values.join(", "));
                 let hint = "a last row without `when` is for all that is left; databases that only a \
                             change of the target makes need a row, too";
-                return Err(self.wrong(line, &what, hint));
+                return Err(self.wrong(line, &what, hint).into());
             };
             laws.push(law.clone());
         }
@@ -336,21 +345,21 @@ impl Reader {
 fn columns(
     variables: &[RandomVariable],
     choices: impl Fn(usize) -> Vec<usize>,
-) -> Result<Vec<Tabulated>, Failure> {
+) -> Result<Vec<Tabulated>, Error> {
     let column = |(place, variable): (usize, &RandomVariable)| {
         let values = Tabulated::new(&variable.name, variable.column_type, &variable.values)?;
         let choices = choices(place).into_iter().map(|c| u32::try_from(c).unwrap_or(u32::MAX));
-        Ok(values.take(&choices.collect::<Vec<_>>())?)
+        values.take(&choices.collect::<Vec<_>>())
     };
     variables.iter().enumerate().map(column).collect()
 }
 
 /// The records of all databases, each database `times` times.
-fn databases(model: &Model, records: &[Numbered], times: usize) -> Result<Vec<Tabulated>, Failure> {
+fn databases(model: &Model, records: &[Numbered], times: usize) -> Result<Vec<Tabulated>, Error> {
     let column = |(place, record): (usize, &Numbered)| {
         let values = model.databases().iter().map(|database| database[place]);
         let values: Vec<u32> = values.flat_map(|v| std::iter::repeat_n(v, times)).collect();
-        Ok(record.distinct.take(&values)?)
+        record.distinct.take(&values)
     };
     records.iter().enumerate().map(column).collect()
 }

@@ -5,17 +5,17 @@
 //! same.
 
 /// `text` on one line, with such characters as escapes.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     escaped(text, |c, out| out.extend(c.escape_default()), is_plain)
 }
 
 /// The lines of a text, each [`visible`].
-pub(crate) fn visible_lines(text: &str) -> String {
+pub fn visible_lines(text: &str) -> String {
     escaped(text, |c, out| out.extend(c.escape_default()), |c| c == '\n' || is_plain(c))
 }
 
 /// JSON with such characters as JSON's own escapes, so that it says the same.
-pub(crate) fn visible_json(text: &str) -> String {
+pub fn visible_json(text: &str) -> String {
     let escape = |c: char, out: &mut String| {
         let mut units = [0; 2];
         for unit in c.encode_utf16(&mut units) {

@@ -36,6 +36,7 @@ fn sample() -> Vec<DraftTable> {
 #[test]
 fn drafts_read_as_expected() {
     insta::assert_snapshot!("draft", contract(&sample()));
+    insta::assert_snapshot!("draft_of_one", contract(&sample()[..1]));
 }
 
 #[test]
@@ -70,6 +71,9 @@ fn drafts_are_toml_and_wait_for_their_owner() {
     let text = contract(&sample());
     toml::from_str::<toml::Table>(&text).unwrap();
     let error = hushtable_query::Contract::parse(&text, "hushtable.toml").unwrap_err();
+    assert_eq!(error.what, "`analyst` is still to be decided by the owner of the data");
+    let one = contract(&sample()[..1]);
+    let error = hushtable_query::Contract::parse(&one, "hushtable.toml").unwrap_err();
     assert_eq!(error.what, "`privacy_unit` is still to be decided by the owner of the data");
 }
 
@@ -100,5 +104,20 @@ fn keys_survive_toml() {
     for name in ["a", "a-b_1", "a b", "", "\"", "\\", "a.b", "ä", "\u{7f}\u{0}\n", "日本"] {
         let table: toml::Table = toml::from_str(&format!("{} = 1", key(name))).unwrap();
         assert!(table.contains_key(name), "{name:?}");
+    }
+}
+
+#[test]
+fn locations_are_relative_to_the_contract() {
+    for (folder, location, seen) in [
+        ("", "a/b.csv", "a/b.csv"),
+        (".", "a/*.csv", "a/*.csv"),
+        ("a", "a/b.csv", "b.csv"),
+        ("a", "a", "."),
+        ("x/y", "a/b.csv", "../../a/b.csv"),
+        ("x/y", "x/z/*.csv", "../z/*.csv"),
+        ("x", "/data/b.csv", "/data/b.csv"),
+    ] {
+        assert_eq!(seen_from(Path::new(folder), location), seen, "{folder} {location}");
     }
 }

@@ -1,0 +1,237 @@
+//! What analysts may do: ask, and see what asking would cost.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::channel::mpsc::{UnboundedReceiver, unbounded};
+use hushtable_engine::{
+    Answer, BudgetLine, PartAnswer, Progress, Quoted, Session, WorkloadAnswer, WorkloadCharge,
+    WorkloadPlan, WorkloadProgress, WorkloadQuoted,
+};
+use hushtable_privacy::Delta;
+use hushtable_query::{Warning, Workload};
+
+use crate::Error;
+use crate::workers::Workers;
+
+/// An analyst with budgets. All that an analyst gets is charged or free of the data; nothing leads
+/// from here to what is for the owner.
+///
+/// ```compile_fail,E0599
+/// # async fn of(analyst: hushtable::Analyst) {
+/// analyst.audit("SELECT COUNT(*) FROM visits", &Default::default()).await;
+/// # }
+/// ```
+///
+/// ```compile_fail,E0599
+/// # async fn of(analyst: hushtable::Analyst) {
+/// analyst.check(None, None).await;
+/// # }
+/// ```
+///
+/// ```compile_fail,E0609
+/// # async fn of(analyst: hushtable::Analyst) {
+/// analyst.query("SELECT COUNT(*) FROM visits").await.unwrap().timings;
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Analyst {
+    session: Arc<Session>,
+    workers: Workers,
+    name: Option<String>,
+}
+
+impl Analyst {
+    pub(crate) fn new(session: Arc<Session>, workers: Workers, name: Option<&str>) -> Self {
+        Self { session, workers, name: name.map(str::to_owned) }
+    }
+
+    /// Quotes a query. Costs nothing, reads no value and changes no file.
+    ///
+    /// # Errors
+    /// When the query is refused, the analyst has no budget for it, or the files do not have what
+    /// it reads.
+    pub async fn explain(&self, sql: &str) -> Result<Quoted, Error> {
+        let (session, sql, name) = self.owned(sql);
+        self.workers.run(async move { session.explain(&sql, name.as_deref()).await }).await
+    }
+
+    /// The probable mistakes in a query. Costs nothing and reads no file.
+    ///
+    /// # Errors
+    /// When the query is refused.
+    pub async fn warnings(&self, sql: &str) -> Result<Vec<Warning>, Error> {
+        let (session, sql, _) = self.owned(sql);
+        self.workers.block(move || session.warnings(&sql)).await
+    }
+
+    /// Answers a query: charges it, reads the data, adds noise, puts the release on record.
+    ///
+    /// A future that is dropped before the charge costs nothing. After the charge the work goes on
+    /// until the release is on record, where the same query finds it.
+    ///
+    /// # Errors
+    /// As [`explain`](Self::explain); when the budget does not suffice or the ledger cannot be
+    /// written; when the data cannot be read, which leaves the charge in place.
+    pub async fn query(&self, sql: &str) -> Result<Answer, Error> {
+        self.query_watched(sql, &Progress::default()).await
+    }
+
+    /// Answers a query as [`query`](Self::query) does; another thread can look at its progress, which
+    /// is for this query alone.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn query_watched(&self, sql: &str, progress: &Progress) -> Result<Answer, Error> {
+        let (session, sql, name) = self.owned(sql);
+        let progress = progress.clone();
+        let mut unwanted = Unwanted(Some(progress.clone()));
+        let work = async move { session.query(&sql, name.as_deref(), &progress).await };
+        let answer = self.workers.finish(work).await;
+        unwanted.0 = None;
+        answer
+    }
+
+    /// Refuses a workload that the budget cannot pay for, before mechanisms are made for it.
+    ///
+    /// # Errors
+    /// When it cannot; for the first query that is refused.
+    pub async fn affords(&self, workload: &Workload) -> Result<(), Error> {
+        let (session, workload, name) =
+            (Arc::clone(&self.session), workload.clone(), self.name.clone());
+        let work = move || session.check_workload_budget(&workload, name.as_deref());
+        self.workers.block(work).await
+    }
+
+    /// Checks and prices all queries of a workload. Charges nothing, reads no value and changes no
+    /// file.
+    ///
+    /// # Errors
+    /// For the first query that is refused; when the analyst has no budget for them.
+    pub async fn plan(&self, workload: &Workload) -> Result<Plan, Error> {
+        let (session, workload, name) =
+            (Arc::clone(&self.session), workload.clone(), self.name.clone());
+        let work = async move { session.plan_workload(&workload, name.as_deref()).await };
+        Ok(Plan { plan: self.workers.run(work).await?, workers: self.workers.clone() })
+    }
+
+    /// The analyst's budgets, with what their charges come to at `delta`: by default the budget's
+    /// own, or 1e-6 where that is zero. Without a name, the budgets of populations that have one
+    /// analyst only. Changes no file.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub async fn budget(&self, delta: Option<Delta>) -> Result<Vec<BudgetLine>, Error> {
+        let session = Arc::clone(&self.session);
+        let mut lines = self.workers.block(move || session.budget(delta)).await?;
+        let populations = &self.session.contract().populations;
+        lines.retain(|line| match &self.name {
+            Some(name) => line.analyst == *name,
+            None => populations.get(&line.table).is_some_and(|p| p.budgets.len() == 1),
+        });
+        Ok(lines)
+    }
+
+    fn owned(&self, sql: &str) -> (Arc<Session>, String, Option<String>) {
+        (Arc::clone(&self.session), sql.to_owned(), self.name.clone())
+    }
+}
+
+/// Gives a query up when it is dropped, unless it has ended.
+struct Unwanted(Option<Progress>);
+
+impl Drop for Unwanted {
+    fn drop(&mut self) {
+        if let Some(progress) = &self.0 {
+            progress.give_up();
+        }
+    }
+}
+
+/// A workload of which everything that can be wrong by itself is checked.
+pub struct Plan {
+    plan: WorkloadPlan,
+    workers: Workers,
+}
+
+/// What comes of a workload, one after the other.
+pub enum Step {
+    /// The charge stands.
+    Charged(Box<WorkloadCharge>),
+    /// The answer to the next query is on record.
+    Answered(Box<PartAnswer>),
+    /// All queries are answered.
+    Whole(Box<WorkloadAnswer>),
+}
+
+impl Plan {
+    /// How far the work is, for another thread to look at.
+    pub fn progress(&self) -> Arc<WorkloadProgress> {
+        self.plan.progress()
+    }
+
+    /// The warnings about the queries, each with its query's name.
+    pub fn warnings(&self) -> impl Iterator<Item = (&str, &Warning)> {
+        self.plan.warnings()
+    }
+
+    /// What the workload would promise and cost. Changes no file.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn quoted(&self) -> Result<WorkloadQuoted, Error> {
+        self.plan.quoted()
+    }
+
+    /// Charges all queries that are not paid for, and answers them one by one, in their order.
+    /// `file` names the file that the answer to a query is written to, for the statement.
+    ///
+    /// The work goes on until all releases are on record, whether anybody waits for them or not.
+    /// Stopped all the same, and planned and released again, a workload is not charged again.
+    ///
+    /// # Errors
+    /// When there are no threads left to work on.
+    pub fn release(
+        self,
+        file: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Result<Releasing, Error> {
+        let Self { plan, workers } = self;
+        let (steps, receiver) = unbounded();
+        let (charges, answers) = (steps.clone(), steps.clone());
+        workers.begin(async move {
+            // Where nobody listens, the releases go on record all the same.
+            let charged = |charge: &WorkloadCharge| {
+                let _ = charges.unbounded_send(Ok(Step::Charged(Box::new(charge.clone()))));
+            };
+            let answered = |answer: &PartAnswer| {
+                let _ = answers.unbounded_send(Ok(Step::Answered(Box::new(answer.clone()))));
+                Ok::<_, Error>(file(&answer.name))
+            };
+            let ended = plan.release(charged, answered).await;
+            let _ = steps.unbounded_send(ended.map(|answer| Step::Whole(Box::new(answer))));
+        })?;
+        Ok(Releasing { steps: receiver, ended: false })
+    }
+}
+
+/// A workload that is being answered.
+pub struct Releasing {
+    steps: UnboundedReceiver<Result<Step, Error>>,
+    ended: bool,
+}
+
+impl Releasing {
+    /// The next step; `None` after the last.
+    ///
+    /// # Errors
+    /// When the budget does not suffice for all or the ledger cannot be written; when the data
+    /// cannot be read, which leaves the charges in place.
+    pub async fn next(&mut self) -> Option<Result<Step, Error>> {
+        if self.ended {
+            return None;
+        }
+        let step = self.steps.next().await.unwrap_or(Err(Error::Interrupted));
+        self.ended = !matches!(step, Ok(Step::Charged(_) | Step::Answered(_)));
+        Some(step)
+    }
+}

@@ -1,0 +1,87 @@
+//! A contract with its data and its ledger, open for many questions.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hushtable_engine::Session;
+use hushtable_ledger::Notice;
+use hushtable_query::{Contract, Workload};
+
+use crate::analyst::Analyst;
+use crate::output::Protected;
+use crate::owner::Owner;
+use crate::workers::Workers;
+use crate::{Error, open_workload};
+
+/// A contract with its data and its ledger. It is opened once and lives long; clones are the same
+/// engine, for any number of threads and tasks.
+#[derive(Clone)]
+pub struct Engine {
+    session: Arc<Session>,
+    contract: PathBuf,
+    workers: Workers,
+}
+
+impl Engine {
+    /// Opens a contract on threads of its own.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the contract is wrong or not finished.
+    pub fn open(contract: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::telling(contract, |_| {})
+    }
+
+    /// Opens a contract, and tells `listener` what the ledger says that is no error, on any thread.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn telling(
+        contract: impl AsRef<Path>,
+        listener: impl Fn(&Notice) + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        let contract = contract.as_ref();
+        let session = Session::open(contract)?.telling(listener);
+        let workers = Workers::new()?;
+        Ok(Self { session: Arc::new(session), contract: contract.to_owned(), workers })
+    }
+
+    /// What an analyst may do. Without a name, each question is asked by the one analyst who has a
+    /// budget for it.
+    pub fn analyst(&self, name: Option<&str>) -> Analyst {
+        Analyst::new(Arc::clone(&self.session), self.workers.clone(), name)
+    }
+
+    /// What the owner of the data may do. None of it is for analysts.
+    pub fn owner(&self) -> Owner {
+        Owner::new(Arc::clone(&self.session), self.workers.clone())
+    }
+
+    /// The contract.
+    pub fn contract(&self) -> &Contract {
+        self.session.contract()
+    }
+
+    /// The ledger's file.
+    pub fn ledger_path(&self) -> PathBuf {
+        self.session.ledger_path()
+    }
+
+    /// The files and places that no result may replace or be written to.
+    pub fn protected(&self) -> Protected {
+        Protected::of(&self.session, &self.contract)
+    }
+
+    /// Opens a workload with the contract that it names, or with another.
+    ///
+    /// # Errors
+    /// When one of the files cannot be read or is wrong.
+    pub fn with_workload(
+        workload: &Path,
+        contract: Option<&Path>,
+        listener: impl Fn(&Notice) + Send + Sync + 'static,
+    ) -> Result<(Self, Workload), Error> {
+        let read = open_workload(workload)?;
+        let named = workload.parent().unwrap_or(Path::new("")).join(&read.contract);
+        Ok((Self::telling(contract.unwrap_or(&named), listener)?, read))
+    }
+}

@@ -1,0 +1,93 @@
+//! Differentially private SQL over files, as a library.
+//!
+//! An [`Engine`] has a contract open, with its data and its ledger. It gives out two kinds of
+//! handles: an [`Analyst`] asks, pays from a budget and gets answers with noise; the [`Owner`] of the
+//! data checks and audits, and gets what is not for analysts. All work runs on the engine's own
+//! threads, so that the futures can be awaited in any runtime, or with [`wait`] in none.
+//!
+//! ```
+//! use hushtable::{Engine, wait};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # std::fs::write(folder.path().join("visits.csv"), "id,town\n1,Ashford\n2,Millbrook\n")?;
+//! # let contract = folder.path().join("hushtable.toml");
+//! # std::fs::write(&contract, r#"
+//! # [tables.visits]
+//! # path = "visits.csv"
+//! # privacy_unit = "id"
+//! # columns = { id = { type = "int" }, town = { type = "string" } }
+//! # budgets.ana = { epsilon = 3, delta = 1e-6 }
+//! # "#)?;
+//! let engine = Engine::open(&contract)?;
+//! let analyst = engine.analyst(Some("ana"));
+//! let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT id) AS n \
+//!            FROM visits";
+//! let quote = wait(analyst.explain(sql))?;
+//! assert_eq!(quote.charge.to_string(), "epsilon = 1");
+//! let answer = wait(analyst.query(sql))?;
+//! assert_eq!(answer.table.num_rows(), 1);
+//! assert_eq!(answer.account.left.to_string(), "epsilon = 2, delta = 1e-6");
+//! // The same question is free, and has the same answer.
+//! assert_eq!(wait(analyst.query(sql))?.table, answer.table);
+//! # Ok(())
+//! # }
+//! ```
+
+mod analyst;
+pub mod draft;
+mod engine;
+mod files;
+pub mod model;
+pub mod output;
+mod owner;
+pub mod published;
+pub mod visible;
+mod workers;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct LibraryPage;
+
+pub use analyst::{Analyst, Plan, Releasing, Step};
+pub use datafusion::{arrow, parquet};
+pub use engine::Engine;
+pub use files::{group_sizes, randomise};
+pub use hushtable_engine::{
+    Advice, Answer, AuditOptions, AuditReport, BudgetLine, CheckReport, ColumnCheck, Compared,
+    CutOff, Distribution, EngineError as Error, EventFound, FitOptions, FitReport, Fitted,
+    FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, KeysCheck, Limit, LossOptions,
+    LossReport, Losses, MechanismLosses, OwnerLosses, PartAnswer, PartQuoted, PartStatement,
+    Progress, Quantile, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing,
+    Statement, TableCheck, Timings, Together, WorkloadAnswer, WorkloadCharge, WorkloadProgress,
+    WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
+};
+pub use hushtable_knowledge as knowledge;
+pub use hushtable_mechanisms as mechanisms;
+pub use hushtable_noise as noise;
+pub use hushtable_privacy as privacy;
+pub use owner::Owner;
+pub use workers::{Workers, wait};
+
+/// Contracts, and what queries promise.
+pub mod query {
+    pub use hushtable_query::{
+        ClassesExplained, Column, ColumnType, Contract, ContractError, CsvSettings, Defaults,
+        EpsilonAt, ExchangeExplained, Explanation, GroupsExplained, INTERVAL_LEVEL,
+        IntervalExplained, KeepProbability, MAX_LATTICE, MAX_QUERY_BYTES, MeasurementExplained,
+        MechanismCompared, MechanismsExplained, MechanismsOnData, Number, OutputExplained,
+        PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained, Population,
+        PrivateGroups, PrivateQuery, QuantileExplained, Refusal, Relation, RoundExplained,
+        SimultaneousInterval, SizeQuantile, Split, SplitBy, Strategy, Table, TableUnit, Warning,
+        WarningCode, Workload, WorkloadExplanation, WorkloadPolicy, WorkloadQuery, WorkloadTerm,
+    };
+}
+
+/// Accounts, charges and what the ledger says.
+pub mod ledger {
+    pub use hushtable_ledger::{Account, ChargeRecord, Inspection, LedgerError, Notice};
+}

@@ -1,0 +1,154 @@
+//! What the owner of the data may do: see how its contract fits the data, and what its promises are
+//! worth on it. About the exact data, and not to be published.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hushtable_engine::{
+    Answer, AuditOptions, AuditReport, BudgetLine, CheckReport, FitOptions, FitReport, GroupSizes,
+    LossOptions, LossReport, Progress, Session, Timings,
+};
+use hushtable_ledger::Inspection;
+use hushtable_privacy::Delta;
+
+use crate::Error;
+use crate::workers::Workers;
+
+/// The owner of the data. What the methods give is confidential, unless they say otherwise.
+#[derive(Clone)]
+pub struct Owner {
+    session: Arc<Session>,
+    workers: Workers,
+}
+
+impl Owner {
+    pub(crate) fn new(session: Arc<Session>, workers: Workers) -> Self {
+        Self { session, workers }
+    }
+
+    /// Looks at the values of a table, or of all tables, and at what a query makes of them. Charges
+    /// nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When there is no such table, the query is refused or of another table, or the data cannot be
+    /// read.
+    pub async fn check(
+        &self,
+        table: Option<&str>,
+        sql: Option<&str>,
+        progress: &Progress,
+    ) -> Result<CheckReport, Error> {
+        let (session, progress) = (Arc::clone(&self.session), progress.clone());
+        let (table, sql) = (table.map(str::to_owned), sql.map(str::to_owned));
+        let work =
+            async move { session.check_data(table.as_deref(), sql.as_deref(), &progress).await };
+        self.workers.run(work).await
+    }
+
+    /// Tries to break a query's promise on the data. Charges nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When the query or an option is refused, or the data cannot be read.
+    pub async fn audit(
+        &self,
+        sql: &str,
+        options: &AuditOptions,
+        progress: &Progress,
+    ) -> Result<AuditReport, Error> {
+        let (session, sql) = (Arc::clone(&self.session), sql.to_owned());
+        let (options, progress) = (*options, progress.clone());
+        self.workers.run(async move { session.audit(&sql, &options, &progress).await }).await
+    }
+
+    /// Computes what the records of a table lose by a query whose sums are not clamped. Charges
+    /// nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When the query is refused or has no such sum, or the data cannot be read.
+    pub async fn policy(
+        &self,
+        sql: &str,
+        options: LossOptions,
+        progress: &Progress,
+    ) -> Result<LossReport, Error> {
+        let (session, sql, progress) =
+            (Arc::clone(&self.session), sql.to_owned(), progress.clone());
+        self.workers.run(async move { session.losses(&sql, options, &progress).await }).await
+    }
+
+    /// Finds the smallest policy with which a share of a query's groups meets a target for the
+    /// relative error. Charges nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When the query or an option is refused, no noise is small enough, or the data cannot be
+    /// read.
+    pub async fn fit(
+        &self,
+        sql: &str,
+        options: &FitOptions,
+        progress: &Progress,
+    ) -> Result<FitReport, Error> {
+        let (session, sql) = (Arc::clone(&self.session), sql.to_owned());
+        let (options, progress) = (*options, progress.clone());
+        self.workers.run(async move { session.fit(&sql, &options, &progress).await }).await
+    }
+
+    /// Every budget of the contract, with what its charges come to. Not confidential, but for the
+    /// queries of others.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub async fn budgets(&self, delta: Option<Delta>) -> Result<Vec<BudgetLine>, Error> {
+        let session = Arc::clone(&self.session);
+        self.workers.block(move || session.budget(delta)).await
+    }
+
+    /// Answers a query in the name of an analyst, who pays for it, and tells where the time went:
+    /// that depends on the data, so it is not for the analyst.
+    ///
+    /// # Errors
+    /// As [`Analyst::query`](crate::Analyst::query).
+    pub async fn timed(
+        &self,
+        sql: &str,
+        analyst: Option<&str>,
+    ) -> Result<(Answer, Timings), Error> {
+        let (session, sql) = (Arc::clone(&self.session), sql.to_owned());
+        let analyst = analyst.map(str::to_owned);
+        let work =
+            async move { session.timed(&sql, analyst.as_deref(), &Progress::default()).await };
+        self.workers.finish(work).await
+    }
+
+    /// Counts the records of each group of some files, for a release of counts, as
+    /// [`group_sizes`](crate::group_sizes) does.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn group_sizes(
+        &self,
+        location: &str,
+        release: &str,
+        progress: &Progress,
+    ) -> Result<GroupSizes, Error> {
+        crate::group_sizes(&self.workers, location, release, progress).await
+    }
+
+    /// Checks all of the ledger's file.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read. Damage is no error: it is in the result.
+    pub async fn ledger_check(&self) -> Result<Inspection, Error> {
+        let path = self.session.ledger_path();
+        self.workers.block(move || Ok(hushtable_ledger::check(&path)?)).await
+    }
+
+    /// Copies the ledger to a new file, and checks the copy.
+    ///
+    /// # Errors
+    /// When there is no ledger, the file is there, or it cannot be written.
+    pub async fn ledger_backup(&self, file: &Path) -> Result<Inspection, Error> {
+        let (path, file) = (self.session.ledger_path(), file.to_owned());
+        self.workers.block(move || Ok(hushtable_ledger::backup(&path, &file)?)).await
+    }
+}

@@ -1,0 +1,124 @@
+//! The threads that the work runs on, and waiting for it.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use tokio::runtime::Runtime;
+use tokio::task::JoinError;
+
+use crate::Error;
+
+/// Threads that do the work of any number of engines. They end when nothing uses them any more.
+#[derive(Clone)]
+pub struct Workers(Arc<Threads>);
+
+struct Threads(Option<Runtime>);
+
+impl Workers {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// When the system gives none.
+    pub fn new() -> Result<Self, Error> {
+        Ok(Self(Arc::new(Threads(Some(hushtable_engine::runtime()?)))))
+    }
+
+    /// Does work that ends when nobody waits for it.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        let task = self.runtime()?.spawn(work);
+        let _ended = Ended(task.abort_handle());
+        task.await.unwrap_or_else(|error| Err(stopped(&error)))
+    }
+
+    /// Does work that goes on when nobody waits for it, as for an answer that is charged.
+    pub(crate) async fn finish<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        let threads = self.clone();
+        let kept = async move {
+            let done = work.await;
+            drop(threads);
+            done
+        };
+        self.runtime()?.spawn(kept).await.unwrap_or_else(|error| Err(stopped(&error)))
+    }
+
+    /// Does work that is not asynchronous, to its end.
+    pub(crate) async fn block<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let task = self.runtime()?.spawn_blocking(work);
+        task.await.unwrap_or_else(|error| Err(stopped(&error)))
+    }
+
+    /// Begins work that goes on when nobody waits for it.
+    pub(crate) fn begin(
+        &self,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), Error> {
+        let threads = self.clone();
+        drop(self.runtime()?.spawn(async move {
+            work.await;
+            drop(threads);
+        }));
+        Ok(())
+    }
+
+    fn runtime(&self) -> Result<&Runtime, Error> {
+        self.0.0.as_ref().ok_or(Error::Inconsistent)
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // The last to use them may be one of the threads, which cannot wait for itself.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Ends a task when it is dropped.
+struct Ended(tokio::task::AbortHandle);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Why a task has no result. The text of a panic may quote values, so it ends here.
+fn stopped(error: &JoinError) -> Error {
+    if error.is_panic() { Error::Inconsistent } else { Error::Interrupted }
+}
+
+/// Waits for a future on this thread, for programs that are not asynchronous. In a runtime, await the
+/// future: this would hold up one of its threads.
+pub fn wait<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Waiting(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// A thread that waits.
+struct Waiting(Thread);
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}

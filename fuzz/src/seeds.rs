@@ -32,6 +32,10 @@ pub(crate) fn sql() -> Vec<Vec<u8>> {
          max_groups_contributed = 20) town, MEDIAN(amount) FROM visits GROUP BY town",
         "SELECT EXTRACT(YEAR FROM day), MEDIAN(amount), PERCENTILE_CONT(amount, 0.9) FROM visits \
          GROUP BY EXTRACT(YEAR FROM day)",
+        "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FILTER (WHERE town ILIKE '%a%'), COUNT(DISTINCT town) \
+         FROM visits WHERE day > CURRENT_DATE - INTERVAL '900 days' AND town !~ '(a|b)*c{2,5}' GROUP BY ALL",
+        "SELECT DISTINCT REGEXP_REPLACE(town, r'([a-z]+)-', r'\\1'), FORMAT_DATE('%Y %b', day) FROM visits",
+        "SELECT APPROX_QUANTILES(amount, 4)[OFFSET(1)], STDDEV(amount), POSITION('a' IN 'b') FROM visits",
         "SELECT SUBSTR(town, 1, 2) || UPPER(TRIM(town)), COUNT(DISTINCT customer_id) FROM visits \
          WHERE town LIKE '%a_b%' GROUP BY SUBSTR(town, 1, 2) || UPPER(TRIM(town))",
     ])

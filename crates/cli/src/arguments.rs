@@ -104,6 +104,32 @@ pub(crate) struct PaceArguments {
     pub(crate) at_least_seconds: Option<String>,
 }
 
+/// The text of a query, and what is put in it.
+#[derive(Debug, Args)]
+pub(crate) struct SqlArguments {
+    /// The query; `-` reads it from standard input
+    #[arg(value_name = "SQL", required_unless_present = "file", conflicts_with = "file")]
+    pub(crate) sql: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) more: SqlMoreArguments,
+}
+
+/// Where else a query comes from, and what is put in it.
+#[derive(Debug, Args)]
+pub(crate) struct SqlMoreArguments {
+    /// Read the query from a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// A value for @NAME in the query; may be given several times
+    ///
+    /// A number, a date, a timestamp, TRUE, FALSE or NULL is that; anything else is a text, and so is
+    /// what stands in quotes: --param "code='007'".
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<String>,
+}
+
 /// The question, for the commands that take one.
 #[derive(Debug, Args)]
 pub(crate) struct QuestionArguments {
@@ -111,9 +137,8 @@ pub(crate) struct QuestionArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) analyst: Option<String>,
 
-    /// The query; `-` reads it from standard input
-    #[arg(value_name = "SQL")]
-    pub(crate) sql: String,
+    #[command(flatten)]
+    pub(crate) sql: SqlArguments,
 }
 
 const QUERY_EXAMPLES: &str = "\
@@ -121,7 +146,8 @@ Examples:
   hushtable query \"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6,
       max_groups_contributed = 3) town, COUNT(DISTINCT customer_id) AS customers
       FROM visits GROUP BY town\"
-  hushtable query --analyst ana --output towns.parquet --statement towns.json - < towns.sql
+  hushtable query --analyst ana --output towns.parquet --statement towns.json --file towns.sql
+  hushtable query --param since=2024-01-01 \"SELECT COUNT(*) FROM visits WHERE day >= @since\"
 
 The charge is taken before the data is read, and is not given back. An answer is recorded before it
 is shown; asking the same again costs nothing and gives the same numbers.";
@@ -331,6 +357,8 @@ mod tests {
     #[test]
     fn a_dash_is_a_query() {
         let cli = Cli::try_parse_from(["hushtable", "query", "-"]).unwrap();
-        assert!(matches!(cli.command, Command::Query(q) if q.question.sql == "-"));
+        assert!(
+            matches!(cli.command, Command::Query(q) if q.question.sql.sql.as_deref() == Some("-"))
+        );
     }
 }

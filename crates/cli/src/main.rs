@@ -20,7 +20,7 @@ use crate::pace::Pace;
 fn main() -> ExitCode {
     let started = Instant::now();
     guard::silence_panics();
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(stdio::arguments());
     let option = match &cli.command {
         Command::Query(asked) => Some(&asked.pace),
         Command::Explain(asked) => Some(&asked.pace),

@@ -1,10 +1,14 @@
 //! Standard streams, which may be closed, full or no terminal.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 
-use hushtable::query::MAX_QUERY_BYTES;
+use hushtable::query::{MAX_QUERY_BYTES, with_parameters};
 
+use crate::arguments::{SqlArguments, SqlMoreArguments};
 use crate::failure::Failure;
 use crate::pace;
 use hushtable::visible::visible_lines;
@@ -47,29 +51,96 @@ pub(crate) fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// The query that a command takes, with the values of its parameters.
+pub(crate) fn query(asked: &SqlArguments) -> Result<String, Failure> {
+    let text = optional_query(asked.sql.as_deref(), &asked.more)?;
+    // The command line needs one of them.
+    text.ok_or_else(|| Failure::new("there is no query", "give it as text, or --file query.sql"))
+}
+
+/// The query as it was given, or from a file; with the values of its parameters.
+pub(crate) fn optional_query(
+    given: Option<&str>,
+    more: &SqlMoreArguments,
+) -> Result<Option<String>, Failure> {
+    let text = match (given, &more.file) {
+        (Some(_), Some(file)) => {
+            return Err(Failure::new(
+                format!("there is a query beside --file {}", file.display()),
+                "give one of them",
+            ));
+        }
+        // A comment at its start came with a blank before it.
+        (Some(given), None) => sql(given.trim_start())?,
+        (None, Some(file)) => {
+            let input = File::open(file).map_err(|e| cannot_read(&file.display(), &e))?;
+            read_query(input, &file.display())?
+        }
+        (None, None) => match more.parameters.first() {
+            Some(parameter) => {
+                return Err(Failure::new(
+                    format!("--param {parameter} is of a query, and there is none"),
+                    "give the query as text, or --file query.sql",
+                ));
+            }
+            None => return Ok(None),
+        },
+    };
+    let pair = |parameter: &String| match parameter.split_once('=') {
+        Some((name, value)) => Ok((name.trim_start_matches('@').to_owned(), value.to_owned())),
+        None => Err(Failure::new(
+            format!("--param {parameter} has no value"),
+            format!("--param {parameter}=18"),
+        )),
+    };
+    let parameters = more.parameters.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+    let text = with_parameters(&text, &parameters);
+    text.map(Some).map_err(|refusal| Failure::new(refusal.what, refusal.hint))
+}
+
+/// The arguments of the command, with a blank before a text that begins with a comment of SQL: it is
+/// a query and no option.
+pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
+    std::env::args_os().map(|argument| match argument.to_str() {
+        Some(text) if is_comment(text) => format!(" {text}").into(),
+        _ => argument,
+    })
+}
+
+/// Whether a text begins with a comment of SQL. The name of an option has no blanks.
+fn is_comment(text: &str) -> bool {
+    let name = text.strip_prefix("--").and_then(|rest| rest.split('=').next());
+    name.is_some_and(|name| name.contains(char::is_whitespace))
+}
+
 /// The query as it was given, or from standard input for `-`.
 pub(crate) fn sql(given: &str) -> Result<String, Failure> {
-    if given == "-" { read_query(io::stdin().lock()) } else { Ok(given.to_owned()) }
+    if given == "-" {
+        read_query(io::stdin().lock(), &"standard input")
+    } else {
+        Ok(given.to_owned())
+    }
 }
 
 /// Reads a query, and no more than a query may have.
-fn read_query(input: impl Read) -> Result<String, Failure> {
-    let cannot_read = |reason: &dyn std::fmt::Display| {
-        Failure::new(
-            format!("cannot read the query from standard input: {reason}"),
-            "give it as text in UTF-8, for example `hushtable query - < query.sql`",
-        )
-    };
+fn read_query(input: impl Read, place: &dyn Display) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let one_more = MAX_QUERY_BYTES as u64 + 1;
-    input.take(one_more).read_to_end(&mut bytes).map_err(|e| cannot_read(&e))?;
+    input.take(one_more).read_to_end(&mut bytes).map_err(|e| cannot_read(place, &e))?;
     if bytes.len() > MAX_QUERY_BYTES {
         return Err(Failure::new(
             format!("the query has more than {MAX_QUERY_BYTES} bytes; the rest is not read"),
             "move long lists of values into the contract's public_keys",
         ));
     }
-    String::from_utf8(bytes).map_err(|e| cannot_read(&e.utf8_error()))
+    String::from_utf8(bytes).map_err(|e| cannot_read(place, &e.utf8_error()))
+}
+
+fn cannot_read(place: &dyn Display, reason: &dyn Display) -> Failure {
+    Failure::new(
+        format!("cannot read the query from {place}: {reason}"),
+        "give it as text in UTF-8, for example `hushtable query --file query.sql`",
+    )
 }
 
 #[cfg(test)]
@@ -85,12 +156,28 @@ mod tests {
     }
 
     #[test]
+    fn comments_are_no_options() {
+        for (text, want) in [
+            ("-- people\nSELECT 1", true),
+            ("--people per county\nSELECT 1", true),
+            ("--\nSELECT 1", true),
+            ("--param=a b", false),
+            ("--format", false),
+            ("--", false),
+            ("SELECT 1 -- one", false),
+        ] {
+            assert_eq!(is_comment(text), want, "{text}");
+        }
+    }
+
+    #[test]
     fn reading_stops_at_the_limit() {
         let longest = vec![b' '; MAX_QUERY_BYTES];
-        assert_eq!(read_query(longest.as_slice()).unwrap().len(), MAX_QUERY_BYTES);
+        let read_query = |input: &mut dyn Read| super::read_query(input, &"a test");
+        assert_eq!(read_query(&mut longest.as_slice()).unwrap().len(), MAX_QUERY_BYTES);
         // Input without an end.
-        let refusal = read_query(io::repeat(b' ')).unwrap_err().to_string();
+        let refusal = read_query(&mut io::repeat(b' ')).unwrap_err().to_string();
         assert!(refusal.contains("more than 65536 bytes"), "{refusal}");
-        assert!(read_query(&b"\xff"[..]).is_err());
+        assert!(read_query(&mut &b"\xff"[..]).is_err());
     }
 }

@@ -67,6 +67,8 @@ pub(crate) struct Listing {
     pub(crate) rows: u32,
     /// Where they are added up in the end: the least and greatest sum of a unit in a group.
     pub(crate) sum: Option<(i64, i64)>,
+    /// Whether equal values of a unit in a group are one.
+    pub(crate) distinct: bool,
 }
 
 impl Listing {

@@ -46,6 +46,8 @@ pub(crate) enum RowValue {
     One,
     /// One if there is a value.
     Present(Expr),
+    /// The value, a whole number.
+    Code(Expr),
     /// The value, rounded to the lattice.
     Points(Expr, Step),
     /// How many pieces the row would be split into by sums that are not clamped: the accumulators
@@ -99,7 +101,9 @@ impl Bounding {
     pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let values = self.accumulators.iter().flat_map(|accumulator| match &accumulator.value {
             RowValue::One => Vec::new(),
-            RowValue::Present(expr) | RowValue::Points(expr, _) => vec![expr],
+            RowValue::Present(expr) | RowValue::Code(expr) | RowValue::Points(expr, _) => {
+                vec![expr]
+            }
             RowValue::Pieces(split) => {
                 let classes = split.iter().filter_map(|(_, split)| split.classes.as_ref());
                 classes.map(|classes| &classes.expr).collect()
@@ -136,7 +140,7 @@ impl Bounding {
         let order = |(place, a): (usize, &Accumulator)| match &a.value {
             // Pieces come of sums that are known when they are counted.
             RowValue::Pieces(split) => split.iter().all(|&(of, _)| of < place),
-            RowValue::One | RowValue::Present(_) | RowValue::Points(..) => true,
+            RowValue::One | RowValue::Present(_) | RowValue::Code(_) | RowValue::Points(..) => true,
         };
         known
             && self.accumulators.iter().enumerate().all(order)
@@ -165,11 +169,26 @@ impl Accumulator {
                     range: (*low, *high),
                     rows: *rows,
                     sum: Some(bounds),
+                    distinct: false,
+                }),
+            },
+            Measure::Distinct { of, values } => Self {
+                value: RowValue::Code(of.clone()),
+                kept: Kept::Values(Listing {
+                    range: (i64::MIN, i64::MAX),
+                    rows: *values,
+                    sum: None,
+                    distinct: true,
                 }),
             },
             Measure::Quantile { of, rows, .. } => Self {
                 value: RowValue::Points(of.clone(), m.step),
-                kept: Kept::Values(Listing { range: bounds, rows: *rows, sum: None }),
+                kept: Kept::Values(Listing {
+                    range: bounds,
+                    rows: *rows,
+                    sum: None,
+                    distinct: false,
+                }),
             },
         })
     }
@@ -184,6 +203,7 @@ pub(crate) fn places(query: &PrivateQuery) -> Vec<Option<usize>> {
         | Measure::Values(_)
         | Measure::Sum(_)
         | Measure::SumOfRows { .. }
+        | Measure::Distinct { .. }
         | Measure::Quantile { .. } => next.next(),
     };
     query.measurements.iter().map(place).collect()

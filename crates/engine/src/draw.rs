@@ -141,9 +141,7 @@ impl Counted {
         let missing = || EngineError::Inconsistent;
         let mut noisy = Vec::with_capacity(self.measured.len());
         for (m, (noise, measured)) in quote.noise().iter().zip(&self.measured).enumerate() {
-            let exact = |c: &Chosen| {
-                measured.sums().and_then(|sums| sums.get(c.group)).copied().ok_or_else(missing)
-            };
+            let exact = |c: &Chosen| measured.sum(c.group).ok_or_else(missing);
             noisy.push(match noise {
                 Noise::OfSelection => {
                     let counts = chosen.iter().map(|c| c.noisy_count.ok_or_else(missing));

@@ -1,5 +1,6 @@
 //! The exact groups: secret integers, which only a charge opens and only noise lets out.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
@@ -55,21 +56,36 @@ pub(crate) enum Measured {
     Sums(Vec<i128>),
     /// The values of each group, for a quantile of them.
     Values(Values),
+    /// The values of each group, for the number of different ones.
+    Distinct(Values),
 }
 
 impl Measured {
-    /// The sums, where there are any.
-    pub(crate) fn sums(&self) -> Option<&[i128]> {
+    /// The sums, or numbers of different values, where there are any.
+    pub(crate) fn sums(&self) -> Option<Cow<'_, [i128]>> {
         match self {
-            Self::Sums(sums) => Some(sums),
+            Self::Sums(sums) => Some(sums.into()),
             Self::Values(_) => None,
+            Self::Distinct(values) => {
+                let counts = (0..values.groups()).map(|group| values.distinct_of(group));
+                Some(counts.collect::<Vec<_>>().into())
+            }
         }
     }
 
-    /// The values, where they are kept.
+    /// The sum of a group, or its number of different values; `None` where there is none.
+    pub(crate) fn sum(&self, group: usize) -> Option<i128> {
+        match self {
+            Self::Sums(sums) => sums.get(group).copied(),
+            Self::Values(_) => None,
+            Self::Distinct(values) => (group < values.groups()).then(|| values.distinct_of(group)),
+        }
+    }
+
+    /// The values, where a quantile of them is wanted.
     pub(crate) fn values(&self) -> Option<&Values> {
         match self {
-            Self::Sums(_) => None,
+            Self::Sums(_) | Self::Distinct(_) => None,
             Self::Values(values) => Some(values),
         }
     }
@@ -78,7 +94,7 @@ impl Measured {
     pub(crate) fn groups(&self) -> usize {
         match self {
             Self::Sums(sums) => sums.len(),
-            Self::Values(values) => values.groups(),
+            Self::Values(values) | Self::Distinct(values) => values.groups(),
         }
     }
 
@@ -93,13 +109,17 @@ impl Measured {
                 let sums = groups.map(|group: Option<usize>| group.map_or(Ok(0), own));
                 Ok(Self::Sums(sums.collect::<Result<_, _>>()?))
             }
-            Self::Values(values) => {
+            Self::Values(values) | Self::Distinct(values) => {
                 let own = groups.map(|group| match group {
                     Some(group) if group >= values.groups() => Err(EngineError::Inconsistent),
                     group => Ok(group),
                 });
                 let groups = own.collect::<Result<Vec<_>, _>>()?;
-                Ok(Self::Values(values.rearranged(groups.into_iter())))
+                let values = values.rearranged(groups.into_iter());
+                Ok(match self {
+                    Self::Distinct(_) => Self::Distinct(values),
+                    _ => Self::Values(values),
+                })
             }
         }
     }
@@ -314,13 +334,25 @@ impl Exact {
             own.ok_or(EngineError::Inconsistent)
         };
         let measured = places.iter().map(|place| match place {
-            None => Ok(Measured::Sums(units.iter().map(|&n| i128::from(n)).collect())),
-            Some(place) => take(*place),
+            None => {
+                Ok::<_, EngineError>(Measured::Sums(units.iter().map(|&n| i128::from(n)).collect()))
+            }
+            Some(place) => {
+                let kept = bounding.accumulators.get(*place).map(|own| own.kept);
+                Ok(match (take(*place)?, kept) {
+                    (Measured::Values(values), Some(Kept::Values(listing))) if listing.distinct => {
+                        Measured::Distinct(values)
+                    }
+                    (own, _) => own,
+                })
+            }
         });
         let measured = measured.collect::<Result<_, _>>()?;
         let pieces = match bounding.pieces().map(take).transpose()? {
             Some(Measured::Sums(pieces)) => Some(pieces),
-            Some(Measured::Values(_)) => return Err(EngineError::Inconsistent),
+            Some(Measured::Values(_) | Measured::Distinct(_)) => {
+                return Err(EngineError::Inconsistent);
+            }
             None => None,
         };
         Ok(Self { keys, units, pieces, measured, members })

@@ -44,6 +44,8 @@ enum Computed {
     One,
     /// One if there is a value.
     Present(Program),
+    /// The value, a whole number.
+    Code(Program),
     /// The value, rounded to the lattice.
     Points(Program, Step),
     /// The pieces of the values before it.
@@ -63,6 +65,7 @@ impl RowProgram {
             Ok(match &accumulator.value {
                 RowValue::One => Computed::One,
                 RowValue::Present(of) => Computed::Present(program(of)?),
+                RowValue::Code(of) => Computed::Code(program(of)?),
                 RowValue::Points(of, step) => Computed::Points(program(of)?, *step),
                 RowValue::Pieces(split) => Computed::Pieces(Pieces::new(split, &program)?),
             })
@@ -169,6 +172,11 @@ impl RowProgram {
                 Computed::Present(e) => {
                     let present = boolean::is_not_null(&e.evaluate(columns, rows)?)?;
                     present.values().iter().map(|p| p.then_some(1)).collect()
+                }
+                Computed::Code(e) => {
+                    let codes = e.evaluate(columns, rows)?;
+                    let odd = || ArrowError::ComputeError("codes are not whole".to_owned());
+                    codes.as_primitive_opt::<Int64Type>().ok_or_else(odd)?.clone()
                 }
                 Computed::Points(e, step) => points(&e.evaluate(columns, rows)?, *step)?,
                 Computed::Pieces(pieces) => pieces.of(&values, columns, rows)?,

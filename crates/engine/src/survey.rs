@@ -66,6 +66,13 @@ impl Shares {
     pub(crate) fn add_value(&mut self, value: i64, listing: &Listing) {
         let (low, high) = listing.range;
         let most = low.unsigned_abs().max(high.unsigned_abs()).max(1);
+        if listing.distinct {
+            // One value is as good as another.
+            let part = 1.0 / f64::from(listing.rows.max(1));
+            self.size += part;
+            self.signed += part;
+            return;
+        }
         let part = listing.clamped(value) as f64 / most as f64 / f64::from(listing.rows.max(1));
         self.size += part.abs();
         self.signed += part;

@@ -99,6 +99,12 @@ impl Values {
         self.ends.len()
     }
 
+    /// How many different values a group has.
+    pub(crate) fn distinct_of(&self, group: usize) -> i128 {
+        // They are sorted.
+        self.of(group).chunk_by(|a, b| a == b).count() as i128
+    }
+
     /// Groups in another order, each with the values of the group that is named.
     pub(crate) fn rearranged(&self, groups: impl Iterator<Item = Option<usize>>) -> Self {
         let mut new = Self::default();

@@ -84,6 +84,7 @@ pub mod query {
         PrivateGroups, PrivateQuery, QuantileExplained, Refusal, Relation, RoundExplained,
         SimultaneousInterval, SizeQuantile, Split, SplitBy, Strategy, Table, TableUnit, Warning,
         WarningCode, Workload, WorkloadExplanation, WorkloadPolicy, WorkloadQuery, WorkloadTerm,
+        with_parameters,
     };
 }
 

@@ -25,6 +25,8 @@ const MADE: u64 = 30;
 const AT_ONCE: u64 = 16;
 /// A character to upper or lower case, for each of its bytes.
 const CASED: u64 = 8;
+/// A byte of text that is hashed.
+const HASHED: u64 = 2;
 /// A byte of text in which another is looked for.
 const SEARCHED: u64 = 2;
 /// A byte of text that is read as a number, date or timestamp.
@@ -227,6 +229,7 @@ impl Expr {
                     Function::StartsWith | Function::EndsWith => 10 + shortest / AT_ONCE,
                     Function::Concat => 5 * arguments.len() as u64 + made,
                     Function::Coalesce => 12 * arguments.len() as u64,
+                    Function::Code => 30 + HASHED * longest.min(MAX_KEY_BYTES as u64),
                     Function::DatePart(_) => 20,
                     Function::DateTrunc(_) => 30,
                     Function::DateAdd(_) => 40,

@@ -197,6 +197,9 @@ pub enum Function {
     Concat,
     /// The first argument that is not NULL.
     Coalesce,
+    /// A whole number for each value, to tell values apart: of texts and decimals by a hash of 64
+    /// bits. NULL for text over [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES). It has no name in SQL.
+    Code,
     /// A part of a date or timestamp as an integer.
     DatePart(DatePart),
     /// The start of the part that a date or timestamp is in.
@@ -253,6 +256,7 @@ impl Function {
             Self::EndsWith => "ENDS_WITH",
             Self::Concat => "||",
             Self::Coalesce => "COALESCE",
+            Self::Code => "COUNT(DISTINCT)",
             Self::DatePart(_) => "EXTRACT",
             Self::DateTrunc(_) => "DATE_TRUNC",
             Self::DateAdd(_) => "DATE_ADD",
@@ -559,6 +563,11 @@ impl Resolve for &RowScope {
         let mut found = self.find(table.as_deref(), name);
         Some(match found.len() {
             1 => Ok(found.remove(0)),
+            0 if name.starts_with('@') => {
+                let value = name.trim_start_matches('@');
+                let hint = format!("--param {value}=18, or a constant in its place");
+                Err(Refusal::new(format!("the parameter `{name}` has no value"), hint))
+            }
             0 => {
                 let hint = format!("the columns are {}", self.listed());
                 Err(Refusal::new(format!("there is no column `{whole}`"), hint))

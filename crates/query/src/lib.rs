@@ -52,7 +52,7 @@ pub use relation::{
     Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
     WindowFunction, WindowOrder, WindowedColumn,
 };
-pub use sql::MAX_QUERY_BYTES;
+pub use sql::{MAX_QUERY_BYTES, with_parameters};
 pub use types::{
     ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_SCALE, MAX_STRING_BYTES,
     Value,

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod dialect;
+mod parameters;
 mod today;
 
 use sqlparser::ast;
@@ -11,6 +12,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use self::dialect::GoogleSql;
 use crate::error::Refusal;
+
+pub use self::parameters::with_parameters;
 
 /// Longest query or expression, in bytes.
 pub const MAX_QUERY_BYTES: usize = 65_536;
@@ -37,7 +40,8 @@ pub(crate) struct Parsed {
     pub(crate) query: ast::Query,
 }
 
-pub(crate) fn parse(text: &str) -> Result<Parsed, Refusal> {
+/// Parses a query; `quoted_names` where double quotes are those of names, as in PostgreSQL.
+pub(crate) fn parse(text: &str, quoted_names: bool) -> Result<Parsed, Refusal> {
     if text.len() > MAX_QUERY_BYTES {
         return Err(Refusal::new(
             format!("the query has {} bytes; at most {MAX_QUERY_BYTES} are read", text.len()),
@@ -46,7 +50,10 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, Refusal> {
     }
     let dialect = dialect();
     let not_sql = |error| syntax_error(error, "not valid SQL", FORM);
-    let tokens = today::put_in(tokens(text, &dialect).map_err(not_sql)?);
+    let mut tokens = today::put_in(tokens(text, &dialect).map_err(not_sql)?);
+    if quoted_names {
+        tokens.iter_mut().for_each(name_in_quotes);
+    }
     let (lifted, tokens) = lift_options(tokens)?;
     let (private, options) = (lifted.is_some(), lifted.unwrap_or_default());
     bounds::check(&tokens)?;
@@ -64,6 +71,13 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, Refusal> {
         return parser.expected_ref("the end", parser.peek_token_ref()).map_err(not_sql);
     }
     Ok(Parsed { private, options, query: *query })
+}
+
+/// Makes a text in double quotes a name.
+fn name_in_quotes(token: &mut TokenWithSpan) {
+    if let Token::DoubleQuotedString(name) = &token.token {
+        token.token = Token::make_word(name, Some('`'));
+    }
 }
 
 /// Parses a lone expression, as in a contract.

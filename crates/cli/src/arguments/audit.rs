@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{ContractArgument, ReportFormat};
+use super::{ContractArgument, ReportFormat, SqlArguments};
 
 const AUDIT_EXAMPLES: &str = "\
 Examples:
@@ -41,7 +41,6 @@ pub(crate) struct AuditArguments {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 
-    /// The query; `-` reads it from standard input
-    #[arg(value_name = "SQL")]
-    pub(crate) sql: String,
+    #[command(flatten)]
+    pub(crate) sql: SqlArguments,
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{ContractArgument, ReportFormat};
+use super::{ContractArgument, ReportFormat, SqlMoreArguments};
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -32,4 +32,7 @@ pub(crate) struct CheckArguments {
     /// A query of the table; `-` reads it from standard input
     #[arg(value_name = "SQL")]
     pub(crate) sql: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) more: SqlMoreArguments,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ContractArgument, ReportFormat};
+use super::{ContractArgument, ReportFormat, SqlArguments};
 
 const POLICY_EXAMPLES: &str = "\
 Examples:
@@ -37,9 +37,8 @@ pub(crate) struct PolicyArguments {
     #[command(flatten)]
     pub(crate) shown: LossesShown,
 
-    /// The query; `-` reads it from standard input
-    #[arg(value_name = "SQL")]
-    pub(crate) sql: String,
+    #[command(flatten)]
+    pub(crate) sql: SqlArguments,
 }
 
 const FIT_EXAMPLES: &str = "\
@@ -81,9 +80,8 @@ pub(crate) struct FitArguments {
     #[command(flatten)]
     pub(crate) shown: LossesShown,
 
-    /// The query; `-` reads it from standard input
-    #[arg(value_name = "SQL")]
-    pub(crate) sql: String,
+    #[command(flatten)]
+    pub(crate) sql: SqlArguments,
 }
 
 /// How losses are shown.

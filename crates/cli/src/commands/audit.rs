@@ -22,7 +22,7 @@ pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
         },
     };
     let owner = engine(&asked.contract.contract)?.owner();
-    let sql = stdio::sql(&asked.sql)?;
+    let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched(&progress, || wait(owner.audit(&sql, &options, &progress)))?;
     let text = match asked.format {

@@ -15,7 +15,7 @@ pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
         (Some(only), None) if is_query(&engine, only) => (None, Some(only)),
         both => both,
     };
-    let sql = sql.map(stdio::sql).transpose()?;
+    let sql = stdio::optional_query(sql, &asked.more)?;
     let progress = Progress::default();
     let report =
         watched(&progress, || wait(engine.owner().check(table, sql.as_deref(), &progress)))?;

@@ -10,7 +10,7 @@ use crate::stdio;
 
 pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
     let engine = engine(&asked.contract.contract)?;
-    let sql = stdio::sql(&asked.question.sql)?;
+    let sql = stdio::query(&asked.question.sql)?;
     let quote = wait(engine.analyst(asked.question.analyst.as_deref()).explain(&sql))?;
     let text = match asked.format {
         ReportFormat::Text => explanation::text(&quote),

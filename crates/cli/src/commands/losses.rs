@@ -14,7 +14,7 @@ use crate::stdio;
 pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
     let plot = asked.shown.plot.as_deref().map(ChartFile::to).transpose()?;
     let owner = engine(&asked.contract.contract)?.owner();
-    let sql = stdio::sql(&asked.sql)?;
+    let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
     let report = watched(&progress, || wait(owner.policy(&sql, options, &progress)))?;
@@ -45,7 +45,7 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
         )?,
     };
     let owner = engine(&asked.contract.contract)?.owner();
-    let sql = stdio::sql(&asked.sql)?;
+    let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched(&progress, || wait(owner.fit(&sql, &options, &progress)))?;
     let text = match asked.shown.format {

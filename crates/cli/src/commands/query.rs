@@ -18,7 +18,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     let on_terminal = asked.output.is_none() && stdio::stdout_is_terminal();
     let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
     let engine = engine(&asked.contract.contract)?;
-    let sql = stdio::sql(&asked.question.sql)?;
+    let sql = stdio::query(&asked.question.sql)?;
     let protected = engine.protected();
     let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;
     let statement = asked.statement.as_deref().map(|p| protected.pending(p)).transpose()?;

@@ -54,6 +54,33 @@ fn a_query_may_come_from_standard_input() {
     assert_eq!(shop.run(&["query", COUNT_BY_PRODUCT]).success(), piped);
 }
 
+#[test]
+fn a_query_may_come_from_a_file_with_parameters() {
+    let shop = Shop::new();
+    let answer = shop.run(&["query", COUNT_BY_PRODUCT]).success();
+    fs::write(shop.path("q.sql"), format!("-- all products\n{COUNT_BY_PRODUCT};\n")).unwrap();
+    assert_eq!(shop.run(&["query", "--file", "q.sql"]).success(), answer);
+    // A comment is no option.
+    let commented = format!("-- all products\n{COUNT_BY_PRODUCT}");
+    assert_eq!(shop.run(&["query", &commented, "--analyst", "ana"]).success(), answer);
+    // A parameter is the constant that it stands for.
+    let only = COUNT_BY_PRODUCT.replace(" FROM visits", " FROM visits WHERE town <> 'x'");
+    let only = shop.run(&["query", &only]).success();
+    let named = COUNT_BY_PRODUCT.replace(" FROM visits", " FROM visits WHERE town <> @town");
+    assert_eq!(shop.run(&["query", "--param", "town=x", &named]).success(), only);
+    assert_eq!(shop.spent(), 2.0);
+    for (arguments, part) in [
+        (vec!["query", &named], "the parameter `@town` has no value"),
+        (vec!["query", "--param", "town", &named], "--param town has no value"),
+        (vec!["query", "--param", "city=x", &named], "no parameter `@city`"),
+        (vec!["query", "--file", "none.sql"], "cannot read the query from none.sql"),
+        (vec!["check", "--param", "town=x"], "there is none"),
+    ] {
+        let refusal = shop.run(&arguments).refusal();
+        assert!(refusal.contains(part), "{refusal}");
+    }
+}
+
 /// Input without an end would never be read to it.
 #[cfg(target_os = "linux")]
 #[test]

@@ -200,7 +200,8 @@ pub(crate) fn without_row(
             (Measured::Sums(sums), Some(value)) => {
                 *sums.get_mut(group).ok_or_else(missing)? -= value;
             }
-            (Measured::Values(list), Some(value)) => {
+            // Of the different ones, another row may have the same.
+            (Measured::Values(list) | Measured::Distinct(list), Some(value)) => {
                 list.remove(group, i64::try_from(value).map_err(|_| missing())?);
             }
             (_, None) => {}

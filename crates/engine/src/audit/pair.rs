@@ -89,8 +89,8 @@ impl Pair {
                 .map(|m| {
                     [0, 1].map(|side: usize| {
                         let group = both.get(side).copied().flatten().map(|(.., group)| group);
-                        let sums = tables.get(side).and_then(|t| t.counted.measured.get(m)?.sums());
-                        group.and_then(|g| sums?.get(g).copied()).unwrap_or(0)
+                        let sum = |g| tables.get(side)?.counted.measured.get(m)?.sum(g);
+                        group.and_then(sum).unwrap_or(0)
                     })
                 })
                 .collect();

@@ -256,7 +256,8 @@ impl Layout {
         let mut totals = Vec::with_capacity(self.kept.len());
         for kept in &self.kept {
             if is_listed(kept) {
-                (next()?, next()?);
+                next()?;
+                next()?;
                 let Ok([Some(groups), Some(values)]) = <[_; 2]>::try_from(skip(2)?) else {
                     return Err(inconsistent());
                 };

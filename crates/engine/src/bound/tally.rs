@@ -250,7 +250,12 @@ impl Listed {
     fn of(list: &SlotList, listing: &Listing, pairs: &[(u32, u32)]) -> Self {
         let of_slot = vec![(0, false); pairs.len()];
         let mut listed = Self { total: 0, clamped: 0, cut: 0, of_slot };
-        for (slot, value) in list.kept(pairs) {
+        let mut kept: Vec<(u32, i64)> = list.kept(pairs).collect();
+        if listing.distinct {
+            kept.sort_unstable();
+            kept.dedup();
+        }
+        for (slot, value) in kept {
             let clamped = listing.clamped(value);
             let added_up = listing.sum.is_some();
             let cut = if added_up { value.abs_diff(clamped) } else { (value != clamped).into() };

@@ -282,6 +282,9 @@ impl Units {
         let mut kept: Vec<(u32, i64)> =
             kept.map(|(slot, value)| (slot, listing.clamped(value))).collect();
         kept.sort_unstable();
+        if listing.distinct {
+            kept.dedup();
+        }
         let most = listing.rows as usize;
         for own in kept.chunk_by(|(one, _), (other, _)| one == other) {
             let Some(&(slot, _)) = own.first() else { continue };

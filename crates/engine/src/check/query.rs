@@ -111,6 +111,14 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
                 found.push(of(Limit::BoundsPerRow, bounds, *range, all.total));
             }
             (
+                Measure::Distinct { values, .. },
+                Some((Some(Tallied::Values([beyond, _])), Some(Tallied::Values([all, _])))),
+            ) => {
+                found.push(by_groups(beyond.total, all.total));
+                let values = (0.0, f64::from(*values));
+                found.push(of(Limit::RowsPerGroup, values, *beyond, all.total));
+            }
+            (
                 Measure::Rows | Measure::Values(_) | Measure::Sum(_),
                 Some((Some(Tallied::Sums(cut, _)), Some(Tallied::Sums(all, sizes)))),
             ) => {

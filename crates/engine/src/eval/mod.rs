@@ -7,6 +7,7 @@
 mod arithmetic;
 mod buckets;
 mod cast;
+mod code;
 mod counted;
 mod form;
 mod like;
@@ -401,6 +402,7 @@ fn call(
         ) => text::map(function, x),
         (Function::Length, [x]) => text::length(x),
         (Function::StartsWith | Function::EndsWith, [x, y]) => text::compare(function, x, y),
+        (Function::Code, [x]) => code::codes(x),
         (Function::Position, [x, y]) => search::position(x, y),
         (Function::Concat, texts) => text::concat(texts),
         (Function::DatePart(part), [x]) => time::part(part, x),

@@ -76,7 +76,7 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
             let size = told.map_or(0.0, |quantile| quantile.loss.round() * step);
             SizeQuantile { share, size }
         };
-        let present = groups.records.iter().zip(sums).filter(|(records, _)| **records > 0);
+        let present = groups.records.iter().zip(sums.iter()).filter(|(records, _)| **records > 0);
         let mut sorted: Vec<u128> = present.map(|(_, sum)| sum.unsigned_abs()).collect();
         sorted.sort_unstable();
         let sum = |share: f64| {

@@ -258,7 +258,10 @@ impl Records<'_> {
             let measurement = &meter.measurement;
             let value = match (&measurement.measure, meter.accumulator) {
                 // It may lose all that these cost, whatever it has.
-                (Measure::SumOfRows { .. } | Measure::Quantile { .. }, _) => continue,
+                (
+                    Measure::SumOfRows { .. } | Measure::Distinct { .. } | Measure::Quantile { .. },
+                    _,
+                ) => continue,
                 (_, Some(place)) => rows.values.get(place).map_or(0, |m| value_at(m, row)),
                 (_, None) => 1,
             };

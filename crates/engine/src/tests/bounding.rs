@@ -43,7 +43,7 @@ const fn sum(low: i64, high: i64) -> Kept {
 }
 
 const fn list(rows: u32, sum: Option<(i64, i64)>) -> Kept {
-    Kept::Values(Listing { range: (-6, 9), rows, sum })
+    Kept::Values(Listing { range: (-6, 9), rows, sum, distinct: false })
 }
 
 /// A count, a sum, two lists, and the sums of the same values.

@@ -3,6 +3,7 @@
 mod averages;
 mod bounding;
 mod budgets;
+mod distinct;
 mod errors;
 mod mechanisms;
 mod one_row;

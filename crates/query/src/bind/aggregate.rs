@@ -11,6 +11,7 @@ use super::statement::condition;
 use super::view::{Unit, View};
 use super::{Key, Measure, Measurement};
 use crate::bind_expr::{cast, where_true};
+use crate::contract::MAX_ROWS;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, bind_row_expression};
 use crate::lattice::{MAX_LATTICE, Number, Step};
@@ -28,9 +29,10 @@ pub(super) fn aggregate_name(node: &ast::Expr) -> Option<(&ast::Function, String
 }
 
 /// All there are.
-pub(crate) const AGGREGATES: [&str; 20] = [
+pub(crate) const AGGREGATES: [&str; 21] = [
     "COUNT",
     "COUNTIF",
+    "APPROX_COUNT_DISTINCT",
     "SUM",
     "AVG",
     "MEDIAN",
@@ -82,7 +84,7 @@ impl Aggregates<'_> {
     ) -> Result<Expr, Refusal> {
         let arguments = self.arguments(function, name)?;
         match name {
-            "COUNT" | "COUNTIF" => self.count(&arguments, name, keys),
+            "COUNT" | "COUNTIF" | "APPROX_COUNT_DISTINCT" => self.count(&arguments, name, keys),
             "SUM" => self.sum(function, arguments, keys),
             "AVG" => self.average(function, arguments, keys),
             _ if name == "MEDIAN" || is_percentile(name) => {
@@ -167,20 +169,12 @@ impl Aggregates<'_> {
         operand: Option<Expr>,
         keys: usize,
     ) -> Result<Expr, Refusal> {
-        let unit = match &self.table.unit {
-            Unit::Row => None,
-            Unit::Column(name) => Some(name.clone()),
-        };
         let is_unit = operand.as_ref().is_some_and(|e| self.table.is_unit(e));
         if !is_unit {
-            let hint = match unit {
-                Some(name) => format!("COUNT(DISTINCT {name}) counts privacy units"),
-                None => "every row is a privacy unit: COUNT(*) counts them".to_owned(),
+            let Some(operand) = operand else {
+                return Err(Refusal::new("COUNT(DISTINCT *) is not supported", "COUNT(*)"));
             };
-            return Err(Refusal::new(
-                "COUNT(DISTINCT x) of a column that is not the privacy unit is not supported",
-                hint,
-            ));
+            return self.count_values(arguments, operand, keys);
         }
         if arguments.bounds.is_some() {
             return Err(Refusal::new(
@@ -194,6 +188,41 @@ impl Aggregates<'_> {
             None => Measure::Units,
         };
         self.measured(counting(measure, 0, 1, arguments.weight), keys)
+    }
+
+    /// The number of different values of a column that is not the unit. A value counts once, and a
+    /// unit moves the number by no more than as many as count of its own.
+    fn count_values(
+        &mut self,
+        arguments: &Arguments,
+        operand: Expr,
+        keys: usize,
+    ) -> Result<Expr, Refusal> {
+        let no_bounds = arguments.bounds.is_none() && self.options.max_rows_per_group.is_none();
+        if let (Unit::Column(unit), true) = (&self.table.unit, no_bounds) {
+            return Err(Refusal::new(
+                "how many different values of one unit may COUNT(DISTINCT …) count in a group?",
+                format!(
+                    "COUNT(DISTINCT x, contribution_bounds_per_group => (0, 3)), or max_rows_per_group = 3 in \
+                     OPTIONS or in the contract's defaults; COUNT(DISTINCT {unit}) counts the units themselves"
+                ),
+            ));
+        }
+        let (low, high) = self.count_bounds(arguments.bounds)?;
+        let values = u32::try_from(high).ok().filter(|_| low <= 0 && high <= i64::from(MAX_ROWS));
+        let Some(values) = values else {
+            return Err(Refusal::new(
+                format!("the bounds ({low}, {high}) are none of a number of different values"),
+                "contribution_bounds_per_group => (0, 3)",
+            ));
+        };
+        let operand = match &arguments.filter {
+            Some(filter) => where_true(filter.clone(), Some(operand)),
+            None => operand,
+        };
+        let code = Expr::call(Function::Code, vec![operand], ColumnType::Int);
+        let measure = Measure::Distinct { of: code, values };
+        self.measured(counting(measure, 0, high, arguments.weight), keys)
     }
 
     /// Bounds of a unit's rows in a group.
@@ -374,11 +403,20 @@ impl Aggregates<'_> {
     fn average(
         &mut self,
         function: &ast::Function,
-        arguments: Arguments,
+        mut arguments: Arguments,
         keys: usize,
     ) -> Result<Expr, Refusal> {
         let operand = self.operand(&arguments, function)?;
         let weight = arguments.weight;
+        // The bounds of a column hold for each of its values, where a unit has several rows.
+        if let Unit::Column(_) = self.table.unit
+            && arguments.row_bounds.is_none()
+            && arguments.bounds.is_none()
+            && let Some(column) = self.table.bounded_column(&operand)
+            && column.split.is_none()
+        {
+            arguments.row_bounds = column.bounds;
+        }
         if arguments.row_bounds.is_none() && operand.column_type.is_numeric() {
             self.check_average(function, &operand, &arguments)?;
         }
@@ -476,6 +514,7 @@ fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
         Measure::Rows => "count of rows".to_owned(),
         Measure::Values(expr) => format!("count of {}", short(expr, stored)),
         Measure::SumOfRows { of, .. } => format!("sum of {}", short(of, stored)),
+        Measure::Distinct { of, .. } => format!("count of different {}", short(of, stored)),
         Measure::Sum(expr) if measurement.mechanism == RecordMechanism::default() => {
             format!("sum of {}", short(expr, stored))
         }
@@ -495,7 +534,7 @@ fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
 pub(super) fn short(expr: &Expr, stored: &[(String, ColumnType)]) -> String {
     match &expr.kind {
         ExprKind::Column(i) => stored.get(*i).map_or("?", |(name, _)| name).to_owned(),
-        ExprKind::Call(Function::ToInt, inner) => {
+        ExprKind::Call(Function::ToInt | Function::Code, inner) => {
             inner.first().map_or_else(|| "?".to_owned(), |e| short(e, stored))
         }
         _ => {

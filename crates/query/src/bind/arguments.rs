@@ -57,7 +57,8 @@ impl Aggregates<'_> {
             return Err(odd());
         }
         let mut arguments = Arguments {
-            distinct: list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct),
+            distinct: list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct)
+                || name == "APPROX_COUNT_DISTINCT",
             operand: None,
             filter,
             percentile: None,
@@ -123,7 +124,7 @@ impl Aggregates<'_> {
                 "contribution_bounds_per_row => (0, 100): the range of values in which it is",
             ));
         }
-        let counts = matches!(name, "COUNT" | "COUNTIF");
+        let counts = matches!(name, "COUNT" | "COUNTIF" | "APPROX_COUNT_DISTINCT");
         if !counts && !quantile && !matches!(name, "SUM" | "AVG") && arguments.bounds.is_some() {
             return Err(Refusal::new(
                 format!("`{function}`: what a unit adds to a group is no bound of {name}"),

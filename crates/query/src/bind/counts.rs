@@ -40,7 +40,7 @@ pub fn bind_count_release(
     columns: &[(String, ColumnType)],
 ) -> Result<CountRelease, Refusal> {
     let formed = |refusal: Refusal| Refusal::new(refusal.what, FORM);
-    let parsed = sql::parse(text).map_err(formed)?;
+    let parsed = sql::parse(text, false).map_err(formed)?;
     if parsed.private {
         return Err(Refusal::new(
             "WITH DIFFERENTIAL_PRIVACY is no release of exact counts",

@@ -5,13 +5,15 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{self, Visit, Visitor};
 
 use super::aggregate::aggregate_name;
+use super::approx::quantiles;
 use super::subquery::is_aggregate;
 
 /// Whether the node aggregates rows, outside of sub-queries and windows.
 pub(super) fn aggregates_rows(node: &ast::Expr) -> bool {
     mentions(node, |e| match e {
         ast::Expr::Function(function) => {
-            function.over.is_none() && (is_aggregate(function) || aggregate_name(e).is_some())
+            let named = || aggregate_name(e).is_some() || quantiles(e).is_some();
+            function.over.is_none() && (is_aggregate(function) || named())
         }
         _ => false,
     })

@@ -1,6 +1,7 @@
 //! From a parsed query to a checked one.
 
 mod aggregate;
+mod approx;
 mod arguments;
 mod conditions;
 mod counts;
@@ -222,6 +223,13 @@ pub enum Measure {
         /// Most rows of a unit in a group that count, of those that have a value.
         rows: u32,
     },
+    /// Its different values, as codes: a group's are counted, each once whoever has it.
+    Distinct {
+        /// The code of a row's value.
+        of: Expr,
+        /// Most different values of a unit in a group that count.
+        values: u32,
+    },
     /// Its rows' values, each rounded to the lattice and clamped to `low` and `high`: a quantile of
     /// all units' is released.
     Quantile {
@@ -242,7 +250,10 @@ impl Measure {
     pub fn adds_up(&self) -> bool {
         match self {
             Self::Rows | Self::Values(_) | Self::Sum(_) => true,
-            Self::Units | Self::SumOfRows { .. } | Self::Quantile { .. } => false,
+            Self::Units
+            | Self::SumOfRows { .. }
+            | Self::Distinct { .. }
+            | Self::Quantile { .. } => false,
         }
     }
 
@@ -253,6 +264,7 @@ impl Measure {
             Self::Values(of)
             | Self::Sum(of)
             | Self::SumOfRows { of, .. }
+            | Self::Distinct { of, .. }
             | Self::Quantile { of, .. } => Some(of),
         }
     }
@@ -349,7 +361,7 @@ pub(crate) use aggregate::AGGREGATES;
 /// # Errors
 /// Whatever is not SQL, not in the contract, not supported or not provably private.
 pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
-    let parsed = sql::parse(text)?;
+    let parsed = sql::parse(text, contract.quoted_names)?;
     let select = statement::check(&parsed.query)?;
     let (view, conditions) = statement::view(&parsed.query, select, contract)?;
     let options = options::Options::read(&parsed.options, &view, view.defaults())?;
@@ -367,7 +379,7 @@ pub(crate) fn bind_part(
     share: Loss,
     defaults: &Defaults,
 ) -> Result<PrivateQuery, Refusal> {
-    let parsed = sql::parse(text)?;
+    let parsed = sql::parse(text, contract.quoted_names)?;
     let select = statement::check(&parsed.query)?;
     let (view, conditions) = statement::view(&parsed.query, select, contract)?;
     let (epsilon, rho) = match share {

@@ -4,6 +4,7 @@ use sqlparser::ast;
 
 use super::Key;
 use super::aggregate::{Aggregates, aggregate_name};
+use super::approx::quantile_at;
 use crate::bind_expr::{Binder, Resolve};
 use crate::error::Refusal;
 use crate::expr::{Expr, bind_row_expression};
@@ -31,6 +32,9 @@ impl Resolve for OutputScope<'_, '_> {
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>> {
         if let Some((function, name)) = aggregate_name(node) {
             return Some(self.aggregates.bind(function, &name, self.keys.len()));
+        }
+        if let Some((function, index)) = quantile_at(node) {
+            return Some(self.aggregates.quantile_in_list(function, index, self.keys.len()));
         }
         if let ast::Expr::Identifier(name) = node {
             let alias = self.aliases.iter().find(|(a, _)| a.eq_ignore_ascii_case(&name.value));

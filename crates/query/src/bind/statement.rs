@@ -6,6 +6,7 @@ use hushtable_privacy::{Delta, Loss};
 use sqlparser::ast;
 
 use super::aggregate::Aggregates;
+use super::approx::quantiles;
 use super::conditions::{Conditions, check_public_keys};
 use super::from::{Selected, Tables};
 use super::mentions::{aggregates_rows, names_columns};
@@ -424,15 +425,26 @@ fn outputs(
                 ));
             }
         };
-        let expr = scope.bind(node)?;
-        // Two columns of one name would be one key in JSON.
-        let mut unique = name.clone();
-        let copy = copies.entry(name.to_ascii_lowercase()).or_insert(1);
-        while !taken.insert(unique.to_ascii_lowercase()) {
-            *copy += 1;
-            unique = format!("{name}_{copy}");
+        // A list has a column for each of its values.
+        let shown = match quantiles(node) {
+            Some(function) => {
+                let parts = scope.aggregates.parts(function)?;
+                let at = |place| scope.aggregates.quantile_of(function, place, keys.len());
+                let all = (1..parts).map(at).collect::<Result<Vec<_>, _>>()?;
+                all.into_iter().zip(1..).map(|(e, place)| (format!("{name}_{place}"), e)).collect()
+            }
+            None => vec![(name, scope.bind(node)?)],
+        };
+        for (name, expr) in shown {
+            // Two columns of one name would be one key in JSON.
+            let mut unique = name.clone();
+            let copy = copies.entry(name.to_ascii_lowercase()).or_insert(1);
+            while !taken.insert(unique.to_ascii_lowercase()) {
+                *copy += 1;
+                unique = format!("{name}_{copy}");
+            }
+            outputs.push(Output { name: unique, expr });
         }
-        outputs.push(Output { name: unique, expr });
     }
     if outputs.is_empty() {
         return Err(Refusal::new("SELECT shows nothing", "SELECT COUNT(*) FROM table"));

@@ -259,7 +259,10 @@ pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
             "PERCENTILE_CONT(x, 0.01) and PERCENTILE_CONT(x, 0.99): the least and greatest value are those of \
              one record, so that noise which hides it leaves nothing of them"
         }
-        "APPROX_QUANTILES" | "QUANTILE" => "PERCENTILE_CONT(x, 0.9) for each of them, or MEDIAN(x)",
+        "APPROX_QUANTILES" => {
+            "APPROX_QUANTILES(x, 4)[OFFSET(1)] in an expression; alone in SELECT it shows a column for each"
+        }
+        "QUANTILE" => "PERCENTILE_CONT(x, 0.9), or MEDIAN(x)",
         "ANY_VALUE" | "ARRAY_AGG" | "STRING_AGG" | "MODE" => {
             "it would show values of single records: GROUP BY x with COUNT(*) shows those that are frequent"
         }

@@ -70,7 +70,10 @@ pub(crate) fn check_size(bound: &Expr) -> Result<(), Refusal> {
 fn quoted_column(text: &str) -> Refusal {
     Refusal::new(
         format!("\"{text}\" is a text and not the column of that name"),
-        format!("`{text}` for the column, '{text}' for the text"),
+        format!(
+            "`{text}` for the column, '{text}' for the text; or double_quotes = \"names\" in the contract, as in \
+             PostgreSQL"
+        ),
     )
 }
 

@@ -31,6 +31,8 @@ pub const MAX_PUBLIC_KEYS: usize = 1_000_000;
 pub struct Contract {
     /// Where the ledger is, relative to the contract's folder.
     pub ledger: String,
+    /// Whether double quotes are those of names, as in PostgreSQL, and not of texts.
+    pub quoted_names: bool,
     /// Populations by name: each has budgets of its own.
     pub populations: BTreeMap<String, Population>,
     /// Tables by name.

@@ -18,15 +18,26 @@ pub(crate) const MAX_GROUPS: u32 = 10_000;
 /// Most rows of a unit that may count in a group.
 pub(crate) const MAX_ROWS: u32 = 1_000_000_000;
 
+const QUOTES: &str =
+    "double_quotes = \"names\" as in PostgreSQL; \"texts\", the default, as in GoogleSQL";
+
 pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError> {
     let source = Source::new(text, file);
     let parsed = source.parse()?;
     let span = parsed.span();
     let root = Section::root(source, parsed.get_ref(), span, "the contract");
-    root.only(&["ledger", "units", "tables"])?;
+    root.only(&["ledger", "double_quotes", "units", "tables"])?;
     let ledger = match root.get("ledger") {
         Some(item) => item.text("a file name", "ledger = \"hushtable.ledger\"")?.to_owned(),
         None => "hushtable.ledger".to_owned(),
+    };
+    let quoted_names = match root.get("double_quotes") {
+        None => false,
+        Some(item) => match item.text("names or texts", QUOTES)? {
+            "names" => true,
+            "texts" => false,
+            _ => return Err(item.wrong("\"names\" or \"texts\"", QUOTES)),
+        },
     };
     let (mut names, mut analysts) = (Names::default(), Names::default());
     let mut populations = BTreeMap::new();
@@ -63,7 +74,7 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
         return Err(tables_item.error("the contract has no table", hint));
     }
     units::references(&tables, &tables_item)?;
-    Ok(Contract { ledger, populations, tables })
+    Ok(Contract { ledger, quoted_names, populations, tables })
 }
 
 /// Names that each have budgets of their own, by what is left of them without letter case and white

@@ -12,6 +12,8 @@
 mod ascii;
 mod table;
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -57,22 +59,45 @@ enum Odd {
     Large,
 }
 
+impl Odd {
+    fn refusal(self, text: &str) -> Refusal {
+        match self {
+            Self::Syntax(why) => Refusal::new(
+                format!("`{text}` is not a regular expression: {why}"),
+                "for example r'^[A-Z]{2}[0-9]+$'; look-around and back references are not supported",
+            ),
+            Self::Large => Refusal::new(
+                format!("the regular expression `{text}` is too large to be bounded in time"),
+                "smaller counts in {…}, or [a-z] in place of \\p{L}; or LIKE",
+            ),
+        }
+    }
+}
+
+thread_local! {
+    /// The patterns that were made last: an expression is bound several times.
+    static KNOWN: RefCell<VecDeque<Pattern>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Most patterns that are kept.
+const MOST_KNOWN: usize = 32;
+
 impl Pattern {
     /// Makes a pattern ready.
     ///
     /// # Errors
     /// When it is no regular expression, or its tables would be large.
     pub fn new(text: &str) -> Result<Self, Refusal> {
-        Self::compiled(text).map(|compiled| Self(Arc::new(compiled))).map_err(|odd| match odd {
-            Odd::Syntax(why) => Refusal::new(
-                format!("`{text}` is not a regular expression: {why}"),
-                "for example r'^[A-Z]{2}[0-9]+$'; look-around and back references are not supported",
-            ),
-            Odd::Large => Refusal::new(
-                format!("the regular expression `{text}` is too large to be bounded in time"),
-                "smaller counts in {…}, or [a-z] in place of \\p{L}; or LIKE",
-            ),
-        })
+        let known = |all: &VecDeque<Self>| all.iter().find(|own| own.text() == text).cloned();
+        if let Some(known) = KNOWN.with_borrow(known) {
+            return Ok(known);
+        }
+        let made = Self(Arc::new(Self::compiled(text).map_err(|odd| odd.refusal(text))?));
+        KNOWN.with_borrow_mut(|all| {
+            all.truncate(MOST_KNOWN - 1);
+            all.push_front(made.clone());
+        });
+        Ok(made)
     }
 
     fn compiled(text: &str) -> Result<Compiled, Odd> {

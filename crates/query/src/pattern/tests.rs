@@ -48,6 +48,11 @@ fn large_and_odd_patterns_are_refused() {
     for pattern in ["(", "(?=a)", r"(a)\1", r"(?-u:\xFF)", "a{1000}{100}", "(a|b)*a(a|b){12}"] {
         assert!(Pattern::new(pattern).is_err(), "{pattern}");
     }
+    for pattern in
+        [r"[\p{L}\d]+@[a-z.]+", r"(?i)^https?://(www\.)?([^/?#]+)", r"\b(flu|covid|cold)\b"]
+    {
+        assert!(Pattern::new(pattern).is_ok(), "{pattern}");
+    }
     let deep = format!("{}a{}", "(?:".repeat(50), ")".repeat(50));
     assert!(Pattern::new(&deep).is_err());
 }

@@ -4,8 +4,8 @@ use std::any::TypeId;
 use std::cell::Cell;
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
-    Interval, ObjectName, Value,
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, Interval, ObjectName, Subscript, Value,
 };
 use sqlparser::dialect::{BigQueryDialect, Dialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -242,12 +242,24 @@ fn name(parser: &mut Parser, first: &Word) -> Result<Expr, ParserError> {
         path.push(parser.parse_identifier()?);
     }
     if parser.peek_token_ref().token == Token::LParen {
-        return parser.parse_function(ObjectName::from(path));
+        let called = parser.parse_function(ObjectName::from(path))?;
+        return element(parser, called);
     }
     Ok(match <[_; 1]>::try_from(path) {
         Ok([only]) => Expr::Identifier(only),
         Err(path) => Expr::CompoundIdentifier(path),
     })
+}
+
+/// An element of what a function gives, as in f(x)[OFFSET(1)].
+fn element(parser: &mut Parser, of: Expr) -> Result<Expr, ParserError> {
+    if !parser.consume_token(&Token::LBracket) {
+        return Ok(of);
+    }
+    let index = parser.parse_expr()?;
+    parser.expect_token(&Token::RBracket)?;
+    let access_chain = vec![AccessExpr::Subscript(Subscript::Index { index })];
+    Ok(Expr::CompoundFieldAccess { root: Box::new(of), access_chain })
 }
 
 /// What follows the word INTERVAL. A text alone has its parts in it, as in INTERVAL '30 days'.

@@ -1,5 +1,9 @@
 use super::*;
 
+fn parse(text: &str) -> Result<Parsed, Refusal> {
+    super::parse(text, false)
+}
+
 #[test]
 fn the_clause_is_lifted_out() {
     let parsed = parse(
@@ -199,4 +203,13 @@ fn real_queries_are_accepted() {
     assert!(parse(market_share).is_ok());
     let long = format!("SELECT 1 FROM t WHERE a IN ({}1)", "1,".repeat(32_000));
     assert!(parse(&long).is_ok());
+}
+
+#[test]
+fn double_quotes_are_of_names_where_the_contract_says_so() {
+    let text = "SELECT \"my town\", \"select\", 'a' FROM t GROUP BY \"my town\"";
+    let parsed = super::parse(text, true).unwrap();
+    let want = "SELECT `my town`, `select`, 'a' FROM t GROUP BY `my town`";
+    assert_eq!(parsed.query.to_string(), want);
+    assert_eq!(parse(text).unwrap().query.to_string(), text);
 }

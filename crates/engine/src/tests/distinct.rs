@@ -1,0 +1,91 @@
+//! Remove any one unit, and no count of different values moves more than promised.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{AsArray, Int64Array};
+use datafusion::arrow::datatypes::Int64Type;
+use proptest::prelude::*;
+
+use crate::bound::{Bounder, Kept, Listing, Rows, SamplingKey};
+use crate::exact::Measured;
+use crate::merged::{All, Merged};
+
+/// A row: unit, group, value (NULL adds nothing).
+type Row = (i64, i64, Option<i64>);
+
+fn batch(rows: &[Row]) -> Rows {
+    let keys: Int64Array = rows.iter().map(|(_, group, _)| Some(*group)).collect();
+    Rows {
+        keys: vec![Arc::new(keys)],
+        unit: Some(Arc::new(rows.iter().map(|(unit, ..)| Some(*unit)).collect::<Int64Array>())),
+        values: vec![rows.iter().map(|(.., value)| *value).collect()],
+        rows: rows.len(),
+    }
+}
+
+/// How many different values each group has, of units that have at most so many groups, and so many
+/// values in each.
+fn counts(parts: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
+    let listing = Listing { range: (i64::MIN, i64::MAX), rows: values, sum: None, distinct: true };
+    let kept = vec![Kept::Values(listing)];
+    let mut merged = Merged::new(&kept);
+    for part in parts {
+        let mut bounder = Bounder::of_units(kept.clone(), true, SamplingKey([7; 16]), groups);
+        for rows in part.chunks(20) {
+            bounder.add(&batch(rows)).unwrap();
+        }
+        merged.add(bounder.finish().unwrap()).unwrap();
+    }
+    let All { keys, mut totals, .. } = merged.finish().unwrap();
+    let Some(keys) = keys.first() else { return BTreeMap::new() };
+    let Some(Measured::Values(values)) = totals.pop() else { panic!("no values") };
+    let measured = Measured::Distinct(values);
+    let known = keys.as_primitive::<Int64Type>().values().iter().copied().enumerate();
+    known.map(|(place, key)| (key, measured.sum(place).unwrap())).collect()
+}
+
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let value =
+        prop_oneof![4 => (0i64..12).prop_map(Some), 1 => Just(None), 1 => Just(Some(i64::MIN))];
+    prop::collection::vec((0i64..6, 0i64..8, value), 0..150)
+}
+
+proptest! {
+    /// Each of `groups` groups at most loses from nothing to `values`, whoever else has the values.
+    #[test]
+    fn one_unit_moves_no_more_values_than_promised(
+        rows in rows(),
+        unit in 0i64..6,
+        groups in 1u32..5,
+        values in 1u32..5,
+    ) {
+        let without: Vec<Row> = rows.iter().copied().filter(|(own, ..)| *own != unit).collect();
+        let with = counts(&[&rows], groups, values);
+        let without = counts(&[&without], groups, values);
+        let mut moved = 0;
+        for group in 0..8 {
+            let of = |counts: &BTreeMap<i64, i128>| counts.get(&group).copied().unwrap_or(0);
+            let change = of(&with) - of(&without);
+            prop_assert!((0..=i128::from(values)).contains(&change), "{change}");
+            moved += u32::from(change != 0);
+        }
+        prop_assert!(moved <= groups, "{moved} groups moved");
+    }
+
+    /// With room for all of them, values are counted exactly, and parts and order do not matter.
+    #[test]
+    fn values_are_counted_once(rows in rows()) {
+        let mut plain: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        for (_, group, value) in &rows {
+            plain.entry(*group).or_default().extend(value);
+        }
+        let plain: BTreeMap<i64, i128> =
+            plain.into_iter().map(|(group, values)| (group, values.len() as i128)).collect();
+        prop_assert_eq!(&counts(&[&rows], 8, 13), &plain);
+        let (even, odd): (Vec<Row>, Vec<Row>) = rows.iter().rev().partition(|(u, ..)| u % 2 == 0);
+        prop_assert_eq!(&counts(&[&odd, &even], 8, 13), &plain);
+        let few = counts(&[&rows], 3, 2);
+        prop_assert_eq!(&counts(&[&odd, &even], 3, 2), &few);
+    }
+}

@@ -1,0 +1,173 @@
+//! Values in the place of `@name`, so that a query is written once and asked for many values.
+//!
+//! A value is a constant of the query from then on: it is part of what is asked, and recorded.
+
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+
+use super::dialect;
+use crate::error::Refusal;
+use crate::lattice::Number;
+use crate::types::{ColumnType, Value};
+
+/// The query with a constant in the place of each `@name`. A value is typed by how it is written: a
+/// number, a date, a timestamp, TRUE, FALSE or NULL; anything else is a text, and so is what stands
+/// in quotes.
+///
+/// # Errors
+/// When a parameter has no value or two, or a value is not used.
+pub fn with_parameters(text: &str, given: &[(String, String)]) -> Result<String, Refusal> {
+    let hint = |name: &str| format!("--param {name}=value, once for each @{name} of the query");
+    for (place, (name, _)) in given.iter().enumerate() {
+        let same = |(other, _): &(String, String)| other.eq_ignore_ascii_case(name);
+        if given.iter().take(place).any(same) {
+            return Err(Refusal::new(
+                format!("the parameter `@{name}` has two values"),
+                hint(name),
+            ));
+        }
+    }
+    let dialect = dialect();
+    let Ok(tokens) = Tokenizer::new(&dialect, text).tokenize_with_location() else {
+        // What is wrong is said where the query is read.
+        return Ok(text.to_owned());
+    };
+    let lines = Lines::of(text);
+    let mut made = String::with_capacity(text.len());
+    let mut done = 0;
+    let mut used = vec![false; given.len()];
+    for token in &tokens {
+        let Some(name) = parameter(token) else { continue };
+        let found = given.iter().position(|(own, _)| own.eq_ignore_ascii_case(name));
+        let Some(place) = found else { continue };
+        let (Some(start), Some(end)) = (lines.byte(token.span.start), lines.byte(token.span.end))
+        else {
+            continue;
+        };
+        if let (Some(before), Some((_, value)), Some(used)) =
+            (text.get(done..start), given.get(place), used.get_mut(place))
+        {
+            made.push_str(before);
+            made.push_str(&constant(value));
+            *used = true;
+            done = end;
+        }
+    }
+    made.push_str(text.get(done..).unwrap_or_default());
+    match used.iter().position(|used| !used).and_then(|place| given.get(place)) {
+        Some((name, _)) => Err(Refusal::new(
+            format!("the query has no parameter `@{name}`"),
+            "leave its value out, or write @name where it is to stand",
+        )),
+        None => Ok(made),
+    }
+}
+
+/// The name of a parameter, without its `@`.
+fn parameter(token: &TokenWithSpan) -> Option<&str> {
+    match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => {
+            word.value.strip_prefix('@').filter(|name| !name.starts_with('@'))
+        }
+        _ => None,
+    }
+}
+
+/// A value as a constant of SQL.
+fn constant(value: &str) -> String {
+    let trimmed = value.trim();
+    let keyword = ["TRUE", "FALSE", "NULL"].into_iter().find(|k| trimmed.eq_ignore_ascii_case(k));
+    if let Some(keyword) = keyword {
+        return keyword.to_owned();
+    }
+    let digits = trimmed.trim_start_matches(['-', '+']);
+    let begins = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    if begins && !trimmed.contains('_') {
+        let float = || Value::parse(trimmed, ColumnType::Float).is_some();
+        if Number::parse(trimmed).is_some() || float() {
+            return if digits == trimmed { trimmed.to_owned() } else { format!("({trimmed})") };
+        }
+        for (of, name) in [(ColumnType::Date, "DATE"), (ColumnType::Timestamp, "TIMESTAMP")] {
+            if Value::parse(trimmed, of).is_some() {
+                return format!("{name} '{trimmed}'");
+            }
+        }
+    }
+    let quoted =
+        ['\'', '"'].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
+    let text = quoted.unwrap_or(value).replace('\\', "\\\\").replace('\'', "\\'");
+    format!("'{}'", text.replace('\n', "\\n").replace('\r', "\\r"))
+}
+
+/// Where the lines of a text begin.
+struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Self {
+        let after = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self { text, starts: [0].into_iter().chain(after).collect() }
+    }
+
+    /// The byte at a place, which counts lines and characters from 1.
+    fn byte(&self, place: Location) -> Option<usize> {
+        let line = usize::try_from(place.line.checked_sub(1)?).ok()?;
+        let column = usize::try_from(place.column.checked_sub(1)?).ok()?;
+        let start = *self.starts.get(line)?;
+        let rest = self.text.get(start..)?;
+        let mut ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+        ends.nth(column).map(|at| start + at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(text: &str, given: &[(&str, &str)]) -> Result<String, Refusal> {
+        let given: Vec<(String, String)> =
+            given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        with_parameters(text, &given)
+    }
+
+    #[test]
+    fn values_are_typed_by_their_form() {
+        for (value, want) in [
+            ("18", "18"),
+            ("-1.5", "(-1.5)"),
+            ("1e3", "1e3"),
+            ("2024-06-01", "DATE '2024-06-01'"),
+            ("2024-06-01 10:00:00", "TIMESTAMP '2024-06-01 10:00:00'"),
+            ("true", "TRUE"),
+            ("Null", "NULL"),
+            ("C01", "'C01'"),
+            ("'18'", "'18'"),
+            ("it's \\ so", "'it\\'s \\\\ so'"),
+            ("' OR 1=1 --", "'\\' OR 1=1 --'"),
+            ("1; DROP", "'1; DROP'"),
+            ("", "''"),
+            ("12_000", "'12_000'"),
+        ] {
+            let made = with("SELECT @x", &[("x", value)]).unwrap();
+            assert_eq!(made, format!("SELECT {want}"), "{value}");
+            assert!(crate::sql::parse(&format!("{made} FROM t"), false).is_ok(), "{made}");
+        }
+    }
+
+    #[test]
+    fn values_stand_where_they_are_named() {
+        let text = "-- @x é\nSELECT 'é @x', @X,\n  `@x`, é.@x2 + @x FROM t /* @x */";
+        let want = "-- @x é\nSELECT 'é @x', 1,\n  `@x`, é.@x2 + 1 FROM t /* @x */";
+        assert_eq!(with(text, &[("x", "1")]).unwrap(), want);
+        assert_eq!(with(text, &[]).unwrap(), text);
+    }
+
+    #[test]
+    fn values_that_nobody_asked_for_are_refused() {
+        let refusal = with("SELECT @a", &[("a", "1"), ("b", "2")]).unwrap_err();
+        assert_eq!(refusal.what, "the query has no parameter `@b`");
+        let refusal = with("SELECT @a", &[("a", "1"), ("A", "2")]).unwrap_err();
+        assert_eq!(refusal.what, "the parameter `@A` has two values");
+    }
+}

@@ -48,6 +48,12 @@ fn count(name: &str) -> String {
     )
 }
 
+/// Waits for what other threads bring about, with far more patience than it takes.
+fn sometime(holds: impl Fn() -> bool) {
+    let tries = (0..3_000).take_while(|_| !holds());
+    assert!(tries.inspect(|_| thread::sleep(Duration::from_millis(20))).count() < 3_000);
+}
+
 fn number(table: &RecordBatch) -> i64 {
     table.column(0).as_primitive::<Int64Type>().value(0)
 }
@@ -84,7 +90,7 @@ fn one_engine_answers_several_threads() {
 #[test]
 fn a_future_that_is_dropped_after_the_charge_leaves_its_release() {
     let (_folder, contract) = place(100_000);
-    let dropped = (0..20).find_map(|attempt| {
+    let dropped = (0..20).find(|&attempt| {
         let sql = count(&format!("n{attempt}"));
         let engine = Engine::open(&contract).unwrap();
         let analyst = engine.analyst(Some("ana"));
@@ -99,12 +105,10 @@ fn a_future_that_is_dropped_after_the_charge_leaves_its_release() {
         let charged = charges(&contract);
         // With the future everything goes that the program has of the engine.
         drop(asked);
-        (!charged[attempt].released).then_some(attempt)
+        !charged[attempt].released
     });
-    let dropped = dropped.expect("one is dropped before its release");
-    while !charges(&contract)[dropped].released {
-        thread::sleep(Duration::from_millis(10));
-    }
+    let dropped = dropped.unwrap();
+    sometime(|| charges(&contract)[dropped].released);
     let again = Engine::open(&contract).unwrap().analyst(Some("ana"));
     let answer = wait(again.query(&count(&format!("n{dropped}")))).unwrap();
     assert_eq!((number(&answer.table), answer.charged), (100_000, None));
@@ -198,9 +202,7 @@ fn a_workload_goes_on_record_whether_anybody_waits_or_not() {
     let plan = wait(analyst.plan(&workload)).unwrap();
     drop(plan.release(|name| format!("{name}.csv")).unwrap());
     let done = || charges(&contract).iter().filter(|charge| charge.released).count() == 2;
-    while !done() {
-        thread::sleep(Duration::from_millis(10));
-    }
+    sometime(done);
     let plan = wait(analyst.plan(&workload)).unwrap();
     let mut releasing = plan.release(|name| format!("{name}.csv")).unwrap();
     let mut steps = Vec::new();

@@ -118,7 +118,11 @@ fn read(name: &str, input: &[u8]) {
     let texts = columns.iter().map(|(name, _)| (name.clone(), ColumnType::String)).collect();
     for columns in [columns, texts] {
         let unit = columns.first().cloned();
-        read_as(folder.path(), name, &Wanted { columns, unit, csv: csv.clone() });
+        read_as(
+            folder.path(),
+            name,
+            &Wanted { columns, rows: unit.is_none(), unit, csv: csv.clone() },
+        );
     }
 }
 

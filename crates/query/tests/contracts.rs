@@ -37,6 +37,7 @@ fn wrong_contracts() {
         ("privacy_unit = \"author\"", "privacy_unit = \"year\""),
         ("privacy_unit = \"author\"", "privacy_unit = 1"),
         ("neighbouring = \"replace\"", "neighbouring = \"swap\""),
+        ("neighbouring = \"replace\"", "unique = [\"county\"]"),
         ("author = { type = \"int\" }", "author = { type = \"integer\" }"),
         ("author = { type = \"int\" }", "author = { }"),
         ("author = { type = \"int\" }", "author = \"int\""),
@@ -209,4 +210,31 @@ fn csv_settings_are_read_and_are_a_part_of_the_question() {
     questions.sort();
     questions.dedup();
     assert_eq!(questions.len(), all);
+}
+
+#[test]
+fn unique_keys_are_columns_of_public_tables() {
+    let with = |unique: &str| {
+        let text = format!(
+            "{}\n[tables.towns]\npath = \"towns.csv\"\npublic = true\n{unique}\n\
+             [tables.towns.columns]\ntown = {{ type = \"string\" }}\n\
+             upper = {{ type = \"string\", expression = \"UPPER(town)\" }}\n",
+            common::CONTRACT
+        );
+        Contract::parse(&text, "hushtable.toml")
+    };
+    assert_eq!(with("unique = [\"town\"]").unwrap().tables["towns"].unique, ["town"]);
+    assert!(with("").unwrap().tables["towns"].unique.is_empty());
+    let mut shown = String::new();
+    for unique in [
+        "unique = true",
+        "unique = []",
+        "unique = [1]",
+        "unique = [\"city\"]",
+        "unique = [\"upper\"]",
+        "unique = [\"town\", \"town\"]",
+    ] {
+        writeln!(shown, "{unique}\n-> {}\n", with(unique).unwrap_err()).unwrap();
+    }
+    insta::assert_snapshot!(shown);
 }

@@ -461,3 +461,61 @@ fn alike(one: &Value, other: &Value) -> bool {
         _ => one == other,
     }
 }
+
+const ROWS: &str = r#"
+[tables.loans]
+path = "loans.csv"
+privacy_unit = "row"
+[tables.loans.columns]
+sector = { type = "string" }
+town = { type = "string" }
+amount = { type = "int", split = { by = "sector", default = 100, values = { mining = 5000 } } }
+[tables.loans.defaults]
+rho = 0.5
+delta = 1e-6
+max_groups_contributed = 2
+[tables.loans.budgets]
+ana = { rho = 3, delta = 1e-3 }
+
+[tables.towns]
+path = "towns.csv"
+public = true
+UNIQUE
+[tables.towns.columns]
+town = { type = "string" }
+sector = { type = "string" }
+"#;
+
+/// Sums whose noise follows from what a row may lose need rows that a join does not repeat; their
+/// thresholds go by the row's own column, whatever a public table calls its own.
+#[test]
+fn split_columns_are_joined_on_unique_keys() {
+    let bound = |unique: &str, sql: &str| {
+        let contract = Contract::parse(&ROWS.replace("UNIQUE", unique), "hushtable.toml").unwrap();
+        bind(sql, &contract)
+    };
+    let sql = "SELECT t.sector, SUM(l.amount) AS s FROM towns t JOIN loans l ON l.town = t.town \
+               GROUP BY t.sector";
+    let query = bound("unique = [\"town\"]", sql).unwrap();
+    assert_eq!(query.unit, None);
+    let split = query.measurements[0].split.as_ref().unwrap();
+    let classes = split.classes.as_ref().unwrap();
+    assert_eq!((split.default, classes.values.len(), classes.key), (100, 1, None));
+    let place = |expr: &hushtable_query::Expr| {
+        (0..query.columns.len()).find(|&place| expr.is_column(place)).unwrap()
+    };
+    let origin = query.relation.fields()[place(&classes.expr)].origin.as_ref().unwrap();
+    assert_eq!((origin.table.as_str(), origin.column.as_str()), ("loans", "sector"));
+
+    for unique in ["", "unique = [\"sector\"]", "unique = [\"town\", \"sector\"]"] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(bound(unique, sql).unwrap_err());
+        }
+        // Clamped, it may be: rows that are repeated are one unit.
+        let clamped = "SELECT SUM(l.amount, contribution_bounds_per_group => (0, 9)) FROM loans l \
+                       JOIN towns t ON l.town = t.town";
+        assert!(bound(unique, clamped).unwrap().unit.is_some());
+        let once = "SELECT SUM(amount) FROM loans WHERE town IN (SELECT town FROM towns)";
+        assert_eq!(bound(unique, once).unwrap().unit, None);
+    }
+}

@@ -49,7 +49,7 @@ pub(super) fn read(
     let places = rows.columns.iter().enumerate().filter(|(_, c)| c.program.is_none());
     rows.stored = places.map(|(place, _)| place).collect();
     let of_unit = unit.and_then(|place| stored.get(place)).cloned();
-    let wanted = Wanted { columns: stored, unit: of_unit, csv: table.csv.clone() };
+    let wanted = Wanted { columns: stored, unit: of_unit, csv: table.csv.clone(), rows: false };
     let read = observe(files, &wanted, &progress.0, &mut rows);
     if let Some(error) = rows.failed {
         return Err(error);

@@ -32,7 +32,8 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PhysicalExpr};
 use hushtable_query::{
-    ColumnType, CsvSettings, Expr, NamedExpr, Operator, Relation, UnitAggregate,
+    ColumnType, CsvSettings, Expr, ExprKind, NamedExpr, Operator, Relation, UnitAggregate, Value,
+    WindowFunction, WindowOrder, WindowedColumn,
 };
 
 use crate::error::EngineError;
@@ -65,8 +66,26 @@ impl Lowering<'_> {
         Box::pin(async move {
             match relation.operator() {
                 Operator::Scan { table, columns, column_bytes, csv, .. } => {
-                    let plan = self.scan(table, columns, csv.as_ref(), (wanted, None)).await?;
-                    shortened(plan, column_bytes, wanted)
+                    // The column behind those of the files tells rows apart.
+                    let rows = wanted.contains(&columns.len());
+                    let stored: Vec<usize> =
+                        wanted.iter().copied().filter(|&place| place != columns.len()).collect();
+                    let plan = self.scan(table, columns, csv.as_ref(), (&stored, None), rows);
+                    let plan = shortened(plan.await?, column_bytes, &stored)?;
+                    let mut next = 0;
+                    let places = wanted.iter().map(|&place| match place == columns.len() {
+                        true => stored.len(),
+                        false => {
+                            next += 1;
+                            next - 1
+                        }
+                    });
+                    let places: Vec<usize> = places.collect();
+                    if rows { picked(plan, &places) } else { Ok(plan) }
+                }
+                Operator::First { input, keys } => {
+                    let rows = first_of_each(input, keys)?;
+                    self.plan(&rows, wanted).await
                 }
                 Operator::Filter { input, condition } => {
                     let mut needed = Needed::of(wanted);
@@ -117,7 +136,7 @@ impl Lowering<'_> {
     ) -> Result<Plan, EngineError> {
         let unit = relation.protection().unit();
         if let Operator::Scan { table, columns, csv, .. } = relation.operator() {
-            return self.scan(table, columns, csv.as_ref(), (wanted, unit)).await;
+            return self.scan(table, columns, csv.as_ref(), (wanted, unit), false).await;
         }
         let all: Vec<usize> = wanted.iter().copied().chain(unit).collect();
         self.plan(relation, &all).await
@@ -129,6 +148,7 @@ impl Lowering<'_> {
         columns: &[(String, ColumnType)],
         csv: Option<&CsvSettings>,
         (wanted, unit): (&[usize], Option<usize>),
+        rows: bool,
     ) -> Result<Plan, EngineError> {
         let files = self.files.get(table).ok_or(EngineError::Inconsistent)?;
         let pick = |place: usize| columns.get(place).cloned().ok_or(EngineError::Inconsistent);
@@ -136,6 +156,7 @@ impl Lowering<'_> {
             columns: wanted.iter().map(|&place| pick(place)).collect::<Result<_, _>>()?,
             unit: unit.map(pick).transpose()?,
             csv: csv.cloned(),
+            rows,
         };
         Ok(scan(files, &wanted, self.partitions, self.progress).await?)
     }
@@ -202,6 +223,34 @@ impl Lowering<'_> {
         let places = wanted.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         picked(Arc::new(plan), &places)
     }
+}
+
+/// The relation that has the first row of each key: the least by all columns, so that it does not
+/// matter which of them a query reads.
+fn first_of_each(input: &Relation, keys: &[usize]) -> Result<Relation, EngineError> {
+    let column = |place: usize| {
+        let field = input.fields().get(place).ok_or(EngineError::Inconsistent)?;
+        Ok::<_, EngineError>(Expr::column(place, field.column_type))
+    };
+    let order = (0..input.fields().len()).map(|place| {
+        Ok::<_, EngineError>(WindowOrder {
+            expr: column(place)?,
+            descending: false,
+            nulls_first: true,
+        })
+    });
+    let numbered = WindowedColumn {
+        name: "place".to_owned(),
+        function: WindowFunction::RowNumber,
+        partition_by: keys.iter().map(|&key| column(key)).collect::<Result<_, _>>()?,
+        order_by: order.collect::<Result<_, _>>()?,
+    };
+    let place = Expr::column(input.fields().len(), ColumnType::Int);
+    let first = ExprKind::InList(Box::new(place), vec![Value::Int(1)]);
+    let condition = Expr { kind: first, column_type: ColumnType::Bool };
+    let columns = vec![numbered];
+    let input = Relation::new(Operator::Window { input: input.clone(), columns })?;
+    Ok(Relation::new(Operator::Filter { input, condition })?)
 }
 
 /// DataFusion's or our own function for an aggregate.
@@ -273,7 +322,7 @@ impl Needed {
 /// The columns, without texts that are longer than their column may have.
 fn shortened(plan: Plan, bytes: &[usize], wanted: &[usize]) -> Result<Plan, EngineError> {
     let schema = plan.schema();
-    let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> = Vec::with_capacity(wanted.len());
+    let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> = Vec::with_capacity(schema.fields().len());
     for (place, of) in wanted.iter().enumerate() {
         let field = schema.fields().get(place).ok_or(EngineError::Inconsistent)?;
         let own = Column::new(field.name(), place);
@@ -283,6 +332,10 @@ fn shortened(plan: Plan, bytes: &[usize], wanted: &[usize]) -> Result<Plan, Engi
             _ => Arc::new(own),
         };
         exprs.push((expr, place.to_string()));
+    }
+    // The column that tells rows apart.
+    for place in wanted.len()..schema.fields().len() {
+        exprs.push((column(&plan, place), place.to_string()));
     }
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
 }

@@ -161,6 +161,8 @@ pub struct Wanted {
     pub unit: Option<(String, ColumnType)>,
     /// How its CSV files are written, where the contract says.
     pub csv: Option<CsvSettings>,
+    /// Whether a column behind the others tells rows apart, by their places in the files alone.
+    pub rows: bool,
 }
 
 impl Wanted {

@@ -1,9 +1,10 @@
 //! A table: the columns that are wanted of some files, each at its place.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use hushtable_query::{ColumnType, MAX_SCALE};
 
 use super::convert::{Target, arrow_type};
@@ -13,12 +14,18 @@ use super::{BATCH_ROWS, DataFile, ReadProgress, SourceError, Wanted};
 
 /// The name of the units' column, which no column of a CSV file has.
 const UNIT: &str = "\0unit";
+/// The name of the column that tells rows apart.
+const ROW: &str = "\0row";
+/// Most rows of a part that are told apart.
+const PART_ROWS: i64 = 1 << 40;
 
 /// Files of which the schemas have been read, and the columns wanted of them.
 #[derive(Debug)]
 pub(crate) struct Table {
     schema: SchemaRef,
     files: Vec<Planned>,
+    /// Whether rows are told apart.
+    rows: bool,
 }
 
 /// A file, its columns to read, and where they go.
@@ -27,6 +34,8 @@ struct Planned {
     source: Arc<dyn Source>,
     picks: Vec<Pick>,
     layout: Layout,
+    /// Parts of the files before it.
+    parts_before: usize,
 }
 
 /// Where columns come to stand.
@@ -79,12 +88,18 @@ impl Table {
             columns.push((name, *declared, target));
             fields.push(Field::new(UNIT, target.arrow_type(), true));
         }
-        let planned = opened.into_iter().map(|file| Planned::new(file, &columns));
-        let files = planned.collect::<Result<_, _>>()?;
-        Ok(Self { schema: Arc::new(Schema::new(fields)), files })
+        let mut files: Vec<Planned> = Vec::with_capacity(opened.len());
+        for file in opened {
+            let before = files.last().map_or(0, |f| f.parts_before + f.source.parts().len());
+            files.push(Planned::new(file, &columns, before)?);
+        }
+        if wanted.rows {
+            fields.push(Field::new(ROW, DataType::Int64, true));
+        }
+        Ok(Self { schema: Arc::new(Schema::new(fields)), files, rows: wanted.rows })
     }
 
-    /// The columns wanted, and the units after them.
+    /// The columns wanted, the units after them, and what tells rows apart.
     pub(super) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -117,9 +132,15 @@ impl Table {
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
         let none = || SourceError::Internal { what: "a part of a file that is not there" };
-        let Planned { source, picks, layout } = self.files.get(file as usize).ok_or_else(none)?;
-        let mut sink = Placed { sink, layout };
-        source.read(part as usize, picks, progress, &mut sink)
+        let planned = self.files.get(file as usize).ok_or_else(none)?;
+        let rows = if self.rows { Some(planned.numbers(part)?) } else { None };
+        let Planned { source, picks, layout, .. } = planned;
+        let mut sink = Placed { sink, layout, rows, short: false };
+        source.read(part as usize, picks, progress, &mut sink)?;
+        match sink.short {
+            true => Err(SourceError::Internal { what: "a part has too many rows" }),
+            false => Ok(()),
+        }
     }
 }
 
@@ -160,7 +181,11 @@ fn unit_target(files: &[Opened], name: &str, declared: ColumnType) -> Result<Tar
 }
 
 impl Planned {
-    fn new(file: Opened, columns: &[(&str, ColumnType, Target)]) -> Result<Self, SourceError> {
+    fn new(
+        file: Opened,
+        columns: &[(&str, ColumnType, Target)],
+        parts_before: usize,
+    ) -> Result<Self, SourceError> {
         let (mut picks, mut places, mut constants) = (Vec::new(), Vec::new(), Vec::new());
         for (at, &(name, declared, to)) in columns.iter().enumerate() {
             match file.find(name, declared)? {
@@ -175,7 +200,16 @@ impl Planned {
                 }
             }
         }
-        Ok(Self { source: file.source, picks, layout: Layout { places, constants } })
+        let layout = Layout { places, constants };
+        Ok(Self { source: file.source, picks, layout, parts_before })
+    }
+
+    /// The numbers of a part's rows: they follow from the part's place among all, whoever reads it.
+    fn numbers(&self, part: u32) -> Result<Range<i64>, SourceError> {
+        let before = i64::try_from(self.parts_before).ok();
+        let first = before.and_then(|n| n.checked_add(part.into())?.checked_mul(PART_ROWS));
+        let range = first.and_then(|first| Some(first..first.checked_add(PART_ROWS)?));
+        range.ok_or(SourceError::Internal { what: "a table has too many parts" })
     }
 }
 
@@ -184,10 +218,15 @@ pub(super) fn planned_otherwise() -> SourceError {
     SourceError::Internal { what: "a column was read as another type than planned" }
 }
 
-/// A sink that gets the columns of a file and those that are constant, each at its place.
+/// A sink that gets the columns of a file and those that are constant, each at its place, and the
+/// numbers of the rows after them.
 struct Placed<'a> {
     sink: &'a mut dyn Sink,
     layout: &'a Layout,
+    /// The numbers that are left, where rows are told apart.
+    rows: Option<Range<i64>>,
+    /// Whether they were too few.
+    short: bool,
 }
 
 impl Sink for Placed<'_> {
@@ -198,6 +237,14 @@ impl Sink for Placed<'_> {
             }
             // In the order of their places, so that those before are there.
             columns.insert((*place).min(columns.len()), values.slice(0, rows.min(values.len())));
+        }
+        if let Some(left) = &mut self.rows {
+            let numbers: Int64Array = left.by_ref().take(rows).map(Some).collect();
+            if numbers.len() < rows {
+                self.short = true;
+                return false;
+            }
+            columns.push(Arc::new(numbers));
         }
         self.sink.batch(columns, rows)
     }

@@ -139,7 +139,11 @@ impl Aggregates<'_> {
     }
 
     fn count(&mut self, arguments: &Arguments, name: &str, keys: usize) -> Result<Expr, Refusal> {
-        let mut operand = arguments.operand.as_ref().map(|e| self.row(e)).transpose()?;
+        let named = arguments.operand.as_ref().filter(|_| arguments.distinct);
+        let mut operand = match named.and_then(|name| self.table.unit_by_name(name)) {
+            Some(unit) => Some(unit),
+            None => arguments.operand.as_ref().map(|e| self.row(e)).transpose()?,
+        };
         if name == "COUNTIF" {
             let tested = operand.map(|e| condition(e, "COUNTIF")).transpose()?;
             operand = tested.map(|tested| where_true(tested, None));
@@ -271,7 +275,17 @@ impl Aggregates<'_> {
         let declared = self.table.bounded_column(&operand);
         let own_bounds = bounds.is_some() || row_bounds.is_some();
         let split = declared.and_then(|c| c.split.as_ref()).filter(|_| !own_bounds);
-        let split = split.map(|split| self.in_force(split));
+        if split.is_some() && self.table.unit != Unit::Row {
+            return Err(Refusal::new(
+                format!(
+                    "`{function}` is of a column with `split`, and the join can repeat a row: what a row \
+                     may lose is known where it counts once"
+                ),
+                "unique = [\"town\"] of the public table in the contract, with the columns that it is \
+                 joined on; or contribution_bounds_per_group => (0, 100)",
+            ));
+        }
+        let split = split.map(|split| self.in_force(&operand, split));
         if split.is_some() && !matches!(self.options.loss, Some(Loss::Concentrated { .. })) {
             return Err(Refusal::new(
                 format!("`{function}` is of a column with `split`, and the query has no rho"),

@@ -38,7 +38,8 @@ impl Aggregates<'_> {
             None => Percentile::MEDIAN,
         };
         let declared = self.table.bounded_column(&operand);
-        let split = declared.and_then(|c| c.split.as_ref()).map(|split| self.in_force(split));
+        let split = declared.and_then(|c| c.split.as_ref());
+        let split = split.map(|split| self.in_force(&operand, split));
         let bounds = arguments.row_bounds.or(declared.and_then(|c| c.bounds));
         let own_step = declared.and_then(|c| c.granularity);
         let step_for = |low, high| own_step.unwrap_or(Step::default_for(column_type, low, high));

@@ -30,6 +30,8 @@ pub(super) struct RowsColumn {
     pub(super) visible: Visible,
     /// Its declaration in the contract.
     pub(super) declared: Column,
+    /// The column that its splitting thresholds go by, where they do.
+    pub(super) split_by: Option<Expr>,
 }
 
 impl Rows {
@@ -45,7 +47,7 @@ impl Rows {
         let population = || table.population.clone().ok_or_else(missing);
         let protection = match &table.unit {
             TableUnit::Public => Protection::Public,
-            TableUnit::Row => Protection::Rows { population: population()? },
+            TableUnit::Row => Protection::Rows { population: population()?, row: stored.len() },
             TableUnit::Column(name) => Protection::Unit {
                 population: population()?,
                 column: place(name).ok_or_else(missing)?,
@@ -67,7 +69,9 @@ impl Rows {
             let expr = table.row_expression(&column.name).ok_or_else(missing)?;
             let visible = Visible::new(Some(alias), &column.name, expr);
             let declared = Column { expression: None, ..column.clone() };
-            Ok(RowsColumn { visible, declared })
+            let by = column.split.as_ref().and_then(|split| split.by.as_ref());
+            let by = by.map(|by| table.row_expression(&by.column).ok_or_else(missing));
+            Ok(RowsColumn { visible, declared, split_by: by.transpose()? })
         };
         let columns = table.columns.iter().map(named).collect::<Result<Vec<_>, Refusal>>()?;
         let owners = match protection {
@@ -140,7 +144,10 @@ impl Rows {
                         crate::bind_expr::check_size(expr)
                     };
                     conditions.iter_mut().try_for_each(inline)?;
-                    self.columns.iter_mut().try_for_each(|c| inline(&mut c.visible.expr))?;
+                    for column in &mut self.columns {
+                        inline(&mut column.visible.expr)?;
+                        column.split_by.iter_mut().try_for_each(inline)?;
+                    }
                     self.relation = input;
                 }
                 _ => break,
@@ -217,6 +224,20 @@ impl Rows {
                 },
             }
         }
+        // Rows that are units meet one row for each key that the contract says is unique.
+        if kind.shows_right() {
+            match (left.relation.protection(), right.relation.protection()) {
+                (Protection::Rows { .. }, Protection::Public) => {
+                    let keys = on.iter().map(|(_, theirs)| theirs);
+                    right.relation = references.first_of_each(right.relation, keys)?;
+                }
+                (Protection::Public, Protection::Rows { .. }) => {
+                    let keys = on.iter().map(|(ours, _)| ours);
+                    left.relation = references.first_of_each(left.relation, keys)?;
+                }
+                _ => {}
+            }
+        }
         let condition = (!rest.is_empty()).then(|| crate::bind_expr::balanced(rest, &Expr::and));
         let attempt = |l: &Relation, r: &Relation, on: &[(Expr, Expr)]| {
             // The right side's columns follow those of this very left side.
@@ -264,6 +285,7 @@ impl Rows {
             };
             columns.extend(right.columns.into_iter().map(|mut column| {
                 column.visible.expr = column.visible.expr.moved(&place);
+                column.split_by = column.split_by.map(|by| by.moved(&place));
                 column
             }));
         }
@@ -272,15 +294,15 @@ impl Rows {
         Self { relation, owners, columns }
     }
 
-    /// The rows with these columns; the unit's column stays, under no name, where it is not among
-    /// them.
+    /// The rows with these columns; the column that tells units apart stays, under no name, where it
+    /// is not among them.
     pub(super) fn projected(self, columns: Vec<(String, Expr, Column)>) -> Result<Self, Refusal> {
         let rows = self.with_units()?;
         let mut exprs: Vec<NamedExpr> = columns
             .iter()
             .map(|(name, expr, _)| NamedExpr { name: name.clone(), expr: expr.clone() })
             .collect();
-        if let Some(unit) = rows.relation.protection().unit()
+        if let Some(unit) = rows.relation.protection().identity()
             && !exprs.iter().any(|e| e.expr.is_column(unit))
             && let Some(field) = rows.relation.fields().get(unit)
         {
@@ -288,13 +310,22 @@ impl Rows {
             exprs.push(NamedExpr { name, expr: Expr::column(unit, column_type) });
         }
         let relation = Relation::new(Operator::Project { input: rows.relation, columns: exprs })?;
-        let columns = columns.into_iter().enumerate().map(|(place, (name, expr, declared))| {
+        let by: Vec<Option<Expr>> = columns
+            .iter()
+            .map(|(_, expr, _)| {
+                let own =
+                    rows.columns.iter().find(|c| c.visible.expr == *expr)?.split_by.as_ref()?;
+                let place = columns.iter().position(|(_, other, _)| other == own)?;
+                Some(Expr::column(place, own.column_type))
+            })
+            .collect();
+        let columns = columns.into_iter().zip(by).enumerate();
+        let columns = columns.map(|(place, ((name, expr, declared), split_by))| {
             let expr = Expr::column(place, expr.column_type);
-            // Thresholds by another column hold for the table's own column of that name, which may
-            // be gone here, or be another one.
-            let split = declared.split.filter(|split| split.by.is_none());
+            // The column that thresholds go by may be gone here.
+            let split = declared.split.filter(|s| s.by.is_none() || split_by.is_some());
             let declared = Column { name: name.clone(), split, ..declared };
-            RowsColumn { visible: Visible::new(None, &name, expr), declared }
+            RowsColumn { visible: Visible::new(None, &name, expr), declared, split_by }
         });
         Ok(Self::named(relation, columns.collect()))
     }
@@ -307,7 +338,7 @@ impl Rows {
     ) -> Result<Self, Refusal> {
         let shown = columns.len();
         let rows = self.with_units()?;
-        if let Some(unit) = rows.relation.protection().unit()
+        if let Some(unit) = rows.relation.protection().identity()
             && let Some(field) = rows.relation.fields().get(unit)
         {
             let (name, column_type) = (field.name.clone(), field.column_type);
@@ -348,9 +379,14 @@ impl Rows {
     }
 }
 
-/// The columns that lead to the same unit wherever they are equal: a column that others refer to,
-/// and those that refer to it.
-pub(super) struct References(Vec<Vec<Origin>>);
+/// The columns of the contract's tables that tell rows apart.
+pub(super) struct References {
+    /// Columns that lead to the same unit wherever they are equal: a column that others refer to,
+    /// and those that refer to it.
+    classes: Vec<Vec<Origin>>,
+    /// For each public table that has one, its unique key.
+    unique: Vec<Vec<Origin>>,
+}
 
 impl References {
     pub(super) fn of(contract: &Contract) -> Self {
@@ -366,12 +402,51 @@ impl References {
                 None => classes.push(vec![referred, referring]),
             }
         }
-        Self(classes)
+        let keyed = contract.tables.values().filter(|table| !table.unique.is_empty());
+        let key = |table: &Table| {
+            let origin =
+                |column: &String| Origin { table: table.name.clone(), column: column.clone() };
+            table.unique.iter().map(origin).collect()
+        };
+        Self { classes, unique: keyed.map(key).collect() }
+    }
+
+    /// Rows of one public table, the first of each key that the contract says is unique, where these
+    /// expressions over them hold all of it. The contract may be wrong.
+    fn first_of_each<'a>(
+        &self,
+        rows: Relation,
+        exprs: impl Iterator<Item = &'a Expr> + Clone,
+    ) -> Result<Relation, Refusal> {
+        let mut table = &rows;
+        loop {
+            table = match table.operator() {
+                Operator::Filter { input, .. } | Operator::Project { input, .. } => input,
+                Operator::Join { kind, left, .. } if !kind.shows_right() => left,
+                Operator::Scan { .. } => break,
+                // A join may repeat what is unique in its table.
+                _ => return Ok(rows),
+            };
+        }
+        let place = |part: &Origin| {
+            exprs.clone().find_map(|expr| match expr.kind {
+                ExprKind::Column(place) => {
+                    let origin = rows.fields().get(place)?.origin.as_ref()?;
+                    (origin == part).then_some(place)
+                }
+                _ => None,
+            })
+        };
+        let keys = self.unique.iter().find_map(|key| key.iter().map(place).collect::<Option<_>>());
+        match keys {
+            Some(keys) => Relation::new(Operator::First { input: rows, keys }),
+            None => Ok(rows),
+        }
     }
 
     /// Whether the values of a table's column lead to units.
     pub(super) fn lead_to_units(&self, column: &Origin) -> bool {
-        self.0.iter().any(|class| class.contains(column))
+        self.classes.iter().any(|class| class.contains(column))
     }
 
     /// Whether one of the equalities is between columns of one class.
@@ -382,7 +457,7 @@ impl References {
         };
         on.iter().any(|(l, r)| {
             let (Some(l), Some(r)) = (origin(l, left), origin(r, right)) else { return false };
-            self.0.iter().any(|class| class.contains(&l) && class.contains(&r))
+            self.classes.iter().any(|class| class.contains(&l) && class.contains(&r))
         })
     }
 }

@@ -24,14 +24,14 @@ struct InForceBy {
 
 impl Aggregates<'_> {
     /// The thresholds of the records that the query's conditions leave.
-    pub(super) fn in_force(&self, split: &Split) -> InForce {
+    pub(super) fn in_force(&self, column: &Expr, split: &Split) -> InForce {
         let alone = |default| InForce { default, classes: None };
-        let Some(by) = &split.by else { return alone(split.default) };
-        // A contract names no column that it does not declare.
-        let Some(expr) = self.table.row_expression(&by.column) else { return alone(split.default) };
+        let (Some(by), Some(expr)) = (&split.by, self.table.split_by(column)) else {
+            return alone(split.default);
+        };
         let of = |value: &Value| by.values.iter().find(|(own, _)| own == value).map(|(_, t)| *t);
         let (mut values, mut default) = (by.values.clone(), split.default);
-        if let Some(met) = self.filter.and_then(|filter| met(filter, &expr)) {
+        if let Some(met) = self.filter.and_then(|filter| met(filter, expr)) {
             values.retain(|(own, _)| met.contains(own));
             if let Some(largest) = values.iter().map(|(_, t)| *t).max()
                 && met.iter().all(|value| of(value).is_some())
@@ -43,8 +43,8 @@ impl Aggregates<'_> {
         if values.iter().all(|(_, threshold)| *threshold == default) {
             return alone(default);
         }
-        let key = self.keys.iter().position(|key| key.expr == expr);
-        let column = by.column.clone();
+        let key = self.keys.iter().position(|key| key.expr == *expr);
+        let (column, expr) = (by.column.clone(), expr.clone());
         InForce { default, classes: Some(InForceBy { column, expr, values, key }) }
     }
 }

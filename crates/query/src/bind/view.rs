@@ -1,6 +1,7 @@
 //! The rows that a query aggregates, whose they are, and what the contract says of their columns.
 
 use hushtable_privacy::Neighbouring;
+use sqlparser::ast;
 
 use super::rowset::{References, Rows};
 use crate::contract::{self, Column, Contract, Defaults, Population};
@@ -27,6 +28,8 @@ pub(crate) struct View {
     pub(crate) scope: RowScope,
     /// The columns by which tables reach units through others.
     references: References,
+    /// Columns with splitting thresholds by another column, and that other one.
+    split_by: Vec<(Expr, Expr)>,
 }
 
 /// The privacy unit of a query.
@@ -81,6 +84,9 @@ impl View {
                 ));
             }
         };
+        let split_by =
+            named.iter().filter_map(|c| Some((c.visible.expr.clone(), c.split_by.clone()?)));
+        let split_by = split_by.collect();
         let stored = |e: &Expr| matches!(e.kind, ExprKind::Column(_));
         columns.extend(
             named
@@ -94,6 +100,7 @@ impl View {
         };
         Ok(Self {
             references: References::of(contract),
+            split_by,
             group_selection_by_pieces: single.is_some_and(|t| t.group_selection_by_pieces),
             neighbouring: population.neighbouring,
             population: population.clone(),
@@ -155,6 +162,21 @@ impl View {
         let ExprKind::Column(place) = expr.kind else { return None };
         let origin = self.relation.fields().get(place)?.origin.as_ref()?;
         self.references.lead_to_units(origin).then_some(origin)
+    }
+
+    /// The column that the splitting thresholds of a column go by, where they do.
+    pub(crate) fn split_by(&self, column: &Expr) -> Option<&Expr> {
+        self.split_by.iter().find(|(own, _)| own == column).map(|(_, by)| by)
+    }
+
+    /// The unit, where a name stands for it that is no column: `row`, where rows are the units and
+    /// may be there several times.
+    pub(crate) fn unit_by_name(&self, node: &ast::Expr) -> Option<Expr> {
+        let ast::Expr::Identifier(name) = node else { return None };
+        let unit = self.relation.protection().unit()?;
+        let field = self.relation.fields().get(unit)?;
+        let named = field.origin.is_none() && name.value.eq_ignore_ascii_case(&field.name);
+        named.then(|| Expr::column(unit, field.column_type))
     }
 
     /// The value of a declared column, from a row.

@@ -52,6 +52,9 @@ pub struct Table {
     pub population: Option<String>,
     /// How it holds the privacy units.
     pub unit: TableUnit,
+    /// Columns of a public table in which no two of its rows agree; empty where the contract names
+    /// none.
+    pub unique: Vec<String>,
     /// The column that names who owns a record, where several may have one owner. It changes no
     /// promise: what an owner loses by all of its records follows from what each of them loses.
     pub owner: Option<String>,

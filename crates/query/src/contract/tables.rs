@@ -115,6 +115,7 @@ fn table(
         "privacy_unit",
         "unit",
         "public",
+        "unique",
         "neighbouring",
         "owner",
         "group_selection_by_pieces",
@@ -162,6 +163,7 @@ fn table(
              follows from its own values; or bounds in place of split",
         ));
     }
+    let unique = section.get("unique").map(|item| unique(&item, &unit, &columns)).transpose()?;
     let owner = section.get("owner").map(|item| owner(&item, &unit, &columns)).transpose()?;
     let group_selection_by_pieces = match section.get("group_selection_by_pieces") {
         None => false,
@@ -182,11 +184,42 @@ fn table(
         csv,
         population,
         unit,
+        unique: unique.unwrap_or_default(),
         owner,
         group_selection_by_pieces,
         columns,
     };
     Ok((table, own))
+}
+
+/// The columns in which no two rows of a public table agree.
+fn unique(
+    item: &Item<'_, '_>,
+    unit: &TableUnit,
+    columns: &[Column],
+) -> Result<Vec<String>, ContractError> {
+    let hint = "unique = [\"town\"]: the columns in which no two rows agree";
+    if *unit != TableUnit::Public {
+        return Err(item.error(
+            "`unique` is set, and the table is not public",
+            "unique is for public = true: rows of protected tables may be there several times",
+        ));
+    }
+    let mut names = Vec::new();
+    for part in item.list(hint)? {
+        let name = part.text("a column of the table", hint)?;
+        if !columns.iter().any(|c| c.name == name && c.expression.is_none()) {
+            return Err(part.error(format!("`{name}` is not a column of the table's files"), hint));
+        }
+        if names.iter().any(|own| own == name) {
+            return Err(part.error(format!("`unique` lists `{name}` twice"), "list it once"));
+        }
+        names.push(name.to_owned());
+    }
+    if names.is_empty() {
+        return Err(item.error("`unique` lists no column", hint));
+    }
+    Ok(names)
 }
 
 /// The column that names the owner of a record.

@@ -148,7 +148,7 @@ pub(super) fn aggregated(
                 "add the privacy unit to its GROUP BY: the sub-query then has rows for each unit",
             )
         }),
-        Protection::Rows { population } => Err(Refusal::new(
+        Protection::Rows { population, .. } => Err(Refusal::new(
             format!("a sub-query's GROUP BY brings rows of `{population}` together"),
             "each row is a privacy unit; GROUP BY in the outer query",
         )),

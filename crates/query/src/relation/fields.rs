@@ -20,6 +20,14 @@ pub struct Field {
     pub origin: Option<Origin>,
 }
 
+impl Field {
+    /// The column that tells the rows of a table apart.
+    pub(super) fn row() -> Self {
+        let (name, column_type) = ("row".to_owned(), ColumnType::Int);
+        Self { name, column_type, max_bytes: 0, origin: None }
+    }
+}
+
 /// A column of a table of the contract.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Origin {

@@ -37,7 +37,9 @@ impl JoinKind {
 ///   show which public rows have no partner at all, and that follows from everybody's rows.)
 /// - Both protected, of one population, with the units among the equal values: a unit's rows meet
 ///   only its own rows. Any kind.
-/// - Rows that are units, with public ones, where none is repeated: semi and anti.
+/// - Rows that are units count as protected rows above, and stay rows that are there once where the
+///   public side has no two rows with the same key, and in semi- and anti-joins. Elsewhere a join can
+///   repeat them, and the column that tells them apart names the unit.
 /// - One side without a unit of its own, and the other the table that it refers to, joined on the
 ///   reference: the other side's row says whose the pair is. Inner; or left, with the side that has
 ///   the units at the left.
@@ -82,12 +84,17 @@ fn protection(
 ) -> Result<Protection, Refusal> {
     use Protection as P;
     match (&left.protection, &right.protection) {
-        // Each row stays or goes, and none is repeated.
-        (P::Rows { .. }, P::Public) if !kind.shows_right() => Ok(left.protection.clone()),
-        (P::Rows { population }, _) | (_, P::Rows { population }) => Err(Refusal::new(
-            format!("a join could repeat the rows of `{population}`, and each is a privacy unit"),
-            "a unit column in the contract: unit = { of = \"person\", column = \"person_id\" }",
-        )),
+        (P::Rows { .. }, P::Public) => {
+            let places = on.iter().map(|(_, theirs)| theirs);
+            let once = !kind.shows_right() || meets_one(right, places);
+            Ok(if once { left.protection.clone() } else { left.protection.repeated() })
+        }
+        (P::Public, P::Rows { .. }) if kind == JoinKind::Inner => {
+            let moved = right.protection.moved(|column| Some(shift + column));
+            let moved = moved.ok_or_else(|| misfit("a join loses the rows' column"))?;
+            let once = meets_one(left, on.iter().map(|(ours, _)| ours));
+            Ok(if once { moved } else { moved.repeated() })
+        }
         (P::Public, P::Public) => Ok(P::Public),
         (P::Unit { .. } | P::Reference { .. }, P::Public) => Ok(left.protection.clone()),
         (P::Public, P::Unit { .. } | P::Reference { .. }) if kind == JoinKind::Inner => {
@@ -98,6 +105,14 @@ fn protection(
             "which rows of a public table have a partner among protected rows follows from all of \
              these",
             "put the protected table first: FROM protected LEFT JOIN public ON …",
+        )),
+        (P::Rows { population, .. }, _) | (_, P::Rows { population, .. }) => Err(Refusal::new(
+            format!(
+                "each row of `{population}` is a privacy unit: it cannot be compared with other protected \
+                 rows"
+            ),
+            "joins with public tables; or a unit column in the contract: \
+                 unit = { of = \"person\", column = \"person_id\" }",
         )),
         (P::Unit { population, column }, P::Unit { population: other, column: theirs }) => {
             same_population(population, other)?;
@@ -126,6 +141,12 @@ fn protection(
         }
         (P::Reference { references, .. }, _) => Err(unknown_units(references)),
     }
+}
+
+/// Whether a row meets at most one public row, by these keys of it.
+fn meets_one<'a>(public: &Relation, keys: impl Iterator<Item = &'a Expr> + Clone) -> bool {
+    let has = |place: &usize| keys.clone().any(|key| key.is_column(*place));
+    public.unique.as_ref().is_some_and(|unique| unique.iter().all(has))
 }
 
 fn same_population(one: &str, other: &str) -> Result<(), Refusal> {

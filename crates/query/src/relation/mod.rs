@@ -41,6 +41,8 @@ pub struct Relation {
     operator: Box<Operator>,
     fields: Vec<Field>,
     protection: Protection,
+    /// Columns in which no two rows agree, where the operators see to that.
+    unique: Option<Vec<usize>>,
     depth: usize,
     operators: usize,
 }
@@ -51,10 +53,13 @@ pub struct Relation {
 pub enum Protection {
     /// Nobody: the rows are public.
     Public,
-    /// Every row is a privacy unit of its own.
+    /// Every row is a privacy unit of its own, and none is there twice.
     Rows {
         /// Whose budget pays.
         population: String,
+        /// Position of the column that tells rows apart by their places in the files. Where rows
+        /// are repeated it names the unit.
+        row: usize,
     },
     /// The rows with one value in a column belong to one unit. Rows without one count for nothing.
     Unit {
@@ -80,7 +85,7 @@ impl Protection {
     pub fn population(&self) -> Option<&str> {
         match self {
             Self::Public => None,
-            Self::Rows { population }
+            Self::Rows { population, .. }
             | Self::Unit { population, .. }
             | Self::Reference { population, .. } => Some(population),
         }
@@ -94,11 +99,32 @@ impl Protection {
         }
     }
 
+    /// Position of the column that tells units apart, whether or not rows may be repeated.
+    pub fn identity(&self) -> Option<usize> {
+        match self {
+            Self::Unit { column, .. } | Self::Rows { row: column, .. } => Some(*column),
+            Self::Public | Self::Reference { .. } => None,
+        }
+    }
+
+    /// The protection of rows that may be there several times.
+    fn repeated(&self) -> Self {
+        match self {
+            Self::Rows { population, row } => {
+                Self::Unit { population: population.clone(), column: *row }
+            }
+            Self::Public | Self::Unit { .. } | Self::Reference { .. } => self.clone(),
+        }
+    }
+
     /// Keeps the rows and moves their columns to other places; `None` where the naming column is
     /// gone.
     fn moved(&self, place: impl Fn(usize) -> Option<usize>) -> Option<Self> {
         Some(match self {
-            Self::Public | Self::Rows { .. } => self.clone(),
+            Self::Public => self.clone(),
+            Self::Rows { population, row } => {
+                Self::Rows { population: population.clone(), row: place(*row)? }
+            }
             Self::Unit { population, column } => {
                 Self::Unit { population: population.clone(), column: place(*column)? }
             }
@@ -115,7 +141,8 @@ impl Protection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operator {
-    /// All rows of a table.
+    /// All rows of a table. Where each is a unit, a column that tells them apart stands behind
+    /// those of the files.
     Scan {
         /// The table's name in the contract.
         table: String,
@@ -142,6 +169,14 @@ pub enum Operator {
         input: Relation,
         /// The columns of the result.
         columns: Vec<NamedExpr>,
+    },
+    /// One row for each combination of some columns' values, of public rows: the least by all
+    /// columns.
+    First {
+        /// Where rows come from.
+        input: Relation,
+        /// Positions of the columns.
+        keys: Vec<usize>,
     },
     /// Pairs of rows, or the rows that have or lack a partner.
     Join {
@@ -204,15 +239,19 @@ impl Relation {
                 if columns.len() != column_bytes.len() {
                     return Err(misfit("a scan does not say how long its texts are"));
                 }
-                let fields = fields::scanned(table, columns, column_bytes);
+                let mut fields = fields::scanned(table, columns, column_bytes);
                 let named = match protection {
-                    Protection::Public | Protection::Rows { .. } => None,
+                    Protection::Public => true,
+                    Protection::Rows { row, .. } => *row == fields.len(),
                     Protection::Unit { column, .. } | Protection::Reference { column, .. } => {
-                        Some(*column)
+                        *column < fields.len()
                     }
                 };
-                if named.is_some_and(|column| column >= fields.len()) {
+                if !named {
                     return Err(misfit("a scan names its unit by a column that it lacks"));
+                }
+                if matches!(protection, Protection::Rows { .. }) {
+                    fields.push(Field::row());
                 }
                 (fields, protection.clone())
             }
@@ -221,6 +260,15 @@ impl Relation {
                 (input.fields.clone(), input.protection.clone())
             }
             Operator::Project { input, columns } => projected(input, columns)?,
+            Operator::First { input, keys } => {
+                if input.protection != Protection::Public {
+                    return Err(misfit("protected rows are chosen by their keys"));
+                }
+                if keys.is_empty() || keys.iter().any(|&key| key >= input.fields.len()) {
+                    return Err(misfit("rows are chosen by a column that they lack"));
+                }
+                (input.fields.clone(), Protection::Public)
+            }
             Operator::Join { kind, left, right, on, condition } => {
                 join::checked(*kind, left, right, on, condition.as_ref())?
             }
@@ -244,7 +292,8 @@ impl Relation {
                 "fewer sub-queries and joins, and fewer columns in the contract's tables",
             ));
         }
-        Ok(Self { operator: Box::new(operator), fields, protection, depth, operators })
+        let unique = unique(&operator);
+        Ok(Self { operator: Box::new(operator), fields, protection, unique, depth, operators })
     }
 
     /// The node itself.
@@ -282,7 +331,7 @@ impl Relation {
             parts.push(RowPart { place: place.to_owned(), expr, columns });
         };
         match self.operator() {
-            Operator::Scan { .. } | Operator::UnionAll { .. } => {}
+            Operator::Scan { .. } | Operator::First { .. } | Operator::UnionAll { .. } => {}
             Operator::Filter { input, condition } => add("WHERE", condition, &input.fields),
             Operator::Project { input, columns } => {
                 for column in columns {
@@ -336,10 +385,29 @@ fn inputs_of(operator: &Operator) -> Vec<&Relation> {
         Operator::Scan { .. } => Vec::new(),
         Operator::Filter { input, .. }
         | Operator::Project { input, .. }
+        | Operator::First { input, .. }
         | Operator::Aggregate { input, .. }
         | Operator::Window { input, .. } => vec![input],
         Operator::Join { left, right, .. } => vec![left, right],
         Operator::UnionAll { inputs } => inputs.iter().collect(),
+    }
+}
+
+/// Columns in which no two rows of the result agree.
+fn unique(operator: &Operator) -> Option<Vec<usize>> {
+    match operator {
+        Operator::First { keys, .. } => Some(keys.clone()),
+        Operator::Filter { input, .. } => input.unique.clone(),
+        Operator::Project { input, columns } => {
+            let place = |key: &usize| columns.iter().position(|c| c.expr.is_column(*key));
+            input.unique.as_ref()?.iter().map(place).collect()
+        }
+        Operator::Join { kind, left, .. } if !kind.shows_right() => left.unique.clone(),
+        Operator::Scan { .. }
+        | Operator::Join { .. }
+        | Operator::UnionAll { .. }
+        | Operator::Aggregate { .. }
+        | Operator::Window { .. } => None,
     }
 }
 
@@ -376,20 +444,8 @@ fn union(inputs: &[Relation]) -> Result<(Vec<Field>, Protection), Refusal> {
                 "tables of one population, each with the column of its privacy unit",
             ));
         }
-        match &other.protection {
-            Protection::Public | Protection::Unit { .. } => {}
-            // A row that is in two sides would be two units.
-            Protection::Rows { population } => {
-                return Err(Refusal::new(
-                    format!(
-                        "UNION ALL could repeat the rows of `{population}`, and each is a privacy unit"
-                    ),
-                    "a condition with OR on one SELECT",
-                ));
-            }
-            Protection::Reference { .. } => {
-                return Err(misfit("a union of rows whose units are not known"));
-            }
+        if matches!(other.protection, Protection::Reference { .. }) {
+            return Err(misfit("a union of rows whose units are not known"));
         }
     }
     // The names are the first side's; a column of the result comes from no single table.
@@ -406,5 +462,6 @@ fn union(inputs: &[Relation]) -> Result<(Vec<Field>, Protection), Refusal> {
     let fields = fields
         .map(|(i, field)| Field { origin: origin(i), max_bytes: longest(i), ..field.clone() })
         .collect();
-    Ok((fields, first.protection.clone()))
+    // A row may be in several sides.
+    Ok((fields, first.protection.repeated()))
 }

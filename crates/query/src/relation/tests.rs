@@ -48,6 +48,11 @@ fn join(
     Relation::new(Operator::Join { kind, left, right, on, condition: None })
 }
 
+/// Rows that are units; the fourth column tells them apart.
+fn rows() -> Relation {
+    scan("rows", Protection::Rows { population: "rows".to_owned(), row: 3 })
+}
+
 const ALL: [JoinKind; 4] = [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti];
 
 #[test]
@@ -74,6 +79,49 @@ fn joins_know_whose_their_rows_are() {
     assert_eq!(unit(join(JoinKind::Inner, referring(), protected(), &[(1, 1)]).unwrap()), Some(3));
 }
 
+/// Rows that are units stay so where none is repeated; elsewhere their places name the units.
+#[test]
+fn rows_are_told_apart_where_they_may_be_repeated() {
+    let first = |keys: &[usize]| {
+        Relation::new(Operator::First { input: public(), keys: keys.to_vec() }).unwrap()
+    };
+    let filtered = |input: Relation| {
+        let condition = Expr::new(ExprKind::IsNull(Box::new(int(0))), ColumnType::Bool);
+        Relation::new(Operator::Filter { input, condition }).unwrap()
+    };
+    let once = |row| Protection::Rows { population: "rows".to_owned(), row };
+    let repeated = |column| Protection::Unit { population: "rows".to_owned(), column };
+    let cases = [
+        (join(JoinKind::Inner, rows(), public(), &[(1, 1)]), repeated(3)),
+        (join(JoinKind::Left, rows(), public(), &[(1, 1)]), repeated(3)),
+        (join(JoinKind::Inner, public(), rows(), &[(1, 1)]), repeated(6)),
+        (join(JoinKind::Semi, rows(), public(), &[(1, 1)]), once(3)),
+        (join(JoinKind::Anti, rows(), public(), &[(1, 1)]), once(3)),
+        (join(JoinKind::Left, rows(), first(&[1]), &[(1, 1)]), once(3)),
+        (join(JoinKind::Inner, rows(), filtered(first(&[1])), &[(0, 0), (1, 1)]), once(3)),
+        (join(JoinKind::Inner, filtered(first(&[1])), rows(), &[(1, 1)]), once(6)),
+        // Not all of the key; a join that may repeat it.
+        (join(JoinKind::Inner, rows(), first(&[0, 1]), &[(1, 1)]), repeated(3)),
+        (
+            join(
+                JoinKind::Inner,
+                rows(),
+                join(JoinKind::Left, first(&[1]), public(), &[(0, 0)]).unwrap(),
+                &[(1, 1)],
+            ),
+            repeated(3),
+        ),
+        (Relation::new(Operator::UnionAll { inputs: vec![rows(), rows()] }), repeated(3)),
+    ];
+    for (place, (relation, protection)) in cases.into_iter().enumerate() {
+        assert_eq!(*relation.unwrap().protection(), protection, "case {place}");
+    }
+    Relation::new(Operator::First { input: rows(), keys: vec![1] }).unwrap_err();
+    Relation::new(Operator::First { input: protected(), keys: vec![0] }).unwrap_err();
+    Relation::new(Operator::First { input: public(), keys: vec![3] }).unwrap_err();
+    Relation::new(Operator::First { input: public(), keys: Vec::new() }).unwrap_err();
+}
+
 #[test]
 fn what_brings_units_together_is_refused() {
     for kind in ALL {
@@ -93,15 +141,13 @@ fn what_brings_units_together_is_refused() {
         }
         join(kind, protected(), public(), &[]).unwrap_err();
     }
-    let rows = || scan("rows", Protection::Rows { population: "rows".to_owned() });
-    for kind in [JoinKind::Inner, JoinKind::Left] {
-        join(kind, rows(), public(), &[(1, 1)]).unwrap_err();
-    }
-    for kind in [JoinKind::Semi, JoinKind::Anti] {
-        join(kind, rows(), public(), &[(1, 1)]).unwrap();
+    for kind in ALL {
         join(kind, rows(), rows(), &[(0, 0)]).unwrap_err();
+        join(kind, rows(), rows(), &[(3, 3)]).unwrap_err();
+        join(kind, rows(), protected(), &[(0, 0)]).unwrap_err();
+        join(kind, protected(), rows(), &[(0, 0)]).unwrap_err();
     }
-    Relation::new(Operator::UnionAll { inputs: vec![rows(), rows()] }).unwrap_err();
+    join(JoinKind::Left, public(), rows(), &[(1, 1)]).unwrap_err();
     Relation::new(Operator::UnionAll { inputs: vec![protected(), public()] }).unwrap_err();
     Relation::new(Operator::UnionAll { inputs: vec![protected(), protected()] }).unwrap();
 

@@ -79,3 +79,36 @@ fn other_units_are_as_they_are_declared() {
     assert_eq!(digits(&unit), [Some(i128::from(u64::MAX))]);
     assert_eq!(ints(&value), [None]);
 }
+
+/// Rows of equal values are told apart, in the same way whoever reads which part of the files.
+#[test]
+fn rows_are_told_apart_by_their_places() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, from) in [("a", 0), ("b", 20_000)] {
+        let numbers = (from..from + 20_000).map(|n| n / 2);
+        let lines: String = numbers.clone().map(|n| format!("{n}\n")).collect();
+        write(&folder, &format!("{name}.csv"), format!("x\n{lines}"));
+        let groups = WriterProperties::builder().set_max_row_group_row_count(Some(6_000)).build();
+        let numbers = Arc::new(numbers.collect::<Int64Array>());
+        let path = folder.path().join(format!("{name}.parquet"));
+        write_parquet(&path, &[("x", numbers)], Some(groups));
+    }
+    let wanted = Wanted { rows: true, ..Wanted::columns(&named(&[("x", ColumnType::Int)])) };
+    for pattern in ["*.csv", "*.parquet"] {
+        let files = list_files(pattern, folder.path()).unwrap();
+        assert_eq!(files.len(), 2);
+        let read = |partitions: usize| {
+            let rows = read_wanted(&files, &wanted, partitions).unwrap();
+            let all = ints(rows.column(1)).into_iter().zip(ints(rows.column(0)));
+            let mut all: Vec<_> = all.collect();
+            all.sort_unstable();
+            all
+        };
+        // In the order of the files and of their rows, and each apart.
+        let alone = read(1);
+        assert!(alone.windows(2).all(|pair| pair[0].0.is_some() && pair[0].0 < pair[1].0));
+        assert!(alone.iter().map(|row| row.1.unwrap()).eq((0..40_000).map(|n| n / 2)));
+        assert_eq!(read(3), alone);
+        assert_eq!(read(16), alone);
+    }
+}

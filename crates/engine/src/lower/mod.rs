@@ -11,6 +11,8 @@ mod total;
 mod windows;
 
 #[cfg(test)]
+mod neighbours;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

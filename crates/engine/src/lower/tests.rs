@@ -12,7 +12,7 @@ use hushtable_query::{Contract, PrivateQuery, Relation, bind};
 use super::{Files, Lowering};
 use crate::source::{ReadProgress, list_files};
 
-const CONTRACT: &str = r#"
+pub(super) const CONTRACT: &str = r#"
 [units.person]
 budgets.ana = { epsilon = 1, delta = 1e-5 }
 
@@ -41,19 +41,32 @@ columns = { visit_id = { type = "int" }, state = { type = "string" }, amount = {
 path = "towns.csv"
 public = true
 columns = { town = { type = "string" }, region = { type = "string" } }
+
+[tables.cities]
+path = "cities.csv"
+public = true
+unique = ["town"]
+columns = { town = { type = "string" }, region = { type = "string" } }
+
+[tables.loans]
+path = "loans.csv"
+privacy_unit = "row"
+columns = { k = { type = "string" }, n = { type = "int" } }
+defaults = { epsilon = 1, delta = 1e-5, max_groups_contributed = 3, max_rows_per_group = 3 }
+budgets.ana = { epsilon = 1, delta = 1e-5 }
 "#;
 
 /// Numbers that are the same in every run.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
 
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+    pub(super) fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.below(of.len() as u64) as usize]
     }
 
@@ -67,15 +80,17 @@ type Row = Vec<String>;
 
 /// Rows of each table, with NULLs, duplicate keys and one unit that has most rows.
 #[derive(Clone)]
-struct Tables {
+pub(super) struct Tables {
     people: Vec<Row>,
     visits: Vec<Row>,
     claims: Vec<Row>,
     towns: Vec<Row>,
+    /// Each is a unit.
+    pub(super) loans: Vec<Row>,
 }
 
 impl Tables {
-    fn random(dice: &mut Dice) -> Self {
+    pub(super) fn random(dice: &mut Dice) -> Self {
         let letters = ["a", "b", "c", ""];
         let unit = |dice: &mut Dice| match dice.below(3) {
             0 => "1".to_owned(),
@@ -91,11 +106,12 @@ impl Tables {
             rows(20, &mut |d| vec![d.number(14), d.one(&letters).to_owned(), d.number(30)]);
         let towns =
             rows(6, &mut |d| vec![d.one(&letters).to_owned(), d.one(&["n", "s", ""]).to_owned()]);
-        Self { people, visits, claims, towns }
+        let loans = rows(25, &mut |d| vec![d.one(&letters).to_owned(), d.number(12)]);
+        Self { people, visits, claims, towns, loans }
     }
 
     /// Without one unit. Rows that then reach nobody may go or stay.
-    fn without(&self, unit: &str, orphans: bool) -> Self {
+    pub(super) fn without(&self, unit: &str, orphans: bool) -> Self {
         let mut rest = self.clone();
         rest.people.retain(|row| row[0] != unit);
         rest.visits.retain(|row| row[1] != unit);
@@ -106,7 +122,7 @@ impl Tables {
         rest
     }
 
-    fn write(&self, folder: &Path) {
+    pub(super) fn write(&self, folder: &Path) {
         let write = |name: &str, head: &str, rows: &[Row]| {
             let lines: String = rows.iter().map(|row| row.join(",") + "\n").collect();
             std::fs::write(folder.join(name), format!("{head}\n{lines}")).unwrap();
@@ -115,12 +131,15 @@ impl Tables {
         write("visits.csv", "visit_id,person_id,kind,m", &self.visits);
         write("claims.csv", "visit_id,state,amount", &self.claims);
         write("towns.csv", "town,region", &self.towns);
+        // The contract says that these are unique.
+        write("cities.csv", "town,region", &self.towns);
+        write("loans.csv", "k,n", &self.loans);
     }
 }
 
 /// A random sub-query with the columns u (the unit), k (text) and n (a number); and whether it
 /// keeps units apart, so that it must be accepted.
-fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
+pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
     if depth == 0 {
         let sql = dice.one(&[
             "SELECT person_id AS u, town AS k, x AS n FROM people",
@@ -306,7 +325,8 @@ fn windows_beside_each_other_keep_units_apart() {
         vec![String::new(), unit.to_string(), "a".to_owned(), m.to_string()]
     };
     let visits = (0..3000).flat_map(|unit| [visit(unit, 0), visit(unit, 1)]).collect();
-    let tables = Tables { people: Vec::new(), visits, claims: Vec::new(), towns: Vec::new() };
+    let none = Vec::new;
+    let tables = Tables { people: none(), visits, claims: none(), towns: none(), loans: none() };
     let folder = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     tables.write(folder.path());

@@ -1,0 +1,148 @@
+//! Exact groups over random tables: removing a unit moves them by no more than is promised.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::util::display::array_value_to_string;
+use hushtable_query::{Contract, PrivateQuery, bind};
+
+use super::Files;
+use super::tests::{CONTRACT, Dice, Tables, rows};
+use crate::bound::SamplingKey;
+use crate::exact::Scan;
+use crate::source::{ReadProgress, list_files};
+use crate::survey::Look;
+
+/// Units and sums of each group.
+type Groups = BTreeMap<String, (i64, Vec<i128>)>;
+
+async fn groups(query: &PrivateQuery, contract: &Contract, folder: &Path) -> Groups {
+    let mut files = Files::new();
+    for name in query.relation.tables() {
+        let path = &contract.tables[name].path;
+        files.insert(name.to_owned(), list_files(path, folder).unwrap());
+    }
+    let progress = Arc::new(ReadProgress::default());
+    let scan = Scan::of(query, false, &files, &progress).await.unwrap();
+    // The same choices before and after.
+    let exact = scan.look(SamplingKey([5; 16]), Look::default()).await.unwrap().exact;
+    let group = |at: usize| {
+        let key = exact.keys.iter().map(|k| array_value_to_string(k, at).unwrap() + "|").collect();
+        let sums = exact.measured.iter().map(|m| m.sums().unwrap()[at]).collect();
+        (key, (exact.units[at], sums))
+    };
+    (0..exact.units.len()).map(group).collect()
+}
+
+const MEASURED: &str = "COUNT(*), COUNT(DISTINCT UNIT), SUM(n, contribution_bounds_per_group => (-2, 9)), \
+                        SUM(n, contribution_bounds_per_row => (0, 4))";
+
+/// A question about people, and whether it is private.
+fn about_people(dice: &mut Dice) -> (String, bool) {
+    if dice.below(4) == 0 {
+        // Rows that reach their units through others.
+        let from = dice.one(&[
+            "claims c",
+            "claims c JOIN towns t ON c.state = t.town",
+            "towns t JOIN claims c ON c.state = t.town",
+            "claims c LEFT JOIN towns t ON c.state = t.town",
+            "claims c JOIN visits v USING (visit_id)",
+            "towns t, claims c, visits v WHERE t.town = c.state AND v.visit_id = c.visit_id",
+            "claims c WHERE EXISTS (SELECT 1 FROM claims d WHERE d.visit_id = c.visit_id AND d.amount > c.amount)",
+            "claims c WHERE state NOT IN (SELECT town FROM towns)",
+        ]);
+        let measured = "COUNT(*), SUM(c.amount, contribution_bounds_per_group => (0, 9))";
+        return (format!("SELECT c.state, {measured} FROM {from} GROUP BY c.state"), true);
+    }
+    let depth = dice.below(4);
+    let (sql, private) = rows(dice, depth);
+    let measured = MEASURED.replace("UNIT", "u");
+    (format!("SELECT k, {measured} FROM ({sql}) GROUP BY k"), private)
+}
+
+/// A question about loans, each of which is a unit.
+fn about_rows(dice: &mut Dice) -> String {
+    let repeated = [
+        "SELECT t.region AS k, l.n FROM loans l JOIN towns t ON t.town = l.k",
+        "SELECT t.region AS k, l.n FROM towns t, loans l WHERE t.town = l.k AND l.n > 2",
+        "SELECT t.region AS k, l.n FROM loans l LEFT JOIN towns t ON t.town = l.k",
+        "SELECT a.region AS k, l.n FROM loans l JOIN towns a ON a.town = l.k JOIN towns b ON b.town = l.k",
+        "SELECT k, n FROM loans UNION ALL SELECT k, n FROM loans WHERE n > 3",
+    ];
+    let once = [
+        "SELECT k, n FROM loans",
+        "SELECT c.region AS k, l.n FROM loans l JOIN cities c ON c.town = l.k",
+        "SELECT c.region AS k, l.n FROM cities c JOIN loans l ON c.town = l.k WHERE c.region <> 'n'",
+        "SELECT c.region AS k, l.n FROM loans l LEFT JOIN cities c ON c.town = l.k",
+        "SELECT k, n FROM loans WHERE k IN (SELECT town FROM towns)",
+        "SELECT k, n FROM loans WHERE k NOT IN (SELECT town FROM towns WHERE region = 's')",
+    ];
+    if dice.below(2) == 0 {
+        let measured = MEASURED.replace("UNIT", "row");
+        return format!("SELECT k, {measured} FROM ({}) GROUP BY k", dice.one(&repeated));
+    }
+    let measured = MEASURED.replace("COUNT(DISTINCT UNIT), ", "");
+    format!("SELECT k, {measured} FROM ({}) GROUP BY k", dice.one(&once))
+}
+
+/// `HUSHTABLE_RELATION_CASES` asks for more cases than a test run has.
+#[test]
+fn removing_a_unit_moves_groups_by_no_more_than_promised() {
+    let cases = std::env::var("HUSHTABLE_RELATION_CASES").ok().and_then(|n| n.parse().ok());
+    let cases: u64 = cases.unwrap_or(100);
+    let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (mut moved, mut most) = (0, 0);
+    for case in 0..cases {
+        let mut dice = Dice(case.wrapping_mul(0xd134_2543_de82_ef95) + 7);
+        let of_rows = dice.below(3) == 0;
+        let (sql, private) =
+            if of_rows { (about_rows(&mut dice), true) } else { about_people(&mut dice) };
+        let query = match bind(&sql, &contract) {
+            Ok(query) => query,
+            Err(refusal) => {
+                assert!(!private, "case {case} is refused: {refusal}\n{sql}");
+                continue;
+            }
+        };
+        let tables = Tables::random(&mut dice);
+        let mut rest = tables.clone();
+        if of_rows {
+            // The last row: removing another one would number those behind it anew.
+            rest.loans.pop();
+        } else {
+            let unit = dice.one(&["1", "1", "2", "3"]);
+            rest = tables.without(unit, dice.below(2) == 0);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        tables.write(folder.path());
+        let before = runtime.block_on(groups(&query, &contract, folder.path()));
+        rest.write(folder.path());
+        let after = runtime.block_on(groups(&query, &contract, folder.path()));
+
+        let none = || (0, vec![0; query.measurements.len()]);
+        let mut changed = 0;
+        let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        for key in keys {
+            let (with, without) = (before.get(key), after.get(key));
+            let (with, without) =
+                (with.cloned().unwrap_or_else(none), without.cloned().unwrap_or_else(none));
+            if with == without {
+                continue;
+            }
+            changed += 1;
+            assert_eq!(with.0 - without.0, 1, "case {case}, group {key}: units\n{sql}");
+            for (at, measurement) in query.measurements.iter().enumerate() {
+                let by = with.1[at] - without.1[at];
+                let allowed = i128::from(measurement.low).min(0)..=measurement.high.into();
+                let name = &measurement.name;
+                assert!(allowed.contains(&by), "case {case}, group {key}: {name} by {by}\n{sql}");
+            }
+        }
+        assert!(changed <= query.max_groups_contributed, "case {case}: {changed} groups\n{sql}");
+        moved += u32::from(changed > 0);
+        most = most.max(changed);
+    }
+    assert!(moved > 0 && u64::from(moved) > cases / 8 && most > 1, "{moved} moved, {most} at most");
+}

@@ -89,3 +89,13 @@ proptest! {
         prop_assert_eq!(&counts(&[&odd, &even], 3, 2), &few);
     }
 }
+
+/// Equal values of a unit are one, and take no place from others.
+#[test]
+fn values_that_a_unit_has_often_count_as_one() {
+    let often = |unit: i64| (0..40).map(move |row| (unit, 0, Some(if row == 0 { 5 } else { 4 })));
+    let rows: Vec<Row> = often(1).chain(often(2)).collect();
+    assert_eq!(counts(&[&rows], 1, 2), BTreeMap::from([(0, 2)]));
+    let many: Vec<Row> = (0..40).map(|value| (1, 0, Some(value))).collect();
+    assert_eq!(counts(&[&many], 1, 7), BTreeMap::from([(0, 7)]));
+}

@@ -69,7 +69,10 @@ impl fmt::Display for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::from_text(&error.to_string())
+        match error {
+            Error::Refused(refusal) => refusal.into(),
+            other => Self::from_text(&other.to_string()),
+        }
     }
 }
 
@@ -80,8 +83,9 @@ impl From<LedgerError> for Failure {
 }
 
 impl From<Refusal> for Failure {
-    fn from(Refusal { what, hint }: Refusal) -> Self {
-        Self::new(what, hint)
+    fn from(refusal: Refusal) -> Self {
+        let lines = [Some(refusal.what.clone()), refusal.excerpt()];
+        Self::new(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"), refusal.hint)
     }
 }
 

@@ -63,11 +63,10 @@ pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<Strin
     let stated = serde_json::to_vec(&(quote.query(), explanation));
     let stated = stated.map_err(|_| EngineError::Inconsistent)?;
     if serde_json::from_slice::<serde_json::Value>(&stated).is_err() {
-        return Err(EngineError::Refused(Refusal {
-            what: "the query's expressions are nested too deep to be put on record".to_owned(),
-            hint: "nest CASE and functions less, or use computed columns in the contract"
-                .to_owned(),
-        }));
+        return Err(EngineError::Refused(Refusal::new(
+            "the query's expressions are nested too deep to be put on record",
+            "nest CASE and functions less, or use computed columns in the contract",
+        )));
     }
     serde_json::from_slice::<Promised>(&stated).map_err(|_| EngineError::Inconsistent)?;
     let identity = quote.identity().map_err(|_| EngineError::Inconsistent)?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sqlparser::ast;
 
 use crate::bind_expr::{Binder, Resolve};
-use crate::error::Refusal;
+use crate::error::{Refusal, did_you_mean, similar};
 use crate::pattern::Pattern;
 use crate::types::{ColumnType, Value};
 
@@ -569,7 +569,9 @@ impl Resolve for &RowScope {
                 Err(Refusal::new(format!("the parameter `{name}` has no value"), hint))
             }
             0 => {
+                let names = self.visible.iter().filter(|v| v.plain).map(|v| v.name.as_str());
                 let hint = format!("the columns are {}", self.listed());
+                let hint = did_you_mean(similar(name, names), hint);
                 Err(Refusal::new(format!("there is no column `{whole}`"), hint))
             }
             _ => {

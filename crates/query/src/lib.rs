@@ -14,6 +14,7 @@ mod lattice;
 mod like;
 mod model;
 mod pattern;
+mod place;
 mod quote;
 mod range;
 mod relation;

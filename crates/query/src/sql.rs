@@ -8,7 +8,7 @@ mod today;
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 
 use self::dialect::GoogleSql;
 use crate::error::Refusal;
@@ -29,6 +29,8 @@ pub(crate) struct QueryOption {
     pub(crate) name: String,
     /// The value as written: a number, a name or a text without its quotes.
     pub(crate) value: String,
+    /// Where it stands.
+    pub(crate) span: Span,
 }
 
 /// A query before it is checked.
@@ -145,9 +147,20 @@ fn syntax_error(error: ParserError, what: &str, hint: &str) -> Refusal {
         other => {
             let text = other.to_string();
             let text = text.strip_prefix("sql parser error: ").unwrap_or(&text);
-            Refusal::new(format!("{what}: {text}"), hint)
+            let refusal = Refusal::new(format!("{what}: {text}"), hint);
+            match place_of(text) {
+                Some(place) => refusal.at_span(bounds::one(place)),
+                None => refusal,
+            }
         }
     }
+}
+
+/// The place that the parser's message ends with: it gives none otherwise.
+fn place_of(message: &str) -> Option<Location> {
+    let (_, place) = message.rsplit_once(" at Line: ")?;
+    let (line, column) = place.split_once(", Column: ")?;
+    Some(Location { line: line.parse().ok()?, column: column.parse().ok()? })
 }
 
 /// Takes `WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]` out of the tokens, if it is there.
@@ -162,10 +175,13 @@ fn lift_options(
         return if places.is_empty() {
             Ok((None, tokens))
         } else {
+            let again =
+                places.get(1).and_then(|&at| tokens.get(at)).map_or(Span::empty(), |t| t.span);
             Err(Refusal::new(
                 "WITH DIFFERENTIAL_PRIVACY stands more than once",
                 "one SELECT is answered at a time; subqueries are not supported",
-            ))
+            )
+            .at_span(again))
         };
     };
     if start == 0 || !is_keyword(tokens.get(start - 1), Keyword::SELECT) {
@@ -207,10 +223,12 @@ impl OptionReader<'_> {
 
     fn refuse<T>(&self, found: &Token, wanted: &str) -> Result<T, Refusal> {
         let shown = if *found == Token::EOF { "the end".to_owned() } else { format!("`{found}`") };
+        let place = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
         Err(Refusal::new(
             format!("in OPTIONS, {shown} stands where {wanted} should be"),
             "OPTIONS (epsilon = 1, delta = 1e-6, max_groups_contributed = 3)",
-        ))
+        )
+        .at_span(place.map_or(Span::empty(), |token| token.span)))
     }
 
     fn options(&mut self) -> Result<Vec<QueryOption>, Refusal> {
@@ -220,6 +238,7 @@ impl OptionReader<'_> {
         }
         let mut options: Vec<QueryOption> = Vec::new();
         loop {
+            let from = self.at;
             let name = match self.next() {
                 Token::RParen if options.is_empty() => return Ok(options),
                 Token::Word(word) => word.value.to_lowercase(),
@@ -237,13 +256,16 @@ impl OptionReader<'_> {
                 Token::SingleQuotedString(text) | Token::DoubleQuotedString(text) => text,
                 other => return self.refuse(&other, "a value"),
             };
+            let spans = self.tokens.get(from..self.at).unwrap_or_default().iter();
+            let span = Span::union_iter(spans.map(|token| token.span));
             if options.iter().any(|o| o.name == name) {
                 return Err(Refusal::new(
                     format!("the option `{name}` is given twice"),
                     "give every option once",
-                ));
+                )
+                .at_span(span));
             }
-            options.push(QueryOption { name, value });
+            options.push(QueryOption { name, value, span });
             match self.next() {
                 Token::Comma => {}
                 Token::RParen => return Ok(options),

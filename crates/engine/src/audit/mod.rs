@@ -76,18 +76,16 @@ impl Session {
         let checked = heavy(|| self.check(sql))?;
         let more = match (checked.quote.total(), options.delta) {
             (Loss::Approximate { .. }, Some(_)) => {
-                return Err(EngineError::Refused(Refusal {
-                    what: "the audit has a delta, and the query has one of its own".to_owned(),
-                    hint:
-                        "--delta is for queries in rho; an audit in epsilon is at the query's delta"
-                            .to_owned(),
-                }));
+                return Err(EngineError::Refused(Refusal::new(
+                    "the audit has a delta, and the query has one of its own",
+                    "--delta is for queries in rho; an audit in epsilon is at the query's delta",
+                )));
             }
             (_, Some(delta)) if delta.is_zero() => {
-                return Err(EngineError::Refused(Refusal {
-                    what: "an audit of a query in rho is not possible at a delta of 0".to_owned(),
-                    hint: "for example `--delta 1e-5`; at 0, rho promises no epsilon".to_owned(),
-                }));
+                return Err(EngineError::Refused(Refusal::new(
+                    "an audit of a query in rho is not possible at a delta of 0",
+                    "for example `--delta 1e-5`; at 0, rho promises no epsilon",
+                )));
             }
             (_, delta) => delta.map_or(1e-5, Delta::to_f64),
         };

@@ -37,10 +37,10 @@ impl AuditOptions {
     /// A refusal that names the one that is not.
     pub(super) fn checked(&self) -> Result<(), EngineError> {
         let wrong = |what: &str, range: &str| {
-            Err(EngineError::Refused(Refusal {
-                what: format!("an audit cannot be made with that {what}"),
-                hint: range.to_owned(),
-            }))
+            Err(EngineError::Refused(Refusal::new(
+                format!("an audit cannot be made with that {what}"),
+                range,
+            )))
         };
         if !Self::RUNS.contains(&self.runs) {
             return wrong("number of runs", "from 1000 to 100000000");

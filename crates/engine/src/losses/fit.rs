@@ -123,10 +123,10 @@ impl Session {
             });
         }
         let too_much = || {
-            EngineError::Refused(Refusal {
-                what: "the target needs a rho that is larger than can be written".to_owned(),
-                hint: "a larger --target, a smaller --at, or --groups-with-at-least".to_owned(),
-            })
+            EngineError::Refused(Refusal::new(
+                "the target needs a rho that is larger than can be written",
+                "a larger --target, a smaller --at, or --groups-with-at-least",
+            ))
         };
         let rho = total.ok_or_else(too_much)?;
         let of = |place: usize| times.get(place).copied().unwrap_or(1.0);
@@ -206,14 +206,13 @@ fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
     };
     match quote.query().measurements.iter().find(other) {
         None => Ok(()),
-        Some(measurement) => Err(EngineError::Refused(Refusal {
-            what: format!(
+        Some(measurement) => Err(EngineError::Refused(Refusal::new(
+            format!(
                 "the smallest policy is found for Gaussian noise only, and the {} is released in another way",
                 measurement.name
             ),
-            hint: "the query without `mechanism`, which `hushtable explain` compares, and without quantiles"
-                .to_owned(),
-        })),
+            "the query without `mechanism`, which `hushtable explain` compares, and without quantiles",
+        ))),
     }
 }
 
@@ -232,9 +231,8 @@ fn impossible(measurement: &Measurement, groups: usize, options: &FitOptions) ->
             100.0 * (1.0 - options.at)
         )
     };
-    EngineError::Refused(Refusal {
+    EngineError::Refused(Refusal::new(
         what,
-        hint: "--groups-with-at-least says which groups are to be precise; --at, how many of them"
-            .to_owned(),
-    })
+        "--groups-with-at-least says which groups are to be precise; --at, how many of them",
+    ))
 }

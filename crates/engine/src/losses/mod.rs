@@ -131,13 +131,12 @@ fn rho(checked: &Checked<'_>) -> Result<Rho, EngineError> {
     let splits = checked.quote.query().measurements.iter().any(|m| m.split.is_some());
     match checked.quote.total() {
         Loss::Concentrated { rho, .. } if splits => Ok(rho),
-        total => Err(EngineError::Refused(Refusal {
-            what: format!(
+        total => Err(EngineError::Refused(Refusal::new(
+            format!(
                 "the query has no sum of a column with `split`: every record loses the same by it, {total}"
             ),
-            hint: "SUM or AVG of a column with `split` in the contract, without bounds in the query, with rho \
-                   in OPTIONS"
-                .to_owned(),
-        })),
+            "SUM or AVG of a column with `split` in the contract, without bounds in the query, with rho \
+                   in OPTIONS",
+        ))),
     }
 }

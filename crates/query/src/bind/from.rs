@@ -7,7 +7,7 @@ use super::statement::condition;
 use super::subquery::has_aggregate;
 use crate::bind_expr::compare;
 use crate::contract::Contract;
-use crate::error::Refusal;
+use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::{BinaryOp, Expr, RowScope, Visible, bind_row_expression};
 use crate::relation::{JoinKind, Operator};
 
@@ -48,7 +48,8 @@ impl<'a> Tables<'a> {
             let name = &cte.alias.name.value;
             if tables.named[around..].iter().any(|c| c.alias.name.value.eq_ignore_ascii_case(name))
             {
-                return Err(Refusal::new(format!("WITH names `{name}` twice"), "another name"));
+                let twice = Refusal::new(format!("WITH names `{name}` twice"), "another name");
+                return Err(twice.at(&cte.alias.name));
             }
             tables.named.push(cte);
         }
@@ -69,13 +70,13 @@ impl<'a> Tables<'a> {
         outer: Option<&Rows>,
     ) -> Result<Selected, Refusal> {
         if select.from.is_empty() {
-            return Err(Refusal::new("the query has no FROM", self.names()));
+            return Err(Refusal::new("the query has no FROM", self.listed()));
         }
         let mut sides = Sides::new(outer);
         for from in &select.from {
             let mut rows = self.factor(&from.relation)?;
             for join in &from.joins {
-                rows = self.join(rows, join)?;
+                rows = self.join(rows, join).map_err(|refusal| refusal.at(join))?;
             }
             sides.add(rows);
         }
@@ -86,19 +87,21 @@ impl<'a> Tables<'a> {
                 match membership(term) {
                     Some(membership) => memberships.push(membership),
                     None => {
-                        let bound = condition(bind_row_expression(term, &scope)?, "WHERE")?;
-                        conditions.extend(conjuncts(bound));
+                        let bound = condition(bind_row_expression(term, &scope)?, "WHERE");
+                        conditions.extend(conjuncts(bound.map_err(|refusal| refusal.at(term))?));
                     }
                 }
             }
         }
-        let mut selected = sides.joined(conditions, &References::of(self.contract))?;
+        let joined = sides.joined(conditions, &References::of(self.contract));
+        let mut selected = joined.map_err(|refusal| refusal.at(select.from.as_slice()))?;
         if !memberships.is_empty() {
             // Conditions first: fewer rows are looked up.
             let rest = std::mem::take(&mut selected.rest);
             let mut rows = rest.into_iter().try_fold(selected.rows, Rows::filtered)?;
             for membership in memberships {
-                rows = self.member(rows, &membership)?;
+                let member = self.member(rows, &membership);
+                rows = member.map_err(|refusal| refusal.at(membership.node))?;
             }
             selected.rows = rows;
         }
@@ -151,7 +154,7 @@ impl<'a> Tables<'a> {
 
     /// One table or sub-query of FROM.
     fn factor(&self, factor: &'a ast::TableFactor) -> Result<Rows, Refusal> {
-        match factor {
+        let rows = match factor {
             ast::TableFactor::Table {
                 name,
                 alias,
@@ -167,24 +170,23 @@ impl<'a> Tables<'a> {
                 self.named_table(name, alias.as_ref())
             }
             ast::TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
-                let rows = self.query(subquery)?;
-                match alias {
+                self.query(subquery).and_then(|rows| match alias {
                     Some(alias) => rows.renamed(alias),
                     None => Ok(rows),
-                }
+                })
             }
             ast::TableFactor::NestedJoin { table_with_joins, alias: None } => {
-                let mut rows = self.factor(&table_with_joins.relation)?;
-                for join in &table_with_joins.joins {
-                    rows = self.join(rows, join)?;
-                }
-                Ok(rows)
+                let first = self.factor(&table_with_joins.relation);
+                table_with_joins.joins.iter().fold(first, |rows, join| {
+                    self.join(rows?, join).map_err(|refusal| refusal.at(join))
+                })
             }
             other => Err(Refusal::new(
                 format!("`{other}` in FROM is not supported"),
                 "tables, joins and sub-queries are",
             )),
-        }
+        };
+        rows.map_err(|refusal| refusal.at(factor))
     }
 
     fn named_table(
@@ -205,7 +207,10 @@ impl<'a> Tables<'a> {
             }
             None => {
                 let table = self.contract.table(&wanted).ok_or_else(|| {
-                    Refusal::new(format!("there is no table `{wanted}`"), self.names())
+                    let names = self.names();
+                    let similar = similar(&wanted, names.iter().copied());
+                    let hint = did_you_mean(similar, self.listed());
+                    Refusal::new(format!("there is no table `{wanted}`"), hint).at(name)
                 })?;
                 Rows::of_table(table, &table.name, self.contract)?
             }
@@ -216,10 +221,13 @@ impl<'a> Tables<'a> {
         }
     }
 
-    fn names(&self) -> String {
+    fn names(&self) -> Vec<&str> {
         let own = self.named.iter().map(|c| c.alias.name.value.as_str());
-        let names: Vec<&str> = own.chain(self.contract.tables.keys().map(String::as_str)).collect();
-        format!("the tables are {}", names.join(", "))
+        own.chain(self.contract.tables.keys().map(String::as_str)).collect()
+    }
+
+    fn listed(&self) -> String {
+        format!("the tables are {}", self.names().join(", "))
     }
 
     fn join(&self, left: Rows, join: &'a ast::Join) -> Result<Rows, Refusal> {
@@ -284,6 +292,7 @@ impl<'a> Tables<'a> {
 
 /// `x [NOT] IN (SELECT …)` or `[NOT] EXISTS (SELECT …)`.
 struct Membership<'a> {
+    node: &'a ast::Expr,
     value: Option<&'a ast::Expr>,
     query: &'a ast::Query,
     negated: bool,
@@ -307,13 +316,13 @@ fn membership(node: &ast::Expr) -> Option<Membership<'_>> {
         ast::Expr::Nested(inner) => membership(inner),
         ast::Expr::UnaryOp { op: ast::UnaryOperator::Not, expr } => {
             let inner = membership(expr)?;
-            Some(Membership { negated: !inner.negated, ..inner })
+            Some(Membership { negated: !inner.negated, node, ..inner })
         }
         ast::Expr::InSubquery { expr, subquery, negated } => {
-            Some(Membership { value: Some(expr), query: subquery, negated: *negated })
+            Some(Membership { node, value: Some(expr), query: subquery, negated: *negated })
         }
         ast::Expr::Exists { subquery, negated } => {
-            Some(Membership { value: None, query: subquery, negated: *negated })
+            Some(Membership { node, value: None, query: subquery, negated: *negated })
         }
         _ => None,
     }

@@ -361,6 +361,10 @@ pub(crate) use aggregate::AGGREGATES;
 /// # Errors
 /// Whatever is not SQL, not in the contract, not supported or not provably private.
 pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
+    bound(text, contract).map_err(|refusal| refusal.within(text))
+}
+
+fn bound(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
     let parsed = sql::parse(text, contract.quoted_names)?;
     let select = statement::check(&parsed.query)?;
     let (view, conditions) = statement::view(&parsed.query, select, contract)?;

@@ -6,7 +6,7 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
 use super::view::{Unit, View};
 use crate::contract::{Defaults, MAX_GROUPS, MAX_ROWS};
-use crate::error::Refusal;
+use crate::error::{Refusal, did_you_mean, similar};
 use crate::quote::Strategy;
 use crate::sql::QueryOption;
 
@@ -42,13 +42,14 @@ impl Options {
         defaults: &Defaults,
     ) -> Result<Self, Refusal> {
         let own = given.iter().find(|o| matches!(o.name.as_str(), "epsilon" | "rho" | "delta"));
-        if let Some(QueryOption { name, value }) = own {
+        if let Some(QueryOption { name, value, span }) = own {
             return Err(Refusal::new(
                 format!("{name} = {value} is the query's own, and a workload has one budget"),
                 format!(
                     "leave {name} out; weight = 2 beside the query's name gives it a larger share"
                 ),
-            ));
+            )
+            .at_span(*span));
         }
         Self::read(given, table, defaults)
     }
@@ -72,78 +73,92 @@ impl Options {
             by_pieces: false,
         };
         for option in given {
-            match option.name.as_str() {
-                "epsilon" => epsilon = Some(amount(option)?),
-                "rho" => rho = Some(amount(option)?),
-                "delta" => delta = Some(amount(option)?),
-                "max_groups_contributed" => {
-                    options.max_groups_contributed = Some(count(option, MAX_GROUPS)?);
-                }
-                "max_rows_per_group" => options.max_rows_per_group = Some(count(option, MAX_ROWS)?),
-                "group_selection_weight" => options.selection_weight = count(option, MAX_WEIGHT)?,
-                "group_selection_strategy" => {
-                    options.strategy =
-                        Some(Strategy::from_name(&option.value).ok_or_else(|| {
-                            Refusal::new(
-                                format!(
-                                    "group_selection_strategy = {} is not a strategy",
-                                    option.value
-                                ),
-                                format!(
-                                    "{}; leave it out to have the best one taken",
-                                    Strategy::NAMES
-                                ),
-                            )
-                        })?);
-                }
-                "group_selection_by" => {
-                    options.by_pieces = match option.value.to_uppercase().as_str() {
-                        "RECORDS" => false,
-                        "PIECES" if table.group_selection_by_pieces => true,
-                        "PIECES" => {
+            let mut read = || {
+                match option.name.as_str() {
+                    "epsilon" => epsilon = Some(amount(option)?),
+                    "rho" => rho = Some(amount(option)?),
+                    "delta" => delta = Some(amount(option)?),
+                    "max_groups_contributed" => {
+                        options.max_groups_contributed = Some(count(option, MAX_GROUPS)?);
+                    }
+                    "max_rows_per_group" => {
+                        options.max_rows_per_group = Some(count(option, MAX_ROWS)?)
+                    }
+                    "group_selection_weight" => {
+                        options.selection_weight = count(option, MAX_WEIGHT)?
+                    }
+                    "group_selection_strategy" => {
+                        options.strategy =
+                            Some(Strategy::from_name(&option.value).ok_or_else(|| {
+                                Refusal::new(
+                                    format!(
+                                        "group_selection_strategy = {} is not a strategy",
+                                        option.value
+                                    ),
+                                    format!(
+                                        "{}; leave it out to have the best one taken",
+                                        Strategy::NAMES
+                                    ),
+                                )
+                            })?);
+                    }
+                    "group_selection_by" => {
+                        options.by_pieces = match option.value.to_uppercase().as_str() {
+                            "RECORDS" => false,
+                            "PIECES" if table.group_selection_by_pieces => true,
+                            "PIECES" => {
+                                return Err(Refusal::new(
+                                    format!(
+                                        "group_selection_by = PIECES is not allowed for `{}`",
+                                        table.name
+                                    ),
+                                    "its owner can allow it: group_selection_by_pieces = true in the contract; \
+                                     large records then make their groups appear, with every key of the query",
+                                ));
+                            }
+                            _ => {
+                                return Err(Refusal::new(
+                                    format!(
+                                        "group_selection_by = {} is neither RECORDS nor PIECES",
+                                        option.value
+                                    ),
+                                    "RECORDS: every record counts once when groups are chosen; PIECES: as \
+                                     often as it is split, so that large records make their groups appear, \
+                                     and lose more",
+                                ));
+                            }
+                        };
+                    }
+                    "min_privacy_units_per_group" => {
+                        options.least_units = count(option, MAX_UNITS)?
+                    }
+                    "known_groups_threshold" => {
+                        options.known_groups_threshold = Some(threshold(option)?);
+                    }
+                    "privacy_unit_column" => same_unit(option, table)?,
+                    "neighbouring" | "neighboring" => {
+                        let own = table.neighbouring.to_string();
+                        if !option.value.eq_ignore_ascii_case(&own) {
                             return Err(Refusal::new(
+                                format!("neighbouring = {} is not the contract's", option.value),
                                 format!(
-                                    "group_selection_by = PIECES is not allowed for `{}`",
+                                    "leave it out: the contract of `{}` says {own}",
                                     table.name
                                 ),
-                                "its owner can allow it: group_selection_by_pieces = true in the contract; \
-                                 large records then make their groups appear, with every key of the query",
                             ));
                         }
-                        _ => {
-                            return Err(Refusal::new(
-                                format!(
-                                    "group_selection_by = {} is neither RECORDS nor PIECES",
-                                    option.value
-                                ),
-                                "RECORDS: every record counts once when groups are chosen; PIECES: as \
-                                 often as it is split, so that large records make their groups appear, \
-                                 and lose more",
-                            ));
-                        }
-                    };
-                }
-                "min_privacy_units_per_group" => options.least_units = count(option, MAX_UNITS)?,
-                "known_groups_threshold" => {
-                    options.known_groups_threshold = Some(threshold(option)?);
-                }
-                "privacy_unit_column" => same_unit(option, table)?,
-                "neighbouring" | "neighboring" => {
-                    let own = table.neighbouring.to_string();
-                    if !option.value.eq_ignore_ascii_case(&own) {
+                    }
+                    other => {
+                        let known = KNOWN.split(", ").map(str::trim);
                         return Err(Refusal::new(
-                            format!("neighbouring = {} is not the contract's", option.value),
-                            format!("leave it out: the contract of `{}` says {own}", table.name),
+                            format!("there is no option `{other}`"),
+                            did_you_mean(similar(other, known), format!("the options are {KNOWN}")),
                         ));
                     }
                 }
-                other => {
-                    return Err(Refusal::new(
-                        format!("there is no option `{other}`"),
-                        format!("the options are {KNOWN}"),
-                    ));
-                }
-            }
+                Ok(())
+            };
+            read().map_err(|refusal: Refusal| refusal.at_span(option.span))?;
         }
         if epsilon.is_some() && rho.is_some() {
             return Err(Refusal::new(

@@ -43,8 +43,9 @@ pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
     if !matches!(&select.distinct, None | Some(ast::Distinct::Distinct)) {
         return refuse("DISTINCT ON", "SELECT DISTINCT a, b");
     }
-    if select.qualify.is_some() {
-        return refuse("QUALIFY", "HAVING for conditions on results; QUALIFY in a sub-query");
+    if let Some(node) = &select.qualify {
+        let refused = refuse("QUALIFY", "HAVING for conditions on results; QUALIFY in a sub-query");
+        return refused.map_err(|refusal| refusal.at(node));
     }
     Ok(select)
 }
@@ -140,8 +141,11 @@ pub(super) fn bind(
     let aliases: Vec<(String, Expr)> =
         outputs.iter().map(|o| (o.name.clone(), o.expr.clone())).collect();
     let mut scope = OutputScope { aggregates: &mut aggregates, keys: &keys, aliases: &aliases };
-    let having =
-        select.having.as_ref().map(|node| condition(scope.bind(node)?, "HAVING")).transpose()?;
+    let having = select
+        .having
+        .as_ref()
+        .map(|node| condition(scope.bind(node)?, "HAVING").map_err(|refusal| refusal.at(node)));
+    let having = having.transpose()?;
     let order_by = order_by(query, &mut scope, &outputs)?;
     let (limit, offset) = limits(query)?;
     let Aggregates { measurements, mut warnings, .. } = aggregates;
@@ -260,12 +264,13 @@ pub(super) fn bound_keys<'a>(
     }
     let mut keys: Vec<(&ast::Expr, Expr)> = Vec::new();
     for node in nodes {
-        let node = select_item(node, select)?;
+        let node = select_item(node, select).map_err(|refusal| refusal.at(node))?;
         if matches!(node, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_)) {
             return Err(Refusal::new(
                 format!("`{node}` is not supported"),
                 "GROUP BY a, b; ask once for each level of a rollup",
-            ));
+            )
+            .at(node));
         }
         let expr = bind_row_expression(node, rows)?;
         let mut reads = false;
@@ -274,7 +279,8 @@ pub(super) fn bound_keys<'a>(
             return Err(Refusal::new(
                 format!("GROUP BY `{node}` is a constant"),
                 "leave GROUP BY out to have one row",
-            ));
+            )
+            .at(node));
         }
         if !keys.iter().any(|(_, key)| *key == expr) {
             keys.push((node, expr));
@@ -286,7 +292,7 @@ pub(super) fn bound_keys<'a>(
 /// The keys with what the contract says of them.
 fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
     let mut keys: Vec<Key> = Vec::new();
-    for (_, expr) in bound_keys(select, &table.scope)? {
+    for (node, expr) in bound_keys(select, &table.scope)? {
         let declared = table.column_of(&expr);
         if let Unit::Column(unit) = &table.unit
             && table.is_unit(&expr)
@@ -294,7 +300,8 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
             return Err(Refusal::new(
                 format!("GROUP BY {unit} would show the privacy units one by one"),
                 "group by something that many units share",
-            ));
+            )
+            .at(node));
         }
         if let Some(Origin { table: of, column }) = table.leading_to_units(&expr)
             && declared.is_none_or(|c| c.public_keys.is_none() && c.known_keys.is_none())
@@ -305,7 +312,8 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
                      {column} as the way to their privacy units"
                 ),
                 "group by something that many units share",
-            ));
+            )
+            .at(node));
         }
         let public = declared.and_then(|c| c.public_keys.clone());
         let known = declared.and_then(|c| c.known_keys.clone());
@@ -422,7 +430,8 @@ fn outputs(
                 return Err(Refusal::new(
                     format!("`{item}` in SELECT is not supported"),
                     "name the group keys and aggregates to be shown; rows are never shown",
-                ));
+                )
+                .at(item));
             }
         };
         // A list has a column for each of its values.

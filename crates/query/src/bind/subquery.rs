@@ -22,20 +22,23 @@ impl<'a> Tables<'a> {
     pub(super) fn query(&self, query: &'a ast::Query) -> Result<Rows, Refusal> {
         let tables = self.with(query.with.as_ref())?;
         if query.limit_clause.is_some() || query.fetch.is_some() {
-            return Err(Refusal::new(
+            let refusal = Refusal::new(
                 "LIMIT in a sub-query is not supported: which rows it leaves follows from all units",
                 "LIMIT in the outer query; ROW_NUMBER() OVER (PARTITION BY the unit …) <= 10",
-            ));
+            );
+            return Err(match &query.limit_clause {
+                Some(limit) => refusal.at(limit),
+                None => refusal.at(query),
+            });
         }
         tables.body(query, &query.body)
     }
 
     fn body(&self, query: &'a ast::Query, body: &'a ast::SetExpr) -> Result<Rows, Refusal> {
         match body {
-            ast::SetExpr::Select(select) => {
-                plain_clauses(query, select)?;
-                self.select(select)
-            }
+            ast::SetExpr::Select(select) => plain_clauses(query, select)
+                .and_then(|()| self.select(select))
+                .map_err(|refusal| refusal.at(select.as_ref())),
             ast::SetExpr::Query(query) => self.query(query),
             ast::SetExpr::SetOperation {
                 left,
@@ -64,7 +67,8 @@ impl<'a> Tables<'a> {
             ast::GroupByExpr::All(_) => true,
         };
         let rows = if grouped || select.having.is_some() || has_aggregate(select) {
-            aggregated(select, rows, &scope)?
+            let rows = aggregated(select, rows, &scope);
+            rows.map_err(|refusal| refusal.at(&select.group_by))?
         } else {
             let mut windows = Windows::new(&scope, &rows.relation);
             let columns = outputs(select, &rows, &mut |node| windows.bind(node))?;
@@ -119,7 +123,8 @@ fn outputs<'a>(
                         return Err(Refusal::new(
                             format!("`{item}`: there is no table `{table}` in FROM"),
                             "the name or alias of a table in FROM",
-                        ));
+                        )
+                        .at(item));
                     }
                     continue;
                 }
@@ -127,7 +132,8 @@ fn outputs<'a>(
                     return Err(Refusal::new(
                         format!("`{other}` in a sub-query's SELECT is not supported"),
                         "columns, expressions and *",
-                    ));
+                    )
+                    .at(other));
                 }
             };
         let expr = bind(node)?;

@@ -6,7 +6,7 @@ use super::literals::integer;
 use super::types::{case_of, compare, concat, unify_all};
 use super::{Binder, Resolve};
 use crate::bind::AGGREGATES;
-use crate::error::Refusal;
+use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
 
@@ -266,15 +266,22 @@ pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
         "ANY_VALUE" | "ARRAY_AGG" | "STRING_AGG" | "MODE" => {
             "it would show values of single records: GROUP BY x with COUNT(*) shows those that are frequent"
         }
-        _ => {
-            "the functions are ABS SIGN FLOOR CEIL ROUND TRUNC SQRT LN LOG LOG2 LOG10 EXP POWER DIV MOD \
+        _ => return unknown(name, arguments),
+    };
+    Refusal::new(format!("the function {name} with {arguments} arguments is not supported"), hint)
+}
+
+/// All that are no aggregates.
+const FUNCTIONS: &str = "ABS SIGN FLOOR CEIL ROUND TRUNC SQRT LN LOG LOG2 LOG10 EXP POWER DIV MOD \
              SAFE_DIVIDE GREATEST LEAST WIDTH_BUCKET RANGE_BUCKET LOWER UPPER INITCAP TRIM LTRIM RTRIM LENGTH \
              SUBSTR LEFT RIGHT LPAD RPAD REVERSE STRPOS CONTAINS REPLACE SPLIT_PART STARTS_WITH ENDS_WITH \
              REGEXP_CONTAINS REGEXP_EXTRACT REGEXP_REPLACE REGEXP_COUNT \
              CONCAT COALESCE IFNULL NULLIF IF EXTRACT YEAR MONTH DAY DATE DATE_TRUNC DATE_ADD DATE_SUB \
-             DATE_DIFF LAST_DAY FORMAT_DATE CAST"
-        }
-    };
+             DATE_DIFF LAST_DAY FORMAT_DATE CAST";
+
+fn unknown(name: &str, arguments: usize) -> Refusal {
+    let all = FUNCTIONS.split_whitespace().chain(AGGREGATES);
+    let hint = did_you_mean(similar(name, all), format!("the functions are {FUNCTIONS}"));
     Refusal::new(format!("the function {name} with {arguments} arguments is not supported"), hint)
 }
 

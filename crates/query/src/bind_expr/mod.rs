@@ -49,6 +49,7 @@ fn too_deep(most: usize) -> Refusal {
         format!("an expression is nested more than {most} deep"),
         "use IN (…) for long chains of OR, and computed columns in the contract for long formulas",
     )
+    .nowhere()
 }
 
 /// Refuses a bound expression that is too deep or has too many parts.
@@ -61,7 +62,8 @@ pub(crate) fn check_size(bound: &Expr) -> Result<(), Refusal> {
         return Err(Refusal::new(
             format!("an expression has more than {MAX_PARTS} parts"),
             "NULLIF, BETWEEN, CASE x WHEN … and IN repeat their operands: nest them less",
-        ));
+        )
+        .nowhere());
     }
     Ok(())
 }
@@ -102,12 +104,12 @@ impl<'a, R: Resolve> Binder<'a, R> {
             return Err(too_deep(MAX_NESTING as usize));
         }
         let bound = match self.scope.resolve(node) {
-            Some(resolved) => resolved?,
-            None => self.ordinary(node)?,
+            Some(resolved) => resolved,
+            None => self.ordinary(node),
         };
         self.depth -= 1;
-        check_size(&bound)?;
-        Ok(bound)
+        let sized = bound.and_then(|bound| check_size(&bound).map(|()| bound));
+        sized.map_err(|refusal| refusal.at(node))
     }
 
     pub(super) fn boxed(&mut self, node: &ast::Expr) -> Result<Box<Expr>, Refusal> {

@@ -1,7 +1,7 @@
 //! Bounds on a text's tokens, so that parsing takes little time and little of the stack.
 
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
 
 use super::{MAX_NESTING, nested_too_deep};
 use crate::error::Refusal;
@@ -110,12 +110,18 @@ fn at(place: Location) -> String {
     format!("line {}, column {}", place.line, place.column)
 }
 
+/// One character.
+pub(super) fn one(place: Location) -> Span {
+    Span::new(place, Location { column: place.column + 1, ..place })
+}
+
 fn not_closed(opened: &Open) -> Refusal {
     let (bracket, closing) = (&opened.bracket, closing(&opened.bracket));
     Refusal::new(
         format!("not valid SQL: the `{bracket}` at {} is never closed", at(opened.place)),
         format!("add the `{closing}` that belongs to it"),
     )
+    .at_span(one(opened.place))
 }
 
 fn closes_nothing(token: &Token, place: Location) -> Refusal {
@@ -123,6 +129,7 @@ fn closes_nothing(token: &Token, place: Location) -> Refusal {
         format!("not valid SQL: the `{token}` at {} closes nothing", at(place)),
         "remove it, or add the bracket that it should close",
     )
+    .at_span(one(place))
 }
 
 fn does_not_close(token: &Token, place: Location, opened: &Open) -> Refusal {
@@ -132,4 +139,5 @@ fn does_not_close(token: &Token, place: Location, opened: &Open) -> Refusal {
         format!("not valid SQL: the `{token}` at {here} does not close the `{bracket}` at {there}"),
         format!("the `{bracket}` needs a `{wanted}`"),
     )
+    .at_span(one(place))
 }

@@ -92,6 +92,18 @@ pub(crate) struct ContractArgument {
     pub(crate) contract: PathBuf,
 }
 
+/// The memory, for the commands that read data.
+#[derive(Debug, Args)]
+pub(crate) struct MemoryArgument {
+    /// The most memory that operators may hold, such as 4GiB; a query that needs more fails, and its
+    /// charge stays
+    ///
+    /// HUSHTABLE_MEMORY sets it in the environment; the option comes first. Nothing is written to
+    /// disk where it does not suffice.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+}
+
 /// The delay, for the commands that analysts run on data.
 #[derive(Debug, Args)]
 pub(crate) struct PaceArguments {
@@ -160,6 +172,9 @@ pub(crate) struct QueryArguments {
     pub(crate) contract: ContractArgument,
 
     #[command(flatten)]
+    pub(crate) memory: MemoryArgument,
+
+    #[command(flatten)]
     pub(crate) question: QuestionArguments,
 
     /// How to write the result [default: by the extension of --output; else a table on a terminal,
@@ -202,6 +217,11 @@ Costs nothing, reads no data and changes no file.";
 pub(crate) struct ExplainArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
+
+    /// Show the physical plan instead, for the owner of the data: which sides joins are built from
+    /// follows from the sizes of files
+    #[arg(long, conflicts_with_all = ["analyst", "format"])]
+    pub(crate) plan: bool,
 
     #[command(flatten)]
     pub(crate) question: QuestionArguments,

@@ -8,6 +8,7 @@ use hushtable_ledger::LedgerError;
 use hushtable_noise::EntropyError;
 use hushtable_query::{ContractError, Refusal};
 
+use crate::memory::MemoryLimit;
 use crate::source::{SourceError, shown};
 
 /// Why there is no release. The texts hold nothing of the data: errors of the libraries that read
@@ -115,10 +116,24 @@ pub enum EngineError {
     Entropy(#[from] EntropyError),
     /// Too little memory.
     #[error(
-        "there is too little memory for this query; nothing was released\n  hint: what was \
-         charged stays charged; fewer groups per unit and fewer aggregates need less"
+        "{}; nothing was released\n  hint: --memory or HUSHTABLE_MEMORY may allow more, and fewer \
+         groups per unit and fewer aggregates need less; what was charged stays charged, and a \
+         workload goes on under its charge when it is run again",
+        match limit {
+            Some(limit) => format!("the query needs more memory than the limit of {limit}"),
+            None => "there is too little memory for this query".to_owned(),
+        }
     )]
-    Memory,
+    Memory {
+        /// The limit, where there is one.
+        limit: Option<MemoryLimit>,
+    },
+    /// Bytes are no plan that this build has made.
+    #[error(
+        "the plan cannot be read\n  hint: a worker takes plans of the same version of hushtable, \
+         unchanged"
+    )]
+    ForeignPlan,
     /// A task of the engine was stopped.
     #[error(
         "the query was interrupted; nothing was released\n  hint: what was charged stays charged"
@@ -146,7 +161,7 @@ impl From<DataFusionError> for EngineError {
                 Ok(source) => Self::Source(*source),
                 Err(_) => Self::Inconsistent,
             },
-            DataFusionError::ResourcesExhausted(_) => Self::Memory,
+            DataFusionError::ResourcesExhausted(_) => Self::Memory { limit: None },
             DataFusionError::Context(_, inner) => Self::from(*inner),
             DataFusionError::ArrowError(inner, _) => Self::from(*inner),
             DataFusionError::Shared(inner) => match std::sync::Arc::try_unwrap(inner) {
@@ -158,7 +173,7 @@ impl From<DataFusionError> for EngineError {
                         Some(source) => Self::Source(SourceError::Shared(source.to_string())),
                         None => Self::Inconsistent,
                     },
-                    DataFusionError::ResourcesExhausted(_) => Self::Memory,
+                    DataFusionError::ResourcesExhausted(_) => Self::Memory { limit: None },
                     _ => Self::Inconsistent,
                 },
             },
@@ -174,7 +189,7 @@ impl From<ArrowError> for EngineError {
                 Ok(inner) => Self::from(*inner),
                 Err(_) => Self::Inconsistent,
             },
-            ArrowError::MemoryError(_) => Self::Memory,
+            ArrowError::MemoryError(_) => Self::Memory { limit: None },
             _ => Self::Inconsistent,
         }
     }

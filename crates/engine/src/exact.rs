@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
-use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, execute_stream_partitioned,
+    ExecutionPlan, ExecutionPlanProperties, displayable, execute_stream_partitioned,
 };
 use futures::{StreamExt, TryStreamExt};
 use hushtable_ledger::OpenedCharge;
@@ -21,6 +20,7 @@ use crate::bounding::{Bounding, RowValue, places};
 use crate::error::EngineError;
 use crate::feed::{RowsOf, bounded};
 use crate::lower::{Files, Lowering, repartitioned};
+use crate::memory::Memory;
 use crate::merged::{All, Merged};
 use crate::runtime::heavy;
 use crate::source::ReadProgress;
@@ -129,7 +129,7 @@ impl Measured {
 /// has been read.
 pub(crate) struct Reading {
     plan: Arc<dyn ExecutionPlan>,
-    tasks: Arc<TaskContext>,
+    memory: Memory,
     rows: RowsOf,
 }
 
@@ -156,11 +156,12 @@ impl Reading {
         query: &PrivateQuery,
         files: &Files,
         progress: &Arc<ReadProgress>,
+        memory: &Memory,
     ) -> Result<Self, EngineError> {
         let bounding = Bounding::new(query, false)?;
         let plan = rows_of(query, &bounding, files, progress).await?;
         let rows = RowsOf::new(&bounding)?;
-        Ok(Self { plan, tasks: Arc::default(), rows })
+        Ok(Self { plan, memory: memory.clone(), rows })
     }
 
     /// Hands over the rows part by part, one partition after the other.
@@ -171,11 +172,13 @@ impl Reading {
         self,
         mut work: impl FnMut(Rows) -> Result<(), DataFusionError>,
     ) -> Result<(), EngineError> {
+        let explained = |error| self.memory.explained(error);
         for partition in 0..self.plan.output_partitioning().partition_count() {
-            let mut stream = self.plan.execute(partition, Arc::clone(&self.tasks))?;
+            let stream = self.plan.execute(partition, self.memory.tasks());
+            let mut stream = stream.map_err(explained)?;
             while let Some(batch) = stream.next().await {
-                let batch = batch?;
-                heavy(|| self.rows.each(&batch, &mut work))?;
+                let batch = batch.map_err(explained)?;
+                heavy(|| self.rows.each(&batch, &mut work)).map_err(explained)?;
             }
         }
         Ok(())
@@ -201,7 +204,7 @@ pub(crate) struct Tallies {
 /// A table that is ready to be read for a query: its files' schemas fit, no value has been read.
 pub(crate) struct Scan {
     bound: BoundExec,
-    tasks: Arc<TaskContext>,
+    memory: Memory,
     /// The accumulator of each measurement; none for counts of units.
     places: Vec<Option<usize>>,
 }
@@ -215,9 +218,10 @@ impl Scan {
         quote: &Quote,
         files: &Files,
         progress: &Arc<ReadProgress>,
+        memory: &Memory,
     ) -> Result<Self, EngineError> {
         let by_membership = quote.selection().is_some_and(|s| s.strategy().by_membership());
-        Self::of(quote.query(), by_membership, files, progress).await
+        Self::of(quote.query(), by_membership, files, progress, memory).await
     }
 
     /// Does as [`plan`](Self::plan) for a query without its mechanisms; `with_members` records each
@@ -230,6 +234,7 @@ impl Scan {
         with_members: bool,
         files: &Files,
         progress: &Arc<ReadProgress>,
+        memory: &Memory,
     ) -> Result<Self, EngineError> {
         let bounding = Bounding::new(query, with_members)?;
         let mut plan = rows_of(query, &bounding, files, progress).await?;
@@ -238,7 +243,7 @@ impl Scan {
             plan = repartitioned(plan, &[bounding.read.len()])?;
         }
         let bound = BoundExec::new(plan, Arc::new(bounding))?;
-        Ok(Self { bound, tasks: Arc::default(), places: places(query) })
+        Ok(Self { bound, memory: memory.clone(), places: places(query) })
     }
 
     /// Reads the table: bounds every unit's contributions and adds them up by group.
@@ -250,23 +255,17 @@ impl Scan {
         charge: OpenedCharge,
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
-        let Self { bound, tasks, places } = self;
-        let bound = Arc::new(bound.opened(&charge, key));
-        let held = MemoryConsumer::new("exact groups").register(tasks.memory_pool());
-        let mut groups = Merged::new(&bound.bounding().kept());
-        let mut partitions = JoinSet::new();
-        for stream in execute_stream_partitioned(Arc::clone(&bound) as _, tasks)? {
-            partitions.spawn(stream.try_collect::<Vec<_>>());
-        }
-        while let Some(batches) = partitions.join_next().await {
-            let batches = batches.map_err(|_| EngineError::Interrupted)??;
-            if let Some(partial) = bound.partial(batches)? {
-                groups.add(partial)?;
-                held.try_resize(groups.size())?;
-            }
-        }
-        let exact = Exact::of(heavy(|| groups.finish())?, bound.bounding(), &places)?;
+        let Self { bound, memory, places } = self;
+        let plan: Arc<dyn ExecutionPlan> = Arc::new(bound.opened(&charge, key));
+        let (exact, held) = collected(plan, &memory, &places).await?;
         Ok(ExactGroups { charge, exact, held })
+    }
+
+    /// The plan, for the owner of the data. It names no file, and no number in it follows from what
+    /// is in the files.
+    pub(crate) fn shown(&self) -> String {
+        let plan: &dyn ExecutionPlan = &self.bound;
+        displayable(plan).indent(false).to_string()
     }
 
     /// Reads the table without a charge, for the owner of the data: its groups cannot be released.
@@ -275,8 +274,13 @@ impl Scan {
     /// # Errors
     /// As [`run`](Self::run).
     pub(crate) async fn look(self, key: SamplingKey, look: Look) -> Result<Looked, EngineError> {
-        let Self { bound, tasks: context, places } = self;
-        let bounding = bound.bounding();
+        let memory = self.memory.clone();
+        self.looked(key, look).await.map_err(|error| memory.explained(error))
+    }
+
+    async fn looked(self, key: SamplingKey, look: Look) -> Result<Looked, EngineError> {
+        let Self { bound, memory, places } = self;
+        let (bounding, context) = (bound.bounding(), memory.tasks());
         let held = MemoryConsumer::new("exact groups").register(context.memory_pool());
         let mut groups = Merged::new(&bounding.kept());
         // What counts rows comes last among the sums.
@@ -321,6 +325,32 @@ impl Scan {
     }
 }
 
+/// The exact groups of a plan whose root bounds contributions, from all of its partitions.
+async fn collected(
+    plan: Arc<dyn ExecutionPlan>,
+    memory: &Memory,
+    places: &[Option<usize>],
+) -> Result<(Exact, MemoryReservation), EngineError> {
+    let explained = |error| memory.explained(error);
+    let bound = plan.downcast_ref::<BoundExec>().ok_or(EngineError::Inconsistent)?;
+    let held = MemoryConsumer::new("exact groups").register(memory.tasks().memory_pool());
+    let mut groups = Merged::new(&bound.bounding().kept());
+    let mut partitions = JoinSet::new();
+    let streams = execute_stream_partitioned(Arc::clone(&plan), memory.tasks());
+    for stream in streams.map_err(explained)? {
+        partitions.spawn(stream.try_collect::<Vec<_>>());
+    }
+    while let Some(batches) = partitions.join_next().await {
+        let batches = batches.map_err(|_| EngineError::Interrupted)?.map_err(explained)?;
+        if let Some(partial) = bound.partial(batches)? {
+            groups.add(partial).map_err(explained)?;
+            held.try_resize(groups.size()).map_err(explained)?;
+        }
+    }
+    let exact = Exact::of(heavy(|| groups.finish())?, bound.bounding(), places)?;
+    Ok((exact, held))
+}
+
 impl Exact {
     /// What is measured of merged groups.
     fn of(all: All, bounding: &Bounding, places: &[Option<usize>]) -> Result<Self, EngineError> {
@@ -357,4 +387,22 @@ impl Exact {
         };
         Ok(Self { keys, units, pieces, measured, members })
     }
+}
+
+#[cfg(test)]
+impl Scan {
+    /// The plan as it is run under a key.
+    pub(crate) fn keyed(self, key: SamplingKey) -> (Arc<dyn ExecutionPlan>, Memory) {
+        (Arc::new(self.bound.with_key(Some(key))), self.memory)
+    }
+}
+
+/// The exact groups of a plan.
+#[cfg(test)]
+pub(crate) async fn exact_of(
+    plan: Arc<dyn ExecutionPlan>,
+    memory: &Memory,
+    query: &PrivateQuery,
+) -> Result<Exact, EngineError> {
+    Ok(collected(plan, memory, &places(query)).await?.0)
 }

@@ -13,6 +13,7 @@ mod bounding;
 mod budgets;
 mod check;
 mod classes;
+mod codec;
 mod counts;
 mod draw;
 mod error;
@@ -23,6 +24,7 @@ mod intern;
 mod local;
 mod losses;
 mod lower;
+mod memory;
 mod merged;
 mod pieces;
 mod rebuild;
@@ -47,6 +49,7 @@ pub use check::{
     Advice, CheckReport, ColumnCheck, CutOff, FormCount, Forms, GroupsCheck, KeysCheck, Limit,
     QueryCheck, RangeCheck, Spread, TableCheck,
 };
+pub use codec::PlanCodec;
 pub use counts::{GroupSizes, group_sizes};
 pub use error::EngineError;
 pub use local::{Secret, randomise};
@@ -54,6 +57,7 @@ pub use losses::{
     Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossOptions, LossReport, Losses,
     MechanismLosses, OwnerLosses, Quantile,
 };
+pub use memory::MemoryLimit;
 pub use record::Statement;
 pub use runtime::runtime;
 pub use session::{Answer, Progress, Quoted, Session, Timings};

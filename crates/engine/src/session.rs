@@ -19,15 +19,18 @@ use crate::answer::{Answering, Question};
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::lower::Files;
+use crate::memory::{Memory, MemoryLimit};
 use crate::record::{Statement, decode, fingerprint};
 use crate::runtime::heavy;
 use crate::source::{DataFile, FileId, ReadProgress, file_id, list_files};
 
 /// A contract with the ledger and the data that it names.
+#[derive(Clone)]
 pub struct Session {
     contract: Contract,
     folder: PathBuf,
     listener: Arc<dyn Fn(&Notice) + Send + Sync>,
+    memory: Memory,
 }
 
 /// What a query would cost, and what there is to pay it from.
@@ -116,6 +119,8 @@ pub(crate) struct Checked<'a> {
     pub(crate) quote: Quote,
     pub(crate) files: Files,
     pub(crate) population: &'a Population,
+    /// The memory to read them with.
+    pub(crate) memory: &'a Memory,
     /// The table whose rows are the units, where they are.
     pub(crate) table: Option<&'a Table>,
 }
@@ -139,12 +144,43 @@ impl Session {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
         };
-        Ok(Self { contract: parsed, folder, listener: Arc::new(|_| {}) })
+        Ok(Self {
+            contract: parsed,
+            folder,
+            listener: Arc::new(|_| {}),
+            memory: Memory::new(None)?,
+        })
+    }
+
+    /// Limits the memory of all that is asked of this session at once. A query that needs more
+    /// fails, and its charge stays.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub fn with_memory(self, limit: Option<MemoryLimit>) -> Result<Self, EngineError> {
+        Ok(Self { memory: Memory::new(limit)?, ..self })
+    }
+
+    /// The physical plan of a query, for the owner of the data: how it is computed, which sides
+    /// joins are built from, and which expressions are where.
+    ///
+    /// # Errors
+    /// When the query is refused, or the files do not have what it reads.
+    pub async fn plan(&self, sql: &str) -> Result<String, EngineError> {
+        let checked = heavy(|| self.check(sql))?;
+        let progress = Progress::default();
+        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, &self.memory).await?;
+        Ok(scan.shown())
     }
 
     /// Tells `listener` what the ledger says that is no error.
     pub fn telling(self, listener: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         Self { listener: Arc::new(listener), ..self }
+    }
+
+    /// The memory that its queries share.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// The contract.
@@ -174,7 +210,7 @@ impl Session {
             self.prepare(sql, query, population, analyst)
         })?;
         let progress = Progress::default();
-        Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0).await?;
+        Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0, &self.memory).await?;
         heavy(|| self.quoted(prepared))
     }
 
@@ -253,7 +289,7 @@ impl Session {
             self.prepare(sql, query, population, analyst)
         })?;
         // Whatever may fail by schema alone fails here, before the charge.
-        let scan = Scan::plan(&asked.quote, &files, &progress.0).await?;
+        let scan = Scan::plan(&asked.quote, &files, &progress.0, &self.memory).await?;
         if progress.is_given_up() {
             return Err(EngineError::Interrupted);
         }
@@ -305,7 +341,7 @@ impl Session {
         let quote = Quote::new(query)?;
         let files = self.own_files(quote.query())?;
         let table = self.contract.tables.get(&population.name);
-        Ok(Checked { quote, files, population, table })
+        Ok(Checked { quote, files, population, memory: &self.memory, table })
     }
 
     /// Whose budget pays for a query.

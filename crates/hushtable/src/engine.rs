@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hushtable_engine::Session;
+use hushtable_engine::{MemoryLimit, Session};
 use hushtable_ledger::Notice;
 use hushtable_query::{Contract, Workload};
 
@@ -43,6 +43,16 @@ impl Engine {
         let session = Session::open(contract)?.telling(listener);
         let workers = Workers::new()?;
         Ok(Self { session: Arc::new(session), contract: contract.to_owned(), workers })
+    }
+
+    /// With a limit on the memory of all that is asked of the engine at once. A query that needs
+    /// more fails, and its charge stays.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub fn within(self, limit: Option<MemoryLimit>) -> Result<Self, Error> {
+        let session = Arc::unwrap_or_clone(self.session).with_memory(limit)?;
+        Ok(Self { session: Arc::new(session), ..self })
     }
 
     /// What an analyst may do. Without a name, each question is asked by the one analyst who has a

@@ -61,10 +61,10 @@ pub use hushtable_engine::{
     Advice, Answer, AuditOptions, AuditReport, BudgetLine, CheckReport, ColumnCheck, Compared,
     CutOff, Distribution, EngineError as Error, EventFound, FitOptions, FitReport, Fitted,
     FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, KeysCheck, Limit, LossOptions,
-    LossReport, Losses, MechanismLosses, OwnerLosses, PartAnswer, PartQuoted, PartStatement,
-    Progress, Quantile, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing,
-    Statement, TableCheck, Timings, Together, WorkloadAnswer, WorkloadCharge, WorkloadProgress,
-    WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
+    LossReport, Losses, MechanismLosses, MemoryLimit, OwnerLosses, PartAnswer, PartQuoted,
+    PartStatement, Progress, Quantile, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread,
+    Standing, Statement, TableCheck, Timings, Together, WorkloadAnswer, WorkloadCharge,
+    WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;

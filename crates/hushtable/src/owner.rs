@@ -45,6 +45,16 @@ impl Owner {
         self.workers.run(work).await
     }
 
+    /// The physical plan of a query: how it is computed. Which sides joins are built from follows
+    /// from the sizes of files.
+    ///
+    /// # Errors
+    /// When the query is refused, or the files do not have what it reads.
+    pub async fn plan(&self, sql: &str) -> Result<String, Error> {
+        let (session, sql) = (Arc::clone(&self.session), sql.to_owned());
+        self.workers.run(async move { session.plan(&sql).await }).await
+    }
+
     /// Tries to break a query's promise on the data. Charges nothing and writes nothing.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{ContractArgument, ReportFormat, SqlArguments};
+use super::{ContractArgument, MemoryArgument, ReportFormat, SqlArguments};
 
 const AUDIT_EXAMPLES: &str = "\
 Examples:
@@ -19,6 +19,9 @@ Exit code 3 where the bound on epsilon is above what is promised.";
 pub(crate) struct AuditArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgument,
 
     /// Runs on each table, from 1000 to 100000000; fewer are made where they are too much work
     #[arg(long, value_name = "N", default_value = "200000", allow_negative_numbers = true)]

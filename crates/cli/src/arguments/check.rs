@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{ContractArgument, ReportFormat, SqlMoreArguments};
+use super::{ContractArgument, MemoryArgument, ReportFormat, SqlMoreArguments};
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -20,6 +20,9 @@ and must not be published. The exit code is 0 whatever it finds.";
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgument,
 
     /// How to write it
     #[arg(long, value_enum, default_value_t)]

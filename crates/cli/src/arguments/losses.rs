@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ContractArgument, ReportFormat, SqlArguments};
+use super::{ContractArgument, MemoryArgument, ReportFormat, SqlArguments};
 
 const POLICY_EXAMPLES: &str = "\
 Examples:
@@ -24,6 +24,9 @@ their records: the square of the sum of the roots.";
 pub(crate) struct PolicyArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgument,
 
     /// Also tell it of each group
     #[arg(long)]
@@ -60,6 +63,9 @@ must not be published.";
 pub(crate) struct FitArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgument,
 
     /// The relative error that is aimed at, from 0.01% to 1000%
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{PaceArguments, ReportFormat, TableFormat};
+use super::{MemoryArgument, PaceArguments, ReportFormat, TableFormat};
 
 const RELEASE_EXAMPLES: &str = "\
 Examples:
@@ -23,6 +23,9 @@ pub(crate) struct ReleaseArguments {
     /// The contract [default: the one that the workload names]
     #[arg(long, value_name = "FILE")]
     pub(crate) contract: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgument,
 
     /// Who asks, and pays [default: the one that the workload names]
     #[arg(long, value_name = "NAME")]

@@ -2,7 +2,7 @@
 
 use hushtable::{AuditOptions, Progress, wait};
 
-use super::{engine, parse};
+use super::{engine, parse, within};
 use crate::arguments::{AuditArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -21,7 +21,7 @@ pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
             None => None,
         },
     };
-    let owner = engine(&asked.contract.contract)?.owner();
+    let owner = within(engine(&asked.contract.contract)?, &asked.memory)?.owner();
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched(&progress, || wait(owner.audit(&sql, &options, &progress)))?;

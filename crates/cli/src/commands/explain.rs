@@ -11,6 +11,10 @@ use crate::stdio;
 pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
     let engine = engine(&asked.contract.contract)?;
     let sql = stdio::query(&asked.question.sql)?;
+    if asked.plan {
+        let plan = wait(engine.owner().plan(&sql))?;
+        return stdio::print(plan.as_bytes());
+    }
     let quote = wait(engine.analyst(asked.question.analyst.as_deref()).explain(&sql))?;
     let text = match asked.format {
         ReportFormat::Text => explanation::text(&quote),

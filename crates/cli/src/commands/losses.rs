@@ -4,7 +4,7 @@ use hushtable::{FitOptions, LossOptions, Losses, OwnerLosses, Progress, wait};
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::chart::ChartFile;
-use super::{engine, parse};
+use super::{engine, parse, within};
 use crate::arguments::{FitArguments, PolicyArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -13,7 +13,7 @@ use crate::stdio;
 
 pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
     let plot = asked.shown.plot.as_deref().map(ChartFile::to).transpose()?;
-    let owner = engine(&asked.contract.contract)?.owner();
+    let owner = within(engine(&asked.contract.contract)?, &asked.memory)?.owner();
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
@@ -44,7 +44,7 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
             "5",
         )?,
     };
-    let owner = engine(&asked.contract.contract)?.owner();
+    let owner = within(engine(&asked.contract.contract)?, &asked.memory)?.owner();
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched(&progress, || wait(owner.fit(&sql, &options, &progress)))?;

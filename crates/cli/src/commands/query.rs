@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hushtable::{Answer, Engine, Progress, resolved, same, wait};
 
-use super::engine;
+use super::{engine, within};
 use crate::arguments::{QueryArguments, TableFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
@@ -17,7 +17,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     // Whatever can be wrong with the command is found before the budget is touched.
     let on_terminal = asked.output.is_none() && stdio::stdout_is_terminal();
     let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
-    let engine = engine(&asked.contract.contract)?;
+    let engine = within(engine(&asked.contract.contract)?, &asked.memory)?;
     let sql = stdio::query(&asked.question.sql)?;
     let protected = engine.protected();
     let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;

@@ -7,6 +7,7 @@ use hushtable::output::{PendingFile, Protected};
 use hushtable::query::Workload;
 use hushtable::{Engine, Plan, Step, WorkloadCharge, wait};
 
+use super::within;
 use crate::arguments::{ReleaseArguments, ReportFormat, TableFormat};
 use crate::failure::Failure;
 use crate::pace;
@@ -20,6 +21,7 @@ const STATEMENT: &str = "statement.json";
 pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
     let (engine, workload) =
         Engine::with_workload(&asked.workload, asked.contract.as_deref(), pace::teller())?;
+    let engine = within(engine, &asked.memory)?;
     let analyst = engine.analyst(asked.analyst.as_deref());
     if asked.explain.is_none() {
         wait(analyst.affords(&workload))?;

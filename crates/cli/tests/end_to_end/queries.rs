@@ -244,3 +244,33 @@ fn values_of_any_kind_make_no_error() {
     assert!(text.starts_with("town"), "{text}");
     assert!(text.contains("Ashford"), "{text}");
 }
+
+/// The plan is for the owner: it has the structure, no file and no size.
+#[test]
+fn explain_shows_the_plan() {
+    let shop = Shop::new();
+    let plan = shop.run(&["explain", "--plan", COUNT_BY_PRODUCT]).success();
+    assert!(plan.starts_with("BoundExec: keys=1, accumulators="), "{plan}");
+    assert!(plan.contains("SourceExec: columns=[") && plan.contains("Hash(["), "{plan}");
+    assert!(!plan.contains("csv") && !plan.contains("bytes"), "{plan}");
+    shop.assert_untouched();
+}
+
+#[test]
+fn memory_has_a_limit() {
+    let shop = Shop::new();
+    for (arguments, setting) in [(&["--memory", "4 parsecs"][..], "1GiB"), (&[], "plenty")] {
+        let mut all = vec!["query"];
+        all.extend(arguments);
+        all.push(COUNT_BY_PRODUCT);
+        let run = shop.command(&all).env("HUSHTABLE_MEMORY", setting).output().unwrap();
+        let error = Run::of(run).refusal();
+        assert!(error.contains("is no amount of memory from 1MiB up"), "{error}");
+        assert!(error.contains("hint: a whole number and a unit, such as 512MiB or 4GiB"));
+    }
+    shop.assert_untouched();
+    // The option comes first.
+    let enough = ["query", "--memory", "1GiB", COUNT_BY_PRODUCT];
+    let run = shop.command(&enough).env("HUSHTABLE_MEMORY", "plenty").output().unwrap();
+    Run::of(run).success();
+}

@@ -140,7 +140,8 @@ impl Tables {
         let query = checked.quote.query();
         let scan = async |look: Look| {
             let unwatched = Arc::new(ReadProgress::default());
-            let scan = Scan::plan(&checked.quote, &checked.files, &unwatched).await?;
+            let scan =
+                Scan::plan(&checked.quote, &checked.files, &unwatched, checked.memory).await?;
             scan.look(key, look).await
         };
         let Looked { exact, surveys, .. } = scan(Look { survey: true, ..Look::default() }).await?;

@@ -105,7 +105,17 @@ impl BoundExec {
 
     /// Makes it run: a release pays for what comes out.
     pub(crate) fn opened(self, _: &OpenedCharge, key: SamplingKey) -> Self {
-        Self { key: Some(key), ..self }
+        self.with_key(Some(key))
+    }
+
+    /// As it came from the process that opened the charge.
+    pub(crate) fn with_key(self, key: Option<SamplingKey>) -> Self {
+        Self { key, ..self }
+    }
+
+    /// The sampling key, for workers alone.
+    pub(crate) fn key(&self) -> Option<SamplingKey> {
+        self.key
     }
 
     /// A bounder for a partition.

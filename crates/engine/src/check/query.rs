@@ -32,7 +32,7 @@ pub(super) async fn read(
     query.measurements.push(rows());
     let look = Look { tally: true, ..Look::default() };
     // The chances of groups follow from their sizes, not from which units they have.
-    let scan = Scan::of(&query, false, &checked.files, &progress.0).await?;
+    let scan = Scan::of(&query, false, &checked.files, &progress.0, checked.memory).await?;
     let Looked { exact, tallies, .. } = scan.look(key, look).await?;
     let tallies = tallies.ok_or(EngineError::Inconsistent)?;
     let all = &tallies.all_groups;

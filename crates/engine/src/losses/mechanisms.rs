@@ -50,7 +50,8 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
     let split = split.filter(|(_, (_, m))| m.split.is_some());
     let mut sizes: Vec<(usize, usize, Sketch)> =
         split.filter_map(|(place, (at, _))| Some((at?, place, Sketch::new(0.0)))).collect();
-    let reading = Reading::plan(query, &checked.files, &Progress::default().0).await?;
+    let reading =
+        Reading::plan(query, &checked.files, &Progress::default().0, checked.memory).await?;
     let add = |rows: Rows| {
         for (at, _, sketch) in &mut sizes {
             let values = rows.values.get(*at).into_iter().flatten().flatten();

@@ -40,6 +40,8 @@ use hushtable_query::{
 
 use crate::error::EngineError;
 use crate::source::{DataFile, ReadProgress, Wanted, scan};
+pub(crate) use sums::total_function;
+pub(crate) use total::EncodedExpr;
 use total::{AtMost, TotalExpr};
 
 /// Partitions of the units: more than cores, so that the tables of each fit a cache.

@@ -11,6 +11,7 @@ use super::Files;
 use super::tests::{CONTRACT, Dice, Tables, rows};
 use crate::bound::SamplingKey;
 use crate::exact::Scan;
+use crate::memory::Memory;
 use crate::source::{ReadProgress, list_files};
 use crate::survey::Look;
 
@@ -24,7 +25,8 @@ async fn groups(query: &PrivateQuery, contract: &Contract, folder: &Path) -> Gro
         files.insert(name.to_owned(), list_files(path, folder).unwrap());
     }
     let progress = Arc::new(ReadProgress::default());
-    let scan = Scan::of(query, false, &files, &progress).await.unwrap();
+    let scan =
+        Scan::of(query, false, &files, &progress, &Memory::new(None).unwrap()).await.unwrap();
     // The same choices before and after.
     let exact = scan.look(SamplingKey([5; 16]), Look::default()).await.unwrap().exact;
     let group = |at: usize| {

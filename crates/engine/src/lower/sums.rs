@@ -38,6 +38,11 @@ pub(super) fn total_average() -> Arc<AggregateUDF> {
     function(true)
 }
 
+/// One of these, by its name.
+pub(crate) fn total_function(name: &str) -> Option<Arc<AggregateUDF>> {
+    [total_sum(), total_average()].into_iter().find(|function| function.name() == name)
+}
+
 fn function(mean: bool) -> Arc<AggregateUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(AggregateUDF::new_from_impl(Total { mean, signature }))

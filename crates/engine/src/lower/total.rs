@@ -12,6 +12,7 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::PhysicalExpr;
 use hushtable_query::Expr;
+use serde::{Deserialize, Serialize};
 
 use crate::eval::Program;
 use crate::eval::at_most;
@@ -129,6 +130,46 @@ impl fmt::Debug for TotalExpr {
 impl PartialEq for TotalExpr {
     fn eq(&self, other: &Self) -> bool {
         self.expr == other.expr && self.inputs == other.inputs
+    }
+}
+
+/// An expression of ours as it travels in a plan. Its inputs travel beside it.
+#[derive(PartialEq, Serialize, Deserialize)]
+pub(crate) enum EncodedExpr {
+    /// A [`TotalExpr`].
+    Total(Box<Expr>),
+    /// An [`AtMost`]: name and place of the column, and the bytes.
+    AtMost(String, usize, usize),
+}
+
+impl EncodedExpr {
+    /// `None` for expressions of others.
+    pub(crate) fn of(expr: &Arc<dyn PhysicalExpr>) -> Option<Self> {
+        if let Some(total) = expr.downcast_ref::<TotalExpr>() {
+            return Some(Self::Total(Box::new(total.expr.clone())));
+        }
+        let AtMost { column, bytes } = expr.downcast_ref::<AtMost>()?;
+        Some(Self::AtMost(column.name().to_owned(), column.index(), *bytes))
+    }
+
+    /// The expression over its inputs.
+    ///
+    /// # Errors
+    /// When it reads inputs that are not there.
+    pub(crate) fn decoded(self, inputs: &[Arc<dyn PhysicalExpr>]) -> Result<Arc<dyn PhysicalExpr>> {
+        match self {
+            Self::Total(expr) => {
+                let mut within = true;
+                expr.visit_columns(&mut |place| within &= place < inputs.len());
+                if !within {
+                    return Err(misfit());
+                }
+                Ok(Arc::new(TotalExpr::new(*expr, inputs.to_vec())?))
+            }
+            Self::AtMost(name, place, bytes) => {
+                Ok(Arc::new(AtMost { column: Column::new(&name, place), bytes }))
+            }
+        }
     }
 }
 

@@ -77,6 +77,11 @@ impl SourceExec {
         let list = list(share_out(pieces, partitions)).map_err(refused)?;
         Self::new(list, Arc::new(table), Arc::clone(progress)).map_err(refused)
     }
+
+    /// The table that is read.
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
 }
 
 fn no_list() -> DataFusionError {

@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use error::shown;
 pub use error::{LogKind, SourceError};
-use exec::SourceExec;
+pub(crate) use exec::SourceExec;
 pub use files::list_files;
 pub(crate) use files::{FileId, file_id};
 pub use folders::FolderValue;
@@ -153,7 +153,7 @@ pub struct FileColumn {
 }
 
 /// The part of a table that is read.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
     /// Columns and their declared types.
     pub columns: Vec<(String, ColumnType)>,

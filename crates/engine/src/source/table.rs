@@ -26,6 +26,8 @@ pub(crate) struct Table {
     files: Vec<Planned>,
     /// Whether rows are told apart.
     rows: bool,
+    /// The files, and the columns wanted of them.
+    of: (Vec<DataFile>, Wanted),
 }
 
 /// A file, its columns to read, and where they go.
@@ -72,8 +74,8 @@ impl Table {
     ///
     /// # Errors
     /// All from the files' schemas, before any value is read.
-    pub(crate) fn open(files: &[DataFile], wanted: &Wanted) -> Result<Self, SourceError> {
-        let opened = open_all(files, wanted.csv.as_ref())?;
+    pub(crate) fn open(data: &[DataFile], wanted: &Wanted) -> Result<Self, SourceError> {
+        let opened = open_all(data, wanted.csv.as_ref())?;
         let mut fields = Vec::new();
         let mut columns: Vec<(&str, ColumnType, Target)> = Vec::new();
         for (name, declared) in &wanted.columns {
@@ -96,12 +98,18 @@ impl Table {
         if wanted.rows {
             fields.push(Field::new(ROW, DataType::Int64, true));
         }
-        Ok(Self { schema: Arc::new(Schema::new(fields)), files, rows: wanted.rows })
+        let of = (data.to_vec(), wanted.clone());
+        Ok(Self { schema: Arc::new(Schema::new(fields)), files, rows: wanted.rows, of })
     }
 
     /// The columns wanted, the units after them, and what tells rows apart.
     pub(super) fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The files, and the columns wanted of them.
+    pub(crate) fn of(&self) -> &(Vec<DataFile>, Wanted) {
+        &self.of
     }
 
     /// Everything there is to read.

@@ -180,7 +180,9 @@ fn ranges_hold() {
         let mut values = 0;
         let read = async {
             let reading =
-                Reading::plan(query, &checked.files, &Progress::default().0).await.unwrap();
+                Reading::plan(query, &checked.files, &Progress::default().0, checked.memory)
+                    .await
+                    .unwrap();
             let look = reading.each(|rows| {
                 for value in rows.values[0].iter().flatten() {
                     assert!(

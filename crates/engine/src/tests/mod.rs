@@ -8,6 +8,7 @@ mod errors;
 mod mechanisms;
 mod one_row;
 mod places;
+mod plans;
 mod quantiles;
 mod releases;
 mod selection;

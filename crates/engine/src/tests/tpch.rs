@@ -32,7 +32,8 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
     let checked = session.check(sql).unwrap();
     let query = checked.quote.query();
     let progress = Progress::default();
-    let scan = Scan::plan(&checked.quote, &checked.files, &progress.0).await.unwrap();
+    let scan =
+        Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory).await.unwrap();
     let looked = scan.look(SamplingKey([7; 16]), Look::default()).await.unwrap();
     let (keys, counted) = Counted::new(query, looked.exact).unwrap();
     let sums = counted.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();

@@ -87,7 +87,7 @@ impl Session {
         let mut parts = Vec::with_capacity(quotes.len());
         for ((query, quote), reading) in workload.queries.iter().zip(quotes).zip(progress.parts()) {
             let files = self.own_files(quote.query())?;
-            let planned = Scan::plan(&quote, &files, &reading.0).await;
+            let planned = Scan::plan(&quote, &files, &reading.0, self.memory()).await;
             let scan = planned.map_err(|error| in_workload(workload, query, error))?;
             let asked = Question::new(&query.sql, analyst.clone(), quote)
                 .map_err(|error| in_workload(workload, query, error))?;

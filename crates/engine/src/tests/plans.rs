@@ -1,0 +1,254 @@
+//! Plans: as bytes and back, as text, and within a limit of memory.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::physical_plan::ExecutionPlan;
+use sqllogictest::{DefaultColumnType, Record, parse_file};
+
+use super::{Place, Wait};
+use crate::bound::SamplingKey;
+use crate::codec::PlanCodec;
+use crate::error::EngineError;
+use crate::exact::{Exact, Measured, Scan, exact_of};
+use crate::session::{Progress, Session};
+use crate::source::SourceError;
+use crate::survey::Look;
+
+const KEY: SamplingKey = SamplingKey([7; 16]);
+
+/// Exact groups as text, in an order that does not depend on the partitions.
+fn text(exact: &Exact) -> Vec<String> {
+    let options = FormatOptions::default().with_null("NULL");
+    let keys: Vec<ArrayFormatter<'_>> =
+        exact.keys.iter().map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap()).collect();
+    let name = |group: usize| {
+        keys.iter().map(|key| key.value(group).to_string()).collect::<Vec<_>>().join("|")
+    };
+    let mut rows: Vec<String> = (0..exact.units.len())
+        .map(|group| {
+            let mut row = format!("{}: {}", name(group), exact.units[group]);
+            for measured in &exact.measured {
+                match measured {
+                    Measured::Sums(sums) => write!(row, " {}", sums[group]).unwrap(),
+                    Measured::Values(values) | Measured::Distinct(values) => {
+                        write!(row, " {:?}", values.of(group)).unwrap();
+                    }
+                }
+            }
+            row
+        })
+        .collect();
+    rows.sort();
+    if let Some(members) = &exact.members {
+        let mut units: Vec<String> = (0..members.units())
+            .map(|unit| {
+                let groups = members.of(unit).iter().map(|&group| name(group as usize));
+                let mut groups: Vec<String> = groups.collect();
+                groups.sort();
+                groups.join(" ")
+            })
+            .collect();
+        units.sort();
+        rows.extend(units);
+    }
+    rows
+}
+
+/// The plan of a query, under the key, and as it is after a way through bytes.
+async fn plans(session: &Session, sql: &str) -> (Arc<dyn ExecutionPlan>, Vec<u8>) {
+    let checked = session.check(sql).unwrap();
+    let progress = Progress::default();
+    let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+    let (plan, _) = scan.await.unwrap().keyed(KEY);
+    let bytes = PlanCodec::encode(&plan).unwrap();
+    (plan, bytes)
+}
+
+/// Every query of the SQL suite that is not refused gives the same exact groups directly, and by a
+/// plan that has been bytes; and by the bounder without an operator, as audits use it.
+#[test]
+fn plans_compute_the_same_after_a_round_trip() {
+    for (folder, least) in [("tests/sql", 40), ("tests/sql/relations", 20)] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let files: Vec<_> = std::fs::read_dir(from).unwrap().map(|f| f.unwrap().path()).collect();
+        let place = Place::new("", &[]);
+        for file in files.iter().filter(|f| f.extension().is_some_and(|e| e != "slt")) {
+            std::fs::copy(file, place.path().join(file.file_name().unwrap())).unwrap();
+        }
+        let session = place.session();
+        let mut seen = 0;
+        for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "slt")) {
+            for record in parse_file::<DefaultColumnType>(file).unwrap() {
+                let Record::Query { sql, .. } = record else { continue };
+                let Ok(checked) = session.check(&sql) else { continue };
+                let query = checked.quote.query();
+                async {
+                    let (plan, bytes) = plans(&session, &sql).await;
+                    let tasks = checked.memory.tasks();
+                    let again = PlanCodec::decode(&bytes, &tasks).unwrap();
+                    assert_eq!(PlanCodec::encode(&again).unwrap(), bytes, "{sql}");
+                    let direct = text(&exact_of(plan, checked.memory, query).await.unwrap());
+                    let travelled = text(&exact_of(again, checked.memory, query).await.unwrap());
+                    assert_eq!(direct, travelled, "{sql}");
+                    let progress = Progress::default();
+                    let scan =
+                        Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+                    let looked = scan.await.unwrap().look(KEY, Look::default()).await.unwrap();
+                    assert_eq!(text(&looked.exact), direct, "{sql}");
+                }
+                .wait();
+                seen += 1;
+            }
+        }
+        assert!(seen >= least, "{folder}: {seen} queries");
+    }
+}
+
+const CONTRACT: &str = "\
+[tables.t]
+path = \"t.csv\"
+privacy_unit = \"u\"
+[tables.t.columns]
+u = { type = \"int\" }
+town = { type = \"string\" }
+n = { type = \"int\", bounds = [0, 100] }
+[tables.t.budgets]
+ana = { epsilon = 100, delta = 1e-3 }
+[tables.towns]
+path = \"towns.csv\"
+public = true
+[tables.towns.columns]
+town = { type = \"string\" }
+area = { type = \"string\" }
+";
+
+fn place(units: usize) -> Place {
+    let mut rows = "u,town,n\n".to_owned();
+    for unit in 0..units {
+        for n in 0..3 {
+            writeln!(rows, "{unit},town number {},{n}", (unit + n) % 900).unwrap();
+        }
+    }
+    let mut towns = "town,area\n".to_owned();
+    (0..900).for_each(|town| writeln!(towns, "town number {town},{}", town % 9).unwrap());
+    Place::new(CONTRACT, &[("t.csv", &rows), ("towns.csv", &towns)])
+}
+
+fn asked(select: &str) -> String {
+    format!(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+         max_groups_contributed = 3, max_rows_per_group = 3) {select}"
+    )
+}
+
+const JOINED: &str = "area, COUNT(*) AS c, SUM(n + 1, contribution_bounds_per_group => (0, 9)) AS s \
+                      FROM t JOIN towns ON t.town = towns.town GROUP BY area";
+
+/// The structure and nothing of the data: not how large files are, nor how many parts they have.
+#[test]
+fn owners_see_the_plan() {
+    let shown = |units: usize| {
+        let plan = place(units).session().plan(&asked(JOINED)).wait().unwrap();
+        let threads = std::thread::available_parallelism().map_or(2, usize::from).max(2);
+        plan.replace(&format!("input_partitions={threads}"), "input_partitions=T")
+            .replace(&format!("partitions={threads}"), "partitions=T")
+    };
+    let plan = shown(10);
+    assert_eq!(plan, shown(3_000));
+    insta::assert_snapshot!(plan);
+}
+
+/// Whatever is wrong with the bytes, they make an error.
+#[test]
+fn foreign_plans_are_errors() {
+    let place = place(10);
+    let session = place.session();
+    let (_, bytes) = plans(&session, &asked(JOINED)).wait();
+    let memory = session.check(&asked(JOINED)).unwrap().memory.clone();
+    let decoded = |bytes: &[u8]| PlanCodec::decode(bytes, &memory.tasks());
+    assert!(decoded(&bytes).is_ok());
+    for at in (0..bytes.len()).step_by(11) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x21;
+        for damaged in [&damaged, &bytes[..at]] {
+            assert!(matches!(decoded(damaged), Err(EngineError::ForeignPlan)), "{at}");
+        }
+    }
+    // Also where somebody hashes what they have made.
+    for at in (40..bytes.len()).step_by(7) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x21;
+        let _ = decoded(&crate::codec::hashed(&damaged[40..]));
+    }
+    // A worker reads the rows that the plan was made for.
+    std::fs::write(place.path().join("towns.csv"), "town,area\nelsewhere,1\n").unwrap();
+    let error = decoded(&bytes).unwrap_err();
+    assert!(matches!(error, EngineError::Source(SourceError::Changed { .. })), "{error}");
+}
+
+/// The sampling key and the constants of a plan are not for logs.
+#[test]
+fn plans_do_not_show_their_key() {
+    let place = place(10);
+    let (plan, bytes) = plans(&place.session(), &asked(JOINED)).wait();
+    assert!(String::from_utf8_lossy(&bytes).contains("7,7,7,7"));
+    assert!(!format!("{plan:?}").contains("7, 7, 7, 7"), "{plan:?}");
+}
+
+/// Without a charge nothing is bounded, and no unit is bounded in several places.
+#[test]
+fn bounding_needs_a_key_and_whole_units() {
+    let place = place(10);
+    let session = place.session();
+    async {
+        let checked = session.check(&asked("COUNT(*) AS c FROM t")).unwrap();
+        let progress = Progress::default();
+        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+        let (plan, memory) = scan.await.unwrap().keyed(KEY);
+        let bound = plan.downcast_ref::<crate::bound::BoundExec>().unwrap();
+        let spread = Arc::clone(bound.input().children()[0]);
+        assert!(crate::bound::BoundExec::new(spread, Arc::clone(bound.bounding())).is_err());
+        let input = Arc::clone(bound.input());
+        let closed = crate::bound::BoundExec::new(input, Arc::clone(bound.bounding())).unwrap();
+        let error = closed.execute(0, memory.tasks()).err().unwrap();
+        assert!(error.to_string().contains("for a charge alone"), "{error}");
+    }
+    .wait();
+}
+
+/// Each kind of operator stops at the limit, with an error that says it; the charge stays, and with
+/// more memory there is an answer.
+#[test]
+fn too_little_memory_is_a_clean_error() {
+    let place = place(20_000);
+    for select in [
+        "town, COUNT(*) AS c FROM t GROUP BY town",
+        "town, MEDIAN(n) AS m FROM t GROUP BY town",
+        "k, COUNT(*) AS c FROM (SELECT u, COUNT(*) AS k FROM t GROUP BY u) GROUP BY k",
+        "k, COUNT(*) AS c FROM (SELECT u, ROW_NUMBER() OVER (PARTITION BY u ORDER BY n) AS k FROM t) \
+         GROUP BY k",
+        "a.town, COUNT(*) AS c FROM t AS a JOIN t AS b ON a.u = b.u GROUP BY a.town",
+    ] {
+        let sql = asked(select);
+        let spent = || {
+            let quoted = place.session().explain(&sql, None).wait().unwrap();
+            (quoted.account.clone(), quoted.on_record)
+        };
+        let before = spent();
+        let ask = |limit: Option<&str>| {
+            let limit = limit.map(|limit| limit.parse().unwrap());
+            let session = Arc::unwrap_or_clone(place.session()).with_memory(limit).unwrap();
+            session.query(&sql, None, &Progress::default()).wait()
+        };
+        let error = ask(Some("1MiB")).unwrap_err();
+        assert!(matches!(error, EngineError::Memory { limit: Some(_) }), "{select}: {error}");
+        assert!(error.to_string().contains("more memory than the limit of 1MiB"), "{error}");
+        let after = spent();
+        assert_ne!(format!("{:?}", before.0), format!("{:?}", after.0), "{select}");
+        assert!(!after.1);
+        assert!(ask(Some("4GiB")).is_ok());
+    }
+}

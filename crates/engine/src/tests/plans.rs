@@ -235,7 +235,7 @@ fn too_little_memory_is_a_clean_error() {
         let sql = asked(select);
         let spent = || {
             let quoted = place.session().explain(&sql, None).wait().unwrap();
-            (quoted.account.clone(), quoted.on_record)
+            (quoted.account, quoted.on_record)
         };
         let before = spent();
         let ask = |limit: Option<&str>| {

@@ -30,6 +30,11 @@ pub(crate) fn sql() -> Vec<Vec<u8>> {
          GROUP BY town",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 900, delta = 1e-9, \
          max_groups_contributed = 20) town, MEDIAN(amount) FROM visits GROUP BY town",
+        "WITH t AS (SELECT town, COUNT(*) AS n FROM visits WHERE amount > (SELECT AVG(amount) FROM visits) \
+         GROUP BY town) SELECT a.town, a.n / SUM(b.n) OVER (PARTITION BY a.town ORDER BY b.n), (SELECT MAX(n) \
+         FROM t WHERE t.town = a.town) FROM t a LEFT JOIN t b ON a.n < b.n UNION ALL SELECT 'x', 1, 2",
+        "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM visits GROUP BY 1 HAVING \
+         COUNT(*) > (SELECT COUNT(*) FROM visits) / 10 QUALIFY r < 3 ORDER BY r LIMIT 2",
         "SELECT EXTRACT(YEAR FROM day), MEDIAN(amount), PERCENTILE_CONT(amount, 0.9) FROM visits \
          GROUP BY EXTRACT(YEAR FROM day)",
         "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FILTER (WHERE town ILIKE '%a%'), COUNT(DISTINCT town) \

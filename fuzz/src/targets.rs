@@ -9,7 +9,8 @@ use datafusion::physical_plan::ExecutionPlanProperties;
 use futures::StreamExt;
 use hushtable_engine::{ReadProgress, Wanted, file_schema, guess_csv, list_files, look_at, scan};
 use hushtable_query::{
-    ColumnType, Contract, ModelFile, Publication, Quote, Workload, bind, bind_expression,
+    ColumnType, Contract, ModelFile, Publication, Quote, Statement, Value, Workload,
+    bind_expression,
 };
 
 use crate::harness::Target;
@@ -32,12 +33,15 @@ pub const TARGETS: [Target; 7] = [
 static CONTRACT: LazyLock<Option<Contract>> =
     LazyLock::new(|| Contract::parse(seeds::SHOP, "hushtable.toml").ok());
 
-/// Binds a query and makes its mechanisms, whatever budget it names.
+/// Binds a statement and makes the mechanisms of its parts, whatever budgets they name.
 fn ask(sql: &str) {
     if let Some(contract) = &*CONTRACT
-        && let Ok(query) = bind(sql, contract)
+        && let Ok(statement) = Statement::bind(sql, contract)
     {
-        let _ = Quote::new(query);
+        for part in statement.parts {
+            let nothing = vec![Value::Null; part.reads.len()];
+            let _ = Quote::new(part.query).and_then(|quote| quote.with_released(&nothing));
+        }
     }
 }
 

@@ -35,6 +35,17 @@ impl Question {
         Ok(Self { sql: sql.to_owned(), analyst, quote, explanation, question })
     }
 
+    /// The question with released values in its query.
+    pub(crate) fn with_quote(&self, quote: Quote) -> Self {
+        Self {
+            sql: self.sql.clone(),
+            analyst: self.analyst.clone(),
+            quote,
+            explanation: self.explanation.clone(),
+            question: self.question.clone(),
+        }
+    }
+
     /// What the ledger is asked for.
     pub(crate) fn request(&self, population: &str, identity: Fingerprint, limit: Loss) -> Request {
         Request {

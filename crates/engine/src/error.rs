@@ -54,11 +54,11 @@ pub enum EngineError {
         /// What is wrong with it.
         error: Box<EngineError>,
     },
-    /// The files are not those that the workload was planned for.
+    /// The files are not those that a workload or a statement was planned for.
     #[error(
-        "files of the table `{table}` were written, added or taken away while the workload was at \
-         work\n  hint: what was answered is about the files as they were; the workload on other \
-         files is another one, and is charged anew"
+        "files of the table `{table}` were written, added or taken away while its questions were being \
+         answered\n  hint: what was answered is about the files as they were; the same on other files is \
+         another question, and is charged anew"
     )]
     DataChanged {
         /// The table.

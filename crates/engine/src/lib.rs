@@ -6,6 +6,7 @@
 //! that way: it is for the owner of the data, who assesses a table of exact counts.
 
 mod answer;
+mod around;
 mod audit;
 mod batches;
 mod bound;
@@ -26,6 +27,7 @@ mod losses;
 mod lower;
 mod memory;
 mod merged;
+mod parts;
 mod pieces;
 mod rebuild;
 mod record;
@@ -58,6 +60,10 @@ pub use losses::{
     MechanismLosses, OwnerLosses, Quantile,
 };
 pub use memory::MemoryLimit;
+pub use parts::{
+    AccountCharge, AccountQuoted, PartStated, PopulationTotal, StatementOfParts,
+    StatementPartQuoted, StatementQuoted,
+};
 pub use record::Statement;
 pub use runtime::runtime;
 pub use session::{Answer, Progress, Quoted, Session, Timings};

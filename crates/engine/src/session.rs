@@ -20,6 +20,7 @@ use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::lower::Files;
 use crate::memory::{Memory, MemoryLimit};
+use crate::parts::{AccountCharge, StatementOfParts};
 use crate::record::{Statement, decode, fingerprint};
 use crate::runtime::heavy;
 use crate::source::{DataFile, FileId, ReadProgress, file_id, list_files};
@@ -56,14 +57,21 @@ pub struct Quoted {
 pub struct Answer {
     /// The noisy table.
     pub table: RecordBatch,
-    /// The machine-readable statement of what was promised.
+    /// The machine-readable statement of what was promised; of the last part, where there are several.
     pub statement: Statement,
+    /// The machine-readable statement of all parts, where there are several or SQL around one.
+    pub parts: Option<StatementOfParts>,
     /// Who paid.
     pub analyst: String,
+    /// The population whose account paid.
+    pub population: String,
     /// What was taken from the account; `None` where the release was on record already.
     pub charged: Option<Loss>,
     /// The account after that.
     pub account: Account,
+    /// What was taken from the accounts of further populations, where a statement has parts of
+    /// several.
+    pub others: Vec<AccountCharge>,
     /// Whether the ledger's file was made by this query.
     pub ledger_created: bool,
 }
@@ -81,6 +89,18 @@ pub struct Timings {
     pub showing: Duration,
     /// The ledger: charging and recording, with their syncs to disk.
     pub ledger: Duration,
+}
+
+impl Timings {
+    /// The time of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            exact: self.exact + other.exact,
+            noise: self.noise + other.noise,
+            showing: self.showing + other.showing,
+            ledger: self.ledger + other.ledger,
+        }
+    }
 }
 
 /// How much of the data has been read, or of an audit's runs made, in thousandths; for another
@@ -242,7 +262,8 @@ impl Session {
     /// # Errors
     /// When the query is refused.
     pub fn warnings(&self, sql: &str) -> Result<Vec<Warning>, EngineError> {
-        Ok(bind(sql, &self.contract)?.warnings)
+        let parts = hushtable_query::Statement::bind(sql, &self.contract)?.parts;
+        Ok(parts.into_iter().flat_map(|part| part.query.warnings).collect())
     }
 
     /// Answers a query: charges it, reads the data, adds noise, puts the release on record.
@@ -282,8 +303,15 @@ impl Session {
         progress: &Progress,
         generator: &mut Generator,
     ) -> Result<(Answer, Timings), EngineError> {
+        let statement = heavy(|| hushtable_query::Statement::bind(sql, &self.contract))?;
+        if statement.parts.len() > 1 || statement.around.is_some() {
+            heavy(|| self.check_budgets(&statement, analyst))?;
+            let plan = self.plan_statement(sql, statement, analyst).await?;
+            return self.answer_statement(plan, progress, generator).await;
+        }
         let Prepared { asked, limit, files, population } = heavy(|| {
-            let (query, population) = self.bound(sql)?;
+            let query = statement.plain()?;
+            let population = self.population(&query)?;
             let (payer, limit) = payer(population, analyst)?;
             self.check_budget(std::slice::from_ref(&query), population, &payer, limit)?;
             self.prepare(sql, query, population, analyst)
@@ -313,8 +341,18 @@ impl Session {
             }
         };
         let account = heavy(|| ledger.account(&asked.analyst, &population.name, limit))?;
-        let (analyst, table) = (asked.analyst, released);
-        Ok((Answer { table, statement, analyst, charged, account, ledger_created }, timings))
+        let answer = Answer {
+            table: released,
+            statement,
+            parts: None,
+            analyst: asked.analyst,
+            population: population.name.clone(),
+            charged,
+            account,
+            others: Vec::new(),
+            ledger_created,
+        };
+        Ok((answer, timings))
     }
 
     /// Checks and prices a query, whoever asks.
@@ -426,6 +464,23 @@ impl Session {
         let ledger = Ledger::open_read_only(&self.ledger_path())?;
         let account = (analyst, population.name.as_str());
         Ok(Ledger::check_budget(ledger.as_ref(), account, &asked, least, limit)?)
+    }
+
+    /// As [`check_budget`](Self::check_budget), for the parts of a statement.
+    fn check_budgets(
+        &self,
+        statement: &hushtable_query::Statement,
+        analyst: Option<&str>,
+    ) -> Result<(), EngineError> {
+        for (name, population) in &self.contract.populations {
+            let own = statement.parts.iter().filter(|part| part.query.population == *name);
+            let queries: Vec<PrivateQuery> = own.map(|part| part.query.clone()).collect();
+            if !queries.is_empty() {
+                let (payer, limit) = payer(population, analyst)?;
+                self.check_budget(&queries, population, &payer, limit)?;
+            }
+        }
+        Ok(())
     }
 
     /// The files of a table, as they are now.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use hushtable_engine::{
-    Answer, BudgetLine, PartAnswer, Progress, Quoted, Session, WorkloadAnswer, WorkloadCharge,
-    WorkloadPlan, WorkloadProgress, WorkloadQuoted,
+    Answer, BudgetLine, PartAnswer, Progress, Quoted, Session, StatementQuoted, WorkloadAnswer,
+    WorkloadCharge, WorkloadPlan, WorkloadProgress, WorkloadQuoted,
 };
 use hushtable_privacy::Delta;
 use hushtable_query::{Warning, Workload};
@@ -54,6 +54,25 @@ impl Analyst {
     pub async fn explain(&self, sql: &str) -> Result<Quoted, Error> {
         let (session, sql, name) = self.owned(sql);
         self.workers.run(async move { session.explain(&sql, name.as_deref()).await }).await
+    }
+
+    /// Quotes a statement of any number of private parts, and SQL around them. Costs nothing, reads no
+    /// value and changes no file.
+    ///
+    /// # Errors
+    /// As [`explain`](Self::explain), and when the SQL around the parts cannot be run.
+    pub async fn explain_parts(&self, sql: &str) -> Result<StatementQuoted, Error> {
+        let (session, sql, name) = self.owned(sql);
+        self.workers.run(async move { session.explain_parts(&sql, name.as_deref()).await }).await
+    }
+
+    /// Whether a statement is one private query, which [`explain`](Self::explain) takes.
+    ///
+    /// # Errors
+    /// When the statement is refused.
+    pub async fn is_plain(&self, sql: &str) -> Result<bool, Error> {
+        let (session, sql, _) = self.owned(sql);
+        self.workers.block(move || session.is_plain(&sql)).await
     }
 
     /// The probable mistakes in a query. Costs nothing and reads no file.

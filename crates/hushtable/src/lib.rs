@@ -58,13 +58,15 @@ pub use datafusion::{arrow, parquet};
 pub use engine::Engine;
 pub use files::{group_sizes, randomise};
 pub use hushtable_engine::{
-    Advice, Answer, AuditOptions, AuditReport, BudgetLine, CheckReport, ColumnCheck, Compared,
-    CutOff, Distribution, EngineError as Error, EventFound, FitOptions, FitReport, Fitted,
-    FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, KeysCheck, Limit, LossOptions,
-    LossReport, Losses, MechanismLosses, MemoryLimit, OwnerLosses, PartAnswer, PartQuoted,
-    PartStatement, Progress, Quantile, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread,
-    Standing, Statement, TableCheck, Timings, Together, WorkloadAnswer, WorkloadCharge,
-    WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
+    AccountCharge, AccountQuoted, Advice, Answer, AuditOptions, AuditReport, BudgetLine,
+    CheckReport, ColumnCheck, Compared, CutOff, Distribution, EngineError as Error, EventFound,
+    FitOptions, FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck,
+    KeysCheck, Limit, LossOptions, LossReport, Losses, MechanismLosses, MemoryLimit, OwnerLosses,
+    PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal, Progress, Quantile,
+    QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing, Statement,
+    StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck, Timings, Together,
+    WorkloadAnswer, WorkloadCharge, WorkloadProgress, WorkloadQuoted, WorkloadStatement,
+    open_workload, resolved, same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;

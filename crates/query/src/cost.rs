@@ -89,6 +89,8 @@ impl Expr {
         match &self.kind {
             ExprKind::Column(index) => columns.get(*index).copied().unwrap_or(MAX_STRING_BYTES),
             ExprKind::Literal(Value::String(text)) => text.len(),
+            // Longer text that is released is NULL here.
+            ExprKind::Released(_) => MAX_KEY_BYTES,
             ExprKind::Case(branches, otherwise) => {
                 let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
                 results.map(|e| e.most_bytes(columns)).max().unwrap_or(0)
@@ -171,7 +173,7 @@ impl Expr {
     fn own_operations(&self, columns: &[usize]) -> u64 {
         let bytes = |e: &Self| e.most_bytes(columns) as u64;
         PART + match &self.kind {
-            ExprKind::Column(_) | ExprKind::Literal(_) => 0,
+            ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Released(_) => 0,
             ExprKind::Not(_) | ExprKind::IsNull(_) => 0,
             ExprKind::Binary(op, left, right) => match op {
                 BinaryOp::And | BinaryOp::Or => 1,

@@ -30,6 +30,9 @@ pub enum ExprKind {
     Column(usize),
     /// A constant.
     Literal(Value),
+    /// The one value that an earlier part of the statement releases, by its place among those that
+    /// the query reads. Its type is all that is known of it until that part is released.
+    Released(usize),
     /// Logical NOT.
     Not(Box<Expr>),
     /// Whether the value is NULL.
@@ -387,36 +390,41 @@ impl Expr {
 
     /// Puts values of the same types in the place of columns.
     pub(crate) fn replace_columns(&mut self, value: &impl Fn(usize) -> ExprKind) {
+        self.change(&mut |e| {
+            if let ExprKind::Column(index) = e.kind {
+                e.kind = value(index);
+            }
+        });
+    }
+
+    /// Calls `change` with the expression and all its parts, operands first.
+    pub(crate) fn change(&mut self, change: &mut dyn FnMut(&mut Self)) {
         match &mut self.kind {
-            ExprKind::Column(index) => self.kind = value(*index),
-            ExprKind::Literal(_) => {}
+            ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Released(_) => {}
             ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
-                e.replace_columns(value);
+                e.change(change);
             }
-            ExprKind::Like { value: text, .. } | ExprKind::Match { value: text, .. } => {
-                text.replace_columns(value);
-            }
+            ExprKind::Like { value, .. } | ExprKind::Match { value, .. } => value.change(change),
             ExprKind::Binary(_, left, right) => {
-                left.replace_columns(value);
-                right.replace_columns(value);
+                left.change(change);
+                right.change(change);
             }
             ExprKind::Case(branches, otherwise) => {
                 for (condition, result) in branches {
-                    condition.replace_columns(value);
-                    result.replace_columns(value);
+                    condition.change(change);
+                    result.change(change);
                 }
-                otherwise.iter_mut().for_each(|e| e.replace_columns(value));
+                otherwise.iter_mut().for_each(|e| e.change(change));
             }
-            ExprKind::Call(_, arguments) => {
-                arguments.iter_mut().for_each(|e| e.replace_columns(value));
-            }
+            ExprKind::Call(_, arguments) => arguments.iter_mut().for_each(|e| e.change(change)),
         }
+        change(self);
     }
 
     /// Calls `visit` with every operand.
     pub(crate) fn each_operand<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         match &self.kind {
-            ExprKind::Column(_) | ExprKind::Literal(_) => {}
+            ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Released(_) => {}
             ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
                 visit(e);
             }

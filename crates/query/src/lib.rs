@@ -24,8 +24,9 @@ mod warning;
 mod workload;
 
 pub use bind::{
-    Classes, CountRelease, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery,
-    Thresholds, bind, bind_count_release, bind_expression, known_groups, public_groups,
+    Around, Classes, Computed, CountRelease, Groups, Key, MAX_PARTS, Measure, Measurement, Order,
+    Output, Part, PrivateQuery, Read, Statement, Thresholds, bind, bind_count_release,
+    bind_expression, known_groups, public_groups,
 };
 pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,

@@ -189,6 +189,16 @@ impl Quote {
         Ok(Self { query, selection, noise, total })
     }
 
+    /// The quote of the query with released values in the place of their placeholders: the
+    /// mechanisms stay those that were paid for.
+    ///
+    /// # Errors
+    /// When a value is missing.
+    pub fn with_released(self, values: &[Value]) -> Result<Self, Refusal> {
+        let query = self.query.with_released(values)?;
+        Ok(Self { query, ..self })
+    }
+
     /// The query.
     pub fn query(&self) -> &PrivateQuery {
         &self.query

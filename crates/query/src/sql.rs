@@ -36,10 +36,22 @@ pub(crate) struct QueryOption {
 /// A query before it is checked.
 #[derive(Debug)]
 pub(crate) struct Parsed {
-    /// Whether it says WITH DIFFERENTIAL_PRIVACY.
-    pub(crate) private: bool,
-    pub(crate) options: Vec<QueryOption>,
+    /// The clauses WITH DIFFERENTIAL_PRIVACY.
+    pub(crate) clauses: Vec<PrivacyClause>,
     pub(crate) query: ast::Query,
+}
+
+/// `WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]` of one SELECT.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PrivacyClause {
+    /// Where its SELECT stands.
+    pub(crate) select: Location,
+    pub(crate) options: Vec<QueryOption>,
+}
+
+/// Where a SELECT stands in the text.
+pub(crate) fn select_at(select: &ast::Select) -> Location {
+    select.select_token.0.span.start
 }
 
 /// Parses a query; `quoted_names` where double quotes are those of names, as in PostgreSQL.
@@ -56,8 +68,7 @@ pub(crate) fn parse(text: &str, quoted_names: bool) -> Result<Parsed, Refusal> {
     if quoted_names {
         tokens.iter_mut().for_each(name_in_quotes);
     }
-    let (lifted, tokens) = lift_options(tokens)?;
-    let (private, options) = (lifted.is_some(), lifted.unwrap_or_default());
+    let (clauses, tokens) = lift_clauses(tokens)?;
     bounds::check(&tokens)?;
     let mut parser = parser(&dialect, tokens);
     while parser.consume_token(&Token::SemiColon) {}
@@ -72,7 +83,7 @@ pub(crate) fn parse(text: &str, quoted_names: bool) -> Result<Parsed, Refusal> {
     if parser.peek_token_ref().token != Token::EOF {
         return parser.expected_ref("the end", parser.peek_token_ref()).map_err(not_sql);
     }
-    Ok(Parsed { private, options, query: *query })
+    Ok(Parsed { clauses, query: *query })
 }
 
 /// Makes a text in double quotes a name.
@@ -163,40 +174,33 @@ fn place_of(message: &str) -> Option<Location> {
     Some(Location { line: line.parse().ok()?, column: column.parse().ok()? })
 }
 
-/// Takes `WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]` out of the tokens, if it is there.
-fn lift_options(
+/// Takes every `WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]` out of the tokens.
+fn lift_clauses(
     tokens: Vec<TokenWithSpan>,
-) -> Result<(Option<Vec<QueryOption>>, Vec<TokenWithSpan>), Refusal> {
-    let is_clause = |at: usize| {
-        is_word(tokens.get(at), "WITH") && is_word(tokens.get(at + 1), "DIFFERENTIAL_PRIVACY")
-    };
-    let places: Vec<usize> = (0..tokens.len()).filter(|&at| is_clause(at)).collect();
-    let &[start] = places.as_slice() else {
-        return if places.is_empty() {
-            Ok((None, tokens))
-        } else {
-            let again =
-                places.get(1).and_then(|&at| tokens.get(at)).map_or(Span::empty(), |t| t.span);
-            Err(Refusal::new(
-                "WITH DIFFERENTIAL_PRIVACY stands more than once",
-                "one SELECT is answered at a time; subqueries are not supported",
-            )
-            .at_span(again))
+) -> Result<(Vec<PrivacyClause>, Vec<TokenWithSpan>), Refusal> {
+    let (mut clauses, mut rest) = (Vec::new(), Vec::with_capacity(tokens.len()));
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        if !is_word(Some(token), "WITH") || !is_word(tokens.get(at + 1), "DIFFERENTIAL_PRIVACY") {
+            rest.push(token.clone());
+            at += 1;
+            continue;
+        }
+        let select = rest.last().filter(|token| is_keyword(Some(token), Keyword::SELECT));
+        let Some(select) = select.map(|token| token.span.start) else {
+            return Err(Refusal::new("WITH DIFFERENTIAL_PRIVACY must follow SELECT", FORM));
         };
-    };
-    if start == 0 || !is_keyword(tokens.get(start - 1), Keyword::SELECT) {
-        return Err(Refusal::new("WITH DIFFERENTIAL_PRIVACY must follow SELECT", FORM));
+        let mut reader = OptionReader { tokens: &tokens, at: at + 2 };
+        let options = if is_word(tokens.get(reader.at), "OPTIONS") {
+            reader.at += 1;
+            reader.options()?
+        } else {
+            Vec::new()
+        };
+        at = reader.at;
+        clauses.push(PrivacyClause { select, options });
     }
-    let mut reader = OptionReader { tokens: &tokens, at: start + 2 };
-    let options = if is_word(tokens.get(reader.at), "OPTIONS") {
-        reader.at += 1;
-        reader.options()?
-    } else {
-        Vec::new()
-    };
-    let end = reader.at;
-    let rest = tokens[..start].iter().chain(&tokens[end..]).cloned().collect();
-    Ok((Some(options), rest))
+    Ok((clauses, rest))
 }
 
 fn is_word(token: Option<&TokenWithSpan>, word: &str) -> bool {

@@ -5,7 +5,7 @@ use hushtable::wait;
 use super::engine;
 use crate::arguments::{ExplainArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::render::{explanation, quoted};
+use crate::render::{explanation, parts, quoted};
 use crate::stdio;
 
 pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
@@ -15,10 +15,19 @@ pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
         let plan = wait(engine.owner().plan(&sql))?;
         return stdio::print(plan.as_bytes());
     }
-    let quote = wait(engine.analyst(asked.question.analyst.as_deref()).explain(&sql))?;
-    let text = match asked.format {
-        ReportFormat::Text => explanation::text(&quote),
-        ReportFormat::Json => quoted::json(&quote)?,
+    let analyst = engine.analyst(asked.question.analyst.as_deref());
+    let text = if wait(analyst.is_plain(&sql))? {
+        let quote = wait(analyst.explain(&sql))?;
+        match asked.format {
+            ReportFormat::Text => explanation::text(&quote),
+            ReportFormat::Json => quoted::json(&quote)?,
+        }
+    } else {
+        let quote = wait(analyst.explain_parts(&sql))?;
+        match asked.format {
+            ReportFormat::Text => parts::text(&quote),
+            ReportFormat::Json => parts::json(&quote)?,
+        }
     };
     stdio::print(text.as_bytes())
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hushtable::{Answer, Engine, Progress, resolved, same, wait};
+use hushtable::{AccountCharge, Answer, Engine, Progress, resolved, same, wait};
 
 use super::{engine, within};
 use crate::arguments::{QueryArguments, TableFormat};
@@ -41,7 +41,11 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     stdio::note(&account_of(&answer, &engine));
     let result = render::result(&answer.table, style)?;
     if let Some(statement) = statement {
-        pace::written(statement, render::pretty_json(&answer.statement)?.into_bytes())?;
+        let stated = match &answer.parts {
+            Some(parts) => render::pretty_json(parts)?,
+            None => render::pretty_json(&answer.statement)?,
+        };
+        pace::written(statement, stated.into_bytes())?;
     }
     match output {
         Some(output) => pace::written(output, result),
@@ -86,20 +90,32 @@ fn account_of(answer: &Answer, engine: &Engine) -> String {
         );
     }
     let analyst = visible(&answer.analyst);
-    let table = format!(" on {}", visible(&answer.statement.explanation.population));
+    let table = format!(" on {}", visible(&answer.population));
     let left = answer.account.left;
-    out + &match answer.charged {
+    out += &match answer.charged {
         Some(charged) => {
             // Where sums are not clamped, larger records may lose more.
-            let policy = &answer.statement.explanation.policy;
-            let of_whom = if policy.is_some() { ", for a record at the thresholds," } else { "" };
+            let parts = answer.parts.iter().flat_map(|whole| &whole.parts);
+            let mut all = parts.map(|part| &part.statement).chain([&answer.statement]);
+            let policy = all.any(|statement| statement.explanation.policy.is_some());
+            let of_whom = if policy { ", for a record at the thresholds," } else { "" };
             format!("charged {charged}{of_whom} to {analyst}{table}; left: {left}\n")
         }
         None => {
             let since = released_at(answer).map_or(String::new(), |at| format!(" since {at} UTC"));
             format!("on record{since}: no charge to {analyst}{table}; left: {left}\n")
         }
+    };
+    for AccountCharge { population, charged, account } in &answer.others {
+        let (population, left) = (visible(population), account.left);
+        out += &match charged {
+            Some(charged) => {
+                format!("charged {charged} to {analyst} on {population}; left: {left}\n")
+            }
+            None => format!("on record: no charge to {analyst} on {population}; left: {left}\n"),
+        };
     }
+    out
 }
 
 fn released_at(answer: &Answer) -> Option<String> {

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use hushtable::Quoted;
 use hushtable::privacy::Neighbouring;
-use hushtable::query::{Explanation, GroupsExplained, KeepProbability, PrivateGroups};
+use hushtable::query::{
+    Explanation, GroupsExplained, KeepProbability, MechanismsExplained, PrivateGroups,
+};
 
 use super::grid::{Grid, Side, visible};
 use super::measurements::{counted, measurements};
@@ -16,16 +18,22 @@ use super::warnings::warned;
 
 /// A quote as text.
 pub(crate) fn text(quoted: &Quoted) -> String {
-    let explanation = &quoted.explanation;
+    format!("{}\n{}", of_one_query(&quoted.explanation, &quoted.mechanisms), cost(quoted))
+}
+
+/// Everything that one query promises, without its budget.
+pub(super) fn of_one_query(
+    explanation: &Explanation,
+    mechanisms: &[MechanismsExplained],
+) -> String {
     let sections = [
         promise(explanation),
         groups(&explanation.groups),
         measurements(&explanation.measurements),
         policy(explanation.policy.as_ref()),
-        compared(&quoted.mechanisms),
+        compared(mechanisms),
         outputs(explanation),
         warned(&explanation.warnings),
-        cost(quoted),
     ];
     let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();
     sections.join("\n")

@@ -22,6 +22,7 @@ pub(crate) mod model;
 pub(crate) mod model_words;
 pub(crate) mod number;
 pub(crate) mod parquet;
+pub(crate) mod parts;
 mod policy;
 pub(crate) mod quoted;
 pub(crate) mod table;

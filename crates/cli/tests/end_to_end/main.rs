@@ -25,6 +25,7 @@ mod protected;
 mod quantiles;
 mod queries;
 mod sources;
+mod statements;
 mod support;
 mod terminals;
 mod words;

@@ -112,6 +112,8 @@ impl Program {
         let kind = match &expr.kind {
             ExprKind::Column(index) => Node::Column(*index),
             ExprKind::Literal(value) => Node::Constant(constant(value, expr.column_type)?),
+            // Values that are released earlier are put in before a query is run.
+            ExprKind::Released(_) => return Err(unexpected()),
             ExprKind::Not(e) => Node::Not(boxed(e)?),
             ExprKind::IsNull(e) => Node::IsNull(boxed(e)?),
             ExprKind::Binary(op, left, right) => {

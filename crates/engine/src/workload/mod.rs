@@ -297,7 +297,7 @@ impl WorkloadPlan {
 }
 
 /// The charge with which the data can be read, if they are still those that were planned for.
-fn begin(
+pub(crate) fn begin(
     session: &Session,
     query: &PrivateQuery,
     files: &Files,

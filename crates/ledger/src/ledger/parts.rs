@@ -9,8 +9,8 @@ use crate::records::Records;
 use crate::{Charge, Fingerprint, LedgerError, Outcome, Paid, Payment, Refusal, Request};
 
 impl Ledger {
-    /// Pays for several questions of one account, for all that are not paid for yet or for none.
-    /// Their fingerprints must differ.
+    /// Pays for several questions, for all that are not paid for yet or for none: what they cost each
+    /// account, and all accounts together. Their fingerprints must differ.
     ///
     /// A question that has a release on record costs nothing, and neither does one that was paid
     /// for in this way before and has none: whoever paid was stopped, or is at work. When this
@@ -110,8 +110,22 @@ fn payment(request: &Request, receipt: Receipt, new: bool) -> Payment {
     Payment { receipt, analyst: request.analyst.clone(), table: request.table.clone(), new }
 }
 
-/// Refuses new questions that do not fit into their account's budget together.
+/// Refuses new questions that do not fit into their accounts' budgets together.
 fn check(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
+    let mut rest = new.to_vec();
+    while let Some((first, _)) = rest.first().copied() {
+        let same = |(own, _): &(&Request, Loss)| {
+            (&own.analyst, &own.table) == (&first.analyst, &first.table)
+        };
+        let (own, others) = rest.into_iter().partition::<Vec<_>, _>(same);
+        check_account(book, &own)?;
+        rest = others;
+    }
+    Ok(())
+}
+
+/// Refuses new questions that do not fit into the budget of their one account together.
+fn check_account(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
     let [(first, cost), others @ ..] = new else { return Ok(()) };
     let charged = others.iter().try_fold(*cost, |sum, (_, loss)| sum.plus(*loss));
     let charged = charged.map_err(|_| LedgerError::LossesTooLarge)?;

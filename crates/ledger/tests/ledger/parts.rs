@@ -63,6 +63,30 @@ fn all_are_charged_or_none() {
 }
 
 #[test]
+fn all_accounts_pay_or_none() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let of = |table: &str, mut request: Request| {
+        table.clone_into(&mut request.table);
+        request
+    };
+    // Each account by itself could pay for one of two, and for all but one of many.
+    let visits = request(0, "epsilon 0.9", LIMIT);
+    let too_dear = of("claims", request(1, "epsilon 1.1", LIMIT));
+    for pair in [[visits.clone(), too_dear.clone()], [too_dear, visits.clone()]] {
+        let error = ledger.charge_all(&pair).unwrap_err().to_string();
+        assert!(error.contains("\"claims\""), "{error}");
+        assert_eq!(ledger.charges().unwrap(), []);
+    }
+    let claims = of("claims", request(1, "epsilon 0.9", LIMIT));
+    let paid =
+        payments(ledger.charge_all(&[visits, claims, request(2, "epsilon 0.1", LIMIT)]).unwrap());
+    assert_eq!(paid.len(), 3);
+    assert_eq!(spent(&ledger, LIMIT), loss(LIMIT));
+    let claims = ledger.account("alice", "claims", loss(LIMIT)).unwrap();
+    assert_eq!(claims.spent, loss("epsilon 0.9"));
+}
+
+#[test]
 fn what_is_on_record_or_paid_costs_nothing() {
     let (_folder, _path, mut ledger) = new_ledger();
     let charge = pay(&mut ledger, &request(0, "epsilon 0.1", LIMIT)).open();

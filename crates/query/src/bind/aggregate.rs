@@ -561,7 +561,10 @@ pub(super) fn short(expr: &Expr, stored: &[(String, ColumnType)]) -> String {
                 }
             });
             if names.is_empty() {
-                return "a constant".to_owned();
+                let mut released = false;
+                expr.visit(&mut |e| released |= matches!(e.kind, ExprKind::Released(_)));
+                let name = if released { "a released value" } else { "a constant" };
+                return name.to_owned();
             }
             format!("an expression of {}", names.join(", "))
         }

@@ -41,7 +41,7 @@ pub fn bind_count_release(
 ) -> Result<CountRelease, Refusal> {
     let formed = |refusal: Refusal| Refusal::new(refusal.what, FORM);
     let parsed = sql::parse(text, false).map_err(formed)?;
-    if parsed.private {
+    if !parsed.clauses.is_empty() {
         return Err(Refusal::new(
             "WITH DIFFERENTIAL_PRIVACY is no release of exact counts",
             "`hushtable explain` tells what it promises, whatever attackers know; here, leave it out",

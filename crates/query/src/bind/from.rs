@@ -2,6 +2,7 @@
 
 use sqlparser::ast;
 
+use super::parts::walk::table_name;
 use super::rowset::{References, Rows, RowsColumn, conjuncts, same_unit};
 use super::statement::condition;
 use super::subquery::has_aggregate;
@@ -31,6 +32,11 @@ pub(super) struct Selected {
 impl<'a> Tables<'a> {
     pub(super) fn of(contract: &'a Contract) -> Self {
         Self { contract, named: Vec::new() }
+    }
+
+    /// With common table expressions, in their order.
+    pub(super) fn naming(contract: &'a Contract, named: Vec<&'a ast::Cte>) -> Self {
+        Self { contract, named }
     }
 
     /// With the names that a WITH gives.
@@ -194,10 +200,7 @@ impl<'a> Tables<'a> {
         name: &ast::ObjectName,
         alias: Option<&ast::TableAlias>,
     ) -> Result<Rows, Refusal> {
-        let part = |p: &ast::ObjectNamePart| {
-            p.as_ident().map_or_else(|| p.to_string(), |i| i.value.clone())
-        };
-        let wanted = name.0.iter().map(part).collect::<Vec<_>>().join(".");
+        let wanted = table_name(name);
         let own = |cte: &&ast::Cte| cte.alias.name.value.eq_ignore_ascii_case(&wanted);
         let rows = match self.named.iter().rposition(own) {
             Some(place) => {
@@ -226,7 +229,7 @@ impl<'a> Tables<'a> {
         own.chain(self.contract.tables.keys().map(String::as_str)).collect()
     }
 
-    fn listed(&self) -> String {
+    pub(super) fn listed(&self) -> String {
         format!("the tables are {}", self.names().join(", "))
     }
 

@@ -3,6 +3,7 @@
 mod aggregate;
 mod approx;
 mod arguments;
+mod around;
 mod conditions;
 mod counts;
 mod from;
@@ -10,6 +11,7 @@ mod mentions;
 mod moments;
 mod options;
 mod output;
+mod parts;
 mod quantile;
 mod rows;
 mod rowset;
@@ -23,7 +25,7 @@ use hushtable_mechanisms::{Percentile, RecordMechanism};
 use hushtable_privacy::{Contribution, Loss, Neighbouring};
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{Contract, Defaults};
+use crate::contract::Contract;
 use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
@@ -257,6 +259,17 @@ impl Measure {
         }
     }
 
+    fn operand_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Self::Units | Self::Rows => None,
+            Self::Values(of)
+            | Self::Sum(of)
+            | Self::SumOfRows { of, .. }
+            | Self::Distinct { of, .. }
+            | Self::Quantile { of, .. } => Some(of),
+        }
+    }
+
     /// The expression that is computed of a row, where it is not only counted.
     pub fn operand(&self) -> Option<&Expr> {
         match self {
@@ -356,53 +369,13 @@ impl PrivateQuery {
 
 pub(crate) use aggregate::AGGREGATES;
 
-/// Checks a query against a contract.
+/// Checks a query against a contract: a statement that is one private SELECT.
 ///
 /// # Errors
-/// Whatever is not SQL, not in the contract, not supported or not provably private.
+/// Whatever is not SQL, not in the contract, not supported or not provably private; and statements
+/// of several parts.
 pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
-    bound(text, contract).map_err(|refusal| refusal.within(text))
-}
-
-fn bound(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
-    let parsed = sql::parse(text, contract.quoted_names)?;
-    let select = statement::check(&parsed.query)?;
-    let (view, conditions) = statement::view(&parsed.query, select, contract)?;
-    let options = options::Options::read(&parsed.options, &view, view.defaults())?;
-    statement::bind(&parsed.query, select, &view, conditions, &options)
-}
-
-/// Does as [`bind`] for a query of a workload: with its share of the workload's budget, which it
-/// may not name itself, and the workload's defaults before the contract's.
-///
-/// # Errors
-/// As for [`bind`], and where the query names an epsilon, rho or delta.
-pub(crate) fn bind_part(
-    text: &str,
-    contract: &Contract,
-    share: Loss,
-    defaults: &Defaults,
-) -> Result<PrivateQuery, Refusal> {
-    let parsed = sql::parse(text, contract.quoted_names)?;
-    let select = statement::check(&parsed.query)?;
-    let (view, conditions) = statement::view(&parsed.query, select, contract)?;
-    let (epsilon, rho) = match share {
-        Loss::Approximate { epsilon, .. } => (Some(epsilon), None),
-        Loss::Concentrated { rho, .. } => (None, Some(rho)),
-    };
-    let theirs = view.defaults();
-    let defaults = Defaults {
-        epsilon,
-        rho,
-        delta: Some(share.delta()),
-        max_groups_contributed: defaults.max_groups_contributed.or(theirs.max_groups_contributed),
-        max_rows_per_group: defaults.max_rows_per_group.or(theirs.max_rows_per_group),
-        group_selection_strategy: defaults
-            .group_selection_strategy
-            .or(theirs.group_selection_strategy),
-    };
-    let options = options::Options::read_part(&parsed.options, &view, &defaults)?;
-    statement::bind(&parsed.query, select, &view, conditions, &options)
+    Statement::bind(text, contract)?.plain()
 }
 
 /// Checks an expression over `columns`, which are all there are.
@@ -412,6 +385,10 @@ pub(crate) fn bind_part(
 pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<Expr, Refusal> {
     bind_row_expression(&sql::parse_expression(text)?, &RowScope::of_columns(columns))
 }
+
+pub use around::{Around, Computed};
+pub use parts::{MAX_PARTS, Part, Read, Statement};
+pub(crate) use parts::{bind_part, released};
 
 pub use counts::{CountRelease, bind_count_release};
 pub use statement::{known_groups, public_groups};

@@ -12,7 +12,7 @@ use crate::sql::QueryOption;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, group_selection_strategy, \
-                     group_selection_by, group_selection_weight, min_privacy_units_per_group, known_groups_threshold";
+                     group_selection_by, group_selection_weight, weight, min_privacy_units_per_group, known_groups_threshold";
 
 /// Largest `min_privacy_units_per_group` and `known_groups_threshold`.
 const MAX_UNITS: u32 = 1_000_000_000;
@@ -185,7 +185,7 @@ fn amount<T: FromStr<Err = AmountError>>(option: &QueryOption) -> Result<T, Refu
     })
 }
 
-fn count(option: &QueryOption, most: u32) -> Result<u32, Refusal> {
+pub(super) fn count(option: &QueryOption, most: u32) -> Result<u32, Refusal> {
     match option.value.parse::<u32>() {
         Ok(n) if (1..=most).contains(&n) => Ok(n),
         _ => Err(Refusal::new(

@@ -8,7 +8,7 @@ use sqlparser::ast;
 use super::aggregate::Aggregates;
 use super::approx::quantiles;
 use super::conditions::{Conditions, check_public_keys};
-use super::from::{Selected, Tables};
+use super::from::Selected;
 use super::mentions::{aggregates_rows, names_columns};
 use super::options::Options;
 use super::output::OutputScope;
@@ -23,7 +23,7 @@ use crate::relation::Origin;
 use crate::types::{ColumnType, Value};
 
 /// Most group keys.
-const MAX_KEYS: usize = 16;
+pub(super) const MAX_KEYS: usize = 16;
 
 /// The one SELECT of a query; every clause that is not supported is refused, by name.
 pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
@@ -86,13 +86,8 @@ pub(super) fn plain_clauses(query: &ast::Query, select: &ast::Select) -> Result<
 }
 
 /// The rows that a query aggregates, and the conditions that are tested on each of them.
-pub(super) fn view(
-    query: &ast::Query,
-    select: &ast::Select,
-    contract: &Contract,
-) -> Result<(View, Vec<Expr>), Refusal> {
-    let tables = Tables::of(contract).with(query.with.as_ref())?;
-    let Selected { rows, rest, .. } = tables.selected(select, None)?;
+pub(super) fn view(selected: Selected, contract: &Contract) -> Result<(View, Vec<Expr>), Refusal> {
+    let Selected { rows, rest, .. } = selected;
     // Conditions on one table alone stay with the query; others are part of the relation.
     let (rows, conditions) = rows.with_units()?.inlined(rest)?;
     Ok((View::new(rows, contract)?, conditions))
@@ -323,7 +318,10 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
 }
 
 /// What a GROUP BY item stands for: a position or a name in SELECT stands for that item.
-fn select_item<'a>(node: &'a ast::Expr, select: &'a ast::Select) -> Result<&'a ast::Expr, Refusal> {
+pub(super) fn select_item<'a>(
+    node: &'a ast::Expr,
+    select: &'a ast::Select,
+) -> Result<&'a ast::Expr, Refusal> {
     let items = &select.projection;
     match node {
         ast::Expr::Value(value) => {
@@ -515,7 +513,7 @@ fn order_by(
         .collect()
 }
 
-fn limits(query: &ast::Query) -> Result<(Option<u64>, u64), Refusal> {
+pub(super) fn limits(query: &ast::Query) -> Result<(Option<u64>, u64), Refusal> {
     let number = |node: &ast::Expr| {
         let text = node.to_string();
         text.parse::<u64>().map_err(|_| {

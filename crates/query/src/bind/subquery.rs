@@ -143,7 +143,7 @@ fn outputs<'a>(
     Ok(columns)
 }
 
-fn is_plain(more: &ast::WildcardAdditionalOptions) -> bool {
+pub(super) fn is_plain(more: &ast::WildcardAdditionalOptions) -> bool {
     more.opt_ilike.is_none()
         && more.opt_exclude.is_none()
         && more.opt_except.is_none()

@@ -12,8 +12,9 @@ use sqlparser::ast::{self, CastKind, UnaryOperator};
 
 use self::functions::plain_rounding;
 use self::literals::{constant, date_part, sql_type, typed_literal};
-pub(crate) use self::types::{balanced, cast, compare, unify_all, where_true};
+pub(crate) use self::types::{balanced, cast, compare, paired, unify_all, where_true};
 use self::types::{checked_cast, negate, negate_if};
+use crate::bind::released;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
 use crate::types::ColumnType;
@@ -44,7 +45,7 @@ pub(crate) struct Binder<'a, R> {
     depth: u32,
 }
 
-fn too_deep(most: usize) -> Refusal {
+pub(crate) fn too_deep(most: usize) -> Refusal {
     Refusal::new(
         format!("an expression is nested more than {most} deep"),
         "use IN (…) for long chains of OR, and computed columns in the contract for long formulas",
@@ -160,7 +161,10 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 {
                     return Err(quoted_column(text));
                 }
-                Expr::literal(constant(&value.value)?)
+                match released(&value.value) {
+                    Some(placeholder) => placeholder,
+                    None => Expr::literal(constant(&value.value)?),
+                }
             }
             E::TypedString(typed) => typed_literal(typed)?,
             E::UnaryOp { op: UnaryOperator::Not, expr } => {

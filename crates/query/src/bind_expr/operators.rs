@@ -106,20 +106,24 @@ impl<R: Resolve> Binder<'_, R> {
         op: BinaryOp,
         name: &str,
     ) -> Result<Vec<Expr>, Refusal> {
-        // The parser nests to the left, so the chain is walked there and not recursed into.
-        let mut nodes = vec![right];
-        let mut left = left;
-        while let ast::Expr::BinaryOp { left: inner, op: own, right } = left
-            && matches!(
-                (own, op),
-                (BinaryOperator::And, BinaryOp::And) | (BinaryOperator::Or, BinaryOp::Or)
-            )
-        {
-            nodes.push(right);
-            left = inner;
+        // The parser nests to the left and statements are balanced, so the chain is walked here and
+        // not recursed into.
+        let mut waiting = vec![right, left];
+        let mut terms = Vec::new();
+        while let Some(node) = waiting.pop() {
+            match node {
+                ast::Expr::BinaryOp { left, op: own, right }
+                    if matches!(
+                        (own, op),
+                        (BinaryOperator::And, BinaryOp::And) | (BinaryOperator::Or, BinaryOp::Or)
+                    ) =>
+                {
+                    waiting.extend([right.as_ref(), left.as_ref()]);
+                }
+                node => terms.push(self.boolean(node, name)?),
+            }
         }
-        nodes.push(left);
-        nodes.into_iter().rev().map(|node| self.boolean(node, name)).collect()
+        Ok(terms)
     }
 
     pub(super) fn arithmetic(

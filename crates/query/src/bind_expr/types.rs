@@ -37,7 +37,13 @@ pub(super) fn negate(expr: Expr) -> Expr {
 }
 
 /// All of `terms`, at least one, joined two by two: as shallow a tree as can be.
-pub(crate) fn balanced(mut terms: Vec<Expr>, join: &impl Fn(Expr, Expr) -> Expr) -> Expr {
+pub(crate) fn balanced(terms: Vec<Expr>, join: &impl Fn(Expr, Expr) -> Expr) -> Expr {
+    // Nothing to join: no caller gives none.
+    paired(terms, join).unwrap_or_else(|| Expr::literal(Value::Null))
+}
+
+/// Terms joined two by two; `None` where there are none.
+pub(crate) fn paired<T>(mut terms: Vec<T>, join: &impl Fn(T, T) -> T) -> Option<T> {
     while terms.len() > 1 {
         let mut joined = Vec::with_capacity(terms.len().div_ceil(2));
         let mut rest = terms.into_iter();
@@ -49,8 +55,7 @@ pub(crate) fn balanced(mut terms: Vec<Expr>, join: &impl Fn(Expr, Expr) -> Expr)
         }
         terms = joined;
     }
-    // Nothing to join: no caller gives none.
-    terms.pop().unwrap_or_else(|| Expr::literal(Value::Null))
+    terms.pop()
 }
 
 /// Texts in a row: one part, however many there are, so that what is made between is not made.

@@ -42,6 +42,18 @@ impl UnitAggregate {
         }
     }
 
+    pub(super) fn operand_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Self::Rows => None,
+            Self::Count(e)
+            | Self::CountDistinct(e)
+            | Self::Sum(e)
+            | Self::Average(e)
+            | Self::Min(e)
+            | Self::Max(e) => Some(e),
+        }
+    }
+
     /// Type of the result.
     pub fn column_type(&self) -> ColumnType {
         match self {
@@ -96,6 +108,14 @@ impl WindowFunction {
             Self::RowNumber | Self::Rank => None,
             Self::Lag(e, _) | Self::Lead(e, _) | Self::FirstValue(e) => Some(e),
             Self::Aggregate(aggregate) => aggregate.operand(),
+        }
+    }
+
+    pub(super) fn operand_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Self::RowNumber | Self::Rank => None,
+            Self::Lag(e, _) | Self::Lead(e, _) | Self::FirstValue(e) => Some(e),
+            Self::Aggregate(aggregate) => aggregate.operand_mut(),
         }
     }
 

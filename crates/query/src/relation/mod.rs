@@ -369,6 +369,40 @@ impl Relation {
         }
     }
 
+    /// The relation with its expressions changed, checked anew.
+    ///
+    /// # Errors
+    /// As for [`Relation::new`].
+    pub(crate) fn with_expressions(
+        self,
+        change: &mut dyn FnMut(&mut Expr),
+    ) -> Result<Self, Refusal> {
+        let mut operator = *self.operator;
+        for expr in expressions_of(&mut operator) {
+            expr.change(change);
+        }
+        let again = |input: &mut Self, change: &mut dyn FnMut(&mut Expr)| {
+            *input = input.clone().with_expressions(change)?;
+            Ok::<(), Refusal>(())
+        };
+        match &mut operator {
+            Operator::Scan { .. } => {}
+            Operator::Filter { input, .. }
+            | Operator::Project { input, .. }
+            | Operator::First { input, .. }
+            | Operator::Aggregate { input, .. }
+            | Operator::Window { input, .. } => again(input, change)?,
+            Operator::Join { left, right, .. } => {
+                again(left, change)?;
+                again(right, change)?;
+            }
+            Operator::UnionAll { inputs } => {
+                inputs.iter_mut().try_for_each(|input| again(input, change))?;
+            }
+        }
+        Self::new(operator)
+    }
+
     fn collect_tables<'a>(&'a self, tables: &mut BTreeSet<&'a str>) {
         if let Operator::Scan { table, .. } = self.operator() {
             tables.insert(table);
@@ -408,6 +442,31 @@ fn unique(operator: &Operator) -> Option<Vec<usize>> {
         | Operator::UnionAll { .. }
         | Operator::Aggregate { .. }
         | Operator::Window { .. } => None,
+    }
+}
+
+/// The expressions of a node itself.
+fn expressions_of(operator: &mut Operator) -> Vec<&mut Expr> {
+    match operator {
+        Operator::Scan { .. } | Operator::First { .. } | Operator::UnionAll { .. } => Vec::new(),
+        Operator::Filter { condition, .. } => vec![condition],
+        Operator::Project { columns, .. } => columns.iter_mut().map(|c| &mut c.expr).collect(),
+        Operator::Join { on, condition, .. } => {
+            on.iter_mut().flat_map(|(l, r)| [l, r]).chain(condition).collect()
+        }
+        Operator::Aggregate { keys, aggregates, .. } => {
+            let operands = aggregates.iter_mut().filter_map(|(_, a)| a.operand_mut());
+            keys.iter_mut().map(|key| &mut key.expr).chain(operands).collect()
+        }
+        Operator::Window { columns, .. } => {
+            let mut all = Vec::new();
+            for column in columns {
+                all.extend(&mut column.partition_by);
+                all.extend(column.order_by.iter_mut().map(|o| &mut o.expr));
+                all.extend(column.function.operand_mut());
+            }
+            all
+        }
     }
 }
 

@@ -13,7 +13,7 @@ fn the_clause_is_lifted_out() {
     )
     .unwrap();
     let options: Vec<_> =
-        parsed.options.iter().map(|o| (o.name.as_str(), o.value.as_str())).collect();
+        parsed.clauses[0].options.iter().map(|o| (o.name.as_str(), o.value.as_str())).collect();
     assert_eq!(
         options,
         [
@@ -28,10 +28,12 @@ fn the_clause_is_lifted_out() {
 
 #[test]
 fn without_a_clause_or_options() {
-    assert!(parse("SELECT 1 FROM t").unwrap().options.is_empty());
-    assert!(parse("SELECT WITH DIFFERENTIAL_PRIVACY 1 FROM t").unwrap().options.is_empty());
+    assert!(parse("SELECT 1 FROM t").unwrap().clauses.is_empty());
+    assert!(
+        parse("SELECT WITH DIFFERENTIAL_PRIVACY 1 FROM t").unwrap().clauses[0].options.is_empty()
+    );
     let empty = parse("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS () 1 FROM t").unwrap();
-    assert!(empty.options.is_empty());
+    assert!(empty.clauses[0].options.is_empty());
 }
 
 #[test]

@@ -1,0 +1,264 @@
+//! SQL around private parts, run by DataFusion over the tables that the parts release.
+//!
+//! Its session knows those tables and nothing else: no files, no information schema, no functions
+//! but the aggregates, the windows and the computed expressions that [`Around`] calls. All that it
+//! does depends on released values alone, so its errors may show them.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch};
+use datafusion::arrow::compute::{CastOptions, cast_with_options, concat_batches};
+use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Schema, SchemaRef};
+use datafusion::catalog::MemTable;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::config::ConfigOptions;
+use datafusion::error::DataFusionError;
+use datafusion::execution::context::SQLOptions;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionStateBuilder, SessionStateDefaults};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility,
+};
+use datafusion::physical_expr::expressions::lit;
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast;
+use hushtable_query::{Around, ColumnType, Computed, Expr, Refusal};
+
+use crate::error::EngineError;
+use crate::eval::Program;
+use crate::rebuild::rebuilt;
+use crate::source::convert::arrow_type;
+
+/// Most memory of the operators that keep rows.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Checks that SQL can be run over tables of these columns.
+///
+/// # Errors
+/// When it does not fit them.
+pub(crate) async fn check(
+    around: &Around,
+    tables: Vec<(String, SchemaRef)>,
+) -> Result<(), EngineError> {
+    let empty = |(name, schema): (String, SchemaRef)| (name, RecordBatch::new_empty(schema));
+    planned(around, tables.into_iter().map(empty).collect()).await.map_err(refused)?;
+    Ok(())
+}
+
+/// Runs SQL over released tables.
+///
+/// # Errors
+/// When the released values do not allow it.
+pub(crate) async fn run(
+    around: &Around,
+    tables: Vec<(String, RecordBatch)>,
+) -> Result<RecordBatch, EngineError> {
+    let (context, plan) = planned(around, tables).await.map_err(refused)?;
+    let schema = plan.schema();
+    let batches = collect(plan, context.task_ctx()).await.map_err(refused)?;
+    let batch = concat_batches(&schema, &batches).map_err(|e| refused(e.into()))?;
+    named(around, &batch).map_err(refused)
+}
+
+async fn planned(
+    around: &Around,
+    tables: Vec<(String, RecordBatch)>,
+) -> Result<(SessionContext, Arc<dyn ExecutionPlan>), DataFusionError> {
+    // One partition: nothing depends on which of several is first.
+    let config = SessionConfig::new().with_target_partitions(1).with_information_schema(false);
+    let functions = around.computed.iter().map(|own| {
+        let operands = vec![TypeSignature::Any(own.operands())];
+        let signature = match own.operands() {
+            0 => Signature::nullary(Volatility::Immutable),
+            _ => Signature::one_of(operands, Volatility::Immutable),
+        };
+        Arc::new(ScalarUDF::new_from_impl(Function { computed: own.clone(), signature }))
+    });
+    let no_files = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
+    let environment = RuntimeEnvBuilder::new()
+        .with_memory_limit(MOST_BYTES, 1.0)
+        .with_disk_manager_builder(no_files)
+        .build_arc()?;
+    let state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(environment)
+        .with_expr_planners(SessionStateDefaults::default_expr_planners())
+        .with_scalar_functions(functions.collect())
+        .with_aggregate_functions(SessionStateDefaults::default_aggregate_functions())
+        .with_window_functions(SessionStateDefaults::default_window_functions())
+        .with_physical_optimizer_rule(Arc::new(InOrder))
+        .build();
+    let context = SessionContext::new_with_state(state);
+    for (name, table) in tables {
+        let lower = |field: &Arc<Field>| {
+            Field::new(field.name().to_ascii_lowercase(), field.data_type().clone(), true)
+        };
+        let fields: Vec<Field> = table.schema().fields().iter().map(lower).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let table = RecordBatch::try_new(Arc::clone(&schema), table.columns().to_vec())?;
+        context.register_table(&name, Arc::new(MemTable::try_new(schema, vec![vec![table]])?))?;
+    }
+    let query = ast::Statement::Query(Box::new(around.query.clone()));
+    let statement = Statement::Statement(Box::new(query));
+    let plan = context.state().statement_to_plan(statement).await?;
+    let queries = SQLOptions::new();
+    queries
+        .with_allow_ddl(false)
+        .with_allow_dml(false)
+        .with_allow_statements(false)
+        .verify_plan(&plan)?;
+    let plan = context.state().create_physical_plan(&plan).await?;
+    Ok((context, plan))
+}
+
+/// The result with the names and types that it is shown by.
+fn named(around: &Around, batch: &RecordBatch) -> Result<RecordBatch, DataFusionError> {
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (name, column) in around.columns.iter().zip(batch.columns()) {
+        let column = rebuilt(&shown(column)?)?;
+        fields.push(Field::new(name, column.data_type().clone(), true));
+        columns.push(column);
+    }
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
+}
+
+/// A column in the engine's own types. What a type does not hold is NULL, and so is a float that is
+/// no number.
+fn shown(column: &ArrayRef) -> Result<ArrayRef, DataFusionError> {
+    let own = arrow_type(column_type(column.data_type())?);
+    let options = CastOptions { safe: true, ..CastOptions::default() };
+    let column = cast_with_options(column, &own, &options)?;
+    let Some(floats) = column.as_primitive_opt::<Float64Type>() else { return Ok(column) };
+    let finite: Float64Array = floats.iter().map(|x| x.filter(|x| x.is_finite())).collect();
+    Ok(Arc::new(finite))
+}
+
+fn column_type(data_type: &DataType) -> Result<ColumnType, DataFusionError> {
+    Ok(match data_type {
+        DataType::Null | DataType::Boolean => ColumnType::Bool,
+        own if own.is_integer() => ColumnType::Int,
+        own if own.is_floating() => ColumnType::Float,
+        DataType::Decimal128(_, scale) if (0..=18).contains(scale) => {
+            ColumnType::Decimal { scale: scale.unsigned_abs() }
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ColumnType::String,
+        DataType::Date32 => ColumnType::Date,
+        DataType::Timestamp(..) => ColumnType::Timestamp,
+        other => {
+            return Err(DataFusionError::Plan(format!("values of type {other} are not supported")));
+        }
+    })
+}
+
+/// A refusal, with what it is about.
+fn refused(error: DataFusionError) -> EngineError {
+    let root = error.find_root();
+    if let DataFusionError::External(own) = root
+        && let Some(refusal) = own.downcast_ref::<Refusal>()
+    {
+        return EngineError::Refused(refusal.clone());
+    }
+    EngineError::Refused(Refusal::new(
+        format!("the SQL around the private parts cannot be run: {}", in_short(root)),
+        "change that SQL: it costs nothing, and parts that are on record stay free",
+    ))
+}
+
+/// The first sentence of a library's message, which is about the SQL, or about released values.
+fn in_short(error: &DataFusionError) -> String {
+    let text = error.strip_backtrace();
+    let untyped = "No function matches the given name and argument types '";
+    if let Some((_, of)) = text.split_once(untyped)
+        && let Some((called, _)) = of.split_once('\'')
+    {
+        return format!("there is no {called}");
+    }
+    let text = text.lines().next().unwrap_or_default();
+    let text = text.split(": While expanding").next().unwrap_or_default();
+    let kind =
+        ["Error during planning: ", "This feature is not implemented: ", "Execution error: "];
+    kind.into_iter().fold(text, |text, kind| text.strip_prefix(kind).unwrap_or(text)).to_owned()
+}
+
+/// A scalar expression as a function of DataFusion's.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Function {
+    computed: Computed,
+    signature: Signature,
+}
+
+impl Function {
+    fn bound(&self, types: &[DataType]) -> Result<Expr, DataFusionError> {
+        let types = types.iter().map(column_type).collect::<Result<Vec<_>, _>>()?;
+        self.computed.bind(&types).map_err(|refusal| DataFusionError::External(Box::new(refusal)))
+    }
+}
+
+impl ScalarUDFImpl for Function {
+    fn name(&self) -> &str {
+        &self.computed.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType, DataFusionError> {
+        Ok(arrow_type(self.bound(types)?.column_type))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue, DataFusionError> {
+        let rows = args.number_rows;
+        let types: Vec<DataType> = args.args.iter().map(ColumnarValue::data_type).collect();
+        let columns = args.args.into_iter().map(|value| shown(&value.into_array(rows)?));
+        let columns = columns.collect::<Result<Vec<_>, DataFusionError>>()?;
+        let value = Program::new(&self.bound(&types)?)?.evaluate(&columns, rows)?;
+        Ok(ColumnarValue::Array(value))
+    }
+}
+
+/// Reads the sides of unions one after the other: whichever is ready first decides nothing.
+#[derive(Debug)]
+struct InOrder;
+
+impl PhysicalOptimizerRule for InOrder {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let in_order = |node: Arc<dyn ExecutionPlan>| {
+            if let Some(merge) = node.downcast_ref::<SortPreservingMergeExec>() {
+                let merge = merge.clone().with_round_robin_repartition(false);
+                return Ok(Transformed::yes(Arc::new(merge) as Arc<dyn ExecutionPlan>));
+            }
+            let Some(any) = node.downcast_ref::<CoalescePartitionsExec>() else {
+                return Ok(Transformed::no(node));
+            };
+            // All rows are equal to the order, and the merge takes the first of equal inputs.
+            let order = LexOrdering::new([PhysicalSortExpr::new_default(lit(true))])
+                .ok_or_else(|| DataFusionError::Internal("an order is empty".to_owned()))?;
+            let merge = SortPreservingMergeExec::new(order, Arc::clone(any.input()))
+                .with_fetch(node.fetch())
+                .with_round_robin_repartition(false);
+            Ok(Transformed::yes(Arc::new(merge) as Arc<dyn ExecutionPlan>))
+        };
+        Ok(plan.transform_up(in_order)?.data)
+    }
+
+    fn name(&self) -> &str {
+        "in_order"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}

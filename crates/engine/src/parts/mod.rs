@@ -1,0 +1,436 @@
+//! Statements of several private parts: all are planned before anything is charged, all are charged
+//! at once, each is answered and put on record by itself, and the SQL around them is computed from
+//! what is on record. A statement that was stopped takes up what it has paid for.
+
+mod report;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Field, Float64Type, Int64Type, Schema, SchemaRef,
+    TimeUnit, TimestampMicrosecondType,
+};
+use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease};
+use hushtable_noise::Generator;
+use hushtable_privacy::Loss;
+use hushtable_query::{
+    Around, MechanismsExplained, Part, Population, Quote, Read, Statement, Value,
+};
+
+use self::report::statement;
+pub use self::report::{
+    AccountCharge, AccountQuoted, PartStated, PopulationTotal, StatementOfParts,
+    StatementPartQuoted, StatementQuoted,
+};
+use crate::answer::{Answering, Question};
+use crate::around;
+use crate::error::EngineError;
+use crate::exact::Scan;
+use crate::lower::Files;
+use crate::record::{decode, fingerprint};
+use crate::runtime::heavy;
+use crate::session::{Answer, Progress, Session, Timings, payer};
+use crate::source::convert::arrow_type;
+use crate::workload::{Standing, begin};
+
+/// A statement of which everything that can be wrong by itself is checked.
+pub(crate) struct StatementPlan<'a> {
+    session: &'a Session,
+    sql: String,
+    analyst: String,
+    parts: Vec<Planned<'a>>,
+    around: Option<Around>,
+}
+
+/// A part that is ready to be charged.
+struct Planned<'a> {
+    name: String,
+    weight: Option<u32>,
+    reads: Vec<Read>,
+    asked: Question,
+    identity: Fingerprint,
+    /// The files of its tables.
+    files: Files,
+    population: &'a Population,
+    limit: Loss,
+}
+
+/// What a part released.
+struct Released {
+    table: RecordBatch,
+    statement: crate::record::Statement,
+}
+
+impl Session {
+    /// Whether a statement is one private query, as audits and workloads take it.
+    ///
+    /// # Errors
+    /// When the statement is refused.
+    pub fn is_plain(&self, sql: &str) -> Result<bool, EngineError> {
+        let statement = Statement::bind(sql, self.contract())?;
+        Ok(statement.parts.len() == 1 && statement.around.is_none())
+    }
+
+    /// Quotes a statement of any number of private parts; costs nothing, reads nothing of the data
+    /// but its files' schemas, and changes no file.
+    ///
+    /// # Errors
+    /// As for [`explain`](Self::explain), and when the SQL around the parts cannot be run.
+    pub async fn explain_parts(
+        &self,
+        sql: &str,
+        analyst: Option<&str>,
+    ) -> Result<StatementQuoted, EngineError> {
+        let statement = heavy(|| Statement::bind(sql, self.contract()))?;
+        let plan = self.plan_statement(sql, statement, analyst).await?;
+        heavy(|| plan.quoted())
+    }
+
+    /// Checks and prices all parts of a statement, looks whether the files have what they read, and
+    /// whether the SQL around them can be run.
+    pub(crate) async fn plan_statement<'a>(
+        &'a self,
+        sql: &str,
+        statement: Statement,
+        analyst: Option<&str>,
+    ) -> Result<StatementPlan<'a>, EngineError> {
+        let Statement { parts, around } = statement;
+        let mut planned: Vec<Planned<'a>> = Vec::with_capacity(parts.len());
+        for part in parts {
+            let next = heavy(|| self.planned_part(part, &planned, analyst))?;
+            let progress = Progress::default();
+            // The types of released values are known, and no schema depends on the values.
+            let nothing = vec![Value::Null; next.reads.len()];
+            let quote = next.asked.quote.clone().with_released(&nothing)?;
+            Scan::plan(&quote, &next.files, &progress.0, self.memory()).await?;
+            if planned.iter().any(|own| own.identity == next.identity) {
+                return Err(EngineError::Inconsistent);
+            }
+            planned.push(next);
+        }
+        let analyst = planned.first().ok_or(EngineError::Inconsistent)?.asked.analyst.clone();
+        if let Some(other) = planned.iter().find(|part| part.asked.analyst != analyst) {
+            // Each population has one analyst, and they differ.
+            return Err(EngineError::NoAnalyst {
+                table: other.population.name.clone(),
+                analysts: format!("{} and not of {analyst}", other.asked.analyst),
+            });
+        }
+        if let Some(around) = &around {
+            let tables = planned.iter().map(|part| (part.name.clone(), schema(&part.asked.quote)));
+            around::check(around, tables.collect()).await?;
+        }
+        Ok(StatementPlan { session: self, sql: sql.to_owned(), analyst, parts: planned, around })
+    }
+
+    fn planned_part(
+        &self,
+        part: Part,
+        earlier: &[Planned<'_>],
+        analyst: Option<&str>,
+    ) -> Result<Planned<'_>, EngineError> {
+        let Part { name, sql, weight, reads, query } = part;
+        let population = self.population(&query)?;
+        let (analyst, limit) = payer(population, analyst)?;
+        let quote = Quote::new(query)?;
+        let files = self.own_files(quote.query())?;
+        let mut asked = Question::new(&sql, analyst, quote)?;
+        // Which values it will read is part of the question, and so are the files they come from.
+        let mut all = files.clone();
+        for &Read { part, column } in &reads {
+            let read = earlier.get(part).ok_or(EngineError::Inconsistent)?;
+            let both = format!("{} {} {column}", asked.question, read.asked.question);
+            asked.question = blake3::hash(both.as_bytes()).to_hex().to_string();
+            all.extend(read.all_files(earlier)?);
+        }
+        let identity = fingerprint(&asked.analyst, &asked.question, &all)?;
+        Ok(Planned { name, weight, reads, asked, identity, files, population, limit })
+    }
+
+    /// Answers a statement: charges all of its parts at once, answers them one by one, and runs the
+    /// SQL around them.
+    pub(crate) async fn answer_statement(
+        &self,
+        plan: StatementPlan<'_>,
+        progress: &Progress,
+        generator: &mut Generator,
+    ) -> Result<(Answer, Timings), EngineError> {
+        if progress.is_given_up() {
+            return Err(EngineError::Interrupted);
+        }
+        let mut timings = Timings::default();
+        let started = Instant::now();
+        let (mut ledger, paid) = heavy(|| {
+            let mut ledger = self.ledger()?;
+            let paid = plan.pay(&mut ledger)?;
+            Ok::<_, EngineError>((ledger, paid))
+        })?;
+        let charged = plan.charged(&paid)?;
+        timings.ledger = started.elapsed();
+        let mut released: Vec<Released> = Vec::with_capacity(paid.len());
+        for (part, paid) in plan.parts.iter().zip(paid) {
+            let mut own = Timings::default();
+            let mut answering = Answering { ledger: &mut ledger, generator };
+            let next = part.answered(self, paid, &released, &mut answering, progress, &mut own);
+            released.push(next.await?);
+            timings = timings.and(own);
+        }
+        let started = Instant::now();
+        let table = match &plan.around {
+            None => released.last().ok_or(EngineError::Inconsistent)?.table.clone(),
+            Some(around) => {
+                let tables = plan.parts.iter().zip(&released);
+                let tables = tables.map(|(part, own)| (part.name.clone(), own.table.clone()));
+                around::run(around, tables.collect()).await?
+            }
+        };
+        timings.showing += started.elapsed();
+        let answer = heavy(|| plan.answer(&ledger, charged, table, released))?;
+        Ok((answer, timings))
+    }
+}
+
+impl Planned<'_> {
+    /// The files that it and the parts before it that it reads are about.
+    fn all_files(&self, earlier: &[Planned<'_>]) -> Result<Files, EngineError> {
+        let mut all = self.files.clone();
+        for read in &self.reads {
+            all.extend(
+                earlier.get(read.part).ok_or(EngineError::Inconsistent)?.all_files(earlier)?,
+            );
+        }
+        Ok(all)
+    }
+
+    /// What is on record for the part, or will be now.
+    async fn answered(
+        &self,
+        session: &Session,
+        paid: Paid,
+        earlier: &[Released],
+        answering: &mut Answering<'_>,
+        progress: &Progress,
+        timings: &mut Timings,
+    ) -> Result<Released, EngineError> {
+        let payment = match paid {
+            Paid::Stored(stored) => return read(&stored),
+            Paid::Charged(payment) => payment,
+        };
+        let mut values = Vec::with_capacity(self.reads.len());
+        for &Read { part, column } in &self.reads {
+            let read = &earlier.get(part).ok_or(EngineError::Inconsistent)?.table;
+            values.push(one_value(read, column)?);
+        }
+        let quote = self.asked.quote.clone().with_released(&values)?;
+        let scan = Scan::plan(&quote, &self.files, &progress.0, session.memory()).await?;
+        let asked = self.asked.with_quote(quote);
+        let query = asked.quote.query();
+        match heavy(|| begin(session, query, &self.files, answering.ledger, &payment))? {
+            Outcome::Stored(stored) => read(&stored),
+            Outcome::Charged(charge) => {
+                let (table, statement) =
+                    answering.answer(&asked, self.identity, charge, scan, timings).await?;
+                // Where another process has paid for the same, and was first, its release counts.
+                let (analyst, population) = (&self.asked.analyst, &self.population.name);
+                let stored =
+                    heavy(|| answering.ledger.stored(analyst, population, &self.identity))?;
+                stored.map_or(Ok(Released { table, statement }), |stored| read(&stored))
+            }
+        }
+    }
+}
+
+fn read(stored: &StoredRelease) -> Result<Released, EngineError> {
+    let (table, statement) = decode(&stored.release)?;
+    Ok(Released { table, statement })
+}
+
+/// The value of a table's one row in a column; NULL where there is no row.
+fn one_value(table: &RecordBatch, column: usize) -> Result<Value, EngineError> {
+    let column = table.columns().get(column).ok_or(EngineError::Inconsistent)?;
+    match table.num_rows() {
+        0 => Ok(Value::Null),
+        1 => first_value(column).ok_or(EngineError::Inconsistent),
+        _ => Err(EngineError::Inconsistent),
+    }
+}
+
+/// The first value of a released column; `None` for a column of no type of the engine's.
+fn first_value(column: &ArrayRef) -> Option<Value> {
+    if column.is_null(0) {
+        return Some(Value::Null);
+    }
+    Some(match column.data_type() {
+        DataType::Boolean => Value::Bool(column.as_boolean_opt()?.value(0)),
+        DataType::Int64 => Value::Int(column.as_primitive_opt::<Int64Type>()?.value(0)),
+        DataType::Float64 => Value::Float(column.as_primitive_opt::<Float64Type>()?.value(0)),
+        DataType::Decimal128(_, scale) => Value::Decimal {
+            digits: column.as_primitive_opt::<Decimal128Type>()?.value(0),
+            scale: u8::try_from(*scale).ok()?,
+        },
+        DataType::Utf8View => Value::String(column.as_string_view_opt()?.value(0).to_owned()),
+        DataType::Date32 => Value::Date(column.as_primitive_opt::<Date32Type>()?.value(0)),
+        DataType::Timestamp(TimeUnit::Microsecond, None) => {
+            Value::Timestamp(column.as_primitive_opt::<TimestampMicrosecondType>()?.value(0))
+        }
+        _ => return None,
+    })
+}
+
+/// The columns that a query releases.
+fn schema(quote: &Quote) -> SchemaRef {
+    let outputs = quote.query().outputs.iter();
+    let field = outputs.map(|o| Field::new(&o.name, arrow_type(o.expr.column_type), true));
+    Arc::new(Schema::new(field.collect::<Vec<_>>()))
+}
+
+impl StatementPlan<'_> {
+    /// The populations that pay, each once, with the analyst's limit on it.
+    fn accounts(&self) -> Vec<(&str, Loss)> {
+        let mut all: Vec<(&str, Loss)> = Vec::new();
+        for part in &self.parts {
+            let own = (part.population.name.as_str(), part.limit);
+            if !all.contains(&own) {
+                all.push(own);
+            }
+        }
+        all
+    }
+
+    /// The values that a part reads, as people name them.
+    fn names_read(&self, part: &Planned<'_>) -> Vec<String> {
+        let name = |&Read { part, column }: &Read| {
+            let read = self.parts.get(part)?;
+            let output = read.asked.quote.query().outputs.get(column)?;
+            Some(format!("{}.{}", read.name, output.name))
+        };
+        part.reads.iter().filter_map(name).collect()
+    }
+
+    fn quoted(&self) -> Result<StatementQuoted, EngineError> {
+        let ledger = self.session.ledger_for_looking()?;
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let (analyst, population) = (&self.analyst, &part.population.name);
+            let standing = match &ledger {
+                Some(ledger) if ledger.stored(analyst, population, &part.identity)?.is_some() => {
+                    Standing::OnRecord
+                }
+                Some(ledger) if ledger.is_paid(analyst, population, &part.identity)? => {
+                    Standing::Paid
+                }
+                _ => Standing::New,
+            };
+            let reads = self.names_read(part);
+            parts.push(StatementPartQuoted {
+                name: part.name.clone(),
+                sql: part.asked.sql.clone(),
+                weight: part.weight,
+                reads,
+                explanation: part.asked.explanation.clone(),
+                mechanisms: MechanismsExplained::of(&part.asked.quote),
+                standing,
+            });
+        }
+        let mut accounts = Vec::new();
+        for (population, limit) in self.accounts() {
+            let (mut total, mut charge): (Option<Loss>, _) = (None, limit.nothing());
+            let own = self.parts.iter().zip(&parts);
+            for (part, quoted) in own.filter(|(part, _)| part.population.name == population) {
+                let loss = part.asked.quote.total();
+                let sum = total.map_or(Ok(loss), |sum| sum.plus(loss));
+                total = Some(sum.map_err(|_| EngineError::Inconsistent)?);
+                if quoted.standing == Standing::New {
+                    // A loss that the budget's currency cannot hold is shown as it is; the ledger
+                    // would refuse it.
+                    let own = loss.in_currency_of(limit).unwrap_or(loss);
+                    charge = charge.plus(own).unwrap_or(own);
+                }
+            }
+            let account = match &ledger {
+                Some(ledger) => ledger.account(&self.analyst, population, limit)?,
+                None => Account::untouched(limit),
+            };
+            let total = total.ok_or(EngineError::Inconsistent)?;
+            accounts.push(AccountQuoted {
+                population: population.to_owned(),
+                total,
+                account,
+                charge,
+            });
+        }
+        let around = self.around.as_ref().map(|around| around.sql.clone());
+        Ok(StatementQuoted { analyst: self.analyst.clone(), parts, around, accounts })
+    }
+
+    /// Charges what is not paid for: all parts, in one transaction.
+    fn pay(&self, ledger: &mut Ledger) -> Result<Vec<Paid>, EngineError> {
+        let request = |p: &Planned<'_>| p.asked.request(&p.population.name, p.identity, p.limit);
+        Ok(ledger.charge_all(&self.parts.iter().map(request).collect::<Vec<_>>())?)
+    }
+
+    /// What was taken from each population's account.
+    fn charged(&self, paid: &[Paid]) -> Result<Vec<(String, Loss, Option<Loss>)>, EngineError> {
+        let mut all = Vec::new();
+        for (population, limit) in self.accounts() {
+            let mut sum: Option<Loss> = None;
+            for (part, paid) in self.parts.iter().zip(paid) {
+                if let Paid::Charged(payment) = paid
+                    && Payment::is_new(payment)
+                    && part.population.name == population
+                {
+                    let own = payment.charged();
+                    let next = sum.map_or(Ok(own), |sum| sum.plus(own));
+                    sum = Some(next.map_err(|_| EngineError::Inconsistent)?);
+                }
+            }
+            all.push((population.to_owned(), limit, sum));
+        }
+        Ok(all)
+    }
+
+    fn answer(
+        &self,
+        ledger: &Ledger,
+        charged: Vec<(String, Loss, Option<Loss>)>,
+        table: RecordBatch,
+        released: Vec<Released>,
+    ) -> Result<Answer, EngineError> {
+        let mut charges = Vec::with_capacity(charged.len());
+        for (population, limit, charged) in charged {
+            let account = ledger.account(&self.analyst, &population, limit)?;
+            charges.push(AccountCharge { population, charged, account });
+        }
+        let mut stated = Vec::with_capacity(released.len());
+        for (part, Released { statement, .. }) in self.parts.iter().zip(released) {
+            let reads = self.names_read(part);
+            let (name, weight) = (part.name.clone(), part.weight);
+            stated.push(PartStated { name, weight, reads, statement });
+        }
+        let last = stated.last().ok_or(EngineError::Inconsistent)?.statement.clone();
+        let total =
+            |own: AccountQuoted| PopulationTotal { population: own.population, total: own.total };
+        let totals = self.quoted()?.accounts.into_iter().map(total).collect();
+        let around = self.around.as_ref().map(|around| around.sql.clone());
+        let whole = statement(self.analyst.clone(), self.sql.clone(), totals, stated, around);
+        let ledger_created = ledger.created();
+        let mut charges = charges.into_iter();
+        let AccountCharge { population, charged, account } =
+            charges.next().ok_or(EngineError::Inconsistent)?;
+        Ok(Answer {
+            table,
+            statement: last,
+            parts: Some(whole),
+            analyst: self.analyst.clone(),
+            population,
+            charged,
+            account,
+            others: charges.collect(),
+            ledger_created,
+        })
+    }
+}

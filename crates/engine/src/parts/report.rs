@@ -1,0 +1,132 @@
+//! What is said of a statement of several parts.
+
+use hushtable_ledger::Account;
+use hushtable_privacy::Loss;
+use hushtable_query::{Explanation, MechanismsExplained};
+use serde::{Deserialize, Serialize};
+
+use crate::record::{ACCOUNTANT, ENGINE, RANDOMNESS, Statement};
+use crate::workload::Standing;
+
+/// What a statement would cost, and what there is to pay it from.
+#[derive(Clone, Debug)]
+pub struct StatementQuoted {
+    /// Who would pay.
+    pub analyst: String,
+    /// The private parts, each after those that it reads.
+    pub parts: Vec<StatementPartQuoted>,
+    /// The SQL that is computed from their releases, at no cost.
+    pub around: Option<String>,
+    /// The accounts that would pay.
+    pub accounts: Vec<AccountQuoted>,
+}
+
+/// One private part of a statement that is not asked yet.
+#[derive(Clone, Debug)]
+pub struct StatementPartQuoted {
+    /// The name of its released table.
+    pub name: String,
+    /// Its SQL.
+    pub sql: String,
+    /// Its share of the statement's budget, relative to the others'; `None` where it has its own.
+    pub weight: Option<u32>,
+    /// The released values that it reads, each as `part.column`.
+    pub reads: Vec<String>,
+    /// What it promises by itself.
+    pub explanation: Explanation,
+    /// The mechanisms that there are for sums that are not clamped, side by side.
+    pub mechanisms: Vec<MechanismsExplained>,
+    /// Whether it is paid for.
+    pub standing: Standing,
+}
+
+/// The analyst's budget on a population, and what a statement takes of it.
+#[derive(Clone, Debug)]
+pub struct AccountQuoted {
+    /// The population.
+    pub population: String,
+    /// What the statement's parts cost there together.
+    pub total: Loss,
+    /// The account, as it stands.
+    pub account: Account,
+    /// What would be taken from it, in its currency: for the parts that are not paid for.
+    pub charge: Loss,
+}
+
+/// What was charged to an account.
+#[derive(Clone, Debug)]
+pub struct AccountCharge {
+    /// The population.
+    pub population: String,
+    /// What was taken; `None` where all was paid for before.
+    pub charged: Option<Loss>,
+    /// The account after that.
+    pub account: Account,
+}
+
+/// The machine-readable record of what all releases of a statement promise. It follows from the
+/// statement and those alone, so that it is the same however often it is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatementOfParts {
+    /// Format of the record.
+    #[serde(rename = "statement_of_parts")]
+    pub format: u32,
+    /// Who made it.
+    pub engine: String,
+    /// Who asked.
+    pub analyst: String,
+    /// The statement as it was asked.
+    pub sql: String,
+    /// What accounts for the totals.
+    pub accountant: String,
+    /// Where the noise comes from.
+    pub randomness: String,
+    /// What all parts cost together, by population.
+    pub totals: Vec<PopulationTotal>,
+    /// The private parts.
+    pub parts: Vec<PartStated>,
+    /// The SQL that is computed from their releases.
+    pub around: Option<String>,
+}
+
+/// What the parts of one population cost together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PopulationTotal {
+    /// The population.
+    pub population: String,
+    /// What its units lose at most.
+    pub total: Loss,
+}
+
+/// One part with its statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartStated {
+    /// The name of its released table.
+    pub name: String,
+    /// Its share of the statement's budget, relative to the others'; `None` where it has its own.
+    pub weight: Option<u32>,
+    /// The released values that it reads, each as `part.column`.
+    pub reads: Vec<String>,
+    /// What it promises by itself.
+    pub statement: Statement,
+}
+
+pub(super) fn statement(
+    analyst: String,
+    sql: String,
+    totals: Vec<PopulationTotal>,
+    parts: Vec<PartStated>,
+    around: Option<String>,
+) -> StatementOfParts {
+    StatementOfParts {
+        format: 1,
+        engine: ENGINE.to_owned(),
+        analyst,
+        sql,
+        accountant: ACCOUNTANT.to_owned(),
+        randomness: RANDOMNESS.to_owned(),
+        totals,
+        parts,
+        around,
+    }
+}

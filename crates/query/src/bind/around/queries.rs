@@ -1,0 +1,455 @@
+//! Queries of SQL around private parts.
+
+use std::collections::HashSet;
+
+use sqlparser::ast;
+
+use super::expressions::ordered;
+use super::names::{Scope, Shown, quoted};
+use super::{Tables, Walk, unsupported};
+use crate::bind::parts::MAX_SHOWN;
+use crate::bind::parts::walk::substitute;
+use crate::bind::statement::{default_name, limits, plain_clauses, select_item};
+use crate::bind::subquery::is_plain;
+use crate::error::Refusal;
+
+impl Walk<'_> {
+    /// A query as it is run, and the columns that it shows. The rows of the `outermost` one have a
+    /// complete order; so have those that a LIMIT counts.
+    pub(super) fn query(
+        &mut self,
+        query: &ast::Query,
+        tables: &Tables,
+        outer: Option<&Scope<'_>>,
+        outermost: bool,
+    ) -> Result<(ast::Query, Shown), Refusal> {
+        if query.fetch.is_some() {
+            return Err(unsupported("FETCH", "LIMIT 10"));
+        }
+        let mut with = query.with.clone();
+        let mut own = with.as_ref().map(|_| tables.clone());
+        if let (Some(with), Some(tables)) = (&mut with, &mut own) {
+            for cte in &mut with.cte_tables {
+                let (inner, shown) = self.query(&cte.query, tables, None, false)?;
+                let (alias, shown) = aliased(&cte.alias, shown)?;
+                tables.0.push((cte.alias.name.value.clone(), shown));
+                *cte.query = inner;
+                cte.alias = alias;
+                cte.materialized = None;
+            }
+        }
+        let tables = own.as_ref().unwrap_or(tables);
+        let order_by = match query.order_by.as_ref().map(|by| &by.kind) {
+            None => &[],
+            Some(ast::OrderByKind::Expressions(items)) => items.as_slice(),
+            Some(ast::OrderByKind::All(_)) => {
+                return Err(Refusal::new("ORDER BY ALL is not supported", "ORDER BY 1, 2"));
+            }
+        };
+        let (body, shown, mut order) = match query.body.as_ref() {
+            ast::SetExpr::Select(select) => {
+                plain_clauses(query, select)?;
+                self.select(select, order_by, tables, outer)?
+            }
+            body => {
+                let (body, shown) = self.sides(body, tables, outer)?;
+                let order = order_by.iter().map(|item| by_name(item, &shown));
+                let order = order.collect::<Result<Vec<_>, Refusal>>()?;
+                (body, shown, order)
+            }
+        };
+        limits(query)?;
+        if outermost || query.limit_clause.is_some() {
+            let position = |place: usize| ast::Value::Number((place + 1).to_string(), false);
+            let rest = (0..shown.len()).map(|place| ast::Expr::Value(position(place).into()));
+            order.extend(rest.map(|expr| ordered(expr, ast::OrderByOptions::default())));
+        }
+        let order_by = (!order.is_empty()).then_some(ast::OrderBy {
+            kind: ast::OrderByKind::Expressions(order),
+            interpolate: None,
+        });
+        let run = ast::Query { with, body: Box::new(body), order_by, ..query.clone() };
+        Ok((run, shown))
+    }
+
+    /// The sides of a set operation.
+    fn sides(
+        &mut self,
+        body: &ast::SetExpr,
+        tables: &Tables,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<(ast::SetExpr, Shown), Refusal> {
+        match body {
+            ast::SetExpr::Select(select) => {
+                let (body, shown, _) = self.select(select, &[], tables, outer)?;
+                Ok((body, shown))
+            }
+            ast::SetExpr::Query(query) => {
+                let (query, shown) = self.query(query, tables, outer, false)?;
+                Ok((ast::SetExpr::Query(Box::new(query)), shown))
+            }
+            ast::SetExpr::SetOperation { op, set_quantifier, left, right } => {
+                use ast::SetQuantifier as Q;
+                if !matches!(set_quantifier, Q::All | Q::Distinct | Q::None)
+                    || *op == ast::SetOperator::Minus
+                {
+                    return Err(unsupported(
+                        format!("{op} {set_quantifier}"),
+                        "UNION ALL, UNION DISTINCT, EXCEPT DISTINCT and INTERSECT DISTINCT are",
+                    ));
+                }
+                let (left, shown) = self.sides(left, tables, outer)?;
+                let (right, others) = self.sides(right, tables, outer)?;
+                if shown.len() != others.len() {
+                    let (ours, theirs) = (shown.len(), others.len());
+                    return Err(Refusal::new(
+                        format!("the sides of {op} have {ours} and {theirs} columns"),
+                        "SELECT the same columns on all sides",
+                    ));
+                }
+                let quantifier = match set_quantifier {
+                    Q::All => Q::All,
+                    _ => Q::None,
+                };
+                let body = ast::SetExpr::SetOperation {
+                    op: *op,
+                    set_quantifier: quantifier,
+                    left: Box::new(left),
+                    right: Box::new(right),
+                };
+                Ok((body, shown))
+            }
+            other => Err(unsupported(other, "SELECT … FROM … WHERE … GROUP BY …")),
+        }
+    }
+
+    /// A SELECT, with the columns that it shows and its order.
+    #[allow(clippy::type_complexity, reason = "three results of one walk")]
+    fn select(
+        &mut self,
+        select: &ast::Select,
+        order_by: &[ast::OrderByExpr],
+        tables: &Tables,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<(ast::SetExpr, Shown, Vec<ast::OrderByExpr>), Refusal> {
+        if select.projection.len() > MAX_SHOWN {
+            return Err(Refusal::new(
+                format!("SELECT shows more than {MAX_SHOWN} columns"),
+                "several statements",
+            ));
+        }
+        let mut scope = Scope { outer, ..Scope::default() };
+        let mut from = Vec::new();
+        for item in &select.from {
+            from.push(self.joined(item, &mut scope, tables)?);
+        }
+        let named: Vec<(String, ast::Expr)> = select
+            .projection
+            .iter()
+            .filter_map(|item| match item {
+                ast::SelectItem::ExprWithAlias { expr, alias } => {
+                    Some((alias.value.clone(), expr.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        let selection = select.selection.as_ref();
+        let selection = selection.map(|node| self.expression(node, &scope, tables)).transpose()?;
+        let group_by = match &select.group_by {
+            ast::GroupByExpr::Expressions(keys, modifiers)
+                if modifiers.is_empty() && keys.len() <= MAX_SHOWN =>
+            {
+                let mut run = Vec::with_capacity(keys.len());
+                for key in keys {
+                    let key = select_item(key, select)?;
+                    let own = self.expression(key, &scope, tables)?;
+                    run.push((key.clone(), own));
+                }
+                run
+            }
+            _ => {
+                return Err(Refusal::new(
+                    "GROUP BY ALL, ROLLUP, CUBE and GROUPING SETS are not supported",
+                    "GROUP BY a, b",
+                ));
+            }
+        };
+        scope.keys.clone_from(&group_by);
+        let mut clause = |node: Option<&ast::Expr>| {
+            let node = node.cloned().map(|mut node| {
+                substitute(&mut node, &named);
+                node
+            });
+            node.map(|node| self.expression(&node, &scope, tables)).transpose()
+        };
+        let (having, qualify) = (clause(select.having.as_ref())?, clause(select.qualify.as_ref())?);
+        let (projection, shown) = self.shown(select, &scope, tables)?;
+        let mut order = Vec::new();
+        for item in order_by {
+            if item.with_fill.is_some() {
+                return Err(Refusal::new("WITH FILL is not supported", "ORDER BY x DESC"));
+            }
+            let expr = match &item.expr {
+                ast::Expr::Value(_) => position(&item.expr, shown.len())?,
+                ast::Expr::Identifier(name) if shows(&shown, &name.value) => {
+                    ast::Expr::Identifier(quoted(&name.value))
+                }
+                node => self.expression(node, &scope, tables)?,
+            };
+            order.push(ordered(expr, item.options));
+        }
+        let distinct = match &select.distinct {
+            Some(ast::Distinct::On(_)) => {
+                return Err(Refusal::new("DISTINCT ON is not supported", "SELECT DISTINCT a, b"));
+            }
+            other => other.clone(),
+        };
+        let run = ast::Select {
+            distinct,
+            projection,
+            from,
+            selection,
+            group_by: ast::GroupByExpr::Expressions(
+                group_by.into_iter().map(|(_, run)| run).collect(),
+                Vec::new(),
+            ),
+            having,
+            qualify,
+            ..select.clone()
+        };
+        Ok((ast::SetExpr::Select(Box::new(run)), shown, order))
+    }
+
+    /// The columns of a SELECT's list, with names that differ.
+    fn shown(
+        &mut self,
+        select: &ast::Select,
+        scope: &Scope<'_>,
+        tables: &Tables,
+    ) -> Result<(Vec<ast::SelectItem>, Shown), Refusal> {
+        let mut all: Vec<(ast::Expr, String)> = Vec::new();
+        for (position, item) in select.projection.iter().enumerate() {
+            match item {
+                ast::SelectItem::UnnamedExpr(node) => {
+                    let name = default_name(node, position);
+                    all.push((self.expression(node, scope, tables)?, name));
+                }
+                ast::SelectItem::ExprWithAlias { expr, alias } => {
+                    all.push((self.expression(expr, scope, tables)?, alias.value.clone()));
+                }
+                ast::SelectItem::Wildcard(more) if is_plain(more) => all.extend(scope.all(None)),
+                ast::SelectItem::QualifiedWildcard(
+                    ast::SelectItemQualifiedWildcardKind::ObjectName(table),
+                    more,
+                ) if is_plain(more) => {
+                    let own = scope.all(Some(&table.to_string().replace('`', "")));
+                    if own.is_empty() {
+                        return Err(Refusal::new(
+                            format!("`{item}`: there is no table `{table}` in FROM"),
+                            "the name or alias of a table in FROM",
+                        ));
+                    }
+                    all.extend(own);
+                }
+                other => return Err(unsupported(other, "columns, expressions and *")),
+            }
+        }
+        if all.is_empty() {
+            return Err(Refusal::new("SELECT shows nothing", "SELECT a, b FROM …"));
+        }
+        let mut taken = HashSet::new();
+        let (mut items, mut shown) = (Vec::new(), Vec::new());
+        for (expr, name) in all {
+            let (mut unique, mut copy) = (name.clone(), 1);
+            while !taken.insert(unique.to_ascii_lowercase()) {
+                copy += 1;
+                unique = format!("{name}_{copy}");
+            }
+            items.push(ast::SelectItem::ExprWithAlias { expr, alias: quoted(&unique) });
+            shown.push(unique);
+        }
+        Ok((items, shown))
+    }
+
+    /// One item of FROM, whose columns are added to the scope.
+    fn joined(
+        &mut self,
+        from: &ast::TableWithJoins,
+        scope: &mut Scope<'_>,
+        tables: &Tables,
+    ) -> Result<ast::TableWithJoins, Refusal> {
+        let relation = self.factor(&from.relation, scope, tables)?;
+        let mut joins = Vec::with_capacity(from.joins.len());
+        for join in &from.joins {
+            let relation = self.factor(&join.relation, scope, tables)?;
+            use ast::JoinOperator as J;
+            let mut on = |constraint: &ast::JoinConstraint| match constraint {
+                ast::JoinConstraint::On(node) => {
+                    self.expression(node, scope, tables).map(ast::JoinConstraint::On)
+                }
+                ast::JoinConstraint::Using(names) => {
+                    let mut own = Vec::with_capacity(names.len());
+                    for name in names {
+                        let [ast::ObjectNamePart::Identifier(name)] = name.0.as_slice() else {
+                            return Err(Refusal::new(format!("USING ({name})"), "USING (column)"));
+                        };
+                        scope.joined.push(name.value.clone());
+                        scope.column(std::slice::from_ref(name))?;
+                        own.push(ast::ObjectName::from(vec![quoted(&name.value)]));
+                    }
+                    Ok(ast::JoinConstraint::Using(own))
+                }
+                ast::JoinConstraint::None | ast::JoinConstraint::Natural => Err(Refusal::new(
+                    format!("`{}` says no columns to join on", join.to_string().trim()),
+                    "JOIN … ON a.key = b.key, or USING (key); CROSS JOIN for all pairs",
+                )),
+            };
+            let join_operator = match &join.join_operator {
+                J::Join(c) | J::Inner(c) => J::Inner(on(c)?),
+                J::Left(c) | J::LeftOuter(c) => J::LeftOuter(on(c)?),
+                J::Right(c) | J::RightOuter(c) => J::RightOuter(on(c)?),
+                J::FullOuter(c) => J::FullOuter(on(c)?),
+                J::CrossJoin(ast::JoinConstraint::None) => J::CrossJoin(ast::JoinConstraint::None),
+                _ => {
+                    return Err(unsupported(
+                        join.to_string().trim(),
+                        "JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN and CROSS JOIN are",
+                    ));
+                }
+            };
+            joins.push(ast::Join { relation, global: false, join_operator });
+        }
+        Ok(ast::TableWithJoins { relation, joins })
+    }
+
+    fn factor(
+        &mut self,
+        factor: &ast::TableFactor,
+        scope: &mut Scope<'_>,
+        tables: &Tables,
+    ) -> Result<ast::TableFactor, Refusal> {
+        use ast::TableFactor as F;
+        match factor {
+            F::Table {
+                name,
+                alias,
+                args: None,
+                with_hints,
+                version: None,
+                with_ordinality: false,
+                partitions,
+                json_path: None,
+                sample: None,
+                index_hints,
+            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
+                let [ast::ObjectNamePart::Identifier(own)] = name.0.as_slice() else {
+                    return Err(unsupported(factor, "a table's name"));
+                };
+                let (run, columns) = self.table(&own.value, tables)?;
+                let named = match alias {
+                    Some(alias) => {
+                        let (alias, columns) = aliased(alias, columns)?;
+                        scope.tables.push((alias.name.value.clone(), columns));
+                        Some(alias)
+                    }
+                    None => {
+                        scope.tables.push((own.value.clone(), columns));
+                        None
+                    }
+                };
+                Ok(F::Table {
+                    name: ast::ObjectName::from(vec![quoted(&run)]),
+                    alias: named,
+                    args: None,
+                    with_hints: Vec::new(),
+                    version: None,
+                    with_ordinality: false,
+                    partitions: Vec::new(),
+                    json_path: None,
+                    sample: None,
+                    index_hints: Vec::new(),
+                })
+            }
+            F::Derived { lateral: false, subquery, alias, sample: None } => {
+                let (query, columns) = self.query(subquery, tables, None, false)?;
+                let unnamed = || format!("derived_{}", scope.tables.len() + 1);
+                let (alias, columns) = match alias {
+                    Some(alias) => aliased(alias, columns)?,
+                    None => (table_alias(&unnamed()), columns),
+                };
+                scope.tables.push((alias.name.value.clone(), columns));
+                let subquery = Box::new(query);
+                Ok(F::Derived { lateral: false, subquery, alias: Some(alias), sample: None })
+            }
+            F::NestedJoin { table_with_joins, alias: None } => {
+                let own = self.joined(table_with_joins, scope, tables)?;
+                Ok(F::NestedJoin { table_with_joins: Box::new(own), alias: None })
+            }
+            other => Err(unsupported(other, "tables, joins and sub-queries are")),
+        }
+    }
+}
+
+fn table_alias(name: &str) -> ast::TableAlias {
+    ast::TableAlias { explicit: true, name: quoted(name), columns: Vec::new(), at: None }
+}
+
+/// A table's alias as it is run, and the columns of the table under it.
+fn aliased(alias: &ast::TableAlias, columns: Shown) -> Result<(ast::TableAlias, Shown), Refusal> {
+    let mut own = table_alias(&alias.name.value);
+    if alias.columns.is_empty() {
+        return Ok((own, columns));
+    }
+    if alias.columns.len() != columns.len() {
+        return Err(Refusal::new(
+            format!(
+                "`{alias}` names {} columns, and there are {}",
+                alias.columns.len(),
+                columns.len()
+            ),
+            "name all columns, or none",
+        ));
+    }
+    own.columns = alias
+        .columns
+        .iter()
+        .map(|column| ast::TableAliasColumnDef {
+            name: quoted(&column.name.value),
+            data_type: None,
+        })
+        .collect();
+    Ok((own, alias.columns.iter().map(|column| column.name.value.clone()).collect()))
+}
+
+fn shows(shown: &[String], name: &str) -> bool {
+    shown.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
+/// A position of ORDER BY.
+fn position(node: &ast::Expr, columns: usize) -> Result<ast::Expr, Refusal> {
+    let text = node.to_string();
+    if text.parse().is_ok_and(|place: usize| (1..=columns).contains(&place)) {
+        return Ok(node.clone());
+    }
+    Err(Refusal::new(
+        format!("ORDER BY {text} is not the position of a column in SELECT"),
+        "ORDER BY 1 is the first column",
+    ))
+}
+
+/// An order of a set operation's rows, by its columns.
+fn by_name(item: &ast::OrderByExpr, shown: &[String]) -> Result<ast::OrderByExpr, Refusal> {
+    let expr = match &item.expr {
+        ast::Expr::Value(_) => position(&item.expr, shown.len())?,
+        ast::Expr::Identifier(name) if shows(shown, &name.value) => {
+            ast::Expr::Identifier(quoted(&name.value))
+        }
+        other => {
+            return Err(unsupported(
+                format!("ORDER BY {other}"),
+                "a column's name or position, after UNION, EXCEPT and INTERSECT",
+            ));
+        }
+    };
+    Ok(ordered(expr, item.options))
+}

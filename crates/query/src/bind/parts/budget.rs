@@ -1,0 +1,260 @@
+//! Who pays what: a statement's budget over its parts.
+
+use hushtable_privacy::{Delta, Loss};
+use sqlparser::tokenizer::Location;
+
+use super::{Part, Read};
+use crate::bind::options::{MAX_WEIGHT, Options, count};
+use crate::bind::view::View;
+use crate::bind::{Groups, PrivateQuery};
+use crate::contract::Defaults;
+use crate::error::Refusal;
+use crate::quote::split;
+use crate::sql::{PrivacyClause, QueryOption};
+
+/// Options of a statement that hold for all of its parts.
+const SHARED: [&str; 6] = [
+    "epsilon",
+    "rho",
+    "delta",
+    "max_groups_contributed",
+    "max_rows_per_group",
+    "group_selection_strategy",
+];
+
+/// Where a statement's budget comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Paying<'a> {
+    /// From its OPTIONS, or the contract's defaults.
+    Own,
+    /// From a workload, which gives it that share, and these defaults before the contract's.
+    Share(Loss, &'a Defaults),
+}
+
+/// The OPTIONS of a statement's SELECTs.
+pub(super) struct Clauses<'a> {
+    all: &'a [PrivacyClause],
+    /// Where the outermost SELECT stands, whose options hold for the whole statement.
+    outermost: Option<Location>,
+    paying: Paying<'a>,
+    /// Which clauses belong to a part.
+    used: Vec<bool>,
+}
+
+/// What a part may cost, and how it is bounded.
+pub(super) struct Terms {
+    pub(super) options: Options,
+    /// Its share of the statement's budget; `None` where it has its own.
+    pub(super) weight: Option<u32>,
+}
+
+impl<'a> Clauses<'a> {
+    pub(super) fn new(
+        all: &'a [PrivacyClause],
+        outermost: Option<Location>,
+        paying: Paying<'a>,
+    ) -> Self {
+        Self { all, outermost, paying, used: vec![false; all.len()] }
+    }
+
+    fn at(&self, place: Option<Location>) -> Option<usize> {
+        self.all.iter().position(|clause| Some(clause.select) == place)
+    }
+
+    /// The terms of the part whose SELECT stands there. A budget that it does not name is the whole
+    /// of the statement's, until all parts are known.
+    pub(super) fn terms(&mut self, select: Location, view: &View) -> Result<Terms, Refusal> {
+        let own = self.at(Some(select));
+        if let Some(own) = own {
+            self.used[own] = true;
+        }
+        let outermost = Some(select) == self.outermost;
+        let options = |clause: Option<usize>| {
+            clause.map_or_else(Vec::new, |clause| self.all[clause].options.clone())
+        };
+        let mut given = options(own);
+        let weight = given.iter().position(|option| option.name == "weight");
+        let weight = weight.map(|place| given.remove(place));
+        let weight = weight.map(|option| count(&option, MAX_WEIGHT)).transpose()?;
+        let named = |name: &str, given: &[QueryOption]| given.iter().any(|o| o.name == name);
+        let pays_itself = !outermost && (named("epsilon", &given) || named("rho", &given));
+        if pays_itself && weight.is_some() {
+            return Err(Refusal::new(
+                "a part has a weight and a budget of its own",
+                "weight = 2 for a share of the statement's budget, or epsilon = 0.5 for its own",
+            ));
+        }
+        if !outermost && !pays_itself && named("delta", &given) {
+            return Err(Refusal::new(
+                "a part has a delta of its own, and no epsilon or rho",
+                "epsilon and delta at the part, or both at the outermost SELECT",
+            ));
+        }
+        if !outermost {
+            let budget = |name: &str| matches!(name, "epsilon" | "rho" | "delta");
+            let inherited = options(self.at(self.outermost)).into_iter().filter(|option| {
+                SHARED.contains(&option.name.as_str())
+                    && !named(&option.name, &given)
+                    && !(pays_itself && budget(&option.name))
+            });
+            let inherited: Vec<QueryOption> = inherited.collect();
+            given.extend(inherited);
+        }
+        let options = match self.paying {
+            Paying::Own => Options::read(&given, view, view.defaults())?,
+            Paying::Share(share, defaults) => {
+                Options::read_part(&given, view, &of_workload(share, defaults, view.defaults()))?
+            }
+        };
+        Ok(Terms { options, weight: (!pays_itself).then_some(weight.unwrap_or(1)) })
+    }
+
+    /// # Errors
+    /// When OPTIONS stand where nothing is released, or name what only a part can have.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        for (clause, used) in self.all.iter().zip(&self.used) {
+            if *used {
+                continue;
+            }
+            if Some(clause.select) != self.outermost {
+                return Err(Refusal::new(
+                    "WITH DIFFERENTIAL_PRIVACY stands at a SELECT that releases nothing by itself, or that nothing \
+                     reads",
+                    "after the outermost SELECT, for the whole statement; or after a SELECT that aggregates \
+                     protected rows, and whose GROUP BY does not include their unit",
+                ));
+            }
+            let alone = clause.options.iter().find(|o| !SHARED.contains(&o.name.as_str()));
+            if let Some(QueryOption { name, .. }) = alone {
+                return Err(Refusal::new(
+                    format!("the option `{name}` stands at the outermost SELECT, which is no part"),
+                    format!(
+                        "{name} in the OPTIONS of a part; {} hold for the whole statement",
+                        SHARED.join(", ")
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn of_workload(share: Loss, own: &Defaults, theirs: &Defaults) -> Defaults {
+    let (epsilon, rho) = match share {
+        Loss::Approximate { epsilon, .. } => (Some(epsilon), None),
+        Loss::Concentrated { rho, .. } => (None, Some(rho)),
+    };
+    Defaults {
+        epsilon,
+        rho,
+        delta: Some(share.delta()),
+        max_groups_contributed: own.max_groups_contributed.or(theirs.max_groups_contributed),
+        max_rows_per_group: own.max_rows_per_group.or(theirs.max_rows_per_group),
+        group_selection_strategy: own.group_selection_strategy.or(theirs.group_selection_strategy),
+    }
+}
+
+/// A part before its share of the budget is known.
+pub(super) struct Draft {
+    pub(super) name: String,
+    pub(super) sql: String,
+    pub(super) query: PrivateQuery,
+    pub(super) reads: Vec<Read>,
+    pub(super) weight: Option<u32>,
+    /// What the statement may cost the part's population, with all of its delta.
+    pub(super) whole: Option<Loss>,
+}
+
+impl Draft {
+    /// The names of its released columns.
+    pub(super) fn columns(&self) -> Vec<String> {
+        self.query.outputs.iter().map(|output| output.name.clone()).collect()
+    }
+
+    fn chooses(&self) -> bool {
+        matches!(self.query.groups, Groups::Private { .. })
+    }
+
+    /// Whether it asks the same as another one, at the same terms.
+    pub(super) fn same_as(&self, other: &Self) -> bool {
+        let text = |draft: &Self| serde_json::to_vec(&draft.query).ok();
+        self.weight == other.weight
+            && self.reads == other.reads
+            && self.columns() == other.columns()
+            && text(self).is_some_and(|own| text(other) == Some(own))
+    }
+}
+
+/// The parts that the statement uses, with their shares: the statement's epsilon or rho by weight
+/// among the parts of each population, and its delta by weight among those of them that choose
+/// groups privately. The shares add up to the whole exactly.
+pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Refusal> {
+    let mut needed = vec![false; drafts.len()];
+    used.iter().for_each(|&part| needed[part] = true);
+    for (place, draft) in drafts.iter().enumerate().rev() {
+        if needed[place] {
+            draft.reads.iter().for_each(|read| needed[read.part] = true);
+        }
+    }
+    // Where each part stands among those that are left.
+    let place = |part: usize| needed[..part].iter().filter(|needed| **needed).count();
+    let mut parts: Vec<Draft> = Vec::new();
+    for (at, mut draft) in drafts.into_iter().enumerate() {
+        if needed[at] {
+            draft.reads.iter_mut().for_each(|read| read.part = place(read.part));
+            parts.push(draft);
+        }
+    }
+    let mut populations: Vec<String> = parts.iter().map(|p| p.query.population.clone()).collect();
+    populations.sort();
+    populations.dedup();
+    for population in populations {
+        let sharing = |part: &Draft| part.query.population == population && part.weight.is_some();
+        let weights = |counts: fn(&Draft) -> bool| -> Vec<u32> {
+            let weight =
+                |p: &Draft| if sharing(p) && counts(p) { p.weight.unwrap_or(0) } else { 0 };
+            parts.iter().map(weight).collect()
+        };
+        let Some(whole) = parts.iter().find(|part| sharing(part)).and_then(|part| part.whole)
+        else {
+            continue;
+        };
+        let losses = split(whole, &weights(|_| true));
+        let deltas = whole.delta().split(&weights(Draft::chooses));
+        let own = parts.iter_mut().zip(losses.into_iter().zip(deltas));
+        for (part, (loss, delta)) in own {
+            if part.query.population != population || part.weight.is_none() {
+                continue;
+            }
+            if part.chooses() && delta.is_zero() {
+                return Err(Refusal::new(
+                    format!("delta = {} is too small to be split over the parts", whole.delta()),
+                    "a larger delta, or fewer parts",
+                ));
+            }
+            part.query.loss = loss.with_delta(if part.chooses() { delta } else { Delta::ZERO });
+        }
+    }
+    let single = parts.len() == 1;
+    if let [Draft { weight: Some(2..), .. }] = parts.as_slice() {
+        return Err(Refusal::new(
+            "weight is a share of a statement's budget, and the statement has one part",
+            "leave it out",
+        ));
+    }
+    for (at, part) in parts.iter().enumerate() {
+        let alike = |other: &Draft| {
+            serde_json::to_vec(&other.query).ok() == serde_json::to_vec(&part.query).ok()
+                && other.reads == part.reads
+        };
+        if !single && parts[..at].iter().any(alike) {
+            return Err(Refusal::new(
+                "two parts of the statement ask the same at the same price, in different words of OPTIONS",
+                "one common table expression, named twice: its release is paid for once",
+            ));
+        }
+    }
+    let part =
+        |Draft { name, sql, query, reads, weight, .. }| Part { name, sql, weight, reads, query };
+    Ok(parts.into_iter().map(part).collect())
+}

@@ -1,0 +1,143 @@
+//! Statements: private parts, and SQL around them that sees nothing but what they release.
+//!
+//! A SELECT over protected rows that aggregates them, and whose GROUP BY does not include their
+//! unit, is a *part*: its result is a release. Its syntax is taken out of the statement and bound
+//! as a query of its own; a name for the released table stays in its place. What is left is the SQL
+//! *around*. Each SELECT is of one kind ([`Kind`]): it shows rows, or a release. Nothing mixes the
+//! two, so what may touch protected rows is never in the SQL around.
+
+mod budget;
+mod private;
+mod released;
+mod split;
+mod syntax;
+pub(super) mod walk;
+
+use serde::Serialize;
+
+use self::budget::{Draft, Paying};
+pub(crate) use self::released::released;
+use self::split::{Kind, Splitter};
+use super::PrivateQuery;
+use super::around::Around;
+use crate::contract::{Contract, Defaults};
+use crate::error::Refusal;
+use crate::sql;
+use hushtable_privacy::Loss;
+
+/// Most private parts of one statement.
+pub const MAX_PARTS: usize = 50;
+/// Most common table expressions in reach of one query.
+const MAX_NAMES: usize = 200;
+/// Most columns of a SELECT that shows released values.
+pub(super) const MAX_SHOWN: usize = 1_000;
+
+/// A checked statement: private parts, and the SQL around them.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The private parts, each after those whose released values it reads.
+    pub parts: Vec<Part>,
+    /// The SQL that is computed from their releases; `None` where the last part's release is the
+    /// answer.
+    pub around: Option<Around>,
+}
+
+/// One private part of a statement.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// The name of its released table in the SQL around.
+    pub name: String,
+    /// Its SQL.
+    pub sql: String,
+    /// Its share of the statement's budget, relative to the others'; `None` where it has a budget of
+    /// its own.
+    pub weight: Option<u32>,
+    /// The released values of earlier parts that it reads, in the order in which
+    /// [`ExprKind::Released`](crate::ExprKind::Released) counts them.
+    pub reads: Vec<Read>,
+    /// The query.
+    pub query: PrivateQuery,
+}
+
+/// A value that a part releases in its one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Read {
+    /// The part, by its place in the statement.
+    pub part: usize,
+    /// The column of its release.
+    pub column: usize,
+}
+
+impl Statement {
+    /// Checks a statement against a contract, and splits its budget over its parts.
+    ///
+    /// # Errors
+    /// Whatever is not SQL, not in the contract, not supported or not provably private.
+    pub fn bind(text: &str, contract: &Contract) -> Result<Self, Refusal> {
+        bind(text, contract, Paying::Own).map_err(|refusal| refusal.within(text))
+    }
+
+    /// The one private query that the statement is.
+    ///
+    /// # Errors
+    /// When it has several parts, or SQL around them.
+    pub fn plain(mut self) -> Result<PrivateQuery, Refusal> {
+        let parts = self.parts.len();
+        match (self.parts.pop(), self.around) {
+            (Some(part), None) if parts == 1 => Ok(part.query),
+            (_, around) => Err(Refusal::new(
+                match (parts, around) {
+                    (1, _) => "the statement has SQL around its private part, and this is for one \
+                               private SELECT"
+                        .to_owned(),
+                    _ => format!(
+                        "the statement has {parts} private parts, and this is for one private SELECT"
+                    ),
+                },
+                "each private part by itself: one SELECT with its GROUP BY, without window functions and \
+                 sub-queries over releases; `query` and `explain` take the whole statement",
+            )),
+        }
+    }
+}
+
+/// The name of a part's released table.
+pub(super) fn part_name(place: usize) -> String {
+    format!("part_{}", place + 1)
+}
+
+/// Does as [`Statement::bind`] for a query of a workload, which must be one private SELECT: with
+/// its share of the workload's budget, which it may not name itself, and the workload's defaults
+/// before the contract's.
+pub(crate) fn bind_part(
+    text: &str,
+    contract: &Contract,
+    share: Loss,
+    defaults: &Defaults,
+) -> Result<PrivateQuery, Refusal> {
+    bind(text, contract, Paying::Share(share, defaults))?.plain()
+}
+
+fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<Statement, Refusal> {
+    let sql::Parsed { clauses, mut query } = sql::parse(text, contract.quoted_names)?;
+    walk::settle(&mut query)?;
+    let mut splitter = Splitter::new(contract, &clauses, paying, &query);
+    let kind = splitter.whole(&mut query)?;
+    let drafts = splitter.finished()?;
+    let (around, used) = match kind {
+        Kind::Part(last) => (None, vec![last]),
+        Kind::Rows | Kind::Constant | Kind::Around => {
+            let columns: Vec<Vec<String>> = drafts.iter().map(Draft::columns).collect();
+            let (around, used) = Around::new(&query, &columns)?;
+            (Some(around), used)
+        }
+    };
+    let parts = budget::shared(drafts, &used)?;
+    if parts.is_empty() {
+        return Err(Refusal::new(
+            "the statement asks nothing of protected tables",
+            "SELECT COUNT(*) FROM a table of the contract that has a privacy unit",
+        ));
+    }
+    Ok(Statement { parts, around })
+}

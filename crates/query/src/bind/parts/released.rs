@@ -1,0 +1,96 @@
+//! Values that earlier parts release, in expressions of later ones.
+
+use sqlparser::ast;
+
+use super::{MAX_SHOWN, Read};
+use crate::bind::PrivateQuery;
+use crate::error::Refusal;
+use crate::expr::{Expr, ExprKind};
+use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
+
+/// Begins the text of a placeholder in a syntax tree. No placeholder that SQL can write has a
+/// space.
+const MARK: &str = "released value ";
+
+/// The syntax that stands for the one value that a part releases.
+pub(super) fn placeholder(read: Read, column_type: ColumnType) -> ast::Expr {
+    let text = format!("{MARK}{} {column_type}", read.part * MAX_SHOWN + read.column);
+    ast::Expr::Value(ast::Value::Placeholder(text).into())
+}
+
+/// The typed placeholder that a syntax stands for, if it does.
+pub(crate) fn released(value: &ast::Value) -> Option<Expr> {
+    let ast::Value::Placeholder(text) = value else { return None };
+    let (read, column_type) = text.strip_prefix(MARK)?.split_once(' ')?;
+    let kind = ExprKind::Released(read.parse().ok()?);
+    Some(Expr::new(kind, ColumnType::from_name(column_type)?))
+}
+
+impl PrivateQuery {
+    /// Changes all expressions of the query.
+    fn with_expressions(mut self, change: &mut dyn FnMut(&mut Expr)) -> Result<Self, Refusal> {
+        self.relation = self.relation.with_expressions(change)?;
+        let measured = self.measurements.iter_mut().flat_map(|m| {
+            let classes = m.split.as_mut().and_then(|split| split.classes.as_mut());
+            m.measure.operand_mut().into_iter().chain(classes.map(|c| &mut c.expr))
+        });
+        let all = self
+            .filter
+            .iter_mut()
+            .chain(self.keys.iter_mut().map(|key| &mut key.expr))
+            .chain(measured)
+            .chain(self.outputs.iter_mut().map(|o| &mut o.expr))
+            .chain(&mut self.having)
+            .chain(self.order_by.iter_mut().map(|o| &mut o.expr));
+        all.for_each(|expr| expr.change(change));
+        Ok(self)
+    }
+
+    /// Numbers the released values that the query reads in the order in which it names them, and
+    /// gives where they come from: so the query is the same in every statement.
+    pub(super) fn numbered(self) -> Result<(Self, Vec<Read>), Refusal> {
+        let mut reads: Vec<Read> = Vec::new();
+        let query = self.with_expressions(&mut |expr| {
+            if let ExprKind::Released(place) = &mut expr.kind {
+                let read = Read { part: *place / MAX_SHOWN, column: *place % MAX_SHOWN };
+                *place = reads.iter().position(|own| *own == read).unwrap_or_else(|| {
+                    reads.push(read);
+                    reads.len() - 1
+                });
+            }
+        })?;
+        Ok((query, reads))
+    }
+
+    /// The query with released values in the place of their placeholders. A value that its
+    /// placeholder's type does not hold is NULL. Sensitivity and cost were computed with the
+    /// placeholders, and do not change.
+    ///
+    /// # Errors
+    /// When a value is missing.
+    pub fn with_released(self, values: &[Value]) -> Result<Self, Refusal> {
+        let mut missing = false;
+        let query = self.with_expressions(&mut |expr| {
+            if let ExprKind::Released(place) = &expr.kind {
+                match values.get(*place) {
+                    Some(value) => expr.kind = ExprKind::Literal(fitting(value, expr.column_type)),
+                    None => missing = true,
+                }
+            }
+        })?;
+        if missing {
+            return Err(Refusal::new("a released value is missing", "ask the whole statement"));
+        }
+        Ok(query)
+    }
+}
+
+fn fitting(value: &Value, column_type: ColumnType) -> Value {
+    let fits = value.column_type() == Some(column_type)
+        && match value {
+            Value::String(text) => text.len() <= MAX_KEY_BYTES,
+            Value::Float(x) => x.is_finite(),
+            _ => true,
+        };
+    if fits { value.clone() } else { Value::Null }
+}

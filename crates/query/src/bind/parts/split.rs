@@ -1,0 +1,570 @@
+//! Finds the private parts of a statement and takes them out of its syntax.
+
+use std::rc::Rc;
+
+use sqlparser::ast;
+
+use super::budget::{Clauses, Draft, Paying};
+use super::released::placeholder;
+use super::syntax::{
+    all_of, from_table, missing, query_of, select_of, select_of_mut, simple_select,
+};
+use super::walk::{
+    any, calls_aggregate, on_mut, operands_mut, ordered_mut, shown, shown_mut, table_name,
+};
+use super::{MAX_NAMES, MAX_PARTS, Read, part_name, private};
+use crate::bind::Groups;
+use crate::bind::from::{Selected, Tables};
+use crate::bind::statement::{self, bound_keys, plain_clauses};
+use crate::contract::Contract;
+use crate::error::Refusal;
+use crate::relation::Protection;
+use crate::sql::{PrivacyClause, select_at};
+
+/// What a query of a statement shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Rows of protected or public tables: only a part may read them.
+    Rows,
+    /// Constants: it reads no table.
+    Constant,
+    /// The release of one part, as it is.
+    Part(usize),
+    /// Something that is computed from releases.
+    Around,
+}
+
+impl Kind {
+    /// What a query shows that reads queries of both kinds.
+    ///
+    /// # Errors
+    /// When one shows rows and the other a release.
+    fn beside(self, other: Self, place: &str) -> Result<Self, Refusal> {
+        match (self, other) {
+            (Self::Rows, Self::Rows) => Ok(Self::Rows),
+            (Self::Constant, Self::Constant) => Ok(Self::Constant),
+            (Self::Rows, _) | (_, Self::Rows) => Err(mixed(place)),
+            _ => Ok(Self::Around),
+        }
+    }
+}
+
+/// Rows and releases do not meet.
+pub(super) fn mixed(place: &str) -> Refusal {
+    Refusal::new(
+        format!("{place} puts rows of a table beside released values"),
+        "aggregate the rows first, in a sub-query with its own GROUP BY, and join its release; the SQL \
+         around private parts sees nothing but what they release",
+    )
+}
+
+/// The common table expressions that a query may name, the nearest last.
+#[derive(Clone, Default)]
+pub(super) struct Names {
+    kinds: Vec<(String, Kind)>,
+    /// Those that show rows.
+    rows: Vec<Rc<ast::Cte>>,
+}
+
+impl Names {
+    fn kind(&self, name: &str) -> Option<Kind> {
+        let own = |(own, _): &&(String, Kind)| own.eq_ignore_ascii_case(name);
+        self.kinds.iter().rfind(own).map(|(_, kind)| *kind)
+    }
+
+    /// The tables that a query over rows may name.
+    pub(super) fn tables<'a>(&'a self, contract: &'a Contract) -> Tables<'a> {
+        Tables::naming(contract, self.rows.iter().map(Rc::as_ref).collect())
+    }
+
+    /// SQL with the common table expressions that it names.
+    pub(super) fn complete(&self, sql: String) -> String {
+        let (mut named, mut text) = (Vec::new(), sql.to_ascii_lowercase());
+        for cte in self.rows.iter().rev() {
+            if text.contains(&cte.alias.name.value.to_ascii_lowercase()) {
+                let own = cte.to_string();
+                text.push_str(&own.to_ascii_lowercase());
+                named.push(own);
+            }
+        }
+        named.reverse();
+        if named.is_empty() { sql } else { format!("WITH {} {sql}", named.join(", ")) }
+    }
+}
+
+/// The state of a walk through a statement.
+pub(super) struct Splitter<'a> {
+    pub(super) contract: &'a Contract,
+    pub(super) clauses: Clauses<'a>,
+    drafts: Vec<Draft>,
+    /// How often a part was bound; some were the same.
+    bound: usize,
+}
+
+impl<'a> Splitter<'a> {
+    pub(super) fn new(
+        contract: &'a Contract,
+        clauses: &'a [PrivacyClause],
+        paying: Paying<'a>,
+        query: &ast::Query,
+    ) -> Self {
+        let outermost = match query.body.as_ref() {
+            ast::SetExpr::Select(select) => Some(select_at(select)),
+            _ => None,
+        };
+        Self {
+            contract,
+            clauses: Clauses::new(clauses, outermost, paying),
+            drafts: Vec::new(),
+            bound: 0,
+        }
+    }
+
+    /// Takes the parts out of a whole statement.
+    pub(super) fn whole(&mut self, query: &mut ast::Query) -> Result<Kind, Refusal> {
+        match self.query(query, &Names::default(), true)? {
+            Kind::Constant => {
+                Err(Refusal::new("the query has no FROM", Tables::of(self.contract).listed()))
+            }
+            kind => Ok(kind),
+        }
+    }
+
+    /// All parts, when the whole statement is walked.
+    pub(super) fn finished(self) -> Result<Vec<Draft>, Refusal> {
+        self.clauses.check()?;
+        Ok(self.drafts)
+    }
+
+    /// Binds a part; the same question at the same terms is one part.
+    pub(super) fn part(
+        &mut self,
+        sql: String,
+        query: &ast::Query,
+        select: &ast::Select,
+        selected: Selected,
+    ) -> Result<usize, Refusal> {
+        self.bound += 1;
+        if self.bound > MAX_PARTS {
+            return Err(Refusal::new(
+                format!("the statement has more than {MAX_PARTS} private parts"),
+                "several statements; each part has a share of the budget",
+            ));
+        }
+        let (view, conditions) = statement::view(selected, self.contract)?;
+        let terms = self.clauses.terms(select_at(select), &view)?;
+        let bound = statement::bind(query, select, &view, conditions, &terms.options)?;
+        let (query, reads) = bound.numbered()?;
+        let (weight, whole) = (terms.weight, terms.options.loss);
+        let name = part_name(self.drafts.len());
+        let sql = self.readable(sql);
+        let draft = Draft { name, sql, query, reads, weight, whole };
+        if let Some(place) = self.drafts.iter().position(|own| own.same_as(&draft)) {
+            return Ok(place);
+        }
+        self.drafts.push(draft);
+        Ok(self.drafts.len() - 1)
+    }
+
+    /// SQL with the names of parts in the place of placeholders.
+    fn readable(&self, mut sql: String) -> String {
+        for (part, draft) in self.drafts.iter().enumerate().rev() {
+            for (column, output) in draft.query.outputs.iter().enumerate() {
+                let own = placeholder(Read { part, column }, output.expr.column_type).to_string();
+                if sql.contains(&own) {
+                    sql = sql.replace(&own, &format!("({}.{})", draft.name, output.name));
+                }
+            }
+        }
+        sql
+    }
+
+    pub(super) fn name_of(&self, part: usize) -> Result<String, Refusal> {
+        Ok(self.drafts.get(part).ok_or_else(missing)?.name.clone())
+    }
+
+    /// Takes the parts out of a query, which is the `outermost` one or a sub-query.
+    pub(super) fn query(
+        &mut self,
+        query: &mut ast::Query,
+        names: &Names,
+        outermost: bool,
+    ) -> Result<Kind, Refusal> {
+        let own = self.with(query.with.as_mut(), names)?;
+        let names = own.as_ref().unwrap_or(names);
+        let kind = match query.body.as_mut() {
+            ast::SetExpr::Select(_) => self.select(query, names)?,
+            ast::SetExpr::Query(inner) => self.query(inner, names, outermost)?,
+            ast::SetExpr::SetOperation { .. } => self.sides(&mut query.body, names)?,
+            _ => Kind::Rows,
+        };
+        if outermost && kind == Kind::Rows {
+            // Rows are never shown: bound as a part, the statement is refused for the right reason.
+            let select = statement::check(query)?;
+            let selected = names.tables(self.contract).selected(select, None)?;
+            return self.part(query.to_string(), query, select, selected).map(Kind::Part);
+        }
+        if kind != Kind::Rows
+            && let Some(with) = &mut query.with
+        {
+            // Rows stay with the parts that are made of them.
+            with.cte_tables.retain(|cte| {
+                let rows = |own: &Rc<ast::Cte>| own.alias.name == cte.alias.name;
+                !names.rows.iter().any(rows)
+            });
+            if with.cte_tables.is_empty() {
+                query.with = None;
+            }
+        }
+        Ok(kind)
+    }
+
+    /// The names with those that a WITH adds, if there is one.
+    fn with(
+        &mut self,
+        with: Option<&mut ast::With>,
+        names: &Names,
+    ) -> Result<Option<Names>, Refusal> {
+        let Some(with) = with else { return Ok(None) };
+        let mut names = names.clone();
+        if names.kinds.len() + with.cte_tables.len() > MAX_NAMES {
+            return Err(Refusal::new(
+                format!("WITH names more than {MAX_NAMES} tables"),
+                "fewer common table expressions",
+            ));
+        }
+        // Refuses what no WITH may have.
+        Tables::of(self.contract).with(Some(with))?;
+        for cte in &mut with.cte_tables {
+            let name = &cte.alias.name.value;
+            let number = name.to_ascii_lowercase();
+            let number = number.strip_prefix("part_").map(str::parse::<u32>);
+            if matches!(number, Some(Ok(_))) {
+                return Err(Refusal::new(
+                    format!("WITH names `{name}`, which is kept for the parts of statements"),
+                    "another name",
+                ));
+            }
+            let kind = self.query(&mut cte.query, &names, false)?;
+            self.refer(&mut cte.query, kind)?;
+            if kind == Kind::Rows {
+                names.rows.push(Rc::new(cte.clone()));
+            }
+            names.kinds.push((cte.alias.name.value.clone(), kind));
+        }
+        Ok(Some(names))
+    }
+
+    /// Puts the name of a part's release in the place of its query.
+    pub(super) fn refer(&self, query: &mut ast::Query, kind: Kind) -> Result<(), Refusal> {
+        let Kind::Part(part) = kind else { return Ok(()) };
+        *query = query_of(all_of(&self.name_of(part)?));
+        Ok(())
+    }
+
+    /// The sides of a set operation, each a query of its own.
+    fn sides(&mut self, body: &mut ast::SetExpr, names: &Names) -> Result<Kind, Refusal> {
+        match body {
+            ast::SetExpr::SetOperation { left, right, op, .. } => {
+                let kind = self.sides(left, names)?;
+                kind.beside(self.sides(right, names)?, &op.to_string())
+            }
+            ast::SetExpr::Select(select) => {
+                let mut query = query_of(std::mem::replace(select.as_mut(), simple_select()));
+                let kind = self.query(&mut query, names, false)?;
+                self.refer(&mut query, kind)?;
+                *body = *query.body;
+                Ok(if matches!(kind, Kind::Part(_)) { Kind::Around } else { kind })
+            }
+            ast::SetExpr::Query(query) => {
+                let kind = self.query(query, names, false)?;
+                self.refer(query, kind)?;
+                Ok(if matches!(kind, Kind::Part(_)) { Kind::Around } else { kind })
+            }
+            _ => Ok(Kind::Rows),
+        }
+    }
+
+    fn select(&mut self, query: &mut ast::Query, names: &Names) -> Result<Kind, Refusal> {
+        let select = select_of_mut(query)?;
+        let mut sources: Option<Kind> = None;
+        for from in &mut select.from {
+            let joined = from.joins.iter_mut().map(|join| &mut join.relation);
+            for factor in std::iter::once(&mut from.relation).chain(joined) {
+                let kind = self.factor(factor, names)?;
+                sources = Some(match sources {
+                    Some(before) => before.beside(kind, "FROM")?,
+                    None => kind,
+                });
+            }
+        }
+        match sources {
+            None => {
+                let inner = self.free_clauses(query, names)?;
+                Ok(if inner { Kind::Around } else { Kind::Constant })
+            }
+            Some(Kind::Rows) => self.over_rows(query, names),
+            Some(Kind::Constant | Kind::Part(_) | Kind::Around) => {
+                self.free_clauses(query, names)?;
+                Ok(Kind::Around)
+            }
+        }
+    }
+
+    /// One table or sub-query of FROM.
+    fn factor(&mut self, factor: &mut ast::TableFactor, names: &Names) -> Result<Kind, Refusal> {
+        match factor {
+            ast::TableFactor::Table { name, args: None, .. } => {
+                let name = table_name(name);
+                match names.kind(&name) {
+                    Some(Kind::Rows) => Ok(Kind::Rows),
+                    Some(_) => Ok(Kind::Around),
+                    None if self.contract.table(&name).is_some() => Ok(Kind::Rows),
+                    None => {
+                        let what = format!("there is no table `{name}`");
+                        Err(Refusal::new(what, names.tables(self.contract).listed()))
+                    }
+                }
+            }
+            ast::TableFactor::Derived { subquery, alias, lateral: false, .. } => {
+                let kind = self.query(subquery, names, false)?;
+                if let Kind::Part(part) = kind {
+                    let mut from = from_table(&self.name_of(part)?).relation;
+                    if let ast::TableFactor::Table { alias: own, .. } = &mut from {
+                        own.clone_from(alias);
+                    }
+                    *factor = from;
+                }
+                Ok(kind)
+            }
+            ast::TableFactor::NestedJoin { table_with_joins, .. } => {
+                let mut kind = self.factor(&mut table_with_joins.relation, names)?;
+                for join in &mut table_with_joins.joins {
+                    kind = kind.beside(self.factor(&mut join.relation, names)?, "a join")?;
+                }
+                Ok(kind)
+            }
+            other => Err(Refusal::new(
+                format!("`{other}` in FROM is not supported"),
+                "tables, joins and sub-queries are",
+            )),
+        }
+    }
+
+    /// A SELECT over rows: a part, or rows again.
+    fn over_rows(&mut self, query: &mut ast::Query, names: &Names) -> Result<Kind, Refusal> {
+        let select = select_of_mut(query)?;
+        let keys = match &select.group_by {
+            ast::GroupByExpr::Expressions(keys, modifiers) => {
+                !keys.is_empty() || !modifiers.is_empty()
+            }
+            ast::GroupByExpr::All(_) => true,
+        };
+        let aggregates = keys
+            || select.having.is_some()
+            || shown(select).any(|node| any(node, &calls_aggregate));
+        let asked = private::keys_as_written(query)?;
+        let select = select_of_mut(query)?;
+        for condition in constraints_mut(&mut select.from).chain(&mut select.selection) {
+            self.rows_expression(condition, names)?;
+        }
+        if aggregates {
+            plain_clauses(query, select_of(query)?)?;
+            let select = select_of_mut(query)?;
+            if let ast::GroupByExpr::Expressions(keys, _) = &mut select.group_by {
+                for key in keys {
+                    self.rows_expression(key, names)?;
+                }
+            }
+            let selected = names.tables(self.contract).selected(select, None)?;
+            if !stays_with_units(select, &selected)? {
+                return self.private(query, &asked, selected, names);
+            }
+        }
+        let select = select_of_mut(query)?;
+        for node in shown_mut(select) {
+            self.rows_expression(node, names)?;
+        }
+        for node in select.having.iter_mut().chain(&mut select.qualify) {
+            self.rows_expression(node, names)?;
+        }
+        Ok(Kind::Rows)
+    }
+
+    /// Puts placeholders in the place of sub-queries that release one value, in an expression over
+    /// rows.
+    pub(super) fn rows_expression(
+        &mut self,
+        node: &mut ast::Expr,
+        names: &Names,
+    ) -> Result<(), Refusal> {
+        match node {
+            ast::Expr::Subquery(query) => {
+                let kind = self.query(query, names, false).map_err(alone)?;
+                match kind {
+                    Kind::Rows | Kind::Constant => {}
+                    Kind::Part(part) => *node = self.one_value(part, None)?,
+                    Kind::Around => match self.column_of_part(query, names) {
+                        Some((part, column)) => *node = self.one_value(part, Some(&column))?,
+                        None => {
+                            return Err(Refusal::new(
+                                "a sub-query in a condition on rows computes its value from several \
+                                 releases, or by SQL around one",
+                                "one SELECT of one aggregate: (SELECT AVG(x) FROM table WHERE …); or one \
+                                 column of a common table expression that is one",
+                            ));
+                        }
+                    },
+                }
+            }
+            ast::Expr::Exists { subquery: query, .. }
+            | ast::Expr::InSubquery { subquery: query, .. } => {
+                let kind = self.query(query, names, false)?;
+                if matches!(kind, Kind::Part(_) | Kind::Around) {
+                    return Err(mixed("IN or EXISTS"));
+                }
+            }
+            _ => {}
+        }
+        for operand in operands_mut(node).into_iter().flatten() {
+            self.rows_expression(operand, names)?;
+        }
+        Ok(())
+    }
+
+    /// The part and its column that `SELECT column FROM name` is about, where the name stands for a
+    /// part's release.
+    fn column_of_part(&self, query: &ast::Query, names: &Names) -> Option<(usize, String)> {
+        let select = select_of(query).ok()?;
+        let plain = ast::Select {
+            select_token: select.select_token.clone(),
+            projection: select.projection.clone(),
+            from: select.from.clone(),
+            ..simple_select()
+        };
+        let [from] = select.from.as_slice() else { return None };
+        let ast::TableFactor::Table { name, .. } = &from.relation else { return None };
+        if *select != plain || !from.joins.is_empty() || *query != query_of(plain.clone()) {
+            return None;
+        }
+        let name = table_name(name);
+        let part = match names.kind(&name) {
+            Some(Kind::Part(part)) => part,
+            Some(_) => return None,
+            None => self.drafts.iter().position(|draft| draft.name == name)?,
+        };
+        let mut items = shown(select);
+        let column = match (items.next()?, items.next()) {
+            (ast::Expr::Identifier(column), None) => &column.value,
+            (ast::Expr::CompoundIdentifier(path), None) => &path.last()?.value,
+            _ => return None,
+        };
+        Some((part, column.clone()))
+    }
+
+    /// The placeholder of the one value that a part releases, in the column of that name.
+    fn one_value(&self, part: usize, column: Option<&str>) -> Result<ast::Expr, Refusal> {
+        let query = &self.drafts.get(part).ok_or_else(missing)?.query;
+        let outputs = query.outputs.iter().enumerate();
+        let named = |name: &String| column.is_none_or(|own| own.eq_ignore_ascii_case(name));
+        let mut outputs = outputs.filter(|(_, output)| named(&output.name));
+        let (place, output) = match (outputs.next(), outputs.next()) {
+            (Some(only), None) => only,
+            (None, _) => {
+                let what = format!("there is no released column `{}`", column.unwrap_or("?"));
+                let names: Vec<&str> = query.outputs.iter().map(|o| o.name.as_str()).collect();
+                return Err(Refusal::new(what, format!("the columns are {}", names.join(", "))));
+            }
+            (Some(_), Some(_)) => {
+                return Err(Refusal::new(
+                    format!("a sub-query in an expression shows {} columns", query.outputs.len()),
+                    "(SELECT AVG(x) FROM table WHERE …), one aggregate",
+                ));
+            }
+        };
+        if query.groups != Groups::Single && query.limit != Some(1) {
+            return Err(Refusal::new(
+                "a sub-query in an expression may show several rows",
+                "(SELECT AVG(x) FROM table WHERE …), without GROUP BY; or ORDER BY … LIMIT 1",
+            ));
+        }
+        Ok(placeholder(Read { part, column: place }, output.expr.column_type))
+    }
+
+    /// Takes the parts out of the sub-queries in the clauses of a SELECT over releases. Whether it
+    /// has any.
+    fn free_clauses(&mut self, query: &mut ast::Query, names: &Names) -> Result<bool, Refusal> {
+        let before = self.drafts.len();
+        for node in ordered_mut(query.order_by.as_mut()) {
+            self.free_expression(node, names)?;
+        }
+        let select = select_of_mut(query)?;
+        let keys = match &mut select.group_by {
+            ast::GroupByExpr::Expressions(keys, _) => keys.as_mut_slice(),
+            ast::GroupByExpr::All(_) => &mut [],
+        };
+        let clauses = constraints_mut(&mut select.from)
+            .chain(&mut select.selection)
+            .chain(keys)
+            .chain(&mut select.having)
+            .chain(&mut select.qualify);
+        for node in clauses {
+            self.free_expression(node, names)?;
+        }
+        for node in shown_mut(select) {
+            self.free_expression(node, names)?;
+        }
+        Ok(self.drafts.len() > before)
+    }
+
+    /// Takes the parts out of the sub-queries of an expression over releases.
+    pub(super) fn free_expression(
+        &mut self,
+        node: &mut ast::Expr,
+        names: &Names,
+    ) -> Result<(), Refusal> {
+        if let ast::Expr::Subquery(query)
+        | ast::Expr::Exists { subquery: query, .. }
+        | ast::Expr::InSubquery { subquery: query, .. } = node
+        {
+            let kind = self.query(query, names, false)?;
+            if kind == Kind::Rows {
+                return Err(mixed("a sub-query"));
+            }
+            self.refer(query, kind)?;
+        }
+        for operand in operands_mut(node).into_iter().flatten() {
+            self.free_expression(operand, names)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a SELECT that aggregates shows rows again: of single units, or public ones.
+fn stays_with_units(select: &ast::Select, selected: &Selected) -> Result<bool, Refusal> {
+    let rows = selected.rows.clone().with_units()?;
+    Ok(match rows.relation.protection() {
+        Protection::Public => true,
+        Protection::Unit { column: unit, .. } | Protection::Rows { row: unit, .. } => {
+            let keys = bound_keys(select, &rows.scope())?;
+            keys.iter().any(|(_, key)| key.is_column(*unit))
+        }
+        Protection::Reference { .. } => false,
+    })
+}
+
+/// A sub-query in an expression knows no columns but its own.
+fn alone(mut refusal: Refusal) -> Refusal {
+    if !refusal.what.starts_with("there is no column") {
+        return refusal;
+    }
+    let hint = "a sub-query in an expression stands by itself, and cannot name columns of the query \
+                around it";
+    refusal.hint = format!("{hint}; {}", refusal.hint);
+    refusal
+}
+
+/// The conditions of all joins.
+fn constraints_mut(from: &mut [ast::TableWithJoins]) -> impl Iterator<Item = &mut ast::Expr> {
+    from.iter_mut().flat_map(|from| on_mut(&mut from.joins))
+}

@@ -1,0 +1,212 @@
+//! Statements of private parts and SQL around them, word for word.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
+mod common;
+
+use std::fmt::Write as _;
+
+use hushtable_query::{Contract, ExprKind, Quote, Read, Statement, Value};
+
+fn contract() -> Contract {
+    let more = r#"
+[units.person.defaults]
+epsilon = 0.5
+delta = 1e-6
+max_groups_contributed = 2
+max_rows_per_group = 1
+
+[units.person.budgets]
+ana = { epsilon = 3, delta = 1e-5 }
+
+[tables.people]
+path = "people.csv"
+unit = { of = "person", column = "id" }
+
+[tables.people.columns]
+id = { type = "int" }
+town = { type = "string" }
+age = { type = "int", bounds = [0, 100] }
+Sex = { type = "string", public_keys = ["f", "m"] }
+
+[tables.towns]
+path = "towns.csv"
+public = true
+
+[tables.towns.columns]
+town = { type = "string" }
+region = { type = "string" }
+size = { type = "int" }
+"#;
+    Contract::parse(&format!("{}{more}", common::CONTRACT), "hushtable.toml").unwrap()
+}
+
+/// Each statement with its parts and the SQL around them, or its refusal.
+fn shown(statements: &[&str]) -> String {
+    let contract = contract();
+    let mut out = String::new();
+    for sql in statements {
+        writeln!(out, "{sql}").unwrap();
+        match Statement::bind(sql, &contract) {
+            Err(refusal) => writeln!(out, "-> {refusal}").unwrap(),
+            Ok(statement) => {
+                for part in &statement.parts {
+                    let (weight, reads) = (part.weight, &part.reads);
+                    writeln!(out, "-> {}: {}", part.name, part.sql).unwrap();
+                    write!(out, "   {} of {}", part.query.loss, part.query.population).unwrap();
+                    if let Some(weight) = weight.filter(|weight| *weight > 1) {
+                        write!(out, ", weight {weight}").unwrap();
+                    }
+                    let own = if weight.is_none() { ", its own" } else { "" };
+                    let read = |r: &Read| format!(", reads part_{}[{}]", r.part + 1, r.column);
+                    let reads: String = reads.iter().map(read).collect();
+                    writeln!(out, "{own}{reads}").unwrap();
+                }
+                if let Some(around) = &statement.around {
+                    writeln!(out, "   around: {}", around.sql).unwrap();
+                    writeln!(out, "   shows: {}", around.columns.join(", ")).unwrap();
+                }
+            }
+        }
+        writeln!(out).unwrap();
+    }
+    out
+}
+
+#[test]
+fn parts_and_the_sql_around_them() {
+    insta::assert_snapshot!(shown(&[
+        "SELECT town, COUNT(*) AS n FROM people GROUP BY town ORDER BY n DESC LIMIT 3",
+        // Windows over a private SELECT's own results.
+        "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM people GROUP BY town QUALIFY place <= 3",
+        "SELECT town AS t, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people WHERE age > 17 GROUP BY t HAVING COUNT(*) > 5 ORDER BY share DESC, t LIMIT 3",
+        "SELECT Sex, age > 64 AS old, COUNT(*) AS n, LAG(COUNT(*)) OVER (PARTITION BY Sex ORDER BY age > 64) AS before FROM people GROUP BY 1, 2",
+        "SELECT COUNT(*) OVER () AS towns FROM people GROUP BY town",
+        "SELECT DISTINCT COUNT(*) > 10 AS large FROM people GROUP BY town",
+        // Derived tables, CTEs and both sides of UNION ALL.
+        "SELECT AVG(n) AS mean, MAX(n) AS most FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town)",
+        "WITH by_town AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT a.town, a.n, b.n AS of_next FROM by_town a JOIN by_town AS b ON a.n = b.n + 1",
+        "SELECT 'towns' AS what, COUNT(*) AS n FROM people UNION ALL SELECT 'posts', COUNT(*) FROM people WHERE age > 20 ORDER BY n",
+        "WITH unused AS (SELECT COUNT(*) AS n FROM people), used AS (SELECT COUNT(*) AS n FROM people WHERE age > 3) SELECT * FROM used",
+        "WITH adults AS (SELECT * FROM people WHERE age > 17) SELECT x.town, x.n * 100.0 / y.n AS share FROM (SELECT town, COUNT(*) AS n FROM adults GROUP BY town) x CROSS JOIN (SELECT COUNT(*) AS n FROM adults) y",
+        // Per-unit sub-queries stay rows.
+        "SELECT SUM(people) OVER () AS all_people, k FROM (SELECT k, COUNT(*) AS people FROM (SELECT id, COUNT(*) AS k FROM people GROUP BY id) GROUP BY k)",
+        // Released values in the conditions of other parts, and beside other released values.
+        "SELECT town, COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people WHERE Sex = 'f') GROUP BY town",
+        "SELECT town, COUNT(*) AS n FROM people GROUP BY town HAVING COUNT(*) > (SELECT COUNT(*) * 0.01 FROM people)",
+        "SELECT age > (SELECT AVG(age) FROM people) AS above, COUNT(*) AS n, SUM(IF(age > (SELECT AVG(age) FROM people), age, 0), contribution_bounds_per_group => (0, 100)) AS s, (SELECT COUNT(*) FROM people) AS all_people FROM people GROUP BY above",
+        "WITH limits AS (SELECT AVG(age) AS mean FROM people), old AS (SELECT * FROM people WHERE age > (SELECT mean FROM (SELECT AVG(age) AS mean FROM people))) SELECT town, COUNT(*) AS n FROM old GROUP BY town",
+        "WITH of_all AS (SELECT AVG(age) AS mean, COUNT(*) AS n FROM people) SELECT town, COUNT(*) AS n FROM people WHERE age > (SELECT mean FROM of_all) OR age < (SELECT o.n FROM of_all AS o) GROUP BY town",
+        // Two populations.
+        "SELECT (SELECT COUNT(*) FROM people) AS people, (SELECT COUNT(*) FROM loans) AS loans",
+        // Sub-queries over releases.
+        "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT town FROM t AS o WHERE n = (SELECT MAX(n) FROM t) OR EXISTS (SELECT 1 FROM t WHERE t.n > o.n * 2) OR town IN (SELECT UPPER(town) FROM t)",
+    ]));
+}
+
+#[test]
+fn budgets_of_statements() {
+    insta::assert_snapshot!(shown(&[
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, max_groups_contributed = 1) x.town, x.n, y.n AS all_people FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) x CROSS JOIN (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (weight = 2) COUNT(*) AS n FROM people) y",
+        "SELECT x.n, y.n AS m FROM (SELECT COUNT(*) AS n FROM people) x CROSS JOIN (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) COUNT(*) AS n FROM people) y",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.2, delta = 1e-6) COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, group_selection_weight = 2) * FROM (SELECT COUNT(*) AS n FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, kappa = 2) * FROM (SELECT COUNT(*) AS n FROM people)",
+        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, weight = 2) COUNT(*) AS n FROM people)",
+        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (delta = 1e-6) COUNT(*) AS n FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (weight = 2) COUNT(*) FROM people",
+        "SELECT k, COUNT(*) FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) id, COUNT(*) AS k FROM people GROUP BY id) GROUP BY k",
+        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) COUNT(*) AS n FROM people), (SELECT COUNT(*) AS m FROM people)",
+        "SELECT a.n FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) COUNT(*) AS n FROM people) a, (SELECT COUNT(*) AS n FROM people) b",
+    ]));
+}
+
+#[test]
+fn refusals_of_statements() {
+    let deep = format!("SELECT {}1 FROM people", "1 + ".repeat(3000));
+    let chain = format!("SELECT COUNT(*) FROM people{}", " UNION ALL SELECT 1".repeat(3000));
+    let collated = format!("SELECT town{} FROM people", " COLLATE x".repeat(3000));
+    let refused = shown(&[&deep, &chain, &collated]).replace(&"1 + ".repeat(3000), "…");
+    let refused = refused.replace(&" UNION ALL SELECT 1".repeat(3000), "…");
+    insta::assert_snapshot!("deep statements", refused.replace(&" COLLATE x".repeat(3000), "…"));
+    let t = "(SELECT town, COUNT(*) AS n FROM people GROUP BY town)";
+    let around: Vec<String> = [
+        "SELECT 1",
+        "SELECT region, COUNT(*) FROM towns GROUP BY region",
+        "SELECT region FROM towns UNION ALL SELECT region FROM towns",
+        "SELECT n FROM $t JOIN people USING (town)",
+        "SELECT n FROM $t JOIN towns USING (town)",
+        "SELECT n FROM $t WHERE town IN (SELECT town FROM towns)",
+        "SELECT town FROM people UNION ALL SELECT town FROM $t",
+        "SELECT COUNT(*) FROM people WHERE town IN (SELECT town FROM $t WHERE n > 3)",
+        "SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(n) FROM $t)",
+        "SELECT COUNT(*) FROM people WHERE age > (SELECT COUNT(*) FROM people GROUP BY town)",
+        "SELECT COUNT(*) FROM people WHERE age > (SELECT COUNT(*), 1 FROM people)",
+        "SELECT COUNT(*) FROM people p WHERE age > (SELECT AVG(age) FROM people WHERE town = p.town)",
+        "SELECT COUNT(*) FROM people WHERE age > (SELECT MAX(size) FROM towns)",
+        "SELECT id, RANK() OVER (ORDER BY age) FROM people",
+        "SELECT town, SUM(age) OVER () FROM people GROUP BY town",
+        "SELECT nothing FROM $t",
+        "SELECT a.town FROM $t a, $t b WHERE town = 'x'",
+        "SELECT n FROM part_1, $t",
+        "WITH part_1 AS $t SELECT n FROM part_1",
+        "SELECT n FROM $t, UNNEST([1, 2])",
+        "SELECT n FROM $t, generate_series(1, 3)",
+        "SELECT n FROM $t, information_schema.tables",
+        "SELECT n FROM $t, 'people.csv'",
+        "SELECT n FROM $t, people.csv",
+        "SELECT SUM(n, contribution_bounds_per_group => (0, 1)) FROM $t",
+        "SELECT town FROM $t GROUP BY ROLLUP(town)",
+        "SELECT n FROM $t ORDER BY 3",
+        "SELECT n FROM $t ORDER BY ALL",
+        "SELECT n, n + 1 FROM $t UNION ALL SELECT n FROM $t",
+        "SELECT RANK() OVER w FROM $t WINDOW w AS (ORDER BY n)",
+        "SELECT SUM(n) OVER (ORDER BY n ROWS n PRECEDING) FROM $t",
+        "SELECT n FROM $t FOR UPDATE",
+        "SELECT n INTO x FROM $t",
+        "SELECT n FROM $t LIMIT n",
+        "SELECT * EXCEPT (n) FROM $t",
+        "SELECT (SELECT town, n FROM $t) FROM $t",
+        "VALUES (1)",
+    ]
+    .map(|sql| sql.replace("$t", t))
+    .to_vec();
+    let around: Vec<&str> = around.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(shown(&around));
+}
+
+#[test]
+fn a_released_value_is_typed_before_it_is_known() {
+    let sql = "SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)";
+    let statement = Statement::bind(sql, &contract()).unwrap();
+    let query = &statement.parts[1].query;
+    let kinds = |query: &hushtable_query::PrivateQuery| {
+        let mut found = Vec::new();
+        query.filter.as_ref().unwrap().visit(&mut |e| found.push(e.kind.clone()));
+        found
+    };
+    assert!(kinds(query).contains(&ExprKind::Released(0)));
+    assert_eq!(statement.parts[1].reads, [Read { part: 0, column: 0 }]);
+    let quoted = Quote::new(query.clone()).unwrap();
+    // The value decides nothing but itself, and an odd one is NULL.
+    for (value, shown) in [
+        (Value::Float(41.5), Value::Float(41.5)),
+        (Value::Null, Value::Null),
+        (Value::Float(f64::NAN), Value::Null),
+        (Value::Int(3), Value::Null),
+    ] {
+        let run = query.clone().with_released(&[value]).unwrap();
+        assert!(kinds(&run).contains(&ExprKind::Literal(shown)));
+        assert_eq!(Quote::new(run).unwrap().total(), quoted.total());
+    }
+    assert!(query.clone().with_released(&[]).is_err());
+    // The same question beside another part is the same query.
+    let more = format!("SELECT ({sql}) AS n, (SELECT COUNT(*) FROM people) AS m");
+    let more = Statement::bind(&more, &contract()).unwrap();
+    let text = |statement: &Statement| {
+        let mut query = statement.parts[1].query.clone();
+        query.loss = quoted.total();
+        serde_json::to_string(&query).unwrap()
+    };
+    assert_eq!(text(&more), text(&statement));
+}

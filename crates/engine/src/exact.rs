@@ -355,7 +355,12 @@ impl Exact {
     /// What is measured of merged groups.
     fn of(all: All, bounding: &Bounding, places: &[Option<usize>]) -> Result<Self, EngineError> {
         let All { keys, units, totals, members } = all;
-        if totals.iter().any(|total| total.groups() != units.len()) {
+        // Without their groups, units would count as being in one each, with too little noise.
+        let unknown = bounding.with_members
+            && bounding.unit_bytes.is_some()
+            && members.is_none()
+            && !units.is_empty();
+        if unknown || totals.iter().any(|total| total.groups() != units.len()) {
             return Err(EngineError::Inconsistent);
         }
         let mut totals: Vec<Option<Measured>> = totals.into_iter().map(Some).collect();

@@ -425,8 +425,9 @@ fn queries_and_explanations_are_read_as_they_are_written() {
                  max_groups_contributed = 1) county, AVG(amount) AS a, \
                  MEDIAN(amount, weight => 2) AS m, PERCENTILE_CONT(amount, 0.999) AS p \
                  FROM loans WHERE amount > -0.5e-7 GROUP BY county HAVING a > 1.25 ORDER BY m";
+    let rows = PRIVATE.replace(')', ", max_rows_per_group = 3)");
     let posts = format!(
-        "{PRIVATE} lang, year, SUM(price) AS p, SUM(weight, contribution_bounds_per_row => (-1, 2)) \
+        "{rows} lang, year, SUM(price) AS p, SUM(weight, contribution_bounds_per_row => (-1, 2)) \
          AS w, COUNT(*) AS n FROM posts WHERE posted > DATE '2020-01-31' AND forum NOT IN ('a', 'b') \
          AND posts.author IN (SELECT author FROM posts WHERE pinned) GROUP BY lang, year LIMIT 3"
     );

@@ -6,7 +6,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use hushtable_query::{Quote, bind};
+use hushtable_query::{Contract, Quote, bind};
 
 /// The error of every query, under the query.
 fn refusals(queries: &[&str]) -> String {
@@ -367,6 +367,64 @@ fn dear_queries() {
     let short = hushtable_query::Contract::parse(&short, "hushtable.toml").unwrap();
     bind(queries[1], &short).unwrap();
     bind(queries[2], &short).unwrap();
+}
+
+/// A person with a few rows would have millions of them after some joins, and the time would show
+/// that the person is there.
+#[test]
+fn chains_of_repeating_joins_are_refused() {
+    let contract = Contract::parse(JOINED, "joined.toml").unwrap();
+    let asked = |joins: &dyn Fn(usize) -> String, n: usize| {
+        let joins: String = (0..n).map(joins).collect();
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT v.person_id) \
+             FROM visits v{joins} WHERE v.person_id = 4711"
+        );
+        bind(&sql, &contract).map(|_| ()).map_err(|refusal| refusal.what)
+    };
+    let own = |i: usize| format!(" JOIN visits v{i} ON v{i}.person_id = v.person_id");
+    let odd = |i: usize| format!(" JOIN towns t{i} ON (t{i}.size IS NULL) = (v.town IS NULL)");
+    let looked_up = |i: usize| format!(" JOIN towns t{i} ON t{i}.town = v.town");
+    let grouped = |i: usize| {
+        format!(
+            " JOIN (SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id) g{i} \
+             ON g{i}.person_id = v.person_id"
+        )
+    };
+    for repeating in [&own as &dyn Fn(usize) -> String, &odd] {
+        assert_eq!(asked(repeating, 3), Ok(()));
+        let refused = asked(repeating, 4).unwrap_err();
+        assert!(refused.contains("in 4 joins a row can meet any number of rows"), "{refused}");
+    }
+    assert_eq!(asked(&looked_up, 8), Ok(()));
+    assert_eq!(asked(&grouped, 8), Ok(()));
+}
+
+const JOINED: &str = r#"
+[units.person]
+budgets.ana = { epsilon = 1, delta = 1e-6 }
+[tables.visits]
+path = "visits.csv"
+unit = { of = "person", column = "person_id" }
+columns = { person_id = { type = "int" }, town = { type = "string" } }
+[tables.towns]
+path = "towns.csv"
+public = true
+unique = ["town"]
+columns = { town = { type = "string" }, size = { type = "int" } }
+"#;
+
+/// Conditions on a long column of a sub-query are refused before the column is written out in each.
+#[test]
+fn sub_queries_that_multiply_are_refused() {
+    let column = vec!["score > 1"; 1_200].join(" AND ");
+    let conditions = vec!["b"; 3_000].join(" AND ");
+    let sql = format!(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) \
+         FROM (SELECT author, {column} AS b FROM posts) WHERE {conditions}"
+    );
+    let refused = bind(&sql, &common::contract()).unwrap_err();
+    assert!(refused.what.contains("at most 20000 are allowed"), "{refused}");
 }
 
 /// The first row that reaches a sub-query's expressions must not show by its time.

@@ -94,7 +94,7 @@ const TABLES: [Table; 8] = [
     ),
     (
         "part",
-        "public = true",
+        "public = true\nunique = [\"p_partkey\"]",
         &[
             ("p_partkey", "int"),
             ("p_name", "string"),
@@ -109,7 +109,7 @@ const TABLES: [Table; 8] = [
     ),
     (
         "supplier",
-        "public = true",
+        "public = true\nunique = [\"s_suppkey\"]",
         &[
             ("s_suppkey", "int"),
             ("s_name", "string"),
@@ -122,7 +122,7 @@ const TABLES: [Table; 8] = [
     ),
     (
         "nation",
-        "public = true",
+        "public = true\nunique = [\"n_nationkey\"]",
         &[
             ("n_nationkey", "int"),
             ("n_name", "string"),
@@ -132,7 +132,7 @@ const TABLES: [Table; 8] = [
     ),
     (
         "region",
-        "public = true",
+        "public = true\nunique = [\"r_regionkey\"]",
         &[("r_regionkey", "int"), ("r_name", "string"), ("r_comment", "string")],
     ),
 ];
@@ -219,7 +219,8 @@ pub(crate) fn contract() -> String {
 /// The same, with what suppliers offer as public knowledge.
 #[allow(dead_code, reason = "not every user has such queries")]
 pub(crate) fn contract_with_public_offers() -> String {
-    contract().replace("unit = { of = \"supplier\", column = \"ps_suppkey\" }", "public = true")
+    let public = "public = true\nunique = [\"ps_partkey\", \"ps_suppkey\"]";
+    contract().replace("unit = { of = \"supplier\", column = \"ps_suppkey\" }", public)
 }
 
 /// A context of DataFusion's own with all tables.

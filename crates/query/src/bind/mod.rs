@@ -13,6 +13,7 @@ mod options;
 mod output;
 mod parts;
 mod quantile;
+mod repeats;
 mod rows;
 mod rowset;
 mod statement;

@@ -135,18 +135,15 @@ impl Rows {
                     self.relation = input;
                 }
                 Operator::Project { input, columns } => {
-                    let value = |place: usize| columns.get(place).map(|column| &column.expr);
-                    let inline = |expr: &mut Expr| {
-                        expr.replace_columns(&|place| match value(place) {
-                            Some(value) => value.kind.clone(),
-                            None => ExprKind::Column(place),
-                        });
-                        crate::bind_expr::check_size(expr)
-                    };
-                    conditions.iter_mut().try_for_each(inline)?;
+                    let mut exprs: Vec<&mut Expr> = conditions.iter_mut().collect();
                     for column in &mut self.columns {
-                        inline(&mut column.visible.expr)?;
-                        column.split_by.iter_mut().try_for_each(inline)?;
+                        exprs.push(&mut column.visible.expr);
+                        exprs.extend(column.split_by.as_mut());
+                    }
+                    check_inlined(exprs.iter().map(|expr| &**expr), &columns)?;
+                    for expr in exprs {
+                        expr.replace_columns(&|place| columns[place].expr.kind.clone());
+                        crate::bind_expr::check_size(expr)?;
                     }
                     self.relation = input;
                 }
@@ -418,14 +415,29 @@ impl References {
         rows: Relation,
         exprs: impl Iterator<Item = &'a Expr> + Clone,
     ) -> Result<Relation, Refusal> {
-        let mut table = &rows;
+        match self.unique_key(&rows, exprs) {
+            Some(keys) => Relation::new(Operator::First { input: rows, keys }),
+            None => Ok(rows),
+        }
+    }
+
+    /// The columns of a key that the contract says is unique in a public table, where these
+    /// expressions over rows of it hold all of the key.
+    pub(super) fn unique_key<'a>(
+        &self,
+        rows: &Relation,
+        exprs: impl Iterator<Item = &'a Expr> + Clone,
+    ) -> Option<Vec<usize>> {
+        let mut table = rows;
         loop {
             table = match table.operator() {
-                Operator::Filter { input, .. } | Operator::Project { input, .. } => input,
+                Operator::Filter { input, .. }
+                | Operator::Project { input, .. }
+                | Operator::First { input, .. } => input,
                 Operator::Join { kind, left, .. } if !kind.shows_right() => left,
                 Operator::Scan { .. } => break,
                 // A join may repeat what is unique in its table.
-                _ => return Ok(rows),
+                _ => return None,
             };
         }
         let place = |part: &Origin| {
@@ -437,11 +449,7 @@ impl References {
                 _ => None,
             })
         };
-        let keys = self.unique.iter().find_map(|key| key.iter().map(place).collect::<Option<_>>());
-        match keys {
-            Some(keys) => Relation::new(Operator::First { input: rows, keys }),
-            None => Ok(rows),
-        }
+        self.unique.iter().find_map(|key| key.iter().map(place).collect::<Option<_>>())
     }
 
     /// Whether the values of a table's column lead to units.
@@ -470,6 +478,42 @@ fn units_equal(left: &Relation, right: &Relation) -> Option<(Expr, Expr)> {
     };
     let (left, right) = (unit(left)?, unit(right)?);
     (left.column_type == right.column_type).then_some((left, right))
+}
+
+/// Most parts of all expressions of a query when sub-queries' columns stand in place of their names.
+const MAX_INLINED: usize = 20_000;
+
+/// Refuses expressions over a sub-query's columns that would be too long, before they are written
+/// out.
+fn check_inlined<'a>(
+    exprs: impl Iterator<Item = &'a Expr>,
+    columns: &[NamedExpr],
+) -> Result<(), Refusal> {
+    let sizes: Vec<usize> = columns.iter().map(|column| column.expr.size().1).collect();
+    let (mut parts, mut known) = (0usize, true);
+    for expr in exprs {
+        parts = parts.saturating_add(expr.size().1);
+        expr.visit_columns(&mut |place| match sizes.get(place) {
+            Some(size) => parts = parts.saturating_add(*size),
+            None => known = false,
+        });
+    }
+    if !known {
+        return Err(Refusal::new(
+            "a sub-query lacks a column that is read from it",
+            "the columns that the sub-query's SELECT lists",
+        ));
+    }
+    if parts > MAX_INLINED {
+        return Err(Refusal::new(
+            format!(
+                "the query has {parts} parts when its sub-queries' columns are written out, and at \
+                 most {MAX_INLINED} are allowed"
+            ),
+            "shorter columns in the sub-query, or fewer conditions on them",
+        ));
+    }
+    Ok(())
 }
 
 /// The columns of an inner join on the unit that hold it, the left side's and the right side's: they

@@ -98,8 +98,10 @@ impl View {
             Operator::Scan { table, .. } => contract.tables.get(table),
             _ => None,
         };
+        let references = References::of(contract);
+        references.check_repeats(&relation)?;
         Ok(Self {
-            references: References::of(contract),
+            references,
             split_by,
             group_selection_by_pieces: single.is_some_and(|t| t.group_selection_by_pieces),
             neighbouring: population.neighbouring,

@@ -22,8 +22,8 @@ use regex_automata::dfa::onepass;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::ast::parse::ParserBuilder;
-use regex_syntax::hir::Hir;
 use regex_syntax::hir::translate::TranslatorBuilder;
+use regex_syntax::hir::{Hir, Look};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -36,6 +36,11 @@ const MAX_NESTING: u32 = 40;
 const MAX_AUTOMATON: usize = 200_000;
 /// Most groups of a pattern.
 const MAX_GROUPS: usize = 9;
+
+/// Assertions of ASCII that hold between the bytes of one character. A search would begin anew after
+/// each, and take quadratic time.
+const WITHIN_CHARACTERS: [Look; 3] =
+    [Look::WordAsciiNegate, Look::WordStartHalfAscii, Look::WordEndHalfAscii];
 
 /// A pattern, ready to be looked for.
 #[derive(Clone)]
@@ -107,6 +112,12 @@ impl Pattern {
         let mut translator = TranslatorBuilder::new().utf8(true).unicode(true).build();
         let hir = translator.translate(text, &syntax);
         let hir = hir.map_err(|e| Odd::Syntax(e.kind().to_string()))?;
+        let looks = hir.properties().look_set();
+        if WITHIN_CHARACTERS.iter().any(|&look| looks.contains(look)) {
+            return Err(Odd::Syntax(
+                "\\B, \\b{start-half} and \\b{end-half} are not supported".to_owned(),
+            ));
+        }
         let groups = hir.properties().explicit_captures_len();
         if groups > MAX_GROUPS {
             return Err(Odd::Syntax(format!("it has {groups} groups, more than {MAX_GROUPS}")));

@@ -86,13 +86,13 @@ fn protection(
     match (&left.protection, &right.protection) {
         (P::Rows { .. }, P::Public) => {
             let places = on.iter().map(|(_, theirs)| theirs);
-            let once = !kind.shows_right() || meets_one(right, places);
+            let once = !kind.shows_right() || right.has_one(places);
             Ok(if once { left.protection.clone() } else { left.protection.repeated() })
         }
         (P::Public, P::Rows { .. }) if kind == JoinKind::Inner => {
             let moved = right.protection.moved(|column| Some(shift + column));
             let moved = moved.ok_or_else(|| misfit("a join loses the rows' column"))?;
-            let once = meets_one(left, on.iter().map(|(ours, _)| ours));
+            let once = left.has_one(on.iter().map(|(ours, _)| ours));
             Ok(if once { moved } else { moved.repeated() })
         }
         (P::Public, P::Public) => Ok(P::Public),
@@ -141,12 +141,6 @@ fn protection(
         }
         (P::Reference { references, .. }, _) => Err(unknown_units(references)),
     }
-}
-
-/// Whether a row meets at most one public row, by these keys of it.
-fn meets_one<'a>(public: &Relation, keys: impl Iterator<Item = &'a Expr> + Clone) -> bool {
-    let has = |place: &usize| keys.clone().any(|key| key.is_column(*place));
-    public.unique.as_ref().is_some_and(|unique| unique.iter().all(has))
 }
 
 fn same_population(one: &str, other: &str) -> Result<(), Refusal> {

@@ -311,6 +311,17 @@ impl Relation {
         &self.protection
     }
 
+    /// The relations that the node takes rows from.
+    pub(crate) fn inputs(&self) -> Vec<&Self> {
+        inputs_of(&self.operator)
+    }
+
+    /// Whether at most one row has given values of these expressions.
+    pub(crate) fn has_one<'a>(&self, keys: impl Iterator<Item = &'a Expr> + Clone) -> bool {
+        let has = |place: &usize| keys.clone().any(|key| key.is_column(*place));
+        self.unique.as_ref().is_some_and(|unique| unique.iter().all(has))
+    }
+
     /// The contract's tables that are read, each once, in the order of their names.
     pub fn tables(&self) -> BTreeSet<&str> {
         let mut tables = BTreeSet::new();
@@ -437,11 +448,10 @@ fn unique(operator: &Operator) -> Option<Vec<usize>> {
             input.unique.as_ref()?.iter().map(place).collect()
         }
         Operator::Join { kind, left, .. } if !kind.shows_right() => left.unique.clone(),
-        Operator::Scan { .. }
-        | Operator::Join { .. }
-        | Operator::UnionAll { .. }
-        | Operator::Aggregate { .. }
-        | Operator::Window { .. } => None,
+        Operator::Window { input, .. } => input.unique.clone(),
+        // The keys come first.
+        Operator::Aggregate { keys, .. } => Some((0..keys.len()).collect()),
+        Operator::Scan { .. } | Operator::Join { .. } | Operator::UnionAll { .. } => None,
     }
 }
 

@@ -195,6 +195,14 @@ impl<'a> Tables<'a> {
         rows.map_err(|refusal| refusal.at(factor))
     }
 
+    /// No table has that name.
+    pub(super) fn unknown(&self, name: &ast::ObjectName) -> Refusal {
+        let (wanted, names) = (table_name(name), self.names());
+        let similar = similar(&wanted, names.iter().copied());
+        let hint = did_you_mean(similar, self.listed());
+        Refusal::new(format!("there is no table `{wanted}`"), hint).at(name)
+    }
+
     fn named_table(
         &self,
         name: &ast::ObjectName,
@@ -209,12 +217,7 @@ impl<'a> Tables<'a> {
                 before.query(&cte.query)?.renamed(&cte.alias)?
             }
             None => {
-                let table = self.contract.table(&wanted).ok_or_else(|| {
-                    let names = self.names();
-                    let similar = similar(&wanted, names.iter().copied());
-                    let hint = did_you_mean(similar, self.listed());
-                    Refusal::new(format!("there is no table `{wanted}`"), hint).at(name)
-                })?;
+                let table = self.contract.table(&wanted).ok_or_else(|| self.unknown(name))?;
                 Rows::of_table(table, &table.name, self.contract)?
             }
         };

@@ -314,16 +314,13 @@ impl<'a> Splitter<'a> {
     /// One table or sub-query of FROM.
     fn factor(&mut self, factor: &mut ast::TableFactor, names: &Names) -> Result<Kind, Refusal> {
         match factor {
-            ast::TableFactor::Table { name, args: None, .. } => {
-                let name = table_name(name);
+            ast::TableFactor::Table { name: written, args: None, .. } => {
+                let name = table_name(written);
                 match names.kind(&name) {
                     Some(Kind::Rows) => Ok(Kind::Rows),
                     Some(_) => Ok(Kind::Around),
                     None if self.contract.table(&name).is_some() => Ok(Kind::Rows),
-                    None => {
-                        let what = format!("there is no table `{name}`");
-                        Err(Refusal::new(what, names.tables(self.contract).listed()))
-                    }
+                    None => Err(names.tables(self.contract).unknown(written)),
                 }
             }
             ast::TableFactor::Derived { subquery, alias, lateral: false, .. } => {

@@ -48,7 +48,7 @@ pub(crate) fn written(file: PendingFile, bytes: Vec<u8>) -> Result<(), Failure> 
     seen(move || Ok(file.write(&bytes)?))
 }
 
-/// What the ledger says while the engine's threads work, where there is a delay.
+/// Messages of the ledger that wait for the end of the delay; they come from the engine's threads.
 static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Tells what the ledger says: at once, or when the delay has passed.

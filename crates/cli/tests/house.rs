@@ -65,7 +65,7 @@ const UNKNOWN: [(&str, &[&str]); 10] = [
 /// The crates of this workspace that a way in uses: the library, and what is none of its business.
 const OF_WAYS_IN: [&str; 3] = ["hushtable", "hushtable-experiments", "hushtable-plot"];
 
-/// What only the library may bring to a way in.
+/// Crates that a way in reaches through the library alone.
 const BELOW: [&str; 6] = ["datafusion", "arrow", "parquet", "rusqlite", "sqlparser", "tokio"];
 
 fn root() -> PathBuf {

@@ -38,20 +38,20 @@ pub(crate) struct Rows {
     pub(crate) keys: Vec<ArrayRef>,
     /// Unit of each row; `None` where every row is a unit.
     pub(crate) unit: Option<ArrayRef>,
-    /// What each row adds to each accumulator, in lattice units; NULL for nothing.
+    /// The contribution of each row to each accumulator, in lattice units; NULL for nothing.
     pub(crate) values: Vec<Int64Array>,
     /// How many rows there are.
     pub(crate) rows: usize,
 }
 
-/// What is kept of the values that units add to an accumulator.
+/// The way in which an accumulator keeps the values that units add to it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Kept {
     /// Their sum for each unit and group.
     Sum {
         /// The least and greatest sum of a unit in a group.
         bounds: (i64, i64),
-        /// What noise is made for: the bounds, or where sums are not clamped, the threshold.
+        /// The range of the noise: the bounds, or where sums are not clamped, the threshold.
         size: (i64, i64),
     },
     /// The values one by one.
@@ -90,7 +90,7 @@ fn by_kind(kept: &[Kept]) -> (Vec<(i64, i64)>, Vec<Listing>) {
     (bounds, listings)
 }
 
-/// What came together in an accumulator, by group. Exact: no Debug, Display or Serialize.
+/// The totals of an accumulator, by group. Exact: no Debug, Display or Serialize.
 pub(crate) enum Total {
     /// Sums of clamped contributions.
     Sums(ScalarBuffer<i128>),

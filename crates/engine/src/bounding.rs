@@ -10,7 +10,7 @@ use crate::bound::{Kept, Listing};
 use crate::error::EngineError;
 use crate::rows::LARGEST;
 
-/// What is made of rows. It can travel with a plan.
+/// The way from rows to exact groups. It can travel with a plan.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Bounding {
     /// The places of the columns that batches have among those of the relation, and their types.
@@ -22,7 +22,7 @@ pub(crate) struct Bounding {
     pub(crate) unit_bytes: Option<usize>,
     pub(crate) filter: Option<Expr>,
     pub(crate) keys: Vec<Expr>,
-    /// What is accumulated: one for each measurement but counts of units, in their order, and
+    /// The accumulators: one for each measurement but counts of units, in their order, and
     /// pieces after them. Rows, exact groups of a partition and those of all have their values in
     /// this order.
     pub(crate) accumulators: Vec<Accumulator>,
@@ -39,7 +39,7 @@ pub(crate) struct Accumulator {
     pub(crate) kept: Kept,
 }
 
-/// What a row adds to an accumulator.
+/// The contribution of a row to an accumulator.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum RowValue {
     /// One.
@@ -56,7 +56,7 @@ pub(crate) enum RowValue {
 }
 
 impl Bounding {
-    /// What a query makes of rows; `with_members` records each unit's groups.
+    /// The way of a query's rows; `with_members` records each unit's groups.
     ///
     /// # Errors
     /// Only for queries that binding cannot have made.
@@ -123,7 +123,7 @@ impl Bounding {
         self.accumulators.iter().position(pieces)
     }
 
-    /// What is kept by each accumulator.
+    /// The way in which each accumulator keeps values.
     pub(crate) fn kept(&self) -> Vec<Kept> {
         self.accumulators.iter().map(|accumulator| accumulator.kept).collect()
     }

@@ -49,7 +49,7 @@ pub(crate) struct Exact {
     pub(crate) members: Option<Memberships>,
 }
 
-/// What is measured of each group, exactly. No Debug, Display or Serialize.
+/// The exact measurement of each group. No Debug, Display or Serialize.
 #[derive(Clone)]
 pub(crate) enum Measured {
     /// Sums, in lattice units.
@@ -352,7 +352,7 @@ async fn collected(
 }
 
 impl Exact {
-    /// What is measured of merged groups.
+    /// Takes the measurements of merged groups.
     fn of(all: All, bounding: &Bounding, places: &[Option<usize>]) -> Result<Self, EngineError> {
         let All { keys, units, totals, members } = all;
         // Without their groups, units would count as being in one each, with too little noise.

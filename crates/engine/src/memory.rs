@@ -107,7 +107,7 @@ impl Memory {
         Ok(Self { tasks: context.task_ctx(), limit })
     }
 
-    /// What plans are run with.
+    /// The context that plans run in.
     pub(crate) fn tasks(&self) -> Arc<TaskContext> {
         Arc::clone(&self.tasks)
     }

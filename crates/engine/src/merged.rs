@@ -31,7 +31,7 @@ pub(crate) struct Merged {
     pub(crate) surveys: Vec<Surveyed>,
 }
 
-/// What the partitions have of an accumulator.
+/// An accumulator's totals of all partitions.
 enum Merging {
     Sums(Vec<i128>),
     /// The partitions' values, with the numbers of their groups here.

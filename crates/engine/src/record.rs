@@ -44,7 +44,7 @@ pub struct Statement {
     pub query: PrivateQuery,
 }
 
-/// What a statement says of the query that was asked.
+/// The part of a statement about the query that was asked.
 #[derive(Deserialize)]
 #[allow(dead_code, reason = "only whether it can be read is asked")]
 struct Promised(PrivateQuery, Explanation);
@@ -54,7 +54,7 @@ pub(crate) const ACCOUNTANT: &str = "exact sums of epsilon, or of rho, and of de
 /// Where noise comes from, as statements say it.
 pub(crate) const RANDOMNESS: &str = "ChaCha20, seeded from the operating system";
 
-/// What was asked, as the statement names it: a hash of [`Quote::identity`].
+/// Names the question in the statement: a hash of [`Quote::identity`].
 ///
 /// # Errors
 /// A refusal where a statement of it could not be read back: it is written after the charge, and its

@@ -65,7 +65,7 @@ impl ExactGroups {
     }
 }
 
-/// What the query shows of groups with these keys and these sums of each measurement, in steps.
+/// Computes the table shown of groups with these keys and these sums of each measurement, in steps.
 pub(crate) fn table(
     query: &PrivateQuery,
     keys: Vec<ArrayRef>,

@@ -38,7 +38,7 @@ pub(crate) struct RowProgram {
 /// NULL among rows that are computed at once makes every later part about 60 ns slower.
 const MOST_UNPADDED: usize = 64;
 
-/// What a row adds to an accumulator.
+/// The contribution of a row to an accumulator.
 enum Computed {
     /// One.
     One,

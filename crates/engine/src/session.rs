@@ -69,7 +69,7 @@ pub struct Answer {
     pub charged: Option<Loss>,
     /// The account after that.
     pub account: Account,
-    /// What was taken from the accounts of further populations, where a statement has parts of
+    /// Charges to the accounts of further populations, where a statement has parts of
     /// several.
     pub others: Vec<AccountCharge>,
     /// Whether the ledger's file was made by this query.

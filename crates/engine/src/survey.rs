@@ -83,7 +83,7 @@ impl Shares {
 #[derive(Clone)]
 pub(crate) struct HeavyRow {
     pub(crate) shares: Shares,
-    /// What it adds to each accumulator, clamped; `None` where it has no value to be kept.
+    /// Its contribution to each accumulator, clamped; `None` where it has no value to be kept.
     pub(crate) values: Vec<Option<i128>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a statement of several private parts would promise and cost.
+//! Quotes of statements of several private parts: their promises and costs.
 
 use std::fmt::Write;
 
@@ -12,6 +12,7 @@ use super::grid::{Grid, Side, visible};
 use super::number::less;
 use super::pretty_json;
 use super::quoted::BudgetReport;
+use super::workload::standing;
 use crate::failure::Failure;
 
 #[derive(Debug, Serialize)]
@@ -94,17 +95,12 @@ fn overview(parts: &[StatementPartQuoted]) -> String {
         ("ledger", Side::Left),
     ]);
     for part in parts {
-        let standing = match part.standing {
-            Standing::New => "to be paid",
-            Standing::Paid => "paid, no answer yet",
-            Standing::OnRecord => "on record",
-        };
         grid.push([
             part.name.clone(),
             visible(&part.explanation.population),
             part.weight.map_or_else(|| "its own budget".to_owned(), |weight| weight.to_string()),
             part.explanation.total.to_string(),
-            standing.to_owned(),
+            standing(part.standing).to_owned(),
         ]);
     }
     format!("Private parts\n{}", grid.text(2))

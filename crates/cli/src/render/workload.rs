@@ -80,6 +80,15 @@ fn promise(explanation: &WorkloadExplanation) -> String {
     format!("What is protected\n{}", grid.text(2))
 }
 
+/// How it stands with the charge of a part.
+pub(super) fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::New => "to be paid",
+        Standing::Paid => "paid, no answer yet",
+        Standing::OnRecord => "on record",
+    }
+}
+
 fn queries(parts: &[PartQuoted]) -> String {
     let mut grid = Grid::new([
         ("query", Side::Left),
@@ -89,17 +98,12 @@ fn queries(parts: &[PartQuoted]) -> String {
         ("ledger", Side::Left),
     ]);
     for part in parts {
-        let standing = match part.standing {
-            Standing::New => "to be paid",
-            Standing::Paid => "paid, no answer yet",
-            Standing::OnRecord => "on record",
-        };
         grid.push([
             visible(&part.name),
             part.weight.to_string(),
             part.explanation.total.to_string(),
             groups(&part.explanation.groups),
-            standing.to_owned(),
+            standing(part.standing).to_owned(),
         ]);
     }
     format!("Queries\n{}", grid.text(2))

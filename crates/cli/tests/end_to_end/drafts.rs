@@ -142,7 +142,7 @@ fn what_is_no_data_is_refused() {
     }
 }
 
-/// What a draft suggests from names is right, and needs no more than budgets.
+/// Keys that a draft suggests from names are right; only budgets are left to fill in.
 #[test]
 fn several_tables_share_units_by_their_keys() {
     let folder = tempfile::tempdir().unwrap();

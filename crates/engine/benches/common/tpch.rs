@@ -216,7 +216,7 @@ pub(crate) fn contract() -> String {
     text
 }
 
-/// The same, with what suppliers offer as public knowledge.
+/// The contract with the offers of suppliers as a public table.
 #[allow(dead_code, reason = "not every user has such queries")]
 pub(crate) fn contract_with_public_offers() -> String {
     let public = "public = true\nunique = [\"ps_partkey\", \"ps_suppkey\"]";

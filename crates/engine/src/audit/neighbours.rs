@@ -25,7 +25,7 @@ pub(crate) enum Who {
 #[derive(Clone)]
 pub(crate) struct RemovedRow {
     pub(crate) group: usize,
-    /// What it adds to each accumulator.
+    /// Its contribution to each accumulator.
     pub(crate) values: Vec<Option<i128>>,
 }
 

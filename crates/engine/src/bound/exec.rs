@@ -50,7 +50,7 @@ pub(crate) struct BoundExec {
     properties: Arc<PlanProperties>,
 }
 
-/// What the columns of the batches hold.
+/// The contents of the batches' columns.
 #[derive(Clone)]
 struct Layout {
     keys: usize,
@@ -93,7 +93,7 @@ impl BoundExec {
         &self.input
     }
 
-    /// What is made of the rows.
+    /// The way from rows to exact groups.
     pub(crate) fn bounding(&self) -> &Arc<Bounding> {
         &self.bounding
     }

@@ -98,7 +98,7 @@ pub(crate) struct Tally {
 /// Contributions to an accumulator. Secret: no Debug, Display or Serialize.
 #[derive(Clone)]
 pub(crate) enum Tallied {
-    /// What bounds cut off sums, and what units have in a group.
+    /// The sums that bounds cut off, and the rows that units have in a group.
     Sums(Cut, Box<SignedSketch>),
     /// Values beyond the most that a unit may have in a group, and values that are clamped. By
     /// their sizes where they are added up, else by their number.

@@ -59,7 +59,7 @@ struct Planned<'a> {
     limit: Loss,
 }
 
-/// What a part released.
+/// The release of a part.
 struct Released {
     table: RecordBatch,
     statement: crate::record::Statement,
@@ -206,7 +206,7 @@ impl Planned<'_> {
         Ok(all)
     }
 
-    /// What is on record for the part, or will be now.
+    /// Gives the release on record for the part, or puts one there.
     async fn answered(
         &self,
         session: &Session,
@@ -373,7 +373,7 @@ impl StatementPlan<'_> {
         Ok(ledger.charge_all(&self.parts.iter().map(request).collect::<Vec<_>>())?)
     }
 
-    /// What was taken from each population's account.
+    /// Adds up the charges to each population's account.
     fn charged(&self, paid: &[Paid]) -> Result<Vec<(String, Loss, Option<Loss>)>, EngineError> {
         let mut all = Vec::new();
         for (population, limit) in self.accounts() {

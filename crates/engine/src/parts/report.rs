@@ -1,4 +1,4 @@
-//! What is said of a statement of several parts.
+//! Quotes and records of statements of several parts.
 
 use hushtable_ledger::Account;
 use hushtable_privacy::Loss;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::{ACCOUNTANT, ENGINE, RANDOMNESS, Statement};
 use crate::workload::Standing;
 
-/// What a statement would cost, and what there is to pay it from.
+/// The cost of a statement, and the accounts that would pay.
 #[derive(Clone, Debug)]
 pub struct StatementQuoted {
     /// Who would pay.
@@ -32,7 +32,7 @@ pub struct StatementPartQuoted {
     pub weight: Option<u32>,
     /// The released values that it reads, each as `part.column`.
     pub reads: Vec<String>,
-    /// What it promises by itself.
+    /// Its promise by itself.
     pub explanation: Explanation,
     /// The mechanisms that there are for sums that are not clamped, side by side.
     pub mechanisms: Vec<MechanismsExplained>,
@@ -45,20 +45,20 @@ pub struct StatementPartQuoted {
 pub struct AccountQuoted {
     /// The population.
     pub population: String,
-    /// What the statement's parts cost there together.
+    /// The cost of the statement's parts there together.
     pub total: Loss,
     /// The account, as it stands.
     pub account: Account,
-    /// What would be taken from it, in its currency: for the parts that are not paid for.
+    /// The charge, in its currency: for the parts that are not paid for.
     pub charge: Loss,
 }
 
-/// What was charged to an account.
+/// A charge to an account.
 #[derive(Clone, Debug)]
 pub struct AccountCharge {
     /// The population.
     pub population: String,
-    /// What was taken; `None` where all was paid for before.
+    /// The charge; `None` where all was paid for before.
     pub charged: Option<Loss>,
     /// The account after that.
     pub account: Account,
@@ -77,11 +77,11 @@ pub struct StatementOfParts {
     pub analyst: String,
     /// The statement as it was asked.
     pub sql: String,
-    /// What accounts for the totals.
+    /// The accountant of the totals.
     pub accountant: String,
     /// Where the noise comes from.
     pub randomness: String,
-    /// What all parts cost together, by population.
+    /// The cost of all parts together, by population.
     pub totals: Vec<PopulationTotal>,
     /// The private parts.
     pub parts: Vec<PartStated>,
@@ -89,12 +89,12 @@ pub struct StatementOfParts {
     pub around: Option<String>,
 }
 
-/// What the parts of one population cost together.
+/// The cost of the parts of one population together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PopulationTotal {
     /// The population.
     pub population: String,
-    /// What its units lose at most.
+    /// The most that its units lose.
     pub total: Loss,
 }
 
@@ -107,7 +107,7 @@ pub struct PartStated {
     pub weight: Option<u32>,
     /// The released values that it reads, each as `part.column`.
     pub reads: Vec<String>,
-    /// What it promises by itself.
+    /// Its promise by itself.
     pub statement: Statement,
 }
 

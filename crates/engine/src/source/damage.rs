@@ -20,7 +20,7 @@ pub(super) trait Bytes: Debug + Send + Sync {
     /// Opens them for reading. Each part of a source is read through a reader of its own.
     fn open(&self) -> std::io::Result<Self::Reader>;
 
-    /// What tells their state from an earlier or later one.
+    /// The identity of their state, unlike earlier and later ones.
     fn identity(&self) -> std::io::Result<Identity>;
 
     /// Their name in errors.

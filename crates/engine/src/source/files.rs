@@ -125,7 +125,7 @@ fn data_file(path: PathBuf, folders: Vec<FolderValue>) -> Result<DataFile, Sourc
     Ok(DataFile { path, format, bytes: found.len(), modified_ns: modified_ns(&found), folders })
 }
 
-/// What tells the state of a file from an earlier or later one.
+/// The identity of a file's state, unlike earlier and later ones.
 pub(super) fn identity_of(path: &Path, found: &Metadata) -> Identity {
     let (bytes, modified_ns) = (found.len(), modified_ns(found));
     Identity::File { path: path.to_owned(), bytes, modified_ns }

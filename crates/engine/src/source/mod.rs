@@ -78,14 +78,14 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// What tells this state of the file from an earlier or later one.
+    /// The identity of this state of the file, unlike earlier and later ones.
     pub fn identity(&self) -> Identity {
         let (bytes, modified_ns) = (self.bytes, self.modified_ns);
         Identity::File { path: self.path.clone(), bytes, modified_ns }
     }
 }
 
-/// What tells one state of a source from another. Whoever has two of them that are equal may take
+/// The identity of a source's state. Whoever has two of them that are equal may take
 /// the rows to be the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {

@@ -20,7 +20,7 @@ use super::{DataFile, FileColumn, Format, Identity, ReadProgress, SourceError};
 /// Opening one reads its schema and no value. Reading is total: a value that does not fit the type
 /// that is asked for is NULL, and only the file system, a damaged file or memory make an error.
 pub(super) trait Source: Debug + Send + Sync {
-    /// What tells its state when it was opened from an earlier or later one.
+    /// The identity of its state when it was opened, unlike earlier and later ones.
     fn identity(&self) -> Identity;
 
     /// Its name in errors.

@@ -31,7 +31,7 @@ pub struct PartQuoted {
     pub name: String,
     /// Its share of the budget, relative to the others'.
     pub weight: u32,
-    /// What it promises by itself.
+    /// Its promise by itself.
     pub explanation: Explanation,
     /// Whether it is paid for.
     pub standing: Standing,

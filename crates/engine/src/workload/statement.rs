@@ -39,7 +39,7 @@ pub struct PartStatement {
     pub file: String,
     /// Its share of the budget, relative to the others'.
     pub weight: u32,
-    /// What it promises by itself.
+    /// Its promise by itself.
     pub statement: Statement,
 }
 

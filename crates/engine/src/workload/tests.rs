@@ -207,7 +207,7 @@ fn what_cannot_be_read_is_found_before_anything_is_charged() {
     assert!(!session.ledger_path().exists());
 }
 
-/// What cannot be paid is refused before mechanisms are made; what was paid for is not refused.
+/// Refuses a workload that cannot be paid before mechanisms are made, and none that was paid for.
 #[test]
 fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
     let place = place();

@@ -141,6 +141,18 @@ pub struct Defaults {
     pub group_selection_strategy: Option<Strategy>,
 }
 
+impl Defaults {
+    /// The names of the options. In statements they hold for all parts.
+    pub(crate) const NAMES: [&str; 6] = [
+        "epsilon",
+        "rho",
+        "delta",
+        "max_groups_contributed",
+        "max_rows_per_group",
+        "group_selection_strategy",
+    ];
+}
+
 impl Contract {
     /// Reads the text of a `hushtable.toml`; `file` is its name in errors.
     ///

@@ -282,14 +282,7 @@ pub(crate) fn loss(
 
 /// What a query has that says nothing else.
 pub(crate) fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractError> {
-    section.only(&[
-        "epsilon",
-        "rho",
-        "delta",
-        "max_groups_contributed",
-        "max_rows_per_group",
-        "group_selection_strategy",
-    ])?;
+    section.only(&Defaults::NAMES)?;
     if let (Some(_), Some(rho)) = (section.get("epsilon"), section.get("rho")) {
         return Err(rho.error(
             "the defaults give the budget of a query both in epsilon and in rho",

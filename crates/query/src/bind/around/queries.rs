@@ -8,6 +8,7 @@ use super::expressions::ordered;
 use super::names::{Scope, Shown, quoted};
 use super::{Tables, Walk, unsupported};
 use crate::bind::parts::MAX_SHOWN;
+use crate::bind::parts::syntax::table_factor;
 use crate::bind::parts::walk::substitute;
 use crate::bind::statement::{default_name, limits, plain_clauses, select_item};
 use crate::bind::subquery::is_plain;
@@ -357,18 +358,7 @@ impl Walk<'_> {
                         None
                     }
                 };
-                Ok(F::Table {
-                    name: ast::ObjectName::from(vec![quoted(&run)]),
-                    alias: named,
-                    args: None,
-                    with_hints: Vec::new(),
-                    version: None,
-                    with_ordinality: false,
-                    partitions: Vec::new(),
-                    json_path: None,
-                    sample: None,
-                    index_hints: Vec::new(),
-                })
+                Ok(table_factor(ast::ObjectName::from(vec![quoted(&run)]), named))
             }
             F::Derived { lateral: false, subquery, alias, sample: None } => {
                 let (query, columns) = self.query(subquery, tables, None, false)?;

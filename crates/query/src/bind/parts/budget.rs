@@ -12,16 +12,6 @@ use crate::error::Refusal;
 use crate::quote::split;
 use crate::sql::{PrivacyClause, QueryOption};
 
-/// Options of a statement that hold for all of its parts.
-const SHARED: [&str; 6] = [
-    "epsilon",
-    "rho",
-    "delta",
-    "max_groups_contributed",
-    "max_rows_per_group",
-    "group_selection_strategy",
-];
-
 /// Where a statement's budget comes from.
 #[derive(Clone, Copy)]
 pub(super) enum Paying<'a> {
@@ -93,7 +83,7 @@ impl<'a> Clauses<'a> {
         if !outermost {
             let budget = |name: &str| matches!(name, "epsilon" | "rho" | "delta");
             let inherited = options(self.at(self.outermost)).into_iter().filter(|option| {
-                SHARED.contains(&option.name.as_str())
+                Defaults::NAMES.contains(&option.name.as_str())
                     && !named(&option.name, &given)
                     && !(pays_itself && budget(&option.name))
             });
@@ -124,13 +114,13 @@ impl<'a> Clauses<'a> {
                      protected rows, and whose GROUP BY does not include their unit",
                 ));
             }
-            let alone = clause.options.iter().find(|o| !SHARED.contains(&o.name.as_str()));
+            let alone = clause.options.iter().find(|o| !Defaults::NAMES.contains(&o.name.as_str()));
             if let Some(QueryOption { name, .. }) = alone {
                 return Err(Refusal::new(
                     format!("the option `{name}` stands at the outermost SELECT, which is no part"),
                     format!(
                         "{name} in the OPTIONS of a part; {} hold for the whole statement",
-                        SHARED.join(", ")
+                        Defaults::NAMES.join(", ")
                     ),
                 ));
             }

@@ -10,7 +10,7 @@ mod budget;
 mod private;
 mod released;
 mod split;
-mod syntax;
+pub(super) mod syntax;
 pub(super) mod walk;
 
 use serde::Serialize;

@@ -4,7 +4,7 @@
 use sqlparser::ast;
 
 use super::MAX_SHOWN;
-use super::split::{Kind, Names, Splitter, mixed};
+use super::split::{Kind, Names, Splitter};
 use super::syntax::{from_table, query_of, select_of, select_of_mut, simple_select};
 use super::walk::{
     any, calls_aggregate, column, ident, looks_around, operands, operands_mut, ordered_mut, shown,
@@ -200,16 +200,7 @@ impl Splitter<'_> {
             *node = outputs.add(node.clone(), name);
             return Ok(());
         }
-        if let ast::Expr::Subquery(query)
-        | ast::Expr::Exists { subquery: query, .. }
-        | ast::Expr::InSubquery { subquery: query, .. } = node
-        {
-            let kind = self.query(query, names, false)?;
-            if kind == Kind::Rows {
-                return Err(mixed("a sub-query"));
-            }
-            self.refer(query, kind)?;
-        }
+        self.released_query(node, names)?;
         if operands(node).is_none() {
             return Err(Refusal::new(
                 format!("`{node}` is not supported"),

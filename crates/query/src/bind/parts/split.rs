@@ -50,7 +50,7 @@ impl Kind {
 }
 
 /// Rows and releases do not meet.
-pub(super) fn mixed(place: &str) -> Refusal {
+fn mixed(place: &str) -> Refusal {
     Refusal::new(
         format!("{place} puts rows of a table beside released values"),
         "aggregate the rows first, in a sub-query with its own GROUP BY, and join its release; the SQL \
@@ -514,22 +514,32 @@ impl<'a> Splitter<'a> {
         Ok(self.drafts.len() > before)
     }
 
+    /// Takes the parts out of the sub-query that an expression over releases is, if it is one.
+    pub(super) fn released_query(
+        &mut self,
+        node: &mut ast::Expr,
+        names: &Names,
+    ) -> Result<(), Refusal> {
+        let (ast::Expr::Subquery(query)
+        | ast::Expr::Exists { subquery: query, .. }
+        | ast::Expr::InSubquery { subquery: query, .. }) = node
+        else {
+            return Ok(());
+        };
+        let kind = self.query(query, names, false)?;
+        if kind == Kind::Rows {
+            return Err(mixed("a sub-query"));
+        }
+        self.refer(query, kind)
+    }
+
     /// Takes the parts out of the sub-queries of an expression over releases.
     pub(super) fn free_expression(
         &mut self,
         node: &mut ast::Expr,
         names: &Names,
     ) -> Result<(), Refusal> {
-        if let ast::Expr::Subquery(query)
-        | ast::Expr::Exists { subquery: query, .. }
-        | ast::Expr::InSubquery { subquery: query, .. } = node
-        {
-            let kind = self.query(query, names, false)?;
-            if kind == Kind::Rows {
-                return Err(mixed("a sub-query"));
-            }
-            self.refer(query, kind)?;
-        }
+        self.released_query(node, names)?;
         for operand in operands_mut(node).into_iter().flatten() {
             self.free_expression(operand, names)?;
         }

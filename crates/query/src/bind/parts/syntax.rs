@@ -45,13 +45,17 @@ pub(super) fn all_of(table: &str) -> ast::Select {
 /// A table in FROM.
 pub(super) fn from_table(table: &str) -> ast::TableWithJoins {
     let name = ast::ObjectName::from(vec![ident(table)]);
-    ast::TableWithJoins { relation: table_factor(name), joins: Vec::new() }
+    ast::TableWithJoins { relation: table_factor(name, None), joins: Vec::new() }
 }
 
-fn table_factor(name: ast::ObjectName) -> ast::TableFactor {
+/// A table under its name, or another one.
+pub(in crate::bind) fn table_factor(
+    name: ast::ObjectName,
+    alias: Option<ast::TableAlias>,
+) -> ast::TableFactor {
     ast::TableFactor::Table {
         name,
-        alias: None,
+        alias,
         args: None,
         with_hints: Vec::new(),
         version: None,

@@ -62,36 +62,37 @@ impl Bounding {
     /// Only for queries that binding cannot have made.
     pub(crate) fn new(query: &PrivateQuery, with_members: bool) -> Result<Self, EngineError> {
         let unit_bytes = query
-            .unit
-            .map(|unit| query.column_bytes.get(unit).copied().ok_or(EngineError::Inconsistent));
-        let accumulators = query.measurements.iter().filter_map(Accumulator::of);
+            .unit()
+            .map(|unit| query.column_bytes().get(unit).copied().ok_or(EngineError::Inconsistent));
+        let accumulators = query.measurements().iter().filter_map(Accumulator::of);
         let mut accumulators: Vec<Accumulator> = accumulators.collect();
         if query.chooses_by_pieces() {
-            let places = places(query).into_iter().zip(&query.measurements);
-            let split = places.filter_map(|(place, m)| Some((place?, m.split.clone()?))).collect();
+            let places = places(query).into_iter().zip(query.measurements());
+            let split =
+                places.filter_map(|(place, m)| Some((place?, m.thresholds()?.clone()))).collect();
             let kept = Kept::Sum { bounds: (1, LARGEST), size: (1, LARGEST) };
             accumulators.push(Accumulator { value: RowValue::Pieces(split), kept });
         }
         let mut bounding = Self {
             read: Vec::new(),
-            column_bytes: query.column_bytes.clone(),
+            column_bytes: query.column_bytes().to_vec(),
             unit_bytes: unit_bytes.transpose()?,
-            filter: query.filter.clone(),
-            keys: query.keys.iter().map(|key| key.expr.clone()).collect(),
+            filter: query.filter().cloned(),
+            keys: query.keys().iter().map(|key| key.expr.clone()).collect(),
             accumulators,
-            most_groups: query.max_groups_contributed,
-            with_members: query.unit.is_some() && with_members,
+            most_groups: query.max_groups_contributed(),
+            with_members: query.unit().is_some() && with_members,
         };
         let mut read = Vec::new();
         bounding.expressions().for_each(|e| e.visit_columns(&mut |i| read.push(i)));
         read.sort_unstable();
         read.dedup();
         let column = |place: usize| {
-            let (_, column_type) = query.columns.get(place).ok_or(EngineError::Inconsistent)?;
+            let (_, column_type) = query.columns().get(place).ok_or(EngineError::Inconsistent)?;
             Ok((place, *column_type))
         };
         bounding.read = read.into_iter().map(column).collect::<Result<_, EngineError>>()?;
-        if bounding.column_bytes.len() != query.columns.len() || !bounding.holds_together() {
+        if bounding.column_bytes.len() != query.columns().len() || !bounding.holds_together() {
             return Err(EngineError::Inconsistent);
         }
         Ok(bounding)
@@ -152,16 +153,19 @@ impl Accumulator {
     /// That of a measurement; none for counts of units, which every group has.
     fn of(m: &Measurement) -> Option<Self> {
         let bounds = (m.low, m.high);
-        // Sums that are not clamped have noise for their threshold.
-        let sum = match m.split {
-            Some(_) => Kept::Sum { bounds: (-LARGEST, LARGEST), size: bounds },
-            None => Kept::Sum { bounds, size: bounds },
-        };
+        let sum = Kept::Sum { bounds, size: bounds };
         Some(match &m.measure {
             Measure::Units => return None,
             Measure::Rows => Self { value: RowValue::One, kept: sum },
             Measure::Values(of) => Self { value: RowValue::Present(of.clone()), kept: sum },
-            Measure::Sum(of) => Self { value: RowValue::Points(of.clone(), m.step), kept: sum },
+            Measure::ClampedSum(of) => {
+                Self { value: RowValue::Points(of.clone(), m.step), kept: sum }
+            }
+            // Its noise is made for the largest threshold.
+            Measure::PerRecordSum(own) => Self {
+                value: RowValue::Points(own.of.clone(), m.step),
+                kept: Kept::Sum { bounds: (-LARGEST, LARGEST), size: bounds },
+            },
             // The sum is bounded by what its noise is made for.
             Measure::SumOfRows { of, low, high, rows } => Self {
                 value: RowValue::Points(of.clone(), m.step),
@@ -201,10 +205,11 @@ pub(crate) fn places(query: &PrivateQuery) -> Vec<Option<usize>> {
         Measure::Units => None,
         Measure::Rows
         | Measure::Values(_)
-        | Measure::Sum(_)
+        | Measure::ClampedSum(_)
+        | Measure::PerRecordSum(_)
         | Measure::SumOfRows { .. }
         | Measure::Distinct { .. }
         | Measure::Quantile { .. } => next.next(),
     };
-    query.measurements.iter().map(place).collect()
+    query.measurements().iter().map(place).collect()
 }

@@ -52,7 +52,7 @@ impl Counted {
         if measured.iter().any(|own| own.groups() != found) {
             return Err(EngineError::Inconsistent);
         }
-        let (keys, mut counted) = match query.groups {
+        let (keys, mut counted) = match query.groups() {
             Groups::Single => {
                 if found != 1 {
                     return Err(EngineError::Inconsistent);
@@ -61,7 +61,7 @@ impl Counted {
                 (Vec::new(), Self { groups: 1, units, known, measured, classes, members })
             }
             Groups::Public => {
-                let listed = columns_of(&query.keys, &public_groups(&query.keys))?;
+                let listed = columns_of(query.keys(), &public_groups(query.keys()))?;
                 let found = found_at(&listed, &keys)?;
                 let own = |own: &Measured| own.rearranged(found.iter().copied());
                 let measured = measured.iter().map(own).collect::<Result<_, _>>()?;
@@ -84,7 +84,7 @@ impl Counted {
                 if units.len() != found {
                     return Err(EngineError::Inconsistent);
                 }
-                let (keys, known) = with_known(&query.keys, keys, &mut units)?;
+                let (keys, known) = with_known(query.keys(), keys, &mut units)?;
                 let (groups, classes) = (units.len(), Vec::new());
                 let all = || (0..groups).map(|group| (group < found).then_some(group));
                 let measured = match groups > found {
@@ -110,7 +110,7 @@ impl Counted {
         quote: &Quote,
         generator: &mut Generator,
     ) -> Result<Vec<Chosen>, EngineError> {
-        let Groups::Private { known_threshold, .. } = quote.query().groups else {
+        let Groups::Private { known_threshold, .. } = quote.query().groups() else {
             let all = 0..self.groups;
             return Ok(all.map(|group| Chosen { group, noisy_count: None }).collect());
         };
@@ -196,13 +196,13 @@ impl Counted {
 /// classes, and after them all others.
 fn classes(query: &PrivateQuery, keys: &[ArrayRef]) -> Result<Vec<Vec<usize>>, EngineError> {
     let of = |measurement: &Measurement| {
-        let by_key = measurement.split.as_ref().and_then(Thresholds::by_key);
+        let by_key = measurement.thresholds().and_then(Thresholds::by_key);
         let Some((key, classes)) = by_key else { return Ok(Vec::new()) };
         // No row had a group.
         let Some(key) = keys.get(key) else { return Ok(Vec::new()) };
         Ok(ClassLookup::of(classes)?.places(key)?)
     };
-    query.measurements.iter().map(of).collect()
+    query.measurements().iter().map(of).collect()
 }
 
 /// Groups as columns of keys.

@@ -144,7 +144,7 @@ async fn rows_of(
     let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
     let lowering = Lowering { files, partitions, progress };
     let read: Vec<usize> = bounding.read.iter().map(|&(place, _)| place).collect();
-    lowering.rows(&query.relation, &read).await
+    lowering.rows(query.relation(), &read).await
 }
 
 impl Reading {
@@ -238,7 +238,7 @@ impl Scan {
     ) -> Result<Self, EngineError> {
         let bounding = Bounding::new(query, with_members)?;
         let mut plan = rows_of(query, &bounding, files, progress).await?;
-        if query.unit.is_some() {
+        if query.unit().is_some() {
             // All rows of a unit must meet in one partition, or it would be bounded once in each.
             plan = repartitioned(plan, &[bounding.read.len()])?;
         }

@@ -154,7 +154,7 @@ mod tests {
         let b = [Some(0), Some(14), Some(3), Some(-29), Some(5), None, Some(6), None];
         let c = [Some(0), Some(30), Some(1), Some(9), Some(-9), Some(99), Some(4), Some(-91)];
         let s = [None, Some("x"), Some("y"), Some("z"), Some("x"), Some("y"), None, Some("x")];
-        let column = |name: &str| query.columns.iter().position(|(own, _)| own == name).unwrap();
+        let column = |name: &str| query.columns().iter().position(|(own, _)| own == name).unwrap();
         let measures = [a, b, c].map(|values| Int64Array::from(values.to_vec()));
         let unused: ArrayRef = Arc::new(measures[0].clone());
         let mut columns: Vec<ArrayRef> = (0..4).map(|_| Arc::clone(&unused)).collect();

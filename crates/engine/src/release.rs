@@ -45,11 +45,11 @@ impl ExactGroups {
         let (keys, counted) = Counted::new(query, exact)?;
         let chosen = counted.choose(quote, generator)?;
         let sums = counted.measure(quote, &chosen, generator)?;
-        let keys = match query.groups {
+        let keys = match query.groups() {
             Groups::Single | Groups::Public => keys,
             // No row had a group: none is shown, in columns of the same types.
             Groups::Private { .. } if counted.groups == 0 => {
-                let types = query.keys.iter().map(|k| arrow_type(k.expr.column_type));
+                let types = query.keys().iter().map(|k| arrow_type(k.expr.column_type));
                 types.map(|t| new_empty_array(&t)).collect()
             }
             Groups::Private { .. } => {
@@ -72,7 +72,7 @@ pub(crate) fn table(
     sums: Vec<Vec<i128>>,
     groups: usize,
 ) -> Result<RecordBatch, DataFusionError> {
-    let measured = query.measurements.iter().zip(sums).map(|(m, sums)| released(m, sums));
+    let measured = query.measurements().iter().zip(sums).map(|(m, sums)| released(m, sums));
     let columns = keys.into_iter().map(Ok).chain(measured).collect::<Result<_, _>>()?;
     shown(query, columns, groups)
 }
@@ -105,13 +105,13 @@ fn shown(
     mut columns: Vec<ArrayRef>,
     mut rows: usize,
 ) -> Result<RecordBatch, DataFusionError> {
-    if let Some(having) = &query.having {
+    if let Some(having) = query.having() {
         let keep: BooleanArray = known(&Program::new(having)?.condition(&columns, rows)?);
         columns = columns.iter().map(|c| filter(c, &keep)).collect::<Result<_, _>>()?;
         rows = keep.true_count();
     }
     let outputs = query
-        .outputs
+        .outputs()
         .iter()
         .map(|o| Program::new(&o.expr)?.evaluate(&columns, rows))
         .collect::<Result<Vec<_>, _>>()?;
@@ -120,7 +120,7 @@ fn shown(
     let outputs =
         outputs.iter().map(|c| rebuilt(&take(c, &order, None)?)).collect::<Result<Vec<_>, _>>()?;
     let fields: Vec<Field> = query
-        .outputs
+        .outputs()
         .iter()
         .map(|o| Field::new(&o.name, arrow_type(o.expr.column_type), true))
         .collect();
@@ -132,8 +132,8 @@ fn shown(
 /// First row shown, and the first not shown any more.
 fn window(query: &PrivateQuery, rows: usize) -> (usize, usize) {
     let bounded = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(rows);
-    let from = bounded(query.offset);
-    let most = query.limit.map_or(rows, bounded);
+    let from = bounded(query.offset());
+    let most = query.limit().map_or(rows, bounded);
     (from, from.saturating_add(most).min(rows))
 }
 
@@ -144,13 +144,13 @@ fn sorted(
     rows: usize,
 ) -> Result<datafusion::arrow::array::UInt32Array, DataFusionError> {
     let mut by = Vec::new();
-    for Order { expr, descending, nulls_first } in &query.order_by {
+    for Order { expr, descending, nulls_first } in query.order_by() {
         by.push(SortColumn {
             values: Program::new(expr)?.evaluate(columns, rows)?,
             options: Some(SortOptions { descending: *descending, nulls_first: *nulls_first }),
         });
     }
-    for key in columns.iter().take(query.keys.len()) {
+    for key in columns.iter().take(query.keys().len()) {
         let options = Some(SortOptions { descending: false, nulls_first: true });
         by.push(SortColumn { values: Arc::clone(key), options });
     }

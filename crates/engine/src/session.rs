@@ -263,7 +263,7 @@ impl Session {
     /// When the query is refused.
     pub fn warnings(&self, sql: &str) -> Result<Vec<Warning>, EngineError> {
         let parts = hushtable_query::Statement::bind(sql, &self.contract)?.parts;
-        Ok(parts.into_iter().flat_map(|part| part.query.warnings).collect())
+        Ok(parts.iter().flat_map(|part| part.query.warnings()).cloned().collect())
     }
 
     /// Answers a query: charges it, reads the data, adds noise, puts the release on record.
@@ -367,7 +367,7 @@ impl Session {
     fn bound(&self, sql: &str) -> Result<(PrivateQuery, &Population), EngineError> {
         let query = bind(sql, &self.contract)?;
         let population =
-            self.contract.populations.get(&query.population).ok_or(EngineError::Inconsistent)?;
+            self.contract.populations.get(query.population()).ok_or(EngineError::Inconsistent)?;
         Ok((query, population))
     }
 
@@ -384,13 +384,13 @@ impl Session {
 
     /// Whose budget pays for a query.
     pub(crate) fn population(&self, query: &PrivateQuery) -> Result<&Population, EngineError> {
-        self.contract.populations.get(&query.population).ok_or(EngineError::Inconsistent)
+        self.contract.populations.get(query.population()).ok_or(EngineError::Inconsistent)
     }
 
     /// The files of the tables that a query reads, as they are now.
     pub(crate) fn files(&self, query: &PrivateQuery) -> Result<Files, EngineError> {
         let mut files = Files::new();
-        for name in query.relation.tables() {
+        for name in query.relation().tables() {
             let table = self.contract.tables.get(name).ok_or(EngineError::Inconsistent)?;
             files.insert(name.to_owned(), self.files_of(table)?);
         }
@@ -417,7 +417,7 @@ impl Session {
     /// As there.
     pub(crate) fn own_files(&self, query: &PrivateQuery) -> Result<Files, EngineError> {
         let mut files = Files::new();
-        for name in query.relation.tables() {
+        for name in query.relation().tables() {
             let table = self.contract.tables.get(name).ok_or(EngineError::Inconsistent)?;
             files.insert(name.to_owned(), self.own_files_of(table)?);
         }
@@ -460,7 +460,7 @@ impl Session {
         limit: Loss,
     ) -> Result<(), EngineError> {
         let least = least_loss(queries, limit)?;
-        let asked: Vec<Loss> = queries.iter().map(|query| query.loss).collect();
+        let asked: Vec<Loss> = queries.iter().map(|query| query.loss()).collect();
         let ledger = Ledger::open_read_only(&self.ledger_path())?;
         let account = (analyst, population.name.as_str());
         Ok(Ledger::check_budget(ledger.as_ref(), account, &asked, least, limit)?)
@@ -473,7 +473,7 @@ impl Session {
         analyst: Option<&str>,
     ) -> Result<(), EngineError> {
         for (name, population) in &self.contract.populations {
-            let own = statement.parts.iter().filter(|part| part.query.population == *name);
+            let own = statement.parts.iter().filter(|part| part.query.population() == *name);
             let queries: Vec<PrivateQuery> = own.map(|part| part.query.clone()).collect();
             if !queries.is_empty() {
                 let (payer, limit) = payer(population, analyst)?;

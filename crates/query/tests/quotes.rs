@@ -49,7 +49,7 @@ fn a_count_reuses_the_noise_that_selected_its_group() {
     let single = query(&format!(
         "{PRIVATE} forum, COUNT(*, contribution_bounds_per_group => (0, 1)) FROM posts GROUP BY forum"
     ));
-    assert_eq!(single.measurements[0].measure, Measure::Units);
+    assert_eq!(single.measurements()[0].measure, Measure::Units);
 }
 
 /// A change of this snapshot makes stored releases other questions: whoever asks them again pays
@@ -117,9 +117,9 @@ fn equal_aggregates_are_measured_once() {
             "max_groups_contributed = 2, max_rows_per_group = 4",
         ),
     );
-    assert_eq!(q.measurements.len(), 2);
-    assert_eq!(q.measurements[0].weight, 3);
-    assert_eq!(q.outputs.len(), 5);
+    assert_eq!(q.measurements().len(), 2);
+    assert_eq!(q.measurements()[0].weight, 3);
+    assert_eq!(q.outputs().len(), 5);
 }
 
 #[test]
@@ -129,15 +129,15 @@ fn public_keys_need_no_delta_and_drop_other_rows() {
          max_groups_contributed = 2, max_rows_per_group = 1) lang, EXTRACT(YEAR FROM posted) AS y, COUNT(*) \
          FROM posts GROUP BY lang, y",
     );
-    assert_eq!(q.groups, Groups::Public);
-    assert!(q.filter.is_some());
-    assert_eq!(hushtable_query::public_groups(&q.keys).len(), 6);
+    assert_eq!(q.groups(), Groups::Public);
+    assert!(q.filter().is_some());
+    assert_eq!(hushtable_query::public_groups(q.keys()).len(), 6);
     assert_eq!(Quote::new(q).unwrap().total().to_string(), "epsilon = 1");
     // One key that is not public makes the groups private, listed values or not.
     let mixed =
         query(&format!("{PRIVATE} lang, forum, COUNT(DISTINCT author) FROM posts GROUP BY 1, 2"));
-    assert!(matches!(mixed.groups, Groups::Private { .. }));
-    assert!(mixed.filter.is_some());
+    assert!(matches!(mixed.groups(), Groups::Private { .. }));
+    assert!(mixed.filter().is_some());
 }
 
 #[test]
@@ -188,10 +188,10 @@ fn quantiles_cost_by_ranks() {
     assert_eq!(same.total().to_string(), "epsilon = 1");
     assert!(same.noise().iter().all(|noise| matches!(noise, Noise::Quantile(_))));
     let types: Vec<String> =
-        same.query().outputs.iter().map(|o| o.expr.column_type.to_string()).collect();
+        same.query().outputs().iter().map(|o| o.expr.column_type.to_string()).collect();
     assert_eq!(types, ["int", "float", "float", "int"]);
     let exact = query(&format!("{options} PERCENTILE_CONT(price, 0.1) FROM posts"));
-    assert_eq!(exact.outputs[0].expr.column_type.to_string(), "decimal(2)");
+    assert_eq!(exact.outputs()[0].expr.column_type.to_string(), "decimal(2)");
 
     // Not all noise is Gaussian, so zCDP alone says what epsilon is.
     let e =
@@ -309,7 +309,7 @@ proptest! {
                 }
             }
             prop_assert_eq!(sum, quote.total());
-            prop_assert_eq!(sum, query(&text).loss);
+            prop_assert_eq!(sum, query(&text).loss());
             let asked: f64 = match quote.total() {
                 Loss::Approximate { epsilon, .. } => epsilon.to_f64(),
                 Loss::Concentrated { rho, .. } => rho.to_f64(),
@@ -498,14 +498,14 @@ fn split_columns_are_joined_on_unique_keys() {
     let sql = "SELECT t.sector, SUM(l.amount) AS s FROM towns t JOIN loans l ON l.town = t.town \
                GROUP BY t.sector";
     let query = bound("unique = [\"town\"]", sql).unwrap();
-    assert_eq!(query.unit, None);
-    let split = query.measurements[0].split.as_ref().unwrap();
+    assert_eq!(query.unit(), None);
+    let split = query.measurements()[0].thresholds().unwrap();
     let classes = split.classes.as_ref().unwrap();
     assert_eq!((split.default, classes.values.len(), classes.key), (100, 1, None));
     let place = |expr: &hushtable_query::Expr| {
-        (0..query.columns.len()).find(|&place| expr.is_column(place)).unwrap()
+        (0..query.columns().len()).find(|&place| expr.is_column(place)).unwrap()
     };
-    let origin = query.relation.fields()[place(&classes.expr)].origin.as_ref().unwrap();
+    let origin = query.relation().fields()[place(&classes.expr)].origin.as_ref().unwrap();
     assert_eq!((origin.table.as_str(), origin.column.as_str()), ("loans", "sector"));
 
     for unique in ["", "unique = [\"sector\"]", "unique = [\"town\", \"sector\"]"] {
@@ -515,8 +515,8 @@ fn split_columns_are_joined_on_unique_keys() {
         // Clamped, it may be: rows that are repeated are one unit.
         let clamped = "SELECT SUM(l.amount, contribution_bounds_per_group => (0, 9)) FROM loans l \
                        JOIN towns t ON l.town = t.town";
-        assert!(bound(unique, clamped).unwrap().unit.is_some());
+        assert!(bound(unique, clamped).unwrap().unit().is_some());
         let once = "SELECT SUM(amount) FROM loans WHERE town IN (SELECT town FROM towns)";
-        assert_eq!(bound(unique, once).unwrap().unit, None);
+        assert_eq!(bound(unique, once).unwrap().unit(), None);
     }
 }

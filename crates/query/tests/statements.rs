@@ -53,7 +53,7 @@ fn shown(statements: &[&str]) -> String {
                 for part in &statement.parts {
                     let (weight, reads) = (part.weight, &part.reads);
                     writeln!(out, "-> {}: {}", part.name, part.sql).unwrap();
-                    write!(out, "   {} of {}", part.query.loss, part.query.population).unwrap();
+                    write!(out, "   {} of {}", part.query.loss(), part.query.population()).unwrap();
                     if let Some(weight) = weight.filter(|weight| *weight > 1) {
                         write!(out, ", weight {weight}").unwrap();
                     }
@@ -182,7 +182,7 @@ fn a_released_value_is_typed_before_it_is_known() {
     let query = &statement.parts[1].query;
     let kinds = |query: &hushtable_query::PrivateQuery| {
         let mut found = Vec::new();
-        query.filter.as_ref().unwrap().visit(&mut |e| found.push(e.kind.clone()));
+        query.filter().unwrap().visit(&mut |e| found.push(e.kind.clone()));
         found
     };
     assert!(kinds(query).contains(&ExprKind::Released(0)));
@@ -204,8 +204,7 @@ fn a_released_value_is_typed_before_it_is_known() {
     let more = format!("SELECT ({sql}) AS n, (SELECT COUNT(*) FROM people) AS m");
     let more = Statement::bind(&more, &contract()).unwrap();
     let text = |statement: &Statement| {
-        let mut query = statement.parts[1].query.clone();
-        query.loss = quoted.total();
+        let query = statement.parts[1].query.clone().with_loss(quoted.total());
         serde_json::to_string(&query).unwrap()
     };
     assert_eq!(text(&more), text(&statement));

@@ -21,7 +21,7 @@ fn warnings(selects: &[&str]) -> String {
     let mut shown = String::new();
     for select in selects {
         let query = bind(&posts(select), &contract).unwrap();
-        let warned = query.warnings.clone();
+        let warned = query.warnings().to_vec();
         let explained = Explanation::new(&Quote::new(query).unwrap());
         assert_eq!(explained.warnings, warned);
         writeln!(shown, "{select}").unwrap();
@@ -78,7 +78,7 @@ fn plain_queries_have_no_warnings() {
     }
     // Rows that are units have one row in a group.
     let query = bind("SELECT AVG(amount) FROM loans", &common::contract()).unwrap();
-    assert!(query.warnings.is_empty());
+    assert!(query.warnings().is_empty());
 }
 
 /// The bounds of a row, in steps, of an expression that has them by its structure.
@@ -87,7 +87,7 @@ fn expressions_tell_their_range() {
     let contract = common::contract();
     let bounds = |expression: &str| {
         let query = bind(&posts(&format!("SUM({expression}) FROM posts")), &contract).ok()?;
-        match &query.measurements[0].measure {
+        match &query.measurements()[0].measure {
             Measure::SumOfRows { low, high, rows: 1, .. } => Some((*low, *high)),
             _ => None,
         }

@@ -214,7 +214,7 @@ fn levels_expand_over_the_product() {
 fn shares_add_up_and_delta_goes_to_those_who_use_it() {
     let workload = parse(WORKLOAD);
     let quotes = priced(&workload, &contract()).unwrap();
-    let sum = |loss: fn(Loss) -> u64| quotes.iter().map(|q| loss(q.query().loss)).sum::<u64>();
+    let sum = |loss: fn(Loss) -> u64| quotes.iter().map(|q| loss(q.query().loss())).sum::<u64>();
     let rho = |loss: Loss| match loss {
         Loss::Concentrated { rho, .. } => rho.units(),
         Loss::Approximate { .. } => panic!("{loss}"),
@@ -223,12 +223,12 @@ fn shares_add_up_and_delta_goes_to_those_who_use_it() {
     assert_eq!(sum(|loss| loss.delta().units()), "1e-6".parse::<Delta>().unwrap().units());
     // Weights 1, 1, 1, 1, 3, 3, 1. Keys of `naics2` are public, and `all` has no groups.
     let first = Rho::units_per_one() / 11;
-    assert_eq!(rho(quotes[0].query().loss), first + 1);
-    assert_eq!(rho(quotes[5].query().loss), 3 * Rho::units_per_one() / 11);
+    assert_eq!(rho(quotes[0].query().loss()), first + 1);
+    assert_eq!(rho(quotes[5].query().loss()), 3 * Rho::units_per_one() / 11);
     let deltas: Vec<bool> = quotes.iter().map(|q| q.total().delta().is_zero()).collect();
     assert_eq!(deltas, [false, false, false, false, true, false, true]);
     // The workload's defaults come before the contract's, and a query's options before both.
-    assert!(quotes.iter().all(|q| q.query().max_groups_contributed == 1));
+    assert!(quotes.iter().all(|q| q.query().max_groups_contributed() == 1));
     let own =
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1) COUNT(*) FROM firms";
     assert_eq!(priced(&of_queries(&[(1, own)]), &contract()).unwrap().len(), 1);

@@ -95,14 +95,14 @@ impl Session {
         first.fill_bytes(&mut key.0)?;
         let tables = Tables::read(&checked, options.units, key).await?;
         let names: Vec<String> =
-            checked.quote.query().measurements.iter().map(|m| m.name.clone()).collect();
+            checked.quote.query().measurements().iter().map(|m| m.name.clone()).collect();
         let bar = Bar { promised, more, options };
         let comparisons =
             heavy(|| audited(&checked.quote, &names, tables, &bar, generators, &progress.0))?;
         let epsilon_at_least = comparisons.iter().map(|c| c.epsilon_at_least).fold(0.0, f64::max);
         Ok(AuditReport {
             table: checked.population.name.clone(),
-            neighbouring: checked.quote.query().neighbouring,
+            neighbouring: checked.quote.query().neighbouring(),
             loss: checked.quote.total(),
             promised,
             epsilon_at_least,
@@ -146,7 +146,7 @@ impl Tables {
         };
         let Looked { exact, surveys, .. } = scan(Look { survey: true, ..Look::default() }).await?;
         // Groups appear from so many units on.
-        let least = match query.groups {
+        let least = match query.groups() {
             Groups::Private { least, .. } => Some(i64::from(least)),
             Groups::Single | Groups::Public => None,
         };
@@ -176,7 +176,7 @@ impl Tables {
                 Some(Who::Row(RemovedRow { group, values, .. })) => {
                     let missing = || EngineError::Inconsistent;
                     let value = |at: usize| values.get(at).copied().flatten().ok_or_else(missing);
-                    let own = places(query).into_iter().zip(&query.measurements);
+                    let own = places(query).into_iter().zip(query.measurements());
                     let own = own.filter(|(_, m)| m.measure.adds_up());
                     let sums = own.map(|(place, _)| value(place.ok_or_else(missing)?));
                     let sums = sums.collect::<Result<_, EngineError>>()?;
@@ -216,9 +216,9 @@ fn class_keys(
     exact: &Exact,
     group: usize,
 ) -> Result<Vec<Value>, EngineError> {
-    let mut keys = vec![Value::Null; query.keys.len()];
+    let mut keys = vec![Value::Null; query.keys().len()];
     let by_key =
-        query.measurements.iter().filter_map(|m| m.split.as_ref().and_then(Thresholds::by_key));
+        query.measurements().iter().filter_map(|m| m.thresholds().and_then(Thresholds::by_key));
     for (key, classes) in by_key {
         let column = exact.keys.get(key).map(|column| column.slice(group, 1));
         let column = column.ok_or(EngineError::Inconsistent)?;

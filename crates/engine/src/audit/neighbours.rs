@@ -124,7 +124,7 @@ pub(crate) fn comparisons(
     query: &PrivateQuery,
     private: bool,
 ) -> Vec<Comparison> {
-    let unit = if query.unit.is_some() { "unit" } else { "row" };
+    let unit = if query.unit().is_some() { "unit" } else { "row" };
     let heavy = |place: usize| match place {
         0 => format!("the heaviest {unit}"),
         place => format!("{unit} number {} by weight", place + 1),
@@ -136,7 +136,7 @@ pub(crate) fn comparisons(
             .max_by(|(i, a), (j, b)| key(a).total_cmp(&key(b)).then(j.cmp(i)));
         best.map(|(place, _)| place)
     };
-    let replaced = query.neighbouring == Neighbouring::Replace;
+    let replaced = query.neighbouring() == Neighbouring::Replace;
     let mut order: Vec<(usize, String)> = Vec::new();
     if replaced && let Some(lowest) = extreme(|c| -c.shares.signed) {
         // Whoever is exchanged for another should be as unlike it as can be.

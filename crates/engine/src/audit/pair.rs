@@ -56,7 +56,7 @@ impl Pair {
     /// # Errors
     /// Only by a fault of this program.
     pub(crate) fn new(quote: &Quote, tables: [&Table; 2]) -> Result<Self, EngineError> {
-        let private = matches!(quote.query().groups, Groups::Private { .. });
+        let private = matches!(quote.query().groups(), Groups::Private { .. });
         let ids = numbered(tables)?;
         let count = ids.iter().flatten().max().map_or(0, |most| most + 1);
         let at = ids.each_ref().map(|ids| {

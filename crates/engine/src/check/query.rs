@@ -1,7 +1,7 @@
 //! The part of a table that a query's limits leave, by the code that bounds contributions for a
 //! release.
 
-use hushtable_mechanisms::{RecordMechanism, Selection};
+use hushtable_mechanisms::Selection;
 use hushtable_query::{ColumnType, Groups, Measure, Measurement, PrivateQuery, Quote, Step};
 
 use super::report::{CutOff, GroupsCheck, Limit, QueryCheck};
@@ -29,7 +29,7 @@ pub(super) async fn read(
 ) -> Result<QueryCheck, EngineError> {
     let quote = &checked.quote;
     let mut query = quote.query().clone();
-    query.measurements.push(rows());
+    query.push_measurement(rows());
     let look = Look { tally: true, ..Look::default() };
     // The chances of groups follow from their sizes, not from which units they have.
     let scan = Scan::of(&query, false, &checked.files, &progress.0, checked.memory).await?;
@@ -39,7 +39,7 @@ pub(super) async fn read(
     Ok(QueryCheck {
         rows: all.rows_per_group.sum(),
         units: all.groups_per_unit.all(),
-        max_groups_contributed: query.max_groups_contributed,
+        max_groups_contributed: query.max_groups_contributed(),
         groups_per_unit: spread(&all.groups_per_unit),
         rows_per_group: spread(&all.rows_per_group),
         cut_off: cut_off(quote.query(), &tallies)?,
@@ -54,9 +54,6 @@ fn rows() -> Measurement {
         measure: Measure::Rows,
         low: 0,
         high: LARGEST,
-        split: None,
-        mechanism: RecordMechanism::default(),
-        offset: None,
         step: Step::Whole(1),
         weight: 0,
         column_type: ColumnType::Int,
@@ -70,11 +67,11 @@ fn share(part: u128, whole: u128) -> f64 {
 /// The part of each measurement that each limit takes away.
 fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, EngineError> {
     let Tallies { limited, all_groups } = tallies;
-    let most = query.max_groups_contributed;
+    let most = query.max_groups_contributed();
     let units = all_groups.groups_per_unit.all();
     let many = all_groups.groups_per_unit.above(most.into());
     let mut found = Vec::new();
-    for (measurement, place) in query.measurements.iter().zip(places(query)) {
+    for (measurement, place) in query.measurements().iter().zip(places(query)) {
         let name = &measurement.name;
         let of = |limit, allowed, cut: Cut, total: u128| CutOff {
             measurement: name.clone(),
@@ -119,15 +116,18 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
                 found.push(of(Limit::RowsPerGroup, values, *beyond, all.total));
             }
             (
-                Measure::Rows | Measure::Values(_) | Measure::Sum(_),
+                Measure::Rows
+                | Measure::Values(_)
+                | Measure::ClampedSum(_)
+                | Measure::PerRecordSum(_),
                 Some((Some(Tallied::Sums(cut, _)), Some(Tallied::Sums(all, sizes)))),
             ) => {
                 found.push(by_groups(cut.total, all.total));
-                if measurement.split.is_some() {
+                if measurement.measure.per_record().is_some() {
                     continue;
                 }
                 let limit = match measurement.measure {
-                    Measure::Sum(_) => Limit::BoundsPerGroup,
+                    Measure::ClampedSum(_) => Limit::BoundsPerGroup,
                     _ => Limit::RowsPerGroup,
                 };
                 let reported = QUANTILES.iter().filter_map(|&s| Some((s, sizes.at(s)? * step)));
@@ -138,7 +138,7 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
         }
     }
     // A row is in one group, and so is a unit without GROUP BY.
-    let limits_groups = query.unit.is_some() && query.groups != Groups::Single;
+    let limits_groups = query.unit().is_some() && query.groups() != Groups::Single;
     found.retain(|cut| cut.limit != Limit::GroupsPerUnit || limits_groups);
     Ok(found)
 }
@@ -149,7 +149,7 @@ fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsChe
     let units: Vec<u64> =
         exact.units.iter().map(|&n| u64::try_from(n).unwrap_or_default()).collect();
     let (_, counted) = Counted::new(query, exact)?;
-    let Groups::Private { known_threshold, by_pieces, .. } = query.groups else {
+    let Groups::Private { known_threshold, by_pieces, .. } = query.groups() else {
         return Ok(GroupsCheck {
             in_data,
             known: counted.groups,

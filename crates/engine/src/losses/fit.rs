@@ -101,7 +101,7 @@ impl Session {
         let mut times = vec![1.0; quote.noise().len()];
         let selection = quote.selection().map(|s| s.loss());
         let mut total = selection.map_or(Some(Rho::ZERO), Loss::rho);
-        let all = quote.query().measurements.iter().zip(quote.noise());
+        let all = quote.query().measurements().iter().zip(quote.noise());
         for (place, (measurement, noise)) in all.enumerate() {
             let Some(additive) = noise.largest() else { continue };
             let allowed = allowed(&counted, place, noise, &counts, options);
@@ -119,7 +119,7 @@ impl Session {
                 measurement: measurement.name.clone(),
                 noise_times: allowed,
                 rho,
-                split: measurement.split.as_ref().map(|_| measurement.high as f64 * step * allowed),
+                split: measurement.thresholds().map(|_| measurement.high as f64 * step * allowed),
             });
         }
         let too_much = || {
@@ -202,9 +202,10 @@ fn allowed(
 /// root, for all groups.
 fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
     let other = |m: &&Measurement| {
-        m.mechanism != RecordMechanism::Gaussian || matches!(m.measure, Measure::Quantile { .. })
+        matches!(m.measure, Measure::Quantile { .. })
+            || m.measure.per_record().is_some_and(|s| s.mechanism != RecordMechanism::Gaussian)
     };
-    match quote.query().measurements.iter().find(other) {
+    match quote.query().measurements().iter().find(other) {
         None => Ok(()),
         Some(measurement) => Err(EngineError::Refused(Refusal::new(
             format!(

@@ -20,10 +20,7 @@ pub(super) async fn by_mechanism(
 ) -> Result<Vec<MechanismLosses>, EngineError> {
     let mut all = Vec::new();
     for mechanism in RecordMechanism::ALL {
-        let mut query = checked.quote.query().clone();
-        for measurement in query.measurements.iter_mut().filter(|m| m.split.is_some()) {
-            (measurement.mechanism, measurement.offset) = (mechanism, None);
-        }
+        let query = checked.quote.query().clone().with_mechanism(mechanism);
         // Whether noise can be drawn follows from the rho and the thresholds.
         let Ok(quote) = heavy(|| Quote::new(query)) else { continue };
         let other = Checked { quote, files: checked.files.clone(), ..*checked };
@@ -46,8 +43,8 @@ const SAME_NOISE: f64 = 0.5;
 pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnData>, EngineError> {
     let query = checked.quote.query();
     // Places among the accumulators, which rows have values of, and among the measurements.
-    let split = places(query).into_iter().zip(&query.measurements).enumerate();
-    let split = split.filter(|(_, (_, m))| m.split.is_some());
+    let split = places(query).into_iter().zip(query.measurements()).enumerate();
+    let split = split.filter(|(_, (_, m))| m.measure.per_record().is_some());
     let mut sizes: Vec<(usize, usize, Sketch)> =
         split.filter_map(|(place, (at, _))| Some((at?, place, Sketch::new(0.0)))).collect();
     let reading =
@@ -64,7 +61,7 @@ pub(super) async fn on_data(checked: &Checked<'_>) -> Result<Vec<MechanismsOnDat
     let mut all = Vec::new();
     for (_, place, sketch) in sizes {
         let (Some(measurement), Some(sums)) = (
-            query.measurements.get(place),
+            query.measurements().get(place),
             groups.counted.measured.get(place).and_then(Measured::sums),
         ) else {
             continue;

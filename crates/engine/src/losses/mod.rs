@@ -128,7 +128,8 @@ impl Session {
 
 /// The rho of a query that has sums that are not clamped.
 fn rho(checked: &Checked<'_>) -> Result<Rho, EngineError> {
-    let splits = checked.quote.query().measurements.iter().any(|m| m.split.is_some());
+    let splits =
+        checked.quote.query().measurements().iter().any(|m| m.measure.per_record().is_some());
     match checked.quote.total() {
         Loss::Concentrated { rho, .. } if splits => Ok(rho),
         total => Err(EngineError::Refused(Refusal::new(

@@ -7,7 +7,7 @@ use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::error::DataFusionError;
 use hushtable_privacy::{RecordPolicy, Rho, group_loss};
 use hushtable_query::{
-    Expr, Key, Measure, Measurement, Noise, Operator, Quote, Thresholds, policy_of_noise, rho_at,
+    Measure, Measurement, Noise, Operator, Quote, Thresholds, policy_of_noise, rho_at,
 };
 
 use super::{GroupLosses, Losses, OwnerLosses, rho};
@@ -41,27 +41,27 @@ pub(super) async fn tally(
 ) -> Result<Tally, EngineError> {
     let limit = rho(checked)?.to_f64();
     let mut query = checked.quote.query().clone();
-    let group_keys = query.keys.len();
+    let group_keys = query.keys().len();
     // Other facts about a row come after the keys: its owner, and its class for each
     // sum.
     let owned = checked.table.and_then(|table| Some((table, table.owner.as_ref()?)));
     // The owner is known where the query's rows are the table's.
-    let scanned = matches!(query.relation.operator(), Operator::Scan { .. });
+    let scanned = matches!(query.relation().operator(), Operator::Scan { .. });
     let owner = owned.filter(|_| scanned);
     let owner = owner.map(|(table, name)| (name.clone(), table.row_expression(name)));
     let owner = match owner {
-        Some((name, Some(expr))) => Some((name, push(&mut query.keys, expr))),
+        Some((name, Some(expr))) => Some((name, query.push_key(expr))),
         Some((_, None)) => return Err(EngineError::Inconsistent),
         None => None,
     };
     let mut meters = Vec::new();
     let accumulators = places(checked.quote.query());
-    let measurements = checked.quote.query().measurements.iter().zip(accumulators);
+    let measurements = checked.quote.query().measurements().iter().zip(accumulators);
     for (place, (measurement, accumulator)) in measurements.enumerate() {
-        let classes = measurement.split.as_ref().and_then(|t| t.classes.as_ref());
+        let classes = measurement.thresholds().and_then(|t| t.classes.as_ref());
         let class = match classes {
             Some(classes) => {
-                let column = push(&mut query.keys, classes.expr.clone());
+                let column = query.push_key(classes.expr.clone());
                 Some((ClassLookup::of(classes).map_err(DataFusionError::from)?, column))
             }
             None => None,
@@ -87,11 +87,6 @@ pub(super) async fn tally(
     let reading = Reading::plan(&query, &checked.files, &progress.0, checked.memory).await?;
     reading.each(|rows| records.add(&rows)).await?;
     heavy(|| records.finish())
-}
-
-fn push(keys: &mut Vec<Key>, expr: Expr) -> usize {
-    keys.push(Key { expr, public: None, known: None });
-    keys.len() - 1
 }
 
 fn three(limit: f64) -> [Sketch; 3] {
@@ -237,7 +232,8 @@ impl Records<'_> {
     /// The threshold of each row for each sum whose records have classes.
     fn thresholds(&self, rows: &Rows) -> Result<Vec<Option<Vec<i64>>>, DataFusionError> {
         let of = |meter: &Meter| {
-            let (Some((lookup, column)), Some(split)) = (&meter.class, &meter.measurement.split)
+            let (Some((lookup, column)), Some(split)) =
+                (&meter.class, meter.measurement.thresholds())
             else {
                 return Ok(None);
             };
@@ -265,7 +261,7 @@ impl Records<'_> {
                 (_, Some(place)) => rows.values.get(place).map_or(0, |m| value_at(m, row)),
                 (_, None) => 1,
             };
-            match &measurement.split {
+            match measurement.thresholds() {
                 Some(split) => {
                     let own = thresholds.as_ref().and_then(|t| t.get(row)).copied();
                     let own = own.unwrap_or(split.default);

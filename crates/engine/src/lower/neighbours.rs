@@ -20,7 +20,7 @@ type Groups = BTreeMap<String, (i64, Vec<i128>)>;
 
 async fn groups(query: &PrivateQuery, contract: &Contract, folder: &Path) -> Groups {
     let mut files = Files::new();
-    for name in query.relation.tables() {
+    for name in query.relation().tables() {
         let path = &contract.tables[name].path;
         files.insert(name.to_owned(), list_files(path, folder).unwrap());
     }
@@ -123,7 +123,7 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
         rest.write(folder.path());
         let after = runtime.block_on(groups(&query, &contract, folder.path()));
 
-        let none = || (0, vec![0; query.measurements.len()]);
+        let none = || (0, vec![0; query.measurements().len()]);
         let mut changed = 0;
         let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for key in keys {
@@ -135,14 +135,14 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
             }
             changed += 1;
             assert_eq!(with.0 - without.0, 1, "case {case}, group {key}: units\n{sql}");
-            for (at, measurement) in query.measurements.iter().enumerate() {
+            for (at, measurement) in query.measurements().iter().enumerate() {
                 let by = with.1[at] - without.1[at];
                 let allowed = i128::from(measurement.low).min(0)..=measurement.high.into();
                 let name = &measurement.name;
                 assert!(allowed.contains(&by), "case {case}, group {key}: {name} by {by}\n{sql}");
             }
         }
-        assert!(changed <= query.max_groups_contributed, "case {case}: {changed} groups\n{sql}");
+        assert!(changed <= query.max_groups_contributed(), "case {case}: {changed} groups\n{sql}");
         moved += u32::from(changed > 0);
         most = most.max(changed);
     }

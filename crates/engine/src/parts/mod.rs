@@ -283,7 +283,7 @@ fn first_value(column: &ArrayRef) -> Option<Value> {
 
 /// The columns that a query releases.
 fn schema(quote: &Quote) -> SchemaRef {
-    let outputs = quote.query().outputs.iter();
+    let outputs = quote.query().outputs().iter();
     let field = outputs.map(|o| Field::new(&o.name, arrow_type(o.expr.column_type), true));
     Arc::new(Schema::new(field.collect::<Vec<_>>()))
 }
@@ -305,7 +305,7 @@ impl StatementPlan<'_> {
     fn names_read(&self, part: &Planned<'_>) -> Vec<String> {
         let name = |&Read { part, column }: &Read| {
             let read = self.parts.get(part)?;
-            let output = read.asked.quote.query().outputs.get(column)?;
+            let output = read.asked.quote.query().outputs().get(column)?;
             Some(format!("{}.{}", read.name, output.name))
         };
         part.reads.iter().filter_map(name).collect()

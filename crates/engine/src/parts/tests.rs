@@ -97,7 +97,7 @@ fn asked_again_it_is_free_and_the_same() {
     assert_eq!(mean.statement, parts[0].statement);
     // What the later part has read is in its statement, and which part it came from in its question.
     let value = mean.table.column(0).as_primitive::<Float64Type>().value(0);
-    let read = serde_json::to_string(&parts[1].statement.query.filter).unwrap();
+    let read = serde_json::to_string(&parts[1].statement.query.filter()).unwrap();
     assert!(read.contains(&value.to_string()), "{read}");
     let of_others = OLDER.replace("AVG(age) FROM people", "AVG(age) FROM people WHERE age > 1");
     assert_eq!(ask(&place, &of_others, 5).unwrap().charged.unwrap().to_string(), "epsilon = 1");

@@ -174,7 +174,7 @@ fn ranges_hold() {
         let checked =
             session.check(&exactly(&format!("SUM({expression}) AS s FROM visits"))).unwrap();
         let query = checked.quote.query();
-        let Measure::SumOfRows { low, high, .. } = query.measurements[0].measure else {
+        let Measure::SumOfRows { low, high, .. } = query.measurements()[0].measure else {
             panic!("{expression} has no range");
         };
         let mut values = 0;

@@ -91,7 +91,7 @@ fn a_kept_row_adds_no_more_than_is_allowed() {
     let contract = Contract::parse(CONTRACT, "t.toml").unwrap();
     for term in terms() {
         let query = dearest(&term, &contract);
-        let names: Vec<&str> = query.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = query.columns().iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["n", "name", "note", "row"]);
         let program = program(&query);
         for note in ["a", " ", "1", "é", "ΐ", "Σ:", "日"] {

@@ -305,7 +305,7 @@ pub(crate) fn begin(
     payment: &Payment,
 ) -> Result<Outcome, EngineError> {
     if session.files(query)? != *files {
-        return Err(EngineError::DataChanged { table: query.population.clone() });
+        return Err(EngineError::DataChanged { table: query.population().to_owned() });
     }
     Ok(ledger.begin(payment)?)
 }

@@ -9,7 +9,7 @@ use super::options::Options;
 use super::rows::RowBounds;
 use super::statement::condition;
 use super::view::{Unit, View};
-use super::{Key, Measure, Measurement};
+use super::{Key, Measure, Measurement, PerRecordSum};
 use crate::bind_expr::{cast, where_true};
 use crate::contract::MAX_ROWS;
 use crate::error::Refusal;
@@ -352,14 +352,17 @@ impl Aggregates<'_> {
             })
         });
         let offset = offset.transpose()?;
+        let measure = match split {
+            Some(thresholds) => {
+                Measure::PerRecordSum(PerRecordSum { of: operand, thresholds, mechanism, offset })
+            }
+            None => Measure::ClampedSum(operand),
+        };
         let wanted = Measurement {
             name: String::new(),
-            measure: Measure::Sum(operand),
+            measure,
             low: low_steps,
             high: high_steps,
-            split,
-            mechanism,
-            offset,
             step,
             weight,
             column_type: released_as(step),
@@ -512,9 +515,6 @@ pub(super) fn counting(measure: Measure, low: i64, high: i64, weight: u32) -> Me
         measure,
         low,
         high,
-        split: None,
-        mechanism: RecordMechanism::default(),
-        offset: None,
         step: Step::Whole(1),
         weight,
         column_type: ColumnType::Int,
@@ -529,11 +529,12 @@ fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
         Measure::Values(expr) => format!("count of {}", short(expr, stored)),
         Measure::SumOfRows { of, .. } => format!("sum of {}", short(of, stored)),
         Measure::Distinct { of, .. } => format!("count of different {}", short(of, stored)),
-        Measure::Sum(expr) if measurement.mechanism == RecordMechanism::default() => {
-            format!("sum of {}", short(expr, stored))
+        Measure::ClampedSum(expr) => format!("sum of {}", short(expr, stored)),
+        Measure::PerRecordSum(sum) if sum.mechanism == RecordMechanism::default() => {
+            format!("sum of {}", short(&sum.of, stored))
         }
-        Measure::Sum(expr) => {
-            format!("sum of {} by {}", short(expr, stored), measurement.mechanism)
+        Measure::PerRecordSum(sum) => {
+            format!("sum of {} by {}", short(&sum.of, stored), sum.mechanism)
         }
         Measure::Quantile { of, percentile, .. } if *percentile == Percentile::MEDIAN => {
             format!("median of {}", short(of, stored))

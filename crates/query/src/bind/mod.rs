@@ -13,6 +13,7 @@ mod options;
 mod output;
 mod parts;
 mod quantile;
+mod query;
 mod repeats;
 mod rows;
 mod rowset;
@@ -23,67 +24,15 @@ mod view;
 mod windows;
 
 use hushtable_mechanisms::{Percentile, RecordMechanism};
-use hushtable_privacy::{Contribution, Loss, Neighbouring};
 use serde::{Deserialize, Serialize};
 
 use crate::contract::Contract;
-use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::lattice::Step;
 use crate::quote::Strategy;
-use crate::relation::Relation;
 use crate::sql;
 use crate::types::{ColumnType, Value};
-use crate::warning::Warning;
-
-/// Most operations of all expressions in joins and sub-queries: the first row that reaches them
-/// costs as much as some hundred further ones.
-const MAX_RELATION_OPERATIONS: usize = 400;
-
-/// A checked query: what is read, how it is bounded, what is measured, what is shown.
-///
-/// Everything that its privacy rests on follows from its structure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PrivateQuery {
-    /// Whose budget pays: a population of the contract.
-    pub population: String,
-    /// The rows that are bounded and aggregated.
-    pub relation: Relation,
-    /// The relation's columns, which [`Expr`]s over rows count, by names that tell them apart.
-    pub columns: Vec<(String, ColumnType)>,
-    /// Most bytes of a text in each of them; longer text is NULL.
-    pub column_bytes: Vec<usize>,
-    /// Position of the privacy unit's column; `None` where every row is a unit.
-    pub unit: Option<usize>,
-    /// Which tables are neighbours.
-    pub neighbouring: Neighbouring,
-    /// Condition on rows. Rows with public keys that are not listed are already left out.
-    pub filter: Option<Expr>,
-    /// Group keys; empty without GROUP BY.
-    pub keys: Vec<Key>,
-    /// How it is known which groups appear.
-    pub groups: Groups,
-    /// Most groups that one unit enters.
-    pub max_groups_contributed: u32,
-    /// What is measured of each group, each once.
-    pub measurements: Vec<Measurement>,
-    /// What is shown, computed from released keys and measurements.
-    pub outputs: Vec<Output>,
-    /// Condition on released groups.
-    pub having: Option<Expr>,
-    /// Order of the rows shown; by key where empty.
-    pub order_by: Vec<Order>,
-    /// Most rows shown.
-    pub limit: Option<u64>,
-    /// Rows left out before the first shown.
-    pub offset: u64,
-    /// What the whole query may cost; delta is zero where no group is chosen privately.
-    pub loss: Loss,
-    /// Probable mistakes in it. They are no part of what is asked.
-    #[serde(skip)]
-    pub warnings: Vec<Warning>,
-}
 
 /// One group key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -127,19 +76,11 @@ pub struct Measurement {
     pub name: String,
     /// What one unit contributes to a group, before clamping.
     pub measure: Measure,
-    /// Least contribution of a unit to a group that it enters, in steps.
+    /// Least contribution of a unit to a group that it enters, in steps. Where contributions are
+    /// not clamped, the largest threshold below zero.
     pub low: i64,
-    /// Greatest contribution, in steps.
+    /// Greatest contribution, in steps. Where contributions are not clamped, the largest threshold.
     pub high: i64,
-    /// Where contributions are not clamped: the thresholds up to which a record loses no more than
-    /// the measurement's rho. `high` is then the largest of them, in steps.
-    pub split: Option<Thresholds>,
-    /// How a sum that is not clamped is released.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub mechanism: RecordMechanism,
-    /// The offset of a sum that is transformed, in steps, where it is not the threshold.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub offset: Option<i64>,
     /// Size of a lattice step.
     pub step: Step,
     /// Share of the budget, relative to the others.
@@ -148,8 +89,32 @@ pub struct Measurement {
     pub column_type: ColumnType,
 }
 
-fn is_default(mechanism: &RecordMechanism) -> bool {
-    *mechanism == RecordMechanism::default()
+impl Measurement {
+    /// The splitting thresholds of a sum that is not clamped.
+    pub fn thresholds(&self) -> Option<&Thresholds> {
+        self.measure.per_record().map(|sum| &sum.thresholds)
+    }
+}
+
+/// A sum whose contributions are not clamped: the more a record adds, the more it loses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PerRecordSum {
+    /// The value of a row.
+    pub of: Expr,
+    /// The values up to which a record loses no more than the measurement's rho.
+    pub thresholds: Thresholds,
+    /// How the sum is released.
+    pub mechanism: RecordMechanism,
+    /// The offset of a sum that is transformed, in steps, where it is not the threshold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<i64>,
+}
+
+impl PerRecordSum {
+    /// The offset of noise that is made for this threshold, both in steps.
+    pub fn offset_at(&self, threshold: i64) -> u64 {
+        self.offset.unwrap_or(threshold).unsigned_abs()
+    }
 }
 
 /// The splitting thresholds of a sum, in steps.
@@ -213,8 +178,10 @@ pub enum Measure {
     Rows,
     /// Its number of rows with a value.
     Values(Expr),
-    /// The sum of its rows' values, each rounded to the lattice.
-    Sum(Expr),
+    /// The sum of its rows' values, each rounded to the lattice, clamped to `low` and `high`.
+    ClampedSum(Expr),
+    /// The sum of its rows' values, each rounded to the lattice, not clamped. Rows are units.
+    PerRecordSum(PerRecordSum),
     /// The sum of some of its rows' values, each rounded to the lattice and clamped by itself.
     SumOfRows {
         /// The value of a row.
@@ -252,7 +219,7 @@ impl Measure {
     /// sums of some rows keep values one by one.
     pub fn adds_up(&self) -> bool {
         match self {
-            Self::Rows | Self::Values(_) | Self::Sum(_) => true,
+            Self::Rows | Self::Values(_) | Self::ClampedSum(_) | Self::PerRecordSum(_) => true,
             Self::Units
             | Self::SumOfRows { .. }
             | Self::Distinct { .. }
@@ -260,11 +227,36 @@ impl Measure {
         }
     }
 
+    /// The sum, if it is not clamped.
+    pub fn per_record(&self) -> Option<&PerRecordSum> {
+        match self {
+            Self::PerRecordSum(sum) => Some(sum),
+            _ => None,
+        }
+    }
+
+    fn per_record_mut(&mut self) -> Option<&mut PerRecordSum> {
+        match self {
+            Self::PerRecordSum(sum) => Some(sum),
+            _ => None,
+        }
+    }
+
+    /// All expressions that are computed of rows.
+    fn expressions_mut(&mut self) -> Vec<&mut Expr> {
+        if let Self::PerRecordSum(PerRecordSum { of, thresholds, .. }) = self {
+            let classes = thresholds.classes.as_mut().map(|classes| &mut classes.expr);
+            return [of].into_iter().chain(classes).collect();
+        }
+        self.operand_mut().into_iter().collect()
+    }
+
     fn operand_mut(&mut self) -> Option<&mut Expr> {
         match self {
             Self::Units | Self::Rows => None,
             Self::Values(of)
-            | Self::Sum(of)
+            | Self::ClampedSum(of)
+            | Self::PerRecordSum(PerRecordSum { of, .. })
             | Self::SumOfRows { of, .. }
             | Self::Distinct { of, .. }
             | Self::Quantile { of, .. } => Some(of),
@@ -276,7 +268,8 @@ impl Measure {
         match self {
             Self::Units | Self::Rows => None,
             Self::Values(of)
-            | Self::Sum(of)
+            | Self::ClampedSum(of)
+            | Self::PerRecordSum(PerRecordSum { of, .. })
             | Self::SumOfRows { of, .. }
             | Self::Distinct { of, .. }
             | Self::Quantile { of, .. } => Some(of),
@@ -304,70 +297,6 @@ pub struct Order {
     pub nulls_first: bool,
 }
 
-impl PrivateQuery {
-    /// What one unit can do to the sums of a measurement.
-    pub fn contribution(&self, measurement: &Measurement) -> Contribution {
-        self.contribution_within(measurement.low, measurement.high)
-    }
-
-    /// What one unit can do to sums that it adds from `low` to `high` steps to.
-    pub(crate) fn contribution_within(&self, low: i64, high: i64) -> Contribution {
-        let single_group = self.groups == Groups::Single;
-        Contribution { groups: self.max_groups_contributed, single_group, low, high }
-    }
-
-    /// Whether a record counts as often as it has pieces when groups are chosen.
-    pub fn chooses_by_pieces(&self) -> bool {
-        matches!(self.groups, Groups::Private { by_pieces: true, .. })
-    }
-
-    /// Refuses a query in which one row can cost more than it may.
-    fn check_cost(&self) -> Result<(), Refusal> {
-        let part = |place: String, expr| {
-            let columns = self.column_bytes.clone();
-            RowPart { place, expr, columns }
-        };
-        let mut parts = self.relation.row_parts();
-        let operations: usize = parts.iter().map(|part| part.expr.size().1).sum();
-        if operations > MAX_RELATION_OPERATIONS {
-            return Err(Refusal::new(
-                format!(
-                    "the joins and sub-queries have {operations} operations, and at most \
-                     {MAX_RELATION_OPERATIONS} are allowed, so that the time of a query does not show \
-                     whether a row is there"
-                ),
-                "long expressions in the outer query, or in computed columns of the contract",
-            ));
-        }
-        // Public keys are looked up in their lists, together with WHERE.
-        let public = self.keys.iter().any(|key| key.public.is_some());
-        let place = if public { "WHERE or the public keys" } else { "WHERE" };
-        parts.extend(self.filter.iter().map(|e| part(place.to_owned(), e)));
-        parts.extend(self.keys.iter().map(|key| part("GROUP BY".to_owned(), &key.expr)));
-        for measurement in &self.measurements {
-            let place = || format!("the {}", measurement.name);
-            parts.extend(measurement.measure.operand().map(|e| part(place(), e)));
-            let classes = measurement.split.as_ref().and_then(|split| split.classes.as_ref());
-            if let Some(classes) = classes.filter(|_| self.chooses_by_pieces()) {
-                parts.push(part(place(), &classes.expr));
-            }
-        }
-        cost::check(&parts)
-    }
-
-    /// The privacy unit as readers know it: the column that names it, or `row`.
-    pub fn unit_name(&self) -> &str {
-        let column = self.unit.and_then(|unit| self.columns.get(unit));
-        column.map_or("row", |(name, _)| name)
-    }
-
-    /// Names and types of the released columns that outputs are computed from.
-    pub fn released_types(&self) -> Vec<ColumnType> {
-        let keys = self.keys.iter().map(|k| k.expr.column_type);
-        keys.chain(self.measurements.iter().map(|m| m.column_type)).collect()
-    }
-}
-
 pub(crate) use aggregate::AGGREGATES;
 
 /// Checks a query against a contract: a statement that is one private SELECT.
@@ -390,6 +319,7 @@ pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<E
 pub use around::{Around, Computed};
 pub use parts::{MAX_PARTS, Part, Read, Statement};
 pub(crate) use parts::{bind_part, released};
+pub use query::PrivateQuery;
 
 pub use counts::{CountRelease, bind_count_release};
 pub use statement::{known_groups, public_groups};

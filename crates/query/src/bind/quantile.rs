@@ -1,7 +1,7 @@
 //! MEDIAN and PERCENTILE_CONT: in which range the quantile is looked for, and how many of a unit's
 //! rows count.
 
-use hushtable_mechanisms::{Percentile, RecordMechanism};
+use hushtable_mechanisms::Percentile;
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, released_as};
@@ -86,9 +86,6 @@ impl Aggregates<'_> {
             measure: Measure::Quantile { of: operand, percentile, rows, scale },
             low,
             high,
-            split: None,
-            mechanism: RecordMechanism::default(),
-            offset: None,
             step,
             weight: arguments.weight,
             column_type: released_as(step),

@@ -1,7 +1,6 @@
 //! SUM and AVG with bounds per row: every row's value is clamped by itself, and so many rows of a
 //! unit count in a group.
 
-use hushtable_mechanisms::RecordMechanism;
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, no_step_within, released_as};
@@ -79,7 +78,7 @@ impl Aggregates<'_> {
         let rows = self.rows_of_a_unit(function)?;
         let (measure, (low, high)) = match self.table.unit {
             // A row's contribution is its value.
-            Unit::Row => (Measure::Sum(operand), (low, high)),
+            Unit::Row => (Measure::ClampedSum(operand), (low, high)),
             Unit::Column(_) => {
                 let within = unit_within((low, high), rows).ok_or_else(|| {
                     Refusal::new(
@@ -100,9 +99,6 @@ impl Aggregates<'_> {
             measure,
             low,
             high,
-            split: None,
-            mechanism: RecordMechanism::default(),
-            offset: None,
             step,
             weight,
             column_type: released_as(step),

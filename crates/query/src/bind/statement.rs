@@ -154,7 +154,7 @@ pub(super) fn bind(
         }
     }
     let by_pieces = options.by_pieces && matches!(groups, Groups::Private { .. });
-    if by_pieces && measurements.iter().all(|m| m.split.is_none()) {
+    if by_pieces && measurements.iter().all(|m| m.measure.per_record().is_none()) {
         return Err(Refusal::new(
             "group_selection_by = PIECES counts the pieces of records, and the query has no sum of a column \
              with `split`",

@@ -4,7 +4,7 @@ use hushtable_mechanisms::{MechanismError, PerRecord, RecordMechanism, standard_
 use hushtable_privacy::{Growth, Rho};
 use serde::{Deserialize, Serialize};
 
-use crate::bind::Measurement;
+use crate::bind::{Measurement, PerRecordSum};
 use crate::quote::Quote;
 
 /// Sums of groups, in thresholds.
@@ -57,9 +57,8 @@ pub struct MechanismCompared {
 impl MechanismsExplained {
     /// The comparison for every sum of a query that is not clamped.
     pub fn of(quote: &Quote) -> Vec<Self> {
-        let measurements = quote.query().measurements.iter().zip(quote.noise());
-        let split = measurements.filter(|(measurement, _)| measurement.split.is_some());
-        split.filter_map(|(m, noise)| explained(m, noise.loss()?.rho()?)).collect()
+        let measurements = quote.query().measurements().iter().zip(quote.noise());
+        measurements.filter_map(|(m, noise)| explained(m, noise.loss()?.rho()?)).collect()
     }
 }
 
@@ -103,10 +102,11 @@ impl MechanismsOnData {
         (sums, same_noise): (Vec<SizeQuantile>, SizeQuantile),
         (values, same_loss): (Vec<SizeQuantile>, SizeQuantile),
     ) -> Option<Self> {
-        let measurement = quote.query().measurements.get(place).filter(|m| m.split.is_some())?;
+        let measurement = quote.query().measurements().get(place)?;
+        let sum = measurement.measure.per_record()?;
         let rho = quote.noise().get(place)?.loss()?.rho()?;
         let step = measurement.step.to_f64();
-        let own = made(measurement, measurement.mechanism, measurement.high.unsigned_abs(), rho);
+        let own = made((measurement, sum), sum.mechanism, measurement.high.unsigned_abs(), rho);
         let lost = Rho::from_f64_up(own.ok()?.loss(same_loss.size)).ok()?;
         let steps = (same_loss.size / step).round() as u64;
         if steps == 0 || same_noise.size <= 0.0 || lost.is_zero() {
@@ -115,10 +115,11 @@ impl MechanismsOnData {
         let sizes = |all: &[SizeQuantile]| all.iter().map(|q| q.size).collect::<Vec<_>>();
         let sides = (sizes(&sums), sizes(&values));
         let at = At { loss: (steps, lost), noise: same_noise.size };
-        let [at_equal_loss, at_equal_noise] = compared(measurement, rho, &at, &sides.0, &sides.1)?;
+        let [at_equal_loss, at_equal_noise] =
+            compared((measurement, sum), rho, &at, &sides.0, &sides.1)?;
         Some(Self {
             measurement: measurement.name.clone(),
-            mechanism: measurement.mechanism,
+            mechanism: sum.mechanism,
             sums,
             values,
             same_loss,
@@ -138,13 +139,14 @@ struct At {
 }
 
 fn explained(measurement: &Measurement, rho: Rho) -> Option<MechanismsExplained> {
+    let sum = measurement.measure.per_record()?;
     let threshold = measurement.high as f64 * measurement.step.to_f64();
     let at = At { loss: (measurement.high.unsigned_abs(), rho), noise: SAME_AT * threshold };
     let (sums, values) = (SUMS.map(|n| n * threshold), VALUES.map(|n| n * threshold));
-    let [at_equal_loss, at_equal_noise] = compared(measurement, rho, &at, &sums, &values)?;
+    let [at_equal_loss, at_equal_noise] = compared((measurement, sum), rho, &at, &sums, &values)?;
     Some(MechanismsExplained {
         measurement: measurement.name.clone(),
-        mechanism: measurement.mechanism,
+        mechanism: sum.mechanism,
         threshold,
         sums: SUMS,
         values: VALUES,
@@ -157,20 +159,19 @@ fn explained(measurement: &Measurement, rho: Rho) -> Option<MechanismsExplained>
 /// The growth of a mechanism that can be drawn from, in the column's units: a record of so many steps loses
 /// that rho.
 fn made(
-    measurement: &Measurement,
+    (measurement, sum): (&Measurement, &PerRecordSum),
     mechanism: RecordMechanism,
     steps: u64,
     rho: Rho,
 ) -> Result<Growth, MechanismError> {
-    let offset = measurement.offset.unwrap_or(measurement.high).unsigned_abs();
-    let made = PerRecord::new(mechanism, steps, offset, rho)?;
+    let made = PerRecord::new(mechanism, steps, sum.offset_at(measurement.high), rho)?;
     Ok(made.growth().in_units_of(measurement.step.to_f64()))
 }
 
 /// All mechanisms, at equal loss and at equal noise: their standard errors at these sums and losses of these
 /// values, in the column's units.
 fn compared(
-    measurement: &Measurement,
+    (measurement, sum): (&Measurement, &PerRecordSum),
     rho: Rho,
     at: &At,
     sums: &[f64],
@@ -183,13 +184,12 @@ fn compared(
         standard_errors: sums.iter().map(|&sum| standard_error(growth, sum)).collect(),
         losses: values.iter().map(|&value| growth.loss(value)).collect(),
     };
-    let own =
-        made(measurement, measurement.mechanism, measurement.high.unsigned_abs(), rho).ok()?;
-    let offset = measurement.offset.unwrap_or(measurement.high).unsigned_abs() as f64 * step;
+    let own = made((measurement, sum), sum.mechanism, measurement.high.unsigned_abs(), rho).ok()?;
+    let offset = sum.offset_at(measurement.high) as f64 * step;
     let error = standard_error(own, at.noise);
     let (steps, lost) = at.loss;
-    let at_equal_loss =
-        RecordMechanism::ALL.map(|mechanism| match made(measurement, mechanism, steps, lost) {
+    let at_equal_loss = RecordMechanism::ALL.map(|mechanism| {
+        match made((measurement, sum), mechanism, steps, lost) {
             Ok(growth) => told(mechanism, growth),
             Err(error) => MechanismCompared {
                 mechanism,
@@ -197,7 +197,8 @@ fn compared(
                 standard_errors: Vec::new(),
                 losses: Vec::new(),
             },
-        });
+        }
+    });
     let at_equal_noise = RecordMechanism::ALL
         .map(|mechanism| told(mechanism, mechanism.growth_at_error(offset, at.noise, error)));
     Some([at_equal_loss.to_vec(), at_equal_noise.to_vec()])

@@ -7,7 +7,7 @@ use hushtable_privacy::{
 use serde::{Deserialize, Serialize};
 
 use super::all_gaussian;
-use crate::bind::{Groups, Measurement, Thresholds};
+use crate::bind::{Groups, Measurement, PerRecordSum, Thresholds};
 use crate::quote::{Noise, Quote};
 
 /// Relative error that the selection's tail probabilities stay under.
@@ -60,7 +60,7 @@ pub struct ExchangeExplained {
 
 impl ExchangeExplained {
     fn of(quote: &Quote) -> Self {
-        let single = quote.query().groups == Groups::Single;
+        let single = quote.query().groups() == Groups::Single;
         let quantiles = quote.noise().iter().any(|noise| matches!(noise, Noise::Quantile(_)));
         // In one sum the smaller of the two values takes from the larger. In several, each record
         // may have the larger value of some.
@@ -173,18 +173,18 @@ pub fn policy_of_noise(
     let (mut constant, pieces) =
         if by_pieces { (Rho::ZERO, selecting) } else { (selecting, Rho::ZERO) };
     let mut terms = Vec::new();
-    let measurements = quote.query().measurements.iter().zip(quote.noise());
+    let measurements = quote.query().measurements().iter().zip(quote.noise());
     for (place, (measurement, noise)) in measurements.enumerate() {
         let Some(loss) = noise.loss() else { continue };
         let rho = rho_at(loss.rho()?, times(place))?;
-        match &measurement.split {
-            Some(thresholds) => {
+        match measurement.measure.per_record() {
+            Some(sum) => {
                 let step = measurement.step.to_f64();
-                let [noise, split_at] = met(place, measurement, thresholds);
+                let [noise, split_at] = met(place, measurement, &sum.thresholds);
                 let value = |steps: i64| steps as f64 * step;
                 let term =
                     PolicyTerm::new(rho, value(noise)).ok()?.split_at(value(split_at)).ok()?;
-                terms.push(match growth_of(measurement, noise, rho)? {
+                terms.push(match growth_of(measurement, sum, noise, rho)? {
                     Some(growth) => term.growing(growth),
                     None => term,
                 });
@@ -197,12 +197,17 @@ pub fn policy_of_noise(
 
 /// The loss of a record by its value in the column's unit, for the noise of this threshold in
 /// steps: the function of the very mechanism that is drawn from. `Some(None)` under Gaussian noise.
-fn growth_of(measurement: &Measurement, threshold: i64, rho: Rho) -> Option<Option<Growth>> {
-    if measurement.mechanism == RecordMechanism::Gaussian {
+fn growth_of(
+    measurement: &Measurement,
+    sum: &PerRecordSum,
+    threshold: i64,
+    rho: Rho,
+) -> Option<Option<Growth>> {
+    if sum.mechanism == RecordMechanism::Gaussian {
         return Some(None);
     }
-    let offset = measurement.offset.unwrap_or(threshold);
-    let growth = measurement.mechanism.growth(threshold as f64, offset as f64, rho).ok()?;
+    let offset = sum.offset_at(threshold) as f64;
+    let growth = sum.mechanism.growth(threshold as f64, offset, rho).ok()?;
     Some(Some(growth.in_units_of(measurement.step.to_f64())))
 }
 
@@ -231,14 +236,15 @@ pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
 
 /// What a record loses at most whose values are that multiple of its own thresholds.
 fn example(quote: &Quote, multiple: f64) -> Option<PolicyExample> {
-    let worst = |place: usize, measurement: &Measurement, thresholds: &Thresholds| {
+    let worst = |place: usize, measurement: &Measurement, _: &Thresholds| {
         let rho = quote.noise().get(place).and_then(|n| n.loss()?.rho());
-        [rho.map_or(measurement.high, |rho| worst_class(measurement, thresholds, rho, multiple)); 2]
+        let of_class = rho.and_then(|rho| worst_class(measurement, rho, multiple));
+        [of_class.unwrap_or(measurement.high); 2]
     };
     let policy = policy_of(quote, &worst)?;
-    let measurements = quote.query().measurements.iter().enumerate();
+    let measurements = quote.query().measurements().iter().enumerate();
     let value = |(place, measurement): (usize, &Measurement)| {
-        let [threshold, _] = worst(place, measurement, measurement.split.as_ref()?);
+        let [threshold, _] = worst(place, measurement, measurement.thresholds()?);
         Some(threshold as f64 * measurement.step.to_f64() * multiple)
     };
     let values: Vec<f64> = measurements.filter_map(value).collect();
@@ -254,25 +260,24 @@ fn example(quote: &Quote, multiple: f64) -> Option<PolicyExample> {
 
 /// The threshold of the class whose records lose most at that multiple of it: where noise is made
 /// for each class and its offset is the same for all, the loss is not that of the multiple alone.
-fn worst_class(measurement: &Measurement, thresholds: &Thresholds, rho: Rho, multiple: f64) -> i64 {
-    if thresholds.by_key().is_none() {
-        return measurement.high;
-    }
+fn worst_class(measurement: &Measurement, rho: Rho, multiple: f64) -> Option<i64> {
+    let sum = measurement.measure.per_record()?;
+    sum.thresholds.by_key()?;
     let step = measurement.step.to_f64();
     let loss = |threshold: i64| {
-        let growth = growth_of(measurement, threshold, rho).flatten();
+        let growth = growth_of(measurement, sum, threshold, rho).flatten();
         growth.map_or(0.0, |growth| growth.loss(threshold as f64 * step * multiple))
     };
-    let all = thresholds.all().into_iter();
-    all.max_by(|a, b| loss(*a).total_cmp(&loss(*b))).unwrap_or(measurement.high)
+    sum.thresholds.all().into_iter().max_by(|a, b| loss(*a).total_cmp(&loss(*b)))
 }
 
 fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
     let term = |(measurement, noise): (&Measurement, &Noise)| {
-        let thresholds = measurement.split.as_ref()?;
+        let sum = measurement.measure.per_record()?;
+        let thresholds = &sum.thresholds;
         let value = |steps: i64| steps as f64 * measurement.step.to_f64();
         let rho = noise.loss()?.rho()?;
-        let growth = |steps: i64| growth_of(measurement, steps, rho).flatten();
+        let growth = |steps: i64| growth_of(measurement, sum, steps, rho).flatten();
         let by_class = |steps: i64| thresholds.by_key().is_some().then(|| growth(steps)).flatten();
         let classes = thresholds.classes.as_ref().map(|classes| ClassesExplained {
             by: classes.column.clone(),
@@ -298,7 +303,7 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
             classes,
         })
     };
-    quote.query().measurements.iter().zip(quote.noise()).filter_map(term).collect()
+    quote.query().measurements().iter().zip(quote.noise()).filter_map(term).collect()
 }
 
 /// What Gaussian noise costs at a rho if it is so many times as large; rounded up.

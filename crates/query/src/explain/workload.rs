@@ -263,10 +263,11 @@ fn sum_of_examples(parts: &[(&str, &Quote, &Explanation)], place: usize) -> Opti
 /// order of its policy's terms.
 fn columns(quote: &Quote, table: &Table) -> Option<Vec<(String, f64)>> {
     let column = |measurement: &Measurement| match &measurement.measure {
-        Measure::Sum(expr) => {
-            Some((table.column_of(expr)?.name.clone(), measurement.step.to_f64()))
+        Measure::PerRecordSum(sum) => {
+            Some((table.column_of(&sum.of)?.name.clone(), measurement.step.to_f64()))
         }
         _ => None,
     };
-    quote.query().measurements.iter().filter(|m| m.split.is_some()).map(column).collect()
+    let measurements = quote.query().measurements().iter();
+    measurements.filter(|m| m.measure.per_record().is_some()).map(column).collect()
 }

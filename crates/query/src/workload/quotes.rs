@@ -28,7 +28,7 @@ impl Workload {
         }
         self.check_populations(&queries)?;
         self.check_repetitions(&queries)?;
-        let chooses = |query: &PrivateQuery| matches!(query.groups, Groups::Private { .. });
+        let chooses = |query: &PrivateQuery| matches!(query.groups(), Groups::Private { .. });
         let chooses_groups: Vec<u32> =
             queries.iter().zip(&weights).map(|(q, &w)| if chooses(q) { w } else { 0 }).collect();
         let deltas = self.loss.delta().split(&chooses_groups);
@@ -41,7 +41,7 @@ impl Workload {
                      appears; or public_keys of the columns in the contract",
                 ));
             }
-            bound.loss = bound.loss.with_delta(delta);
+            bound.set_delta(delta);
         }
         Ok(queries)
     }
@@ -85,12 +85,12 @@ impl Workload {
 
     /// One population, as its budget pays for all.
     fn check_populations(&self, queries: &[PrivateQuery]) -> Result<(), ContractError> {
-        let Some(first) = queries.first().map(|query| &query.population) else { return Ok(()) };
-        match self.queries.iter().zip(queries).find(|(_, query)| query.population != *first) {
+        let Some(first) = queries.first().map(|query| query.population()) else { return Ok(()) };
+        match self.queries.iter().zip(queries).find(|(_, query)| query.population() != first) {
             None => Ok(()),
             Some((query, other)) => Err(self.error(
                 query,
-                &format!("it is about `{}`, and others are about `{first}`", other.population),
+                &format!("it is about `{}`, and others are about `{first}`", other.population()),
                 "a workload for each population: budgets are those of an analyst on one",
             )),
         }
@@ -100,7 +100,7 @@ impl Workload {
     fn check_repetitions(&self, queries: &[PrivateQuery]) -> Result<(), ContractError> {
         let mut seen: Vec<(Vec<u8>, &str)> = Vec::with_capacity(queries.len());
         for (query, bound) in self.queries.iter().zip(queries) {
-            let whatever_it_costs = PrivateQuery { loss: self.loss, ..bound.clone() };
+            let whatever_it_costs = bound.clone().with_loss(self.loss);
             let Ok(text) = serde_json::to_vec(&whatever_it_costs) else { continue };
             if let Some((_, other)) = seen.iter().find(|(other, _)| *other == text) {
                 return Err(self.error(

@@ -30,10 +30,7 @@ impl PrivateQuery {
     /// Changes all expressions of the query.
     fn with_expressions(mut self, change: &mut dyn FnMut(&mut Expr)) -> Result<Self, Refusal> {
         self.relation = self.relation.with_expressions(change)?;
-        let measured = self.measurements.iter_mut().flat_map(|m| {
-            let classes = m.split.as_mut().and_then(|split| split.classes.as_mut());
-            m.measure.operand_mut().into_iter().chain(classes.map(|c| &mut c.expr))
-        });
+        let measured = self.measurements.iter_mut().flat_map(|m| m.measure.expressions_mut());
         let all = self
             .filter
             .iter_mut()

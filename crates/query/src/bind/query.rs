@@ -1,0 +1,252 @@
+//! The checked query.
+
+use hushtable_mechanisms::RecordMechanism;
+use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};
+use serde::{Deserialize, Serialize};
+
+use super::{Groups, Key, Measurement, Order, Output};
+use crate::cost::{self, RowPart};
+use crate::error::Refusal;
+use crate::expr::Expr;
+use crate::relation::Relation;
+use crate::types::ColumnType;
+use crate::warning::Warning;
+
+/// Most operations of all expressions in joins and sub-queries: the first row that reaches them
+/// costs as much as some hundred further ones.
+const MAX_RELATION_OPERATIONS: usize = 400;
+
+/// A checked query: what is read, how it is bounded, what is measured, what is shown.
+///
+/// Everything that its privacy rests on follows from its structure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrivateQuery {
+    /// Whose budget pays: a population of the contract.
+    pub(super) population: String,
+    /// The rows that are bounded and aggregated.
+    pub(super) relation: Relation,
+    /// The relation's columns, which [`Expr`]s over rows count, by names that tell them apart.
+    pub(super) columns: Vec<(String, ColumnType)>,
+    /// Most bytes of a text in each of them; longer text is NULL.
+    pub(super) column_bytes: Vec<usize>,
+    /// Position of the privacy unit's column; `None` where every row is a unit.
+    pub(super) unit: Option<usize>,
+    /// Which tables are neighbours.
+    pub(super) neighbouring: Neighbouring,
+    /// Condition on rows. Rows with public keys that are not listed are already left out.
+    pub(super) filter: Option<Expr>,
+    /// Group keys; empty without GROUP BY.
+    pub(super) keys: Vec<Key>,
+    /// How it is known which groups appear.
+    pub(super) groups: Groups,
+    /// Most groups that one unit enters.
+    pub(super) max_groups_contributed: u32,
+    /// What is measured of each group, each once.
+    pub(super) measurements: Vec<Measurement>,
+    /// What is shown, computed from released keys and measurements.
+    pub(super) outputs: Vec<Output>,
+    /// Condition on released groups.
+    pub(super) having: Option<Expr>,
+    /// Order of the rows shown; by key where empty.
+    pub(super) order_by: Vec<Order>,
+    /// Most rows shown.
+    pub(super) limit: Option<u64>,
+    /// Rows left out before the first shown.
+    pub(super) offset: u64,
+    /// What the whole query may cost; delta is zero where no group is chosen privately.
+    pub(super) loss: Loss,
+    /// Probable mistakes in it. They are no part of what is asked.
+    #[serde(skip)]
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl PrivateQuery {
+    /// Whose budget pays: a population of the contract.
+    pub fn population(&self) -> &str {
+        &self.population
+    }
+
+    /// The rows that are bounded and aggregated.
+    pub fn relation(&self) -> &Relation {
+        &self.relation
+    }
+
+    /// The relation's columns, which [`Expr`]s over rows count, by names that tell them apart.
+    pub fn columns(&self) -> &[(String, ColumnType)] {
+        &self.columns
+    }
+
+    /// Most bytes of a text in each column; longer text is NULL.
+    pub fn column_bytes(&self) -> &[usize] {
+        &self.column_bytes
+    }
+
+    /// Position of the privacy unit's column; `None` where every row is a unit.
+    pub fn unit(&self) -> Option<usize> {
+        self.unit
+    }
+
+    /// The relation between tables that the promise holds for.
+    pub fn neighbouring(&self) -> Neighbouring {
+        self.neighbouring
+    }
+
+    /// The condition on rows. Rows with public keys that are not listed are already left out.
+    pub fn filter(&self) -> Option<&Expr> {
+        self.filter.as_ref()
+    }
+
+    /// Group keys; empty without GROUP BY.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// How it is known which groups appear.
+    pub fn groups(&self) -> Groups {
+        self.groups
+    }
+
+    /// Most groups that one unit enters.
+    pub fn max_groups_contributed(&self) -> u32 {
+        self.max_groups_contributed
+    }
+
+    /// The measurements of each group, each once.
+    pub fn measurements(&self) -> &[Measurement] {
+        &self.measurements
+    }
+
+    /// The columns that are shown, computed from released keys and measurements.
+    pub fn outputs(&self) -> &[Output] {
+        &self.outputs
+    }
+
+    /// The condition on released groups.
+    pub fn having(&self) -> Option<&Expr> {
+        self.having.as_ref()
+    }
+
+    /// Order of the rows shown; by key where empty.
+    pub fn order_by(&self) -> &[Order] {
+        &self.order_by
+    }
+
+    /// Most rows shown.
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// Rows left out before the first shown.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The most that the whole query may cost; delta is zero where no group is chosen privately.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// Probable mistakes in the query. They are no part of what is asked.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The query at another cost.
+    pub fn with_loss(self, loss: Loss) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// Gives the query its share of a workload's delta.
+    pub(crate) fn set_delta(&mut self, delta: Delta) {
+        self.loss = self.loss.with_delta(delta);
+    }
+
+    /// The query without the names that readers see for measurements.
+    pub(crate) fn unnamed(&self) -> Self {
+        let mut query = self.clone();
+        query.measurements.iter_mut().for_each(|m| m.name = String::new());
+        query
+    }
+
+    /// The query with every sum that is not clamped released by this mechanism, at its default
+    /// offset.
+    pub fn with_mechanism(mut self, mechanism: RecordMechanism) -> Self {
+        let sums = self.measurements.iter_mut().filter_map(|m| m.measure.per_record_mut());
+        sums.for_each(|sum| (sum.mechanism, sum.offset) = (mechanism, None));
+        self
+    }
+
+    /// Adds a group key, and gives its position. For owners' readings, which release nothing.
+    pub fn push_key(&mut self, expr: Expr) -> usize {
+        self.keys.push(Key { expr, public: None, known: None });
+        self.keys.len() - 1
+    }
+
+    /// Adds a measurement. For owners' readings, which release nothing.
+    pub fn push_measurement(&mut self, measurement: Measurement) {
+        self.measurements.push(measurement);
+    }
+
+    /// What one unit can do to the sums of a measurement.
+    pub fn contribution(&self, measurement: &Measurement) -> Contribution {
+        self.contribution_within(measurement.low, measurement.high)
+    }
+
+    /// What one unit can do to sums that it adds from `low` to `high` steps to.
+    pub(crate) fn contribution_within(&self, low: i64, high: i64) -> Contribution {
+        let single_group = self.groups == Groups::Single;
+        Contribution { groups: self.max_groups_contributed, single_group, low, high }
+    }
+
+    /// Whether a record counts as often as it has pieces when groups are chosen.
+    pub fn chooses_by_pieces(&self) -> bool {
+        matches!(self.groups, Groups::Private { by_pieces: true, .. })
+    }
+
+    /// Refuses a query in which one row can cost more than it may.
+    pub(super) fn check_cost(&self) -> Result<(), Refusal> {
+        let part = |place: String, expr| {
+            let columns = self.column_bytes.clone();
+            RowPart { place, expr, columns }
+        };
+        let mut parts = self.relation.row_parts();
+        let operations: usize = parts.iter().map(|part| part.expr.size().1).sum();
+        if operations > MAX_RELATION_OPERATIONS {
+            return Err(Refusal::new(
+                format!(
+                    "the joins and sub-queries have {operations} operations, and at most \
+                     {MAX_RELATION_OPERATIONS} are allowed, so that the time of a query does not show \
+                     whether a row is there"
+                ),
+                "long expressions in the outer query, or in computed columns of the contract",
+            ));
+        }
+        // Public keys are looked up in their lists, together with WHERE.
+        let public = self.keys.iter().any(|key| key.public.is_some());
+        let place = if public { "WHERE or the public keys" } else { "WHERE" };
+        parts.extend(self.filter.iter().map(|e| part(place.to_owned(), e)));
+        parts.extend(self.keys.iter().map(|key| part("GROUP BY".to_owned(), &key.expr)));
+        for measurement in &self.measurements {
+            let place = || format!("the {}", measurement.name);
+            parts.extend(measurement.measure.operand().map(|e| part(place(), e)));
+            let classes =
+                measurement.measure.per_record().and_then(|s| s.thresholds.classes.as_ref());
+            if let Some(classes) = classes.filter(|_| self.chooses_by_pieces()) {
+                parts.push(part(place(), &classes.expr));
+            }
+        }
+        cost::check(&parts)
+    }
+
+    /// The privacy unit as readers know it: the column that names it, or `row`.
+    pub fn unit_name(&self) -> &str {
+        let column = self.unit.and_then(|unit| self.columns.get(unit));
+        column.map_or("row", |(name, _)| name)
+    }
+
+    /// Names and types of the released columns that outputs are computed from.
+    pub fn released_types(&self) -> Vec<ColumnType> {
+        let keys = self.keys.iter().map(|k| k.expr.column_type);
+        keys.chain(self.measurements.iter().map(|m| m.column_type)).collect()
+    }
+}

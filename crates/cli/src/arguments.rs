@@ -5,7 +5,6 @@ mod assess_table;
 mod audit;
 mod calc;
 mod check;
-mod figures;
 mod ledger;
 mod local;
 mod losses;
@@ -27,7 +26,6 @@ pub(crate) use calc::{
     QuantileArguments, SampleArguments, SampleMechanism, SelectionArguments, SelectionStrategy,
 };
 pub(crate) use check::CheckArguments;
-pub(crate) use figures::{Experiment, FiguresArguments};
 pub(crate) use ledger::{
     LedgerArguments, LedgerBackupArguments, LedgerCheckArguments, LedgerCommand,
 };
@@ -81,7 +79,6 @@ pub(crate) enum Command {
     Assess(AssessArguments),
     Randomize(RandomizeArguments),
     Estimate(EstimateArguments),
-    Figures(FiguresArguments),
 }
 
 /// The contract, for every command that needs one.
@@ -337,7 +334,6 @@ mod tests {
             "assess",
             "randomize",
             "estimate",
-            "figures",
         ] {
             let sub = command.find_subcommand_mut(name).unwrap();
             let help = std::mem::take(sub).term_width(100).render_long_help();

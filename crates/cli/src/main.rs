@@ -50,6 +50,5 @@ fn main() -> ExitCode {
         Command::Audit(asked) => commands::audit::run(asked),
         Command::Policy(asked) => commands::losses::policy(asked),
         Command::Fit(asked) => commands::losses::fit(asked),
-        Command::Figures(asked) => commands::figures::run(asked),
     })
 }

@@ -51,17 +51,6 @@ fn beside<T>(look: Look<'_>, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Runs `work`, whose length is not known, and shows on a terminal how long it has taken.
-pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> T {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{spinner} {elapsed}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar.enable_steady_tick(REFRESH);
-    let result = work();
-    bar.finish_and_clear();
-    result
-}
-
 /// Draws until the other end of `ended` is gone. Percent and time only: a number of rows would be
 /// a number from the data.
 fn show(look: Look<'_>, ended: &Receiver<()>) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The crates in order: each may use those before it only.
-const LAYERS: [&str; 11] = [
+const LAYERS: [&str; 10] = [
     "noise",
     "privacy",
     "knowledge",
@@ -17,12 +17,11 @@ const LAYERS: [&str; 11] = [
     "engine",
     "hushtable",
     "plot",
-    "experiments",
     "cli",
 ];
 
 /// What a layer must not know, beside the layers after it.
-const UNKNOWN: [(&str, &[&str]); 10] = [
+const UNKNOWN: [(&str, &[&str]); 9] = [
     ("noise", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-privacy"]),
     ("privacy", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-noise", "chacha20"]),
     ("knowledge", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-noise", "chacha20"]),
@@ -48,22 +47,10 @@ const UNKNOWN: [(&str, &[&str]); 10] = [
             "hushtable",
         ],
     ),
-    (
-        "experiments",
-        &[
-            "datafusion",
-            "arrow",
-            "rusqlite",
-            "hushtable-query",
-            "hushtable-ledger",
-            "hushtable-engine",
-            "hushtable",
-        ],
-    ),
 ];
 
-/// The crates of this workspace that a way in uses: the library, and what is none of its business.
-const OF_WAYS_IN: [&str; 3] = ["hushtable", "hushtable-experiments", "hushtable-plot"];
+/// The crates of this workspace that a way in uses: the library, and charts from plain numbers.
+const OF_WAYS_IN: [&str; 2] = ["hushtable", "hushtable-plot"];
 
 /// Crates that a way in reaches through the library alone.
 const BELOW: [&str; 6] = ["datafusion", "arrow", "parquet", "rusqlite", "sqlparser", "tokio"];
@@ -77,8 +64,8 @@ fn read(path: &str) -> String {
 }
 
 /// The names under a `[dependencies]` heading of a manifest.
-fn dependencies(layer: &str) -> Vec<String> {
-    let manifest: toml::Table = read(&format!("crates/{layer}/Cargo.toml")).parse().unwrap();
+fn dependencies(folder: &str) -> Vec<String> {
+    let manifest: toml::Table = read(&format!("{folder}/Cargo.toml")).parse().unwrap();
     manifest["dependencies"].as_table().unwrap().keys().cloned().collect()
 }
 
@@ -93,7 +80,7 @@ fn no_layer_uses_a_later_one() {
     layers.sort();
     assert_eq!(folders, layers, "a crate without a place among the layers");
     for (place, layer) in LAYERS.iter().enumerate() {
-        for name in dependencies(layer) {
+        for name in dependencies(&format!("crates/{layer}")) {
             let own = if name == "hushtable" {
                 Some("hushtable")
             } else {
@@ -106,15 +93,17 @@ fn no_layer_uses_a_later_one() {
         }
     }
     for (layer, unknown) in UNKNOWN {
-        let found: Vec<String> =
-            dependencies(layer).into_iter().filter(|d| unknown.contains(&d.as_str())).collect();
+        let found: Vec<String> = dependencies(&format!("crates/{layer}"))
+            .into_iter()
+            .filter(|d| unknown.contains(&d.as_str()))
+            .collect();
         assert!(found.is_empty(), "{layer} must not know {found:?}");
     }
 }
 
 #[test]
 fn the_command_uses_the_library_and_nothing_below_it() {
-    let used = dependencies("cli");
+    let used = dependencies("crates/cli");
     let own: Vec<&str> =
         used.iter().filter(|d| d.starts_with("hushtable")).map(String::as_str).collect();
     let mut sorted = own.clone();
@@ -122,6 +111,23 @@ fn the_command_uses_the_library_and_nothing_below_it() {
     assert_eq!(sorted, OF_WAYS_IN);
     let below: Vec<&String> = used.iter().filter(|d| BELOW.contains(&d.as_str())).collect();
     assert!(below.is_empty(), "{below:?} come by the library");
+}
+
+/// The experiments read no contract and no file, and nothing that ships uses them.
+#[test]
+fn the_experiments_are_apart() {
+    const ABOVE: [&str; 4] =
+        ["hushtable-query", "hushtable-ledger", "hushtable-engine", "hushtable"];
+    let used = dependencies("tools/experiments");
+    let found: Vec<&String> = used
+        .iter()
+        .filter(|d| ABOVE.contains(&d.as_str()) || BELOW.contains(&d.as_str()))
+        .collect();
+    assert!(found.is_empty(), "the experiments must not know {found:?}");
+    for layer in LAYERS {
+        let used = dependencies(&format!("crates/{layer}"));
+        assert!(!used.iter().any(|d| d == "hushtable-experiments"), "{layer} ships experiments");
+    }
 }
 
 /// All source text, by path.
@@ -138,6 +144,7 @@ fn sources() -> BTreeMap<PathBuf, String> {
     }
     let mut found = BTreeMap::new();
     walk(&root().join("crates"), &mut found);
+    walk(&root().join("tools"), &mut found);
     found
 }
 

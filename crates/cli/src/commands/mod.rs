@@ -7,7 +7,6 @@ pub(crate) mod calc;
 mod chart;
 pub(crate) mod check;
 pub(crate) mod explain;
-pub(crate) mod figures;
 pub(crate) mod init;
 pub(crate) mod ledger;
 pub(crate) mod local;

@@ -11,7 +11,6 @@ mod calc;
 mod checks;
 mod drafts;
 mod examples;
-mod figures;
 mod kills;
 mod ledgers;
 mod local;

@@ -1,25 +1,28 @@
-//! `figures`.
+//! The program, as it is run.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Output};
 
-use crate::support::{Run, command_in};
-
-fn figures(folder: &Path, arguments: &[&str]) -> Run {
-    let arguments = [&["figures"], arguments].concat();
-    Run::of(command_in(folder, &arguments).output().unwrap())
+fn experiments(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_experiments"));
+    command.current_dir(folder).args(arguments).output().unwrap()
 }
 
 #[test]
 fn an_experiment_is_files_and_their_names() {
     let folder = tempfile::tempdir().unwrap();
-    let told = figures(folder.path(), &["--experiment", "herds", "--out", "a/b"]).success();
-    let mut names: Vec<&str> = told.lines().collect();
+    let run = experiments(folder.path(), &["herds", "--out", "a/b"]);
+    assert!(run.status.success(), "{run:?}");
+    let printed = String::from_utf8(run.stdout).unwrap();
+    let mut names: Vec<&str> = printed.lines().collect();
     for name in &names {
         let bytes = fs::read(folder.path().join(name)).unwrap();
         assert!(!bytes.is_empty(), "{name}");
     }
-    assert!(names.contains(&"a/b/herds-losses-rho-1.csv"), "{told}");
+    assert!(names.contains(&"a/b/herds-losses-rho-1.csv"), "{printed}");
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), fs::read_dir(folder.path().join("a/b")).unwrap().count());
@@ -39,9 +42,11 @@ fn an_experiment_is_files_and_their_names() {
 fn a_folder_that_cannot_be_made_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "mine").unwrap();
-    let error = figures(folder.path(), &["--experiment", "sim", "--out", "file"]).refusal();
+    let run = experiments(folder.path(), &["sim", "--out", "file"]);
+    assert_eq!(run.status.code(), Some(1));
+    let error = String::from_utf8(run.stderr).unwrap();
     assert!(error.contains("cannot make the folder file"), "{error}");
-    let unknown = figures(folder.path(), &["--experiment", "x", "--out", "a"]);
-    assert_eq!(unknown.code, Some(2));
+    let unknown = experiments(folder.path(), &["x", "--out", "a"]);
+    assert_eq!(unknown.status.code(), Some(2));
     assert!(!folder.path().join("a").exists());
 }

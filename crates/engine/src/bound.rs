@@ -67,6 +67,8 @@ pub(crate) struct Listing {
     pub(crate) rows: u32,
     /// Where they are added up in the end: the least and greatest sum of a unit in a group.
     pub(crate) sum: Option<(i64, i64)>,
+    /// Where their mean is clamped: the least and greatest mean of a unit's values in a group.
+    pub(crate) mean: Option<(i64, i64)>,
     /// Whether equal values of a unit in a group are one.
     pub(crate) distinct: bool,
 }
@@ -75,6 +77,17 @@ impl Listing {
     /// What a value counts as.
     pub(crate) fn clamped(&self, value: i64) -> i64 {
         value.clamp(self.range.0, self.range.1)
+    }
+
+    /// What the sum of so many values of a unit in a group counts as, where their mean is clamped.
+    fn within_mean(&self, sum: i128, count: u32) -> i128 {
+        match self.mean {
+            Some((low, high)) if sum != NOTHING => {
+                let times = |end: i64| i128::from(count) * i128::from(end);
+                sum.clamp(times(low), times(high))
+            }
+            _ => sum,
+        }
     }
 }
 

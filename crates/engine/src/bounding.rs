@@ -2,7 +2,8 @@
 //! accumulated of them.
 
 use hushtable_query::{
-    ColumnType, Expr, MAX_STRING_BYTES, Measure, Measurement, PrivateQuery, Step, Thresholds,
+    Clamps, ColumnType, Expr, MAX_STRING_BYTES, Measure, Measurement, PrivateQuery, Step,
+    Thresholds,
 };
 use serde::{Deserialize, Serialize};
 
@@ -167,21 +168,23 @@ impl Accumulator {
                 kept: Kept::Sum { bounds: (-LARGEST, LARGEST), size: bounds },
             },
             // The sum is bounded by what its noise is made for.
-            Measure::SumOfRows { of, low, high, rows } => Self {
-                value: RowValue::Points(of.clone(), m.step),
-                kept: Kept::Values(Listing {
-                    range: (*low, *high),
-                    rows: *rows,
-                    sum: Some(bounds),
-                    distinct: false,
-                }),
-            },
+            Measure::SumOfRows { of, low, high, clamps, rows } => {
+                let (range, mean) = match clamps {
+                    Clamps::Rows => ((*low, *high), None),
+                    Clamps::Mean => ((-LARGEST, LARGEST), Some((*low, *high))),
+                };
+                let (rows, sum) = (*rows, Some(bounds));
+                let listing = Listing { range, rows, sum, mean, distinct: false };
+                let value = RowValue::Points(of.clone(), m.step);
+                Self { value, kept: Kept::Values(listing) }
+            }
             Measure::Distinct { of, values } => Self {
                 value: RowValue::Code(of.clone()),
                 kept: Kept::Values(Listing {
                     range: (i64::MIN, i64::MAX),
                     rows: *values,
                     sum: None,
+                    mean: None,
                     distinct: true,
                 }),
             },
@@ -191,6 +194,7 @@ impl Accumulator {
                     range: bounds,
                     rows: *rows,
                     sum: None,
+                    mean: None,
                     distinct: false,
                 }),
             },

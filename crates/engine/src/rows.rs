@@ -46,8 +46,8 @@ enum Computed {
     Present(Program),
     /// The value, a whole number.
     Code(Program),
-    /// The value, rounded to the lattice.
-    Points(Program, Step),
+    /// The value, rounded to the lattice; zero for none where the expression always has one.
+    Points { of: Program, step: Step, complete: bool },
     /// The pieces of the values before it.
     Pieces(Pieces),
 }
@@ -66,7 +66,9 @@ impl RowProgram {
                 RowValue::One => Computed::One,
                 RowValue::Present(of) => Computed::Present(program(of)?),
                 RowValue::Code(of) => Computed::Code(program(of)?),
-                RowValue::Points(of, step) => Computed::Points(program(of)?, *step),
+                RowValue::Points(of, step) => {
+                    Computed::Points { complete: of.is_never_null(), of: program(of)?, step: *step }
+                }
                 RowValue::Pieces(split) => Computed::Pieces(Pieces::new(split, &program)?),
             })
         };
@@ -170,15 +172,29 @@ impl RowProgram {
             values.push(match computed {
                 Computed::One => Int64Array::from_value(1, rows),
                 Computed::Present(e) => {
-                    let present = boolean::is_not_null(&e.evaluate(columns, rows)?)?;
-                    present.values().iter().map(|p| p.then_some(1)).collect()
+                    let values = e.evaluate(columns, rows)?;
+                    let present = boolean::is_not_null(&values)?;
+                    match values.as_primitive_opt::<Float64Type>() {
+                        // As in `points`, so that what is counted is what is added up.
+                        Some(floats) => {
+                            floats.iter().map(|x| x.filter(|x| !x.is_nan()).map(|_| 1)).collect()
+                        }
+                        None => present.values().iter().map(|p| p.then_some(1)).collect(),
+                    }
                 }
                 Computed::Code(e) => {
                     let codes = e.evaluate(columns, rows)?;
                     let odd = || ArrowError::ComputeError("codes are not whole".to_owned());
                     codes.as_primitive_opt::<Int64Type>().ok_or_else(odd)?.clone()
                 }
-                Computed::Points(e, step) => points(&e.evaluate(columns, rows)?, *step)?,
+                Computed::Points { of, step, complete } => {
+                    let points = points(&of.evaluate(columns, rows)?, *step)?;
+                    if *complete && points.null_count() > 0 {
+                        points.iter().map(|point| Some(point.unwrap_or(0))).collect()
+                    } else {
+                        points
+                    }
+                }
                 Computed::Pieces(pieces) => pieces.of(&values, columns, rows)?,
             });
         }

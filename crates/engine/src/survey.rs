@@ -64,7 +64,7 @@ impl Shares {
 
     /// Adds a value that is kept one by one, as a part of those that the unit may have in a group.
     pub(crate) fn add_value(&mut self, value: i64, listing: &Listing) {
-        let (low, high) = listing.range;
+        let (low, high) = listing.mean.unwrap_or(listing.range);
         let most = low.unsigned_abs().max(high.unsigned_abs()).max(1);
         if listing.distinct {
             // One value is as good as another.
@@ -73,7 +73,7 @@ impl Shares {
             self.signed += part;
             return;
         }
-        let part = listing.clamped(value) as f64 / most as f64 / f64::from(listing.rows.max(1));
+        let part = value.clamp(low, high) as f64 / most as f64 / f64::from(listing.rows.max(1));
         self.size += part.abs();
         self.signed += part;
     }

@@ -78,8 +78,8 @@ pub use workers::{Workers, wait};
 /// Contracts, and what queries promise.
 pub mod query {
     pub use hushtable_query::{
-        ClassesExplained, Column, ColumnType, Contract, ContractError, CsvSettings, Defaults,
-        EpsilonAt, ExchangeExplained, Explanation, GroupsExplained, INTERVAL_LEVEL,
+        Clamps, ClassesExplained, Column, ColumnType, Contract, ContractError, CsvSettings,
+        Defaults, EpsilonAt, ExchangeExplained, Explanation, GroupsExplained, INTERVAL_LEVEL,
         IntervalExplained, KeepProbability, MAX_LATTICE, MAX_QUERY_BYTES, MeasurementExplained,
         MechanismCompared, MechanismsExplained, MechanismsOnData, Number, OutputExplained,
         PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained, Population,

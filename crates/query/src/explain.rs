@@ -10,7 +10,7 @@ use hushtable_privacy::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::bind::{Groups, Measure, Measurement, PrivateQuery, Thresholds, known_groups};
+use crate::bind::{Clamps, Groups, Measure, Measurement, PrivateQuery, Thresholds, known_groups};
 use crate::expr::{Expr, ExprKind};
 use crate::quote::{Noise, NoiseByClass, Quote, Strategy};
 use crate::types::{ColumnType, Value};
@@ -244,8 +244,10 @@ pub struct MeasurementExplained {
 /// How the rows of a unit count in a group, where they are bounded one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PerRowExplained {
-    /// Least and greatest value of a row, in the column's units; others are clamped.
+    /// Least and greatest value, in the column's units; others are clamped.
     pub bounds: (f64, f64),
+    /// Whether each row is clamped, or the mean of those that count.
+    pub clamps: Clamps,
     /// Most rows of a unit that count, of those that have a value.
     pub rows: u32,
 }
@@ -469,8 +471,9 @@ fn explain_measurement(
         mechanism,
         bounds,
         per_row: match measurement.measure {
-            Measure::SumOfRows { low, high, rows, .. } => {
-                Some(PerRowExplained { bounds: (low as f64 * step, high as f64 * step), rows })
+            Measure::SumOfRows { low, high, clamps, rows, .. } => {
+                let bounds = (low as f64 * step, high as f64 * step);
+                Some(PerRowExplained { bounds, clamps, rows })
             }
             _ => None,
         },

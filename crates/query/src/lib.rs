@@ -15,6 +15,7 @@ mod like;
 mod model;
 mod pattern;
 mod place;
+mod presence;
 mod quote;
 mod range;
 mod relation;
@@ -24,8 +25,8 @@ mod warning;
 mod workload;
 
 pub use bind::{
-    Around, Classes, Computed, CountRelease, Groups, Key, MAX_PARTS, Measure, Measurement, Order,
-    Output, Part, PerRecordSum, PrivateQuery, Read, Statement, Thresholds, bind,
+    Around, Clamps, Classes, Computed, CountRelease, Groups, Key, MAX_PARTS, Measure, Measurement,
+    Order, Output, Part, PerRecordSum, PrivateQuery, Read, Statement, Thresholds, bind,
     bind_count_release, bind_expression, known_groups, public_groups,
 };
 pub use contract::{

@@ -24,8 +24,6 @@ pub enum WarningCode {
     ConstantCondition,
     /// A constant that is not among the public keys of the column it is compared with.
     NotAPublicKey,
-    /// An AVG that adds up all rows of a unit and counts one of them.
-    SumPerUnit,
 }
 
 impl Warning {

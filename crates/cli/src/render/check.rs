@@ -238,6 +238,7 @@ fn limit(cut: &CutOff) -> String {
         Limit::RowsPerGroup => format!("{} rows per unit and group", number(most)),
         Limit::BoundsPerGroup => format!("{} per unit and group", pair(cut.allowed)),
         Limit::BoundsPerRow => format!("{} per row", pair(cut.allowed)),
+        Limit::BoundsOfMean => format!("mean of {} per unit and group", pair(cut.allowed)),
     }
 }
 

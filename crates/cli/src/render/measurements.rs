@@ -1,7 +1,8 @@
 //! What is measured, as text.
 
 use hushtable::query::{
-    MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileExplained, SimultaneousInterval,
+    Clamps, MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileExplained,
+    SimultaneousInterval,
 };
 
 use super::grid::{Grid, Side, visible};
@@ -107,11 +108,12 @@ fn values(rows: u32, m: &MeasurementExplained) -> String {
     if all { rows } else { format!("{rows} from {} to {}", number(low), number(high)) }
 }
 
-/// The contribution of a unit to a sum whose rows are bounded one by one.
+/// The contribution of a unit to a sum whose rows, or their mean, are bounded.
 fn rows(per_row: PerRowExplained) -> String {
-    let PerRowExplained { bounds: (low, high), rows } = per_row;
+    let PerRowExplained { bounds: (low, high), clamps, rows } = per_row;
     let what = if rows == 1 { "1 row".to_owned() } else { format!("{} rows", number(rows.into())) };
-    format!("{what} of {} to {}", number(low), number(high))
+    let mean = if clamps == Clamps::Mean && rows > 1 { "mean " } else { "" };
+    format!("{what} of {mean}{} to {}", number(low), number(high))
 }
 
 /// The scale of the noise, where that is what there is.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::units::{NONE, NOTHING, SlotList, Units, clamped};
+use super::units::{NONE, NOTHING, SlotList, Units, add, clamped};
 use super::{Kept, Listing, Rows, by_kind};
 use crate::sketch::SignedSketch;
 
@@ -181,12 +181,22 @@ impl Units {
             }
         }
         let lists = self.lists.iter().zip(&listings);
-        let lists: Vec<Listed> = lists.map(|(list, l)| Listed::of(list, l, &self.pair)).collect();
-        for (place, (listing, listed)) in listings.iter().zip(&lists).enumerate() {
+        let mut lists: Vec<Listed> =
+            lists.map(|(list, l)| Listed::of(list, l, &self.pair)).collect();
+        for (place, (listing, listed)) in listings.iter().zip(&mut lists).enumerate() {
             let mut chosen = 0u128;
-            self.each_chosen(place, listing, |_, value| {
+            let mut of_pairs = vec![(NOTHING, 0); self.pair.len()];
+            self.each_chosen(place, listing, |slot, value| {
                 chosen = chosen.saturating_add(listing.weight(value));
+                let (sum, count) = &mut of_pairs[slot as usize];
+                add(sum, value);
+                *count += 1;
             });
+            for (&(sum, count), (_, cut)) in of_pairs.iter().zip(&mut listed.of_slot) {
+                let change = listing.within_mean(sum, count).abs_diff(sum);
+                listed.cut = listed.cut.saturating_add(change);
+                *cut |= change > 0;
+            }
             if let Some([beyond, range]) = tallied_lists.get_mut(place) {
                 let (total, clamped) = (listed.total, listed.clamped);
                 *beyond = Cut { total, cut: clamped.saturating_sub(chosen), units: 0 };

@@ -315,10 +315,14 @@ impl Units {
         within: (i64, i64),
         sums: &mut [i128],
     ) {
-        let mut of_pairs = vec![NOTHING; self.pair.len()];
-        self.each_chosen(place, listing, |slot, value| add(&mut of_pairs[slot as usize], value));
-        for (&sum, &(_, group)) in of_pairs.iter().zip(&self.pair) {
-            sums[group as usize] += clamped(sum, within);
+        let mut of_pairs = vec![(NOTHING, 0u32); self.pair.len()];
+        self.each_chosen(place, listing, |slot, value| {
+            let (sum, count) = &mut of_pairs[slot as usize];
+            add(sum, value);
+            *count += 1;
+        });
+        for (&(sum, count), &(_, group)) in of_pairs.iter().zip(&self.pair) {
+            sums[group as usize] += clamped(listing.within_mean(sum, count), within);
         }
     }
 

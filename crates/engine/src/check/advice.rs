@@ -68,6 +68,15 @@ fn column_advice(table: &Table, column: &ColumnCheck, rows: u64, say: &mut Say<'
         let declared = table.columns.iter().find(|own| own.name == *name);
         say(name, found, mend(declared.map(|own| own.column_type), &column.forms));
     }
+    let missing = column.nulls + column.do_not_fit;
+    if missing > 0 && table.columns.iter().any(|own| own.name == *name && own.not_null) {
+        let found = format!(
+            "{} of the rows have no value, and the contract says `not_null`: sums count them as zero, \
+             within the bounds, and COUNT({name}) counts them",
+            percent(missing, rows)
+        );
+        say(name, found, "not_null = false, or fill the column in the files".into());
+    }
     if column.nulls == rows {
         let found = "no row has a value".to_owned();
         let change = match column.computed {
@@ -180,14 +189,19 @@ fn query_advice(table: &Table, query: &QueryCheck, say: &mut Say<'_>) {
             Limit::GroupsPerUnit => {}
             Limit::RowsPerGroup => rows_advice(table, query, cut, say),
             Limit::BoundsPerGroup => bounds_advice(cut, say),
-            Limit::BoundsPerRow => {
+            Limit::BoundsPerRow | Limit::BoundsOfMean => {
+                let (what, name) = match cut.limit {
+                    Limit::BoundsOfMean => ("means of units", "contribution_bounds_per_group"),
+                    _ => ("values", "contribution_bounds_per_row"),
+                };
                 if cut.share_of_total >= NOTABLE {
                     say(
                         &cut.measurement,
-                        format!("{} of the values are clamped to the range", shared(cut)),
-                        "a wider range in `contribution_bounds_per_row`, if more than the tails \
-                         of the values are outside of it"
-                            .into(),
+                        format!("{} of the {what} are clamped to the range", shared(cut)),
+                        format!(
+                            "a wider range in `{name}`, if more than the tails of the {what} are \
+                             outside of it"
+                        ),
                     );
                 }
             }

@@ -2,7 +2,9 @@
 //! release.
 
 use hushtable_mechanisms::Selection;
-use hushtable_query::{ColumnType, Groups, Measure, Measurement, PrivateQuery, Quote, Step};
+use hushtable_query::{
+    Clamps, ColumnType, Groups, Measure, Measurement, PrivateQuery, Quote, Step,
+};
 
 use super::report::{CutOff, GroupsCheck, Limit, QueryCheck};
 use super::spread;
@@ -105,7 +107,10 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
                 found.push(by_groups(beyond.total, all.total));
                 let rows = (0.0, f64::from(*rows));
                 found.push(of(Limit::RowsPerGroup, rows, *beyond, all.total));
-                found.push(of(Limit::BoundsPerRow, bounds, *range, all.total));
+                let mean =
+                    matches!(measurement.measure, Measure::SumOfRows { clamps: Clamps::Mean, .. });
+                let limit = if mean { Limit::BoundsOfMean } else { Limit::BoundsPerRow };
+                found.push(of(limit, bounds, *range, all.total));
             }
             (
                 Measure::Distinct { values, .. },

@@ -144,6 +144,8 @@ pub enum Limit {
     BoundsPerGroup,
     /// Bounds of each value.
     BoundsPerRow,
+    /// Bounds of the mean of a unit's values in a group.
+    BoundsOfMean,
 }
 
 /// The part that a limit cuts off.

@@ -78,9 +78,103 @@ fn a_mean_is_that_of_the_rows() {
     let one = exactly(&format!("AVG({old}) AS a FROM visits"))
         .replace("max_rows_per_group = 100", "max_rows_per_group = 1");
     assert!(answer(&data, &one).starts_with("0.3157"));
-    let refused =
-        exactly(&format!("AVG({old}, contribution_bounds_per_group => (0, 1)) AS a FROM visits"));
-    assert!(answer(&data, &refused).contains("the quotient is no mean"));
+    // The mean of each person's rows is within the bounds, whichever rows count.
+    let of_people = format!("AVG({old}, contribution_bounds_per_group => (0, 1)) AS a FROM visits");
+    assert_eq!(answer(&data, &exactly(&of_people)), "0.316\n");
+}
+
+/// The rows that are added up are those that are counted: one of each person's here, and not the sum
+/// of all over one. The mean of a person's rows that count is clamped, not its rows.
+#[test]
+fn numerator_and_denominator_are_of_the_same_rows() {
+    let mut data = HEADER.to_owned();
+    for person in 0..300 {
+        for day in 0..4 {
+            writeln!(data, "{person},x,,{},,,,", 3 * day).unwrap();
+        }
+    }
+    let ask = |rows: u32, bounds: &str| -> f64 {
+        let sql = exactly(&format!("AVG(days{bounds}) AS a FROM visits"))
+            .replace("max_rows_per_group = 100", &format!("max_rows_per_group = {rows}"));
+        answer(&data, &sql).trim().parse().unwrap()
+    };
+    let (per_row, per_group) =
+        (", contribution_bounds_per_row => (0, 9)", ", contribution_bounds_per_group => (0, 9)");
+    // The mean is 4.5, and that of 300 rows drawn from it within 6 deviations of 3.35 / 17.3.
+    for rows in [1, 2, 3] {
+        for bounds in ["", per_row, per_group] {
+            let mean = ask(rows, bounds);
+            assert!((mean - 4.5).abs() < 1.17, "{rows} {bounds}: {mean}");
+        }
+    }
+    for bounds in ["", per_row, per_group] {
+        assert_eq!(ask(4, bounds), 4.5);
+    }
+    // 0, 3, 5 and 5 are the rows that are clamped, and 4.5 is clamped to 4.
+    assert_eq!(ask(4, ", contribution_bounds_per_row => (0, 5)"), 3.25);
+    assert_eq!(ask(4, ", contribution_bounds_per_group => (0, 4)"), 4.0);
+}
+
+/// A row without a value of a column that is said to have one counts, as zero within the bounds: what
+/// the noise is made for does not rest on what the contract says.
+#[test]
+fn promised_values_that_are_missing_count_as_zero() {
+    let contract = CONTRACT.replace(
+        "days = { type = \"int\", bounds = [0, 10] }",
+        "days = { type = \"int\", bounds = [0, 10], not_null = true }",
+    );
+    let contract = contract
+        .replace("load = { type = \"float\",", "load = { type = \"float\", not_null = true,");
+    let data = format!("{HEADER}1,x,,4,,1,,\n1,x,,,,nan,,\n2,x,,8,,oh,,\n");
+    let place = Place::new(&contract, &[("visits.csv", &data), ("rows.csv", &data)]);
+    for (select, want) in [
+        ("COUNT(days), AVG(days), SUM(days)", "3|4.0|12\n"),
+        ("COUNT(*), AVG(days, contribution_bounds_per_row => (3, 10))", "3|5.0\n"),
+        (
+            "COUNT(load), AVG(load, contribution_bounds_per_row => (-1, 1))",
+            "3|0.3333333333333333\n",
+        ),
+        ("COUNTIF(days IS NULL), COUNT(IF(days > 1, days, 0))", "1|3\n"),
+    ] {
+        for table in ["visits", "rows"] {
+            if table == "visits" || !select.contains("load") {
+                let sql = exactly(&format!("{select} FROM {table}"));
+                assert_eq!(place.rows(&sql), want, "{sql}");
+            }
+        }
+    }
+}
+
+/// No mean of values within bounds is outside of them, whatever the noise.
+#[test]
+fn means_stay_within_the_bounds_of_their_values() {
+    let data = visits();
+    let place = Place::new(CONTRACT, &[("visits.csv", &data), ("rows.csv", &data)]);
+    let mut at_an_end = 0;
+    for table in ["visits", "rows"] {
+        for (select, low, high) in [
+            ("AVG(days)", 0.0, 10.0),
+            ("AVG(days, contribution_bounds_per_row => (3, 7))", 3.0, 7.0),
+            ("AVG(days, contribution_bounds_per_group => (-2, 4))", -2.0, 4.0),
+            ("AVG(IF(age >= 65, 1, 0))", 0.0, 1.0),
+        ] {
+            for try_ in 0..10 {
+                // The noise on sums is some ten times as large as they are.
+                let sql = format!(
+                    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.00{try_}1, \
+                     max_groups_contributed = 2, max_rows_per_group = 9) {select} AS a FROM {table}"
+                );
+                let mean = place.rows(&sql);
+                let Ok(mean) = mean.trim().parse::<f64>() else {
+                    assert_eq!(mean, "NULL\n", "{sql}");
+                    continue;
+                };
+                assert!((low..=high).contains(&mean), "{sql}: {mean}");
+                at_an_end += u32::from(mean == low || mean == high);
+            }
+        }
+    }
+    assert!(at_an_end > 5, "{at_an_end}");
 }
 
 /// Rows are clamped one by one, rows without a value take no place, and as many values are counted

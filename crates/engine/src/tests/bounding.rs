@@ -43,7 +43,7 @@ const fn sum(low: i64, high: i64) -> Kept {
 }
 
 const fn list(rows: u32, sum: Option<(i64, i64)>) -> Kept {
-    Kept::Values(Listing { range: (-6, 9), rows, sum, distinct: false })
+    Kept::Values(Listing { range: (-6, 9), rows, sum, mean: None, distinct: false })
 }
 
 /// A count, a sum, two lists, and the sums of the same values.
@@ -312,6 +312,37 @@ fn sums_of_rows_are_within_their_bounds() {
     let mut all = batch(&rows);
     all.unit = None;
     assert!(rows_are_units.add(&all).is_err());
+}
+
+/// Where the mean is clamped, a unit with c rows that count adds from c times the low to c times the
+/// high end, and the same rows are chosen as where each is clamped.
+#[test]
+fn means_are_clamped_by_the_rows_that_count() {
+    let wide = Listing { range: (-1000, 1000), rows: 2, sum: None, mean: None, distinct: false };
+    let sum = Some((-6, 10));
+    let kept = vec![Kept::Values(Listing { sum, mean: Some((-3, 5)), ..wide }), Kept::Values(wide)];
+    let added = |values: &[Option<i64>]| {
+        let rows: Vec<Row> = values.iter().map(|&v| (1, None, v)).collect();
+        let mut bounder = Bounder::of_units(kept.clone(), true, KEY, 1);
+        let mut all = batch(&rows);
+        all.values.drain(..4);
+        bounder.add(&all).unwrap();
+        let partial = bounder.finish().unwrap();
+        let Total::Values(list) = &partial.totals[1] else { panic!("no values") };
+        let chosen = Values::sorted(std::slice::from_ref(list), 1).of(0).to_vec();
+        (sums_of(&partial.totals[0])[0], chosen)
+    };
+    assert_eq!(added(&[None]), (0, vec![]));
+    assert_eq!(added(&[Some(9)]).0, 5);
+    assert_eq!(added(&[Some(9), None]).0, 5);
+    // One of them alone would be clamped.
+    assert_eq!(added(&[Some(9), Some(-2)]).0, 7);
+    assert_eq!(added(&[Some(-9), Some(-9)]).0, -6);
+    for first in -8..=8 {
+        let (sum, chosen) = added(&[Some(first), Some(3), Some(7), Some(-7)]);
+        assert_eq!(chosen.len(), 2);
+        assert_eq!(sum, i128::from(chosen.iter().sum::<i64>().clamp(-6, 10)));
+    }
 }
 
 /// Rows without a value for each accumulator would leave sums of zero.

@@ -27,7 +27,13 @@ fn batch(rows: &[Row]) -> Rows {
 /// How many different values each group has, of units that have at most so many groups, and so many
 /// values in each.
 fn counts(parts: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
-    let listing = Listing { range: (i64::MIN, i64::MAX), rows: values, sum: None, distinct: true };
+    let listing = Listing {
+        range: (i64::MIN, i64::MAX),
+        rows: values,
+        sum: None,
+        mean: None,
+        distinct: true,
+    };
     let kept = vec![Kept::Values(listing)];
     let mut merged = Merged::new(&kept);
     for part in parts {

@@ -9,7 +9,7 @@ use super::options::Options;
 use super::rows::RowBounds;
 use super::statement::condition;
 use super::view::{Unit, View};
-use super::{Key, Measure, Measurement, PerRecordSum};
+use super::{Clamps, Key, Measure, Measurement, PerRecordSum};
 use crate::bind_expr::{cast, where_true};
 use crate::contract::MAX_ROWS;
 use crate::error::Refusal;
@@ -156,15 +156,25 @@ impl Aggregates<'_> {
             None => operand,
         };
         let (low, high) = self.count_bounds(arguments.bounds)?;
+        let wanted = self.counted(operand, (low, high), arguments.weight);
+        self.measured(wanted, keys)
+    }
+
+    /// The count of rows with a value of the operand, or of all rows, from `low` to `high` of a unit.
+    pub(super) fn counted(
+        &self,
+        operand: Option<Expr>,
+        (low, high): (i64, i64),
+        weight: u32,
+    ) -> Measurement {
         // A row count between 0 or 1 and 1 counts the unit itself.
-        let measure = match operand {
+        let measure = match operand.filter(|e| !self.table.is_never_null(e)) {
             None if high == 1 && low >= 0 => Measure::Units,
             None => Measure::Rows,
             Some(expr) => Measure::Values(expr),
         };
         let low = if measure == Measure::Units { 0 } else { low };
-        let weight = arguments.weight;
-        self.measured(counting(measure, low, high, weight), keys)
+        counting(measure, low, high, weight)
     }
 
     fn count_distinct(
@@ -299,7 +309,8 @@ impl Aggregates<'_> {
         if (row_bounds.is_some() || !per_group)
             && let Some(bounds) = RowBounds::of(&operand, arguments)
         {
-            return self.sum_of_rows(function, operand, &bounds, (weight, keys));
+            let clamped = (&bounds, Clamps::Rows);
+            return self.sum_of_rows(function, operand, clamped, (weight, keys));
         }
         let within = |threshold: Number| (threshold.negative(), threshold);
         let bounds = bounds
@@ -356,7 +367,7 @@ impl Aggregates<'_> {
             Some(thresholds) => {
                 Measure::PerRecordSum(PerRecordSum { of: operand, thresholds, mechanism, offset })
             }
-            None => Measure::ClampedSum(operand),
+            None => Measure::ClampedSum(self.table.complete(operand)),
         };
         let wanted = Measurement {
             name: String::new(),
@@ -368,6 +379,20 @@ impl Aggregates<'_> {
             column_type: released_as(step),
         };
         self.measured(wanted, keys)
+    }
+
+    /// The range of the values of rows in a released sum, or of their mean; `None` where they are not
+    /// clamped.
+    fn range_of_values(&self, sum: &Expr, keys: usize) -> Option<(f64, f64)> {
+        let ExprKind::Column(place) = sum.kind else { return None };
+        let own = self.measurements.get(place.checked_sub(keys)?)?;
+        let (low, high) = match own.measure {
+            Measure::SumOfRows { low, high, .. } => (low, high),
+            Measure::ClampedSum(_) if self.table.unit == Unit::Row => (own.low, own.high),
+            _ => return None,
+        };
+        let step = own.step.to_f64();
+        Some((low as f64 * step, high as f64 * step))
     }
 
     /// A column with `split` that an expression reads.
@@ -416,7 +441,8 @@ impl Aggregates<'_> {
         self.sum_of(function, operand, &arguments, keys)
     }
 
-    /// Released sum over released count of values, which costs both.
+    /// The released sum over the released count of the same rows, which costs both, within the bounds
+    /// of their values.
     fn average(
         &mut self,
         function: &ast::Function,
@@ -434,12 +460,16 @@ impl Aggregates<'_> {
         {
             arguments.row_bounds = column.bounds;
         }
-        if arguments.row_bounds.is_none() && operand.column_type.is_numeric() {
-            self.check_average(function, &operand, &arguments)?;
-        }
-        let sum = self.sum_of(function, operand.clone(), &arguments, keys)?;
-        let (low, high) = self.count_bounds(None)?;
-        let count = counting(Measure::Values(operand), low, high, weight);
+        let sum = match (arguments.bounds, &self.table.unit) {
+            // The sum of a unit's rows in a group is that of those that are counted.
+            (Some((low, high)), Unit::Column(_)) if operand.column_type.is_numeric() => {
+                let clamped = (&RowBounds::Given(low, high), Clamps::Mean);
+                self.sum_of_rows(function, operand.clone(), clamped, (weight, keys))?
+            }
+            _ => self.sum_of(function, operand.clone(), &arguments, keys)?,
+        };
+        let within = self.range_of_values(&sum, keys);
+        let count = self.counted(Some(operand), self.count_bounds(None)?, weight);
         let count = self.measured(count, keys)?;
         let ratio = Expr::binary(
             BinaryOp::Div,
@@ -447,6 +477,16 @@ impl Aggregates<'_> {
             cast(count.clone(), ColumnType::Float),
             ColumnType::Float,
         );
+        // No mean is outside, so that noise is cut off there.
+        let ratio = match within {
+            None => ratio,
+            Some((low, high)) => {
+                let end = |x: f64| Expr::literal(Value::Float(x + 0.0));
+                let within = vec![ratio, end(high)];
+                let within = Expr::call(Function::Least, within, ColumnType::Float);
+                Expr::call(Function::Greatest, vec![within, end(low)], ColumnType::Float)
+            }
+        };
         // A noisy count of zero or less is no base for a mean.
         let zero = Expr::literal(Value::Int(0));
         let positive = Expr::binary(BinaryOp::Gt, count, zero, ColumnType::Bool);
@@ -549,7 +589,13 @@ fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
 pub(super) fn short(expr: &Expr, stored: &[(String, ColumnType)]) -> String {
     match &expr.kind {
         ExprKind::Column(i) => stored.get(*i).map_or("?", |(name, _)| name).to_owned(),
-        ExprKind::Call(Function::ToInt | Function::Code, inner) => {
+        // Zero stands in for what the contract promises not to be there.
+        ExprKind::Call(Function::ToInt | Function::Code | Function::Coalesce, inner)
+            if inner
+                .iter()
+                .skip(1)
+                .all(|e| matches!(&e.kind, ExprKind::Literal(v) if v.is_zero())) =>
+        {
             inner.first().map_or_else(|| "?".to_owned(), |e| short(e, stored))
         }
         _ => {

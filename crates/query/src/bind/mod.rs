@@ -182,14 +182,16 @@ pub enum Measure {
     ClampedSum(Expr),
     /// The sum of its rows' values, each rounded to the lattice, not clamped. Rows are units.
     PerRecordSum(PerRecordSum),
-    /// The sum of some of its rows' values, each rounded to the lattice and clamped by itself.
+    /// The sum of some of its rows' values, each rounded to the lattice.
     SumOfRows {
         /// The value of a row.
         of: Expr,
-        /// Least value of a row, in steps.
+        /// Least value, in steps.
         low: i64,
-        /// Greatest value of a row, in steps.
+        /// Greatest value, in steps.
         high: i64,
+        /// The values that are clamped to this range.
+        clamps: Clamps,
         /// Most rows of a unit in a group that count, of those that have a value.
         rows: u32,
     },
@@ -212,6 +214,16 @@ pub enum Measure {
         /// The size, in steps, up to which the quantile is as likely as not to be expected.
         scale: i64,
     },
+}
+
+/// The values of a unit's rows in a group that bounds are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clamps {
+    /// Each row's value.
+    Rows,
+    /// The mean of those that count.
+    Mean,
 }
 
 impl Measure {

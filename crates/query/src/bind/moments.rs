@@ -6,8 +6,8 @@
 
 use sqlparser::ast;
 
-use super::Measure;
-use super::aggregate::{Aggregates, counting};
+use super::Clamps;
+use super::aggregate::Aggregates;
 use super::arguments::Arguments;
 use super::rows::RowBounds;
 use crate::bind_expr::{cast, where_true};
@@ -70,10 +70,15 @@ impl Aggregates<'_> {
         };
         let y = self.centred(function, &second, arguments.second_bounds, arguments)?;
         // Only rows with both values count.
+        let all = self.table.is_never_null(&first) && self.table.is_never_null(&second);
         let both = present(&first).and(present(&second));
-        let count = self.values(where_true(both.clone(), None), place)?;
+        let counted = if all { first.clone() } else { where_true(both.clone(), None) };
+        let count = self.values(counted, place)?;
         let only = |own: &Centred| Centred {
-            expr: where_true(both.clone(), Some(own.expr.clone())),
+            expr: match all {
+                true => own.expr.clone(),
+                false => where_true(both.clone(), Some(own.expr.clone())),
+            },
             half: own.half,
         };
         let (only_x, only_y) = (only(&x), only(&y));
@@ -146,13 +151,14 @@ impl Aggregates<'_> {
         let clamped = vec![from_middle, float(half)];
         let clamped = Expr::call(Function::Least, clamped, ColumnType::Float);
         let clamped = vec![clamped, float(-half)];
-        Ok(Centred { expr: Expr::call(Function::Greatest, clamped, ColumnType::Float), half })
+        let expr = Expr::call(Function::Greatest, clamped, ColumnType::Float);
+        let expr = if self.table.is_never_null(operand) { expr.or_zero() } else { expr };
+        Ok(Centred { expr, half })
     }
 
     /// The number of rows with a value.
     fn values(&mut self, of: Expr, (_, arguments, keys): Place<'_>) -> Result<Expr, Refusal> {
-        let (low, high) = self.count_bounds(None)?;
-        let count = counting(Measure::Values(of), low, high, arguments.weight);
+        let count = self.counted(Some(of), self.count_bounds(None)?, arguments.weight);
         let count = self.measured(count, keys)?;
         Ok(cast(count, ColumnType::Float))
     }
@@ -161,7 +167,7 @@ impl Aggregates<'_> {
         let (function, arguments, keys) = place;
         let range = RowBounds::Known(Range::Float(-x.half, x.half));
         let of = (arguments.weight, keys);
-        let sum = self.sum_of_rows(function, x.expr.clone(), &range, of)?;
+        let sum = self.sum_of_rows(function, x.expr.clone(), (&range, Clamps::Rows), of)?;
         Ok(cast(sum, ColumnType::Float))
     }
 
@@ -177,7 +183,8 @@ impl Aggregates<'_> {
         let range = Range::Float(if square { 0.0 } else { -most }, most);
         let product = arithmetic(BinaryOp::Mul, x.expr.clone(), y.expr.clone());
         let of = (arguments.weight, keys);
-        let sum = self.sum_of_rows(function, product, &RowBounds::Known(range), of)?;
+        let sum =
+            self.sum_of_rows(function, product, (&RowBounds::Known(range), Clamps::Rows), of)?;
         Ok(cast(sum, ColumnType::Float))
     }
 }

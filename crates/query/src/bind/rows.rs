@@ -1,17 +1,16 @@
-//! SUM and AVG with bounds per row: every row's value is clamped by itself, and so many rows of a
-//! unit count in a group.
+//! Sums and means of the rows of a unit that count in a group, whose values are within bounds, each
+//! by itself or their mean.
 
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, no_step_within, released_as};
 use super::arguments::Arguments;
 use super::view::Unit;
-use super::{Measure, Measurement};
+use super::{Clamps, Measure, Measurement};
 use crate::error::Refusal;
 use crate::expr::Expr;
 use crate::lattice::{MAX_LATTICE, Number, Step};
 use crate::range::Range;
-use crate::warning::{Warning, WarningCode};
 
 /// Bounds of a row's value.
 pub(super) enum RowBounds {
@@ -55,12 +54,12 @@ impl RowBounds {
 }
 
 impl Aggregates<'_> {
-    /// The sum of an expression whose rows are bounded one by one.
+    /// The sum of an expression over the rows that count, of which the bounds clamp each or the mean.
     pub(super) fn sum_of_rows(
         &mut self,
         function: &ast::Function,
         operand: Expr,
-        bounds: &RowBounds,
+        (bounds, clamps): (&RowBounds, Clamps),
         (weight, keys): (u32, usize),
     ) -> Result<Expr, Refusal> {
         let declared = self.table.bounded_column(&operand).and_then(|c| c.granularity);
@@ -76,6 +75,7 @@ impl Aggregates<'_> {
             });
         }
         let rows = self.rows_of_a_unit(function)?;
+        let operand = self.table.complete(operand);
         let (measure, (low, high)) = match self.table.unit {
             // A row's contribution is its value.
             Unit::Row => (Measure::ClampedSum(operand), (low, high)),
@@ -91,7 +91,7 @@ impl Aggregates<'_> {
                          of the column in the contract",
                     )
                 })?;
-                (Measure::SumOfRows { of: operand, low, high, rows }, within)
+                (Measure::SumOfRows { of: operand, low, high, clamps, rows }, within)
             }
         };
         let wanted = Measurement {
@@ -116,48 +116,6 @@ impl Aggregates<'_> {
                 "max_rows_per_group = 1 in OPTIONS or in the contract's defaults",
             )),
         }
-    }
-
-    /// Looks whether the sum of an AVG, which is bounded per unit and group, goes with its count.
-    pub(super) fn check_average(
-        &mut self,
-        function: &ast::Function,
-        operand: &Expr,
-        arguments: &Arguments,
-    ) -> Result<(), Refusal> {
-        let Unit::Column(unit) = &self.table.unit else { return Ok(()) };
-        let declared = self.table.bounded_column(operand).and_then(|c| c.bounds);
-        let Some((low, high)) = arguments.bounds.or(declared) else { return Ok(()) };
-        let rows = self.rows_of_a_unit(function)?;
-        let hint = if Range::of(operand).is_some() && declared.is_none() {
-            "leave the bounds out: the expression itself tells the range of its values".to_owned()
-        } else {
-            format!(
-                "contribution_bounds_per_row => ({low}, {high}): every value is clamped to that"
-            )
-        };
-        if rows == 1 {
-            let warning = Warning::new(
-                WarningCode::SumPerUnit,
-                format!(
-                    "AVG of {} adds up all rows of one `{unit}` in a group, within ({low}, \
-                     {high}), and counts one of them",
-                    self.name_of(operand)
-                ),
-                format!("{hint}, and the same row is added and counted"),
-            );
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-            return Ok(());
-        }
-        Err(Refusal::new(
-            format!(
-                "`{function}` would clamp the sum of all rows of one `{unit}` in a group to ({low}, \
-                 {high}) and count up to {rows} of them: the quotient is no mean"
-            ),
-            format!("{hint}, and the same rows are added and counted"),
-        ))
     }
 }
 

@@ -283,6 +283,8 @@ impl Rows {
             columns.extend(right.columns.into_iter().map(|mut column| {
                 column.visible.expr = column.visible.expr.moved(&place);
                 column.split_by = column.split_by.map(|by| by.moved(&place));
+                // Rows without a match have none.
+                column.declared.not_null &= kind == JoinKind::Inner;
                 column
             }));
         }

@@ -154,6 +154,20 @@ impl View {
         (!zero || zero_fits).then_some(column)
     }
 
+    /// Whether an expression has a value in every row, as its structure and the contract say.
+    pub(crate) fn is_never_null(&self, expr: &Expr) -> bool {
+        let declared = |of: &Expr| self.column_of(of).is_some_and(|column| column.not_null);
+        let stored = |place: usize| self.columns.get(place).is_some_and(|column| column.not_null);
+        declared(expr) || expr.is_never_null_where(&stored)
+    }
+
+    /// An expression that is to be added up: where it has a value in every row, NULL is zero, so that
+    /// every row counts whatever the files have.
+    pub(crate) fn complete(&self, expr: Expr) -> Expr {
+        let promised = self.is_never_null(&expr) && !expr.is_never_null();
+        if promised { expr.or_zero() } else { expr }
+    }
+
     /// Whether an expression is the privacy unit.
     pub(crate) fn is_unit(&self, expr: &Expr) -> bool {
         self.relation.protection().unit().is_some_and(|unit| expr.is_column(unit))

@@ -22,6 +22,7 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
             "type",
             "max_bytes",
             "expression",
+            "not_null",
             "bounds",
             "granularity",
             "public_keys",
@@ -51,6 +52,11 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
             column_type,
             max_bytes,
             expression: None,
+            not_null: settings
+                .get("not_null")
+                .map(|i| i.flag("true where every row has a value: counts of it are those of rows"))
+                .transpose()?
+                .unwrap_or(false),
             bounds: settings.get("bounds").map(|i| bounds(&i, column_type)).transpose()?,
             granularity: settings
                 .get("granularity")

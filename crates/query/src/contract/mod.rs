@@ -76,6 +76,9 @@ pub struct Column {
     pub max_bytes: usize,
     /// For a column computed from others: the expression, over the table's stored columns.
     pub expression: Option<Expr>,
+    /// Whether every row has a value: then counts of it are those of rows, and a row without one counts
+    /// as zero, within the bounds.
+    pub not_null: bool,
     /// Least and greatest that one unit adds to a group's sum.
     pub bounds: Option<(Number, Number)>,
     /// The lattice that contributions are rounded to.
@@ -97,6 +100,7 @@ impl Column {
             column_type,
             max_bytes: DEFAULT_TEXT_BYTES,
             expression: None,
+            not_null: false,
             bounds: None,
             granularity: None,
             public_keys: None,

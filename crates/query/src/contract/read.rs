@@ -190,6 +190,14 @@ impl<'a, 'i> Item<'a, 'i> {
         }
     }
 
+    /// A truth value.
+    pub(crate) fn flag(&self, hint: &str) -> Result<bool, ContractError> {
+        match self.value {
+            toml::de::DeValue::Boolean(set) => Ok(*set),
+            _ => Err(self.wrong("true or false", hint)),
+        }
+    }
+
     pub(crate) fn count(&self, least: u32, most: u32, hint: &str) -> Result<u32, ContractError> {
         let expected = format!("a whole number from {least} to {most}");
         let text = self.number_text(&expected, hint)?;

@@ -165,19 +165,13 @@ fn table(
     }
     let unique = section.get("unique").map(|item| unique(&item, &unit, &columns)).transpose()?;
     let owner = section.get("owner").map(|item| owner(&item, &unit, &columns)).transpose()?;
-    let group_selection_by_pieces = match section.get("group_selection_by_pieces") {
-        None => false,
-        Some(item) => match item.value {
-            toml::de::DeValue::Boolean(allowed) => *allowed,
-            _ => {
-                return Err(item.wrong(
-                    "true or false",
-                    "true: queries may count large records several times when groups are chosen, so that \
-                     their groups appear, with every key that the query names",
-                ));
-            }
-        },
-    };
+    let by_pieces = section.get("group_selection_by_pieces").map(|item| {
+        item.flag(
+            "true: queries may count large records several times when groups are chosen, so that \
+             their groups appear, with every key that the query names",
+        )
+    });
+    let group_selection_by_pieces = by_pieces.transpose()?.unwrap_or(false);
     let table = Table {
         name: name.to_owned(),
         path,

@@ -5,10 +5,12 @@ mod assess_table;
 mod audit;
 mod calc;
 mod check;
+mod generate;
 mod ledger;
 mod local;
 mod losses;
 mod release;
+mod tables;
 
 use std::path::PathBuf;
 
@@ -26,16 +28,22 @@ pub(crate) use calc::{
     QuantileArguments, SampleArguments, SampleMechanism, SelectionArguments, SelectionStrategy,
 };
 pub(crate) use check::CheckArguments;
+pub(crate) use generate::{GenerateArguments, GenerateCommand};
 pub(crate) use ledger::{
     LedgerArguments, LedgerBackupArguments, LedgerCheckArguments, LedgerCommand,
 };
 pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments};
 pub(crate) use losses::{FitArguments, PolicyArguments};
 pub(crate) use release::ReleaseArguments;
+pub(crate) use tables::{DescribeArguments, TablesArguments};
+
+use crate::colour::ColourChoice;
+use crate::surroundings;
 
 const EXAMPLES: &str = "\
 Examples:
   hushtable init visits.csv                  write a first contract, hushtable.toml
+  hushtable describe visits                  a table's columns, bounds and budgets
   hushtable explain \"SELECT …\"               what a query would promise and cost
   hushtable query \"SELECT …\"                 the answer, with noise
   hushtable release --out 2022 workload.toml many queries under one budget
@@ -47,7 +55,8 @@ Examples:
   hushtable assess count --unknown 500@0.1 --epsilon 0.5
                                              what an exact count gives away
 
-Results go to standard output, everything else to standard error.
+Results go to standard output, everything else to standard error. Every command takes
+--color auto, always or never; NO_COLOR=1 turns colours off.
 Exit codes: 0 fine, 1 refused or failed, 2 wrong usage, 3 an audit found a violation.";
 
 /// Answers SQL GROUP BY questions about a table with differential privacy.
@@ -59,6 +68,10 @@ Exit codes: 0 fine, 1 refused or failed, 2 wrong usage, 3 an audit found a viola
 #[derive(Debug, Parser)]
 #[command(name = "hushtable", version, max_term_width = 100, after_long_help = EXAMPLES)]
 pub(crate) struct Cli {
+    /// When to colour errors and hints
+    #[arg(long, global = true, hide = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColourChoice,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -71,6 +84,8 @@ pub(crate) enum Command {
     Budget(BudgetArguments),
     Ledger(LedgerArguments),
     Init(InitArguments),
+    Tables(TablesArguments),
+    Describe(DescribeArguments),
     Calc(CalcArguments),
     Check(CheckArguments),
     Audit(AuditArguments),
@@ -79,14 +94,23 @@ pub(crate) enum Command {
     Assess(AssessArguments),
     Randomize(RandomizeArguments),
     Estimate(EstimateArguments),
+    Generate(GenerateArguments),
 }
 
 /// The contract, for every command that needs one.
 #[derive(Debug, Args)]
 pub(crate) struct ContractArgument {
-    /// The contract; the paths in it are relative to its folder
-    #[arg(long, value_name = "FILE", default_value = "hushtable.toml")]
-    pub(crate) contract: PathBuf,
+    /// The contract; the paths in it are relative to its folder [default: HUSHTABLE_CONTRACT, or
+    /// the nearest hushtable.toml, in this folder or above it]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) contract: Option<PathBuf>,
+}
+
+impl ContractArgument {
+    /// The contract that holds.
+    pub(crate) fn path(&self) -> PathBuf {
+        surroundings::contract(self.contract.as_deref())
+    }
 }
 
 /// The memory, for the commands that read data.
@@ -142,12 +166,19 @@ pub(crate) struct SqlMoreArguments {
 /// The question, for the commands that take one.
 #[derive(Debug, Args)]
 pub(crate) struct QuestionArguments {
-    /// Who asks, and pays; may be left out where the table has one budget
+    /// The analyst who asks, and pays [default: HUSHTABLE_ANALYST, or the only one with a budget]
     #[arg(long, value_name = "NAME")]
     pub(crate) analyst: Option<String>,
 
     #[command(flatten)]
     pub(crate) sql: SqlArguments,
+}
+
+impl QuestionArguments {
+    /// The analyst who asks, where one is named.
+    pub(crate) fn analyst(&self) -> Option<String> {
+        surroundings::analyst(self.analyst.as_deref())
+    }
 }
 
 const QUERY_EXAMPLES: &str = "\
@@ -289,6 +320,10 @@ pub(crate) enum TableFormat {
     Csv,
     /// An array with an object for each row
     Json,
+    /// A table in Markdown, with the numbers of a table
+    Markdown,
+    /// A page in HTML, with the numbers of a table
+    Html,
     /// Apache Parquet
     Parquet,
 }
@@ -326,6 +361,9 @@ mod tests {
             "budget",
             "ledger",
             "init",
+            "tables",
+            "describe",
+            "generate",
             "calc",
             "check",
             "audit",

@@ -1,6 +1,7 @@
 //! The `hushtable` command.
 
 mod arguments;
+mod colour;
 mod commands;
 mod failure;
 mod guard;
@@ -8,6 +9,7 @@ mod pace;
 mod progress;
 mod render;
 mod stdio;
+mod surroundings;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
     let started = Instant::now();
     guard::silence_panics();
     let cli = Cli::parse_from(stdio::arguments());
+    colour::choose(cli.color);
     let option = match &cli.command {
         Command::Query(asked) => Some(&asked.pace),
         Command::Explain(asked) => Some(&asked.pace),
@@ -42,6 +45,8 @@ fn main() -> ExitCode {
         Command::Budget(asked) => commands::budget::run(asked),
         Command::Ledger(asked) => commands::ledger::run(asked),
         Command::Init(asked) => commands::init::run(asked),
+        Command::Tables(asked) => commands::tables::list(asked),
+        Command::Describe(asked) => commands::tables::describe(asked),
         Command::Calc(asked) => commands::calc::run(asked),
         Command::Assess(asked) => commands::assess::run(asked),
         Command::Randomize(asked) => commands::local::randomize(asked),
@@ -50,5 +55,6 @@ fn main() -> ExitCode {
         Command::Audit(asked) => commands::audit::run(asked),
         Command::Policy(asked) => commands::losses::policy(asked),
         Command::Fit(asked) => commands::losses::fit(asked),
+        Command::Generate(asked) => commands::generate::run(asked),
     })
 }

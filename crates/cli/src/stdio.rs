@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use hushtable::query::{MAX_QUERY_BYTES, with_parameters};
 
 use crate::arguments::{SqlArguments, SqlMoreArguments};
+use crate::colour;
 use crate::failure::Failure;
 use crate::pace;
 use hushtable::visible::visible_lines;
@@ -32,8 +33,10 @@ fn print_now(bytes: &[u8]) -> Result<(), Failure> {
 pub(crate) fn note(text: &str) {
     let text = text.to_owned();
     let _ = pace::seen(move || {
-        let bytes = shown(text.as_bytes(), io::stderr().is_terminal());
-        let _ = io::stderr().lock().write_all(&bytes);
+        let is_terminal = io::stderr().is_terminal();
+        let text = String::from_utf8_lossy(&shown(text.as_bytes(), is_terminal)).into_owned();
+        let text = if colour::wanted(is_terminal) { colour::painted(&text) } else { text };
+        let _ = io::stderr().lock().write_all(text.as_bytes());
         Ok(())
     });
 }

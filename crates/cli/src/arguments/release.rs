@@ -27,7 +27,7 @@ pub(crate) struct ReleaseArguments {
     #[command(flatten)]
     pub(crate) memory: MemoryArgument,
 
-    /// Who asks, and pays [default: the one that the workload names]
+    /// Who asks, and pays [default: the one that the workload names, or HUSHTABLE_ANALYST]
     #[arg(long, value_name = "NAME")]
     pub(crate) analyst: Option<String>,
 

@@ -21,7 +21,7 @@ pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
             None => None,
         },
     };
-    let owner = within(engine(&asked.contract.contract)?, &asked.memory)?.owner();
+    let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched(&progress, || wait(owner.audit(&sql, &options, &progress)))?;

@@ -12,7 +12,7 @@ use crate::stdio;
 
 pub(crate) fn run(asked: &BudgetArguments) -> Result<(), Failure> {
     let delta = asked.delta.as_ref().map(|text| amount::<Delta>("delta", text, "1e-6"));
-    let lines = wait(engine(&asked.contract.contract)?.owner().budgets(delta.transpose()?))?;
+    let lines = wait(engine(&asked.contract.path())?.owner().budgets(delta.transpose()?))?;
     let text = match asked.format {
         ReportFormat::Text => budget::text(&lines),
         ReportFormat::Json => budget::json(&lines)?,

@@ -10,7 +10,7 @@ use crate::render::check;
 use crate::stdio;
 
 pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
-    let engine = within(engine(&asked.contract.contract)?, &asked.memory)?;
+    let engine = within(engine(&asked.contract.path())?, &asked.memory)?;
     let (table, sql) = match (asked.table.as_deref(), asked.sql.as_deref()) {
         (Some(only), None) if is_query(&engine, only) => (None, Some(only)),
         both => both,

@@ -9,13 +9,13 @@ use crate::render::{explanation, parts, quoted};
 use crate::stdio;
 
 pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
-    let engine = engine(&asked.contract.contract)?;
+    let engine = engine(&asked.contract.path())?;
     let sql = stdio::query(&asked.question.sql)?;
     if asked.plan {
         let plan = wait(engine.owner().plan(&sql))?;
         return stdio::print(plan.as_bytes());
     }
-    let analyst = engine.analyst(asked.question.analyst.as_deref());
+    let analyst = engine.analyst(asked.question.analyst().as_deref());
     let text = if wait(analyst.is_plain(&sql))? {
         let quote = wait(analyst.explain(&sql))?;
         match asked.format {

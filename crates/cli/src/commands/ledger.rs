@@ -20,7 +20,7 @@ pub(crate) fn run(asked: &LedgerArguments) -> Result<(), Failure> {
 }
 
 fn checked(asked: &LedgerCheckArguments) -> Result<(), Failure> {
-    let engine = engine(&asked.contract.contract)?;
+    let engine = engine(&asked.contract.path())?;
     let found = wait(engine.owner().ledger_check())?;
     let text = match asked.format {
         ReportFormat::Text => ledger::text(&found),
@@ -40,7 +40,7 @@ fn checked(asked: &LedgerCheckArguments) -> Result<(), Failure> {
 }
 
 fn copied(asked: &LedgerBackupArguments) -> Result<(), Failure> {
-    let engine = engine(&asked.contract.contract)?;
+    let engine = engine(&asked.contract.path())?;
     // Not among the data: a copy would become data.
     engine.protected().pending(&asked.file).map(drop)?;
     let copy = wait(engine.owner().ledger_backup(&asked.file))?;

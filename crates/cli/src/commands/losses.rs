@@ -13,7 +13,7 @@ use crate::stdio;
 
 pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
     let plot = asked.shown.plot.as_deref().map(ChartFile::to).transpose()?;
-    let owner = within(engine(&asked.contract.contract)?, &asked.memory)?.owner();
+    let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
@@ -44,7 +44,7 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
             "5",
         )?,
     };
-    let owner = within(engine(&asked.contract.contract)?, &asked.memory)?.owner();
+    let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched(&progress, || wait(owner.fit(&sql, &options, &progress)))?;

@@ -7,6 +7,7 @@ pub(crate) mod calc;
 mod chart;
 pub(crate) mod check;
 pub(crate) mod explain;
+pub(crate) mod generate;
 pub(crate) mod init;
 pub(crate) mod ledger;
 pub(crate) mod local;
@@ -14,6 +15,7 @@ pub(crate) mod losses;
 pub(crate) mod parse;
 pub(crate) mod query;
 pub(crate) mod release;
+pub(crate) mod tables;
 mod usage;
 
 use std::path::Path;

@@ -17,7 +17,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     // Whatever can be wrong with the command is found before the budget is touched.
     let on_terminal = asked.output.is_none() && stdio::stdout_is_terminal();
     let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
-    let engine = within(engine(&asked.contract.contract)?, &asked.memory)?;
+    let engine = within(engine(&asked.contract.path())?, &asked.memory)?;
     let sql = stdio::query(&asked.question.sql)?;
     let protected = engine.protected();
     let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;
@@ -31,7 +31,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         ));
     }
 
-    let analyst = engine.analyst(asked.question.analyst.as_deref());
+    let analyst = engine.analyst(asked.question.analyst().as_deref());
     for warning in wait(analyst.warnings(&sql))? {
         stdio::note(&render::warnings::note(&warning, None));
     }
@@ -65,7 +65,7 @@ fn format(asked: &QueryArguments) -> Result<TableFormat, Failure> {
         (None, Some(path)) => by_extension(path).ok_or_else(|| {
             Failure::new(
                 format!("the name {} does not say which format to write", path.display()),
-                "end it in .csv, .json or .parquet, or give --format table, csv, json or parquet",
+                "end it in .csv, .json, .md, .html or .parquet, or give --format csv",
             )
         }),
     }
@@ -75,6 +75,8 @@ fn by_extension(path: &Path) -> Option<TableFormat> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "csv" => Some(TableFormat::Csv),
         "json" => Some(TableFormat::Json),
+        "md" => Some(TableFormat::Markdown),
+        "html" | "htm" => Some(TableFormat::Html),
         "parquet" | "pq" => Some(TableFormat::Parquet),
         _ => None,
     }
@@ -133,6 +135,8 @@ mod tests {
             ("a.csv", Some(TableFormat::Csv)),
             ("a.b/c.JSON", Some(TableFormat::Json)),
             ("a.parquet", Some(TableFormat::Parquet)),
+            ("a.md", Some(TableFormat::Markdown)),
+            ("a.HTML", Some(TableFormat::Html)),
             ("a.txt", None),
             ("csv", None),
         ] {

@@ -14,7 +14,7 @@ use crate::pace;
 use crate::progress::{is_shown, watched_workload};
 use crate::render::grid::visible;
 use crate::render::{TableStyle, workload};
-use crate::{render, stdio};
+use crate::{render, stdio, surroundings};
 
 const STATEMENT: &str = "statement.json";
 
@@ -22,7 +22,12 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
     let (engine, workload) =
         Engine::with_workload(&asked.workload, asked.contract.as_deref(), pace::teller())?;
     let engine = within(engine, &asked.memory)?;
-    let analyst = engine.analyst(asked.analyst.as_deref());
+    // A workload may name its analyst; the environment speaks where nobody else does.
+    let named = match &workload.analyst {
+        Some(_) => asked.analyst.clone(),
+        None => surroundings::analyst(asked.analyst.as_deref()),
+    };
+    let analyst = engine.analyst(named.as_deref());
     if asked.explain.is_none() {
         wait(analyst.affords(&workload))?;
     }
@@ -131,6 +136,8 @@ fn extension(format: TableFormat) -> &'static str {
         TableFormat::Table => "txt",
         TableFormat::Csv => "csv",
         TableFormat::Json => "json",
+        TableFormat::Markdown => "md",
+        TableFormat::Html => "html",
         TableFormat::Parquet => "parquet",
     }
 }

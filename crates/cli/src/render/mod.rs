@@ -12,10 +12,12 @@ pub(crate) mod csv;
 pub(crate) mod differencing;
 pub(crate) mod explanation;
 pub(crate) mod grid;
+pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod ledger;
 pub(crate) mod local;
 pub(crate) mod losses;
+pub(crate) mod markdown;
 mod measurements;
 mod mechanisms;
 pub(crate) mod model;
@@ -26,6 +28,7 @@ pub(crate) mod parts;
 mod policy;
 pub(crate) mod quoted;
 pub(crate) mod table;
+pub(crate) mod tables;
 pub(crate) mod warnings;
 pub(crate) mod workload;
 
@@ -72,6 +75,8 @@ pub(crate) fn result(batch: &RecordBatch, style: TableStyle) -> Result<Vec<u8>, 
         TableFormat::Table => table::table(batch).map(String::into_bytes),
         TableFormat::Csv => csv::csv(batch, style.csv).map(String::into_bytes),
         TableFormat::Json => json::json(batch).map(String::into_bytes),
+        TableFormat::Markdown => markdown::markdown(batch).map(String::into_bytes),
+        TableFormat::Html => html::html(batch).map(String::into_bytes),
         TableFormat::Parquet => parquet::parquet(batch),
     }
 }

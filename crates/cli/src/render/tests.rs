@@ -20,6 +20,16 @@ fn tables() {
 }
 
 #[test]
+fn markdown_texts() {
+    insta::assert_snapshot!(text(TableFormat::Markdown));
+}
+
+#[test]
+fn html_pages() {
+    insta::assert_snapshot!(text(TableFormat::Html));
+}
+
+#[test]
 fn csv_texts() {
     insta::assert_snapshot!(text(TableFormat::Csv));
 }

@@ -26,6 +26,7 @@ mod queries;
 mod sources;
 mod statements;
 mod support;
+mod surroundings;
 mod terminals;
 mod words;
 mod workloads;

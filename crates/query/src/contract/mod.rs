@@ -158,6 +158,9 @@ impl Defaults {
 }
 
 impl Contract {
+    /// The JSON schema of contracts, for editors.
+    pub const SCHEMA: &str = include_str!("schema.json");
+
     /// Reads the text of a `hushtable.toml`; `file` is its name in errors.
     ///
     /// # Errors

@@ -1,0 +1,38 @@
+//! The command line of `hushtable generate`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use clap_complete::Shell;
+
+const EXAMPLES: &str = "\
+Examples:
+  hushtable generate completions bash > ~/.local/share/bash-completion/completions/hushtable
+  hushtable generate man --out ~/.local/share/man/man1
+  hushtable generate schema > hushtable.schema.json";
+
+/// Write completions for a shell, man pages, or the JSON schema of contracts
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct GenerateArguments {
+    #[command(subcommand)]
+    pub(crate) what: GenerateCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenerateCommand {
+    /// Write completions for a shell to standard output
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write a man page for each command to a folder
+    Man {
+        /// The folder; it is made if it is missing, and files of the same names are replaced
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
+    /// Write the JSON schema of contracts to standard output, with which editors check and complete
+    /// them
+    Schema,
+}

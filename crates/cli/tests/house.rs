@@ -217,3 +217,40 @@ fn the_readme_command_gives_a_private_table() {
     assert!(!stdout.contains("Far Isle"), "{stdout}");
     assert!(stderr.contains("charged epsilon = 1"), "{stderr}");
 }
+
+/// Folders whose comments follow the wording guide.
+const PLAIN: [&str; 6] = [
+    "crates/noise",
+    "crates/privacy",
+    "crates/knowledge",
+    "crates/ledger",
+    "crates/plot",
+    "tools/experiments",
+];
+
+/// Beginnings of doc comments that make readers guess what is meant.
+const VAGUE: [&str; 3] = ["What ", "The same", "As ["];
+
+#[test]
+fn comments_are_plain() {
+    let mut wrong = Vec::new();
+    let all = sources();
+    let plain =
+        all.iter().filter(|(path, _)| PLAIN.iter().any(|own| path.starts_with(root().join(own))));
+    for (path, text) in plain {
+        let mut inside = false;
+        for (number, line) in text.lines().enumerate() {
+            let comment = line.trim_start();
+            let doc = comment.strip_prefix("///").or_else(|| comment.strip_prefix("//!"));
+            let begins = doc.filter(|_| !inside).map(str::trim_start);
+            let vague = begins.is_some_and(|own| VAGUE.iter().any(|start| own.starts_with(start)));
+            let is_table = doc.is_some_and(|own| own.trim_start().starts_with('|'));
+            let long = comment.starts_with("//") && !is_table && line.chars().count() > 100;
+            if vague || long {
+                wrong.push(format!("{}:{}: {comment}", path.display(), number + 1));
+            }
+            inside = doc.is_some();
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

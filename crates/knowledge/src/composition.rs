@@ -5,7 +5,7 @@ use hushtable_privacy::Epsilon;
 use crate::error::KnowledgeError;
 use crate::law::UNIT;
 
-/// What one release promises against attackers who know only a part.
+/// The promise of one release against attackers who know only a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Release {
     /// Epsilon.
@@ -15,8 +15,8 @@ pub struct Release {
 }
 
 impl Release {
-    /// The delta at another `epsilon`, rounded up: above the release's own epsilon its delta, and below
-    /// it delta + (1 - delta) (e^E - e^epsilon)/(1 + e^E), E being its own.
+    /// The delta at another `epsilon`, rounded up: above the release's own epsilon its delta, and
+    /// below it delta + (1 - delta) (e^E - e^epsilon)/(1 + e^E), E being its own.
     ///
     /// That is the divergence of the worst pair of laws that a guarantee allows (Kairouz, Oh &
     /// Viswanath 2017, *The composition theorem for differential privacy*, Section 3.1): with delta
@@ -59,14 +59,14 @@ impl Dependence {
 
     /// The (mu, nu) that holds for each release given those before it.
     ///
-    /// PK Example 9 has mu = 2c for counts at successive times. That is right for one other record, or
-    /// if the target has changed its value at one of the two times only; with many others and a target
-    /// that has changed at both, the loss can grow by up to 4c, and does by 3.7c with 16 others. 4c
-    /// holds: with the history of all others given, each of their odds is within e^(2c) of what they
-    /// were, so that the ratio of neighbouring counts is (e_k/e_(k-1) of elementary symmetric
-    /// polynomials rises in each of its variables and is homogeneous); and one of the others whose
-    /// value before was another changes the law by e^(2c). With more than two times this needs that
-    /// the transitions of all others are alike.
+    /// PK Example 9 has mu = 2c for counts at successive times. That is right for one other record,
+    /// or if the target has changed its value at one of the two times only; with many others and a
+    /// target that has changed at both, the loss can grow by up to 4c, and does by 3.7c with 16
+    /// others. 4c holds: with the history of all others given, each of their odds is within e^(2c)
+    /// of what they were, so that the ratio of neighbouring counts is (e_k/e_(k-1) of elementary
+    /// symmetric polynomials rises in each of its variables and is homogeneous); and one of the
+    /// others whose value before was another changes the law by e^(2c). With more than two times
+    /// this needs that the transitions of all others are alike.
     ///
     /// # Errors
     /// Unless nu is from 0 to 1, and 4c at most 1,000,000.
@@ -90,13 +90,13 @@ impl Dependence {
         }
     }
 
-    /// What `releases` promise together: epsilons and deltas add up, and with every release after the
-    /// first mu and nu (PK Theorem 6 with mu once: its own decomposition has the dependence once, where
-    /// the statement has 2 mu). The delta is rounded up.
+    /// The joint promise of `releases`: epsilons and deltas add up, and with every release after
+    /// the first mu and nu (PK Theorem 6 with mu once: its own decomposition has the dependence
+    /// once, where the statement has 2 mu). The delta is rounded up.
     ///
     /// # Errors
-    /// If `dependence` is not given, as then nothing bounds it; unless all deltas and nu are from 0 to
-    /// 1, and the sum of epsilons at most 1,000,000.
+    /// If `dependence` is not given, as then nothing bounds it; unless all deltas and nu are from 0
+    /// to 1, and the sum of epsilons at most 1,000,000.
     pub fn together(
         dependence: Option<Self>,
         releases: &[Release],

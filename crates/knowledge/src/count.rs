@@ -11,8 +11,8 @@ use crate::vertices::Vertices;
 /// A count of records, of which an attacker does not know some; perhaps with noise on top.
 ///
 /// The target's record moves the count by one: compared are S and S + 1, where S is the sum of the
-/// unknown others (theory section 7). Known records shift the count by what is known, so that it makes
-/// no difference how many they are, nor whether the attacker planted them (PK Proposition 6).
+/// unknown others (theory section 7). Known records shift the count by what is known, so that it
+/// makes no difference how many they are, nor whether the attacker planted them (PK Proposition 6).
 #[derive(Clone, Debug)]
 pub struct Count {
     law: Law,
@@ -39,8 +39,8 @@ impl Count {
         Ok(Self { law, noise })
     }
 
-    /// delta at `epsilon` of what is published, rounded up: exact but for rounding. With noise, that of
-    /// the attacker's uncertainty and the noise together.
+    /// delta at `epsilon` of what is published, rounded up: exact but for rounding. With noise,
+    /// that of the attacker's uncertainty and the noise together.
     ///
     /// Above 1e-30 it is above the true one by less than 1e-6 of it. `epsilon` >= 0; anything else
     /// gives 1.
@@ -66,9 +66,9 @@ const FLOOR: f64 = 1e-290;
 /// worst that is possible within them.
 ///
 /// The hockey-stick divergence is jointly convex, and the pair of laws is affine in each record's
-/// probability, so the largest delta is at a vertex: some records at the lower bound and the others at
-/// the upper (theory section 7, in place of PK Theorem 3, which is not sound as printed). All vertices
-/// are searched.
+/// probability, so the largest delta is at a vertex: some records at the lower bound and the others
+/// at the upper (theory section 7, in place of PK Theorem 3, which is not sound as printed). All
+/// vertices are searched.
 #[derive(Clone, Debug)]
 pub struct CountWithin {
     vertices: Vertices,
@@ -82,15 +82,15 @@ pub struct WorstCase {
     pub delta: f64,
     /// How many records are at the lower bound there, the others being at the upper.
     pub records_at_lower: u64,
-    /// How many of the records were taken to be known as well, to make it less work. With zero, delta
-    /// is that of the worst case; with more, it is above.
+    /// How many of the records were taken to be known as well, to make it less work. With zero,
+    /// delta is that of the worst case; with more, it is above.
     pub forgone: u64,
 }
 
 impl CountWithin {
-    /// A count in which, beside the target, `others` are not known, whose probabilities are `between`.
-    /// Up to [`CountWithin::EXACT`] of them are computed exactly, and more with up to a thousandth of
-    /// them taken to be known as well, which can only make delta larger.
+    /// A count in which, beside the target, `others` are not known, whose probabilities are
+    /// `between`. Up to [`CountWithin::EXACT`] of them are computed exactly, and more with up to a
+    /// thousandth of them taken to be known as well, which can only make delta larger.
     ///
     /// # Errors
     /// Unless `others` is from 1 to 10,000,000; if it is too much work.
@@ -119,11 +119,12 @@ impl CountWithin {
         worst.map_or(none, |(worst, _)| worst)
     }
 
-    /// The least epsilon, rounded up, at which the worst case is at most `delta`; `None` if it is not
-    /// at [`MOST_EPSILON`](crate::MOST_EPSILON).
+    /// The least epsilon, rounded up, at which the worst case is at most `delta`; `None` if it is
+    /// not at [`MOST_EPSILON`](crate::MOST_EPSILON).
     ///
-    /// The worst vertex changes with epsilon: that of the worst at one epsilon gives the next. The first
-    /// are those with all records at one bound, as near epsilon = 0 all vertices are much alike.
+    /// The worst vertex changes with epsilon: that of the worst at one epsilon gives the next. The
+    /// first are those with all records at one bound, as near epsilon = 0 all vertices are much
+    /// alike.
     pub fn epsilon(&self, delta: f64) -> Option<f64> {
         let mut epsilon = 0.0f64;
         let start = self.start();

@@ -23,9 +23,9 @@ pub(crate) fn larger([one, other]: [f64; 2]) -> f64 {
     one.max(other)
 }
 
-/// At each `thresholds`, in rising order, the divergences of a count that is released if it is above
-/// the threshold (PK Definition 15): S + 1 and S as in [`both`], with one outcome for whatever is not
-/// released. The law must have no tail.
+/// At each `thresholds`, in rising order, the divergences of a count that is released if it is
+/// above the threshold (PK Definition 15): S + 1 and S as in [`both`], with one outcome for
+/// whatever is not released. The law must have no tail.
 ///
 /// S + 1 is suppressed less often than S, so the suppressed outcome adds to the second only:
 /// P\[S <= t\] - e^epsilon P\[S <= t - 1\] = P\[t\] - (e^epsilon - 1) P\[S <= t - 1\].
@@ -71,7 +71,7 @@ pub(crate) fn above(law: &Law, epsilon: f64, thresholds: &[i64]) -> Vec<[f64; 2]
     found
 }
 
-/// What weights are multiplied with before they are subtracted, so that nothing is too low.
+/// Factors of weights before they are subtracted, so that nothing is too low.
 struct Factors {
     more: f64,
     less: f64,

@@ -1,4 +1,4 @@
-//! What cannot be assessed, and what could.
+//! Errors: why a release cannot be assessed, and which one could be.
 
 /// Why a release was not assessed. Each says the range that would do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -28,9 +28,9 @@ pub enum KnowledgeError {
     /// More known records than are computed with.
     #[error("{given} known records are not valid: at most {most} are computed with here")]
     Known {
-        /// What was given.
+        /// The value given.
         given: u64,
-        /// What is possible.
+        /// The limit.
         most: u64,
     },
     /// A threshold that no count passes.
@@ -69,9 +69,9 @@ pub enum KnowledgeError {
     Noise {
         /// The parameter.
         what: &'static str,
-        /// What was given.
+        /// The value given.
         given: f64,
-        /// What is possible.
+        /// The limit.
         range: &'static str,
     },
     /// Too many operations.
@@ -85,9 +85,9 @@ pub enum KnowledgeError {
     Amount {
         /// Which.
         what: &'static str,
-        /// What was given.
+        /// The value given.
         given: f64,
-        /// What is possible.
+        /// The limit.
         range: &'static str,
     },
     /// A cell that is none, or overlaps another one of its level.

@@ -1,32 +1,35 @@
 //! Tables of counts by group, of which the sizes are known to who publishes them, and not to the
 //! attacker.
 //!
-//! What may be taken from the data, and what is assumed? The law of a group's count, as the attacker
-//! sees it, has nothing to do with the size that it came to: to compute with the realised size as if no
-//! other record could have counted would let a group of 3 pass under a threshold of 10 by luck, as
-//! "nothing can ever be published". But a realised size bounds from below how many records are
-//! uncertain, and a threshold does so, too:
+//! Some numbers come from the data, and others are assumed. The law of a group's count, as the
+//! attacker sees it, has nothing to do with the size that it came to: to compute with the realised
+//! size as if no other record could have counted would let a group of 3 pass under a threshold of
+//! 10 by luck, as "nothing can ever be published". But a realised size bounds from below how many
+//! records are uncertain, and a threshold does so, too:
 //!
-//! *Assumed* of a group in which n records count: the attacker knows at most K of these n, and every
-//! record whose counting the attacker does not know counts with a probability between lo and hi, each
-//! independent of the others and of the target. How many records that do not count are uncertain, or
-//! known, is left open. Write U for the number of uncertain records beside the target, b for the number
-//! of known ones that count, and delta(m) for the worst case of a count with m unknown records
-//! ([`CountWithin`]).
+//! *Assumed* of a group in which n records count: the attacker knows at most K of these n, and
+//! every record whose counting the attacker does not know counts with a probability between lo and
+//! hi, each independent of the others and of the target. How many records that do not count are
+//! uncertain, or known, is left open. Write U for the number of uncertain records beside the
+//! target, b for the number of known ones that count, and delta(m) for the worst case of a count
+//! with m unknown records ([`CountWithin`]).
 //!
-//! 1. delta(m) falls in m, or stays: to tell the attacker of one of m + 1 records leaves a mixture, over
-//!    what it is, of counts with m unknown records, shifted; and telling more helps the attacker.
-//! 2. The n - K or more unknown ones of those that count are uncertain records; one may be the target.
-//!    So U is at least M = n - K - 1, whatever the law, and the count's delta at most delta(M).
-//! 3. With a threshold T the output is a function of the count, so its delta is at most delta(U). And if
-//!    U < T - b, then b + U + 1 <= T: nothing is published, with the target or without, and delta is 0.
-//!    Else U is at least T - b, which is at least T - K. So delta is at most delta(max(M, T - K)).
+//! 1. delta(m) falls in m, or stays: to tell the attacker of one of m + 1 records leaves a mixture,
+//!    over what it is, of counts with m unknown records, shifted; and telling more helps the
+//!    attacker.
+//! 2. The n - K or more unknown ones of those that count are uncertain records; one may be the
+//!    target. So U is at least M = n - K - 1, whatever the law, and the count's delta at most
+//!    delta(M).
+//! 3. With a threshold T the output is a function of the count, so its delta is at most delta(U).
+//!    And if U < T - b, then b + U + 1 <= T: nothing is published, with the target or without, and
+//!    delta is 0. Else U is at least T - b, which is at least T - K. So delta is at most
+//!    delta(max(M, T - K)).
 //!
-//! This holds for each b up to K, so for attackers who planted the records that they know (PK Definition
-//! 12), and for the mean over b of those who happen to know them (Definition 13). The data enter by n
-//! only, and 2 holds for the data that there are, whatever they are: if the attacker is as assumed, the
-//! guarantee holds; nothing is drawn from what the sizes happen to be. A group that nobody is in has n =
-//! K = 0 and delta(T).
+//! This holds for each b up to K, so for attackers who planted the records that they know (PK
+//! Definition 12), and for the mean over b of those who happen to know them (Definition 13). The
+//! data enter by n only, and 2 holds for the data that there are, whatever they are: if the
+//! attacker is as assumed, the guarantee holds; nothing is drawn from what the sizes happen to be.
+//! A group that nobody is in has n = K = 0 and delta(T).
 
 use std::collections::HashMap;
 
@@ -34,8 +37,8 @@ use crate::count::CountWithin;
 use crate::error::KnowledgeError;
 use crate::probability::{Interval, Probability};
 
-/// Most unknown records that a guarantee is computed for; with more, it is no worse. A worst case of so
-/// many takes some seconds.
+/// Most unknown records that a guarantee is computed for; with more, it is no worse. A worst case
+/// of so many takes some seconds.
 const MOST: u64 = 1_000_000;
 
 /// Up to so many unknown records each number has its own delta; above, three digits of it.
@@ -66,7 +69,7 @@ impl Knows {
     }
 }
 
-/// What a published table of counts gives away of each group.
+/// The risk of each group of a published table of counts.
 #[derive(Clone, Debug)]
 pub struct GroupCounts {
     knows: Knows,
@@ -78,7 +81,7 @@ pub struct GroupCounts {
     seen: HashMap<u64, f64>,
 }
 
-/// What is promised of one group.
+/// The promise about one group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupRisk {
     /// At most so many of its records are known to the attacker.
@@ -89,14 +92,14 @@ pub struct GroupRisk {
     pub delta: f64,
     /// Whether that is at most the target's delta.
     pub passes: bool,
-    /// The least threshold with which the group passes: 0 if its size is enough, and otherwise one that
-    /// suppresses it. `None` if none does.
+    /// The least threshold with which the group passes: 0 if its size is enough, and otherwise one
+    /// that suppresses it. `None` if none does.
     pub threshold: Option<u64>,
 }
 
 impl GroupCounts {
-    /// Groups of which an attacker knows so many records, and of all others within bounds `between` how
-    /// probable it is that they count. The target: at `epsilon`, at most `delta`.
+    /// Groups of which an attacker knows so many records, and of all others within bounds `between`
+    /// how probable it is that they count. The target: at `epsilon`, at most `delta`.
     ///
     /// # Errors
     /// Unless `epsilon` >= 0 is finite, and `delta` is from 0 to 1.
@@ -120,7 +123,8 @@ impl GroupCounts {
         Ok(groups)
     }
 
-    /// A group in which `counted` records count, published if that is above `above`, or in any case.
+    /// A group in which `counted` records count, published if that is above `above`, or in any
+    /// case.
     pub fn group(&mut self, counted: u64, above: Option<u64>) -> GroupRisk {
         let known = self.knows.of(counted);
         let own = (counted - known).saturating_sub(1);
@@ -131,14 +135,14 @@ impl GroupCounts {
         GroupRisk { known, unknown, delta, passes: delta <= self.delta, threshold }
     }
 
-    /// The least number of unknown records with which the target is met; `None` if that takes more than
-    /// 1,000,000. From 1,000 on, three digits of it, rounded up.
+    /// The least number of unknown records with which the target is met; `None` if that takes more
+    /// than 1,000,000. From 1,000 on, three digits of it, rounded up.
     pub fn enough(&self) -> Option<u64> {
         self.enough.map(|(enough, _)| enough)
     }
 
-    /// The least threshold with which all groups pass, of whatever size, in this table or in any other;
-    /// `None` if none does.
+    /// The least threshold with which all groups pass, of whatever size, in this table or in any
+    /// other; `None` if none does.
     ///
     /// A group of n with n - K - 1 below what is enough needs that and K, and K rises with n: the
     /// largest such n decides.

@@ -9,14 +9,15 @@ use crate::probability::{MOST_RECORDS, Probability};
 /// Weights of laws that are kept at most, of all sizes of the blanket together.
 const MOST_WEIGHTS: f64 = 4e6;
 
-/// Counts of several values, of which an attacker knows for each unknown record, and for two values a
-/// and b of the target, that its probability of having them is at least so much.
+/// Counts of several values, of which an attacker knows for each unknown record, and for two values
+/// a and b of the target, that its probability of having them is at least so much.
 ///
-/// The blanket argument of Balle et al. 2019, with the corrections of theory section 7 to PK Corollary
-/// 1: with the sum of the two probabilities a record is in the *blanket*, where it is a or b in their
-/// proportion, q to 1 - q. The attacker is told which records are, and what all others have. So many
-/// as B of them are in the blanket, and Bin(B, q) is compared with itself and one more; delta is the
-/// mean over B, in the worse direction. It is a bound, whatever the other counts are, public or not.
+/// The blanket argument of Balle et al. 2019, with the corrections of theory section 7 to PK
+/// Corollary 1: with the sum of the two probabilities a record is in the *blanket*, where it is a
+/// or b in their proportion, q to 1 - q. The attacker is told which records are, and what all
+/// others have. So many as B of them are in the blanket, and Bin(B, q) is compared with itself and
+/// one more; delta is the mean over B, in the worse direction. It is a bound, whatever the other
+/// counts are, public or not.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// The blanket's size, by the probability of being so large or of being up to the next size.
@@ -71,8 +72,8 @@ impl Histogram {
         let share = Probability::new((a.get() / (a.get() + b.get())).min(1.0))?;
         let width = Law::binomial(u64::try_from(blanket.last()).unwrap_or(0), share, FLOOR);
         let laws = blanket.weights.len() as f64;
-        // What is in a cell of sizes is taken to be of its smallest: an attacker who knows more learns
-        // no less.
+        // What is in a cell of sizes is taken to be of its smallest: an attacker who knows more
+        // learns no less.
         let cell = (laws * width.weights.len() as f64 / most).ceil().clamp(1.0, laws) as usize;
         let mut sizes = Vec::new();
         for (i, chunk) in blanket.weights.chunks(cell).enumerate() {
@@ -100,8 +101,8 @@ impl Histogram {
         (worst * (1.0 + self.error + 8.0 * UNIT) + self.lost).clamp(f64::MIN_POSITIVE, 1.0)
     }
 
-    /// Whether each size of the blanket counts as what it is; otherwise sizes near each other count as
-    /// the smallest of them, to make it less work.
+    /// Whether each size of the blanket counts as what it is; otherwise sizes near each other count
+    /// as the smallest of them, to make it less work.
     pub fn exact(&self) -> bool {
         self.exact
     }

@@ -11,17 +11,17 @@ const MOST_VALUES: usize = 20;
 /// Weights of laws that are kept for each pair.
 const WEIGHTS: f64 = 2e5;
 
-/// The counts of several values, each released if it is at least k (PK Definition 16), with bounds of
-/// the probability that an unknown record has the value. The attacker knows no record.
+/// The counts of several values, each released if it is at least k (PK Definition 16), with bounds
+/// of the probability that an unknown record has the value. The attacker knows no record.
 ///
 /// In place of PK Theorem 5, each pair of values that the target may have is bounded by the best of
 /// (theory section 7):
 ///
 /// - both spread: the bound of [`Histogram`], as dropping counts only hides;
-/// - both rare: (0, P\[Bin(m, h) >= k-1\]) for each, added up: unless one of the two counts is near k
-///   without the target, the same is published;
-/// - one rare and the other spread: by way of *absent*, a value whose count is never published: (0, d)
-///   and (epsilon, d') give (epsilon, d' + e^epsilon d).
+/// - both rare: (0, P\[Bin(m, h) >= k-1\]) for each, added up: unless one of the two counts is near
+///   k without the target, the same is published;
+/// - one rare and the other spread: by way of *absent*, a value whose count is never published: (0,
+///   d) and (epsilon, d') give (epsilon, d' + e^epsilon d).
 #[derive(Clone, Debug)]
 pub struct KAnonymity {
     values: Vec<Interval>,
@@ -68,12 +68,12 @@ pub struct Pair {
 }
 
 impl KAnonymity {
-    /// Counts from `k` on are released. Beside the target there are `others`, each with probabilities
-    /// of the `values` within bounds, and perhaps of being `absent`.
+    /// Counts from `k` on are released. Beside the target there are `others`, each with
+    /// probabilities of the `values` within bounds, and perhaps of being `absent`.
     ///
     /// # Errors
-    /// Unless `others` is from 1 to 1,000,000,000, k from 1 to one more, there are two values (or one
-    /// and absent) to 20, and the bounds leave room for probabilities that add up to one.
+    /// Unless `others` is from 1 to 1,000,000,000, k from 1 to one more, there are two values (or
+    /// one and absent) to 20, and the bounds leave room for probabilities that add up to one.
     pub fn new(
         k: u64,
         others: u64,
@@ -114,8 +114,8 @@ impl KAnonymity {
         Ok(Self { values: values.to_vec(), absent, rare, spread })
     }
 
-    /// All pairs at `epsilon`, in the order of the values. `epsilon` >= 0; anything else gives deltas
-    /// of 1.
+    /// All pairs at `epsilon`, in the order of the values. `epsilon` >= 0; anything else gives
+    /// deltas of 1.
     pub fn pairs(&self, epsilon: f64) -> Vec<Pair> {
         let mut sides: Vec<Side> = (0..self.values.len()).map(Side::Value).collect();
         sides.extend(self.absent.map(|_| Side::Absent));

@@ -20,8 +20,8 @@ const FLOORS: [f64; 3] = [1e-290, 1e-150, 1e-70];
 /// A log-concave law on the integers.
 ///
 /// P\[first + i\] is `weights[i]` within a relative error of `error`, and besides what is left out,
-/// which is at most `lost` together. Beyond its weights it falls by e^-tail with every step; with an
-/// infinite tail there is nothing.
+/// which is at most `lost` together. Beyond its weights it falls by e^-tail with every step; with
+/// an infinite tail there is nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Law {
     pub(crate) first: i64,
@@ -40,8 +40,8 @@ impl Law {
     /// The law of the number of successes in `count` trials. Probabilities less than `floor` times
     /// the largest are left out.
     ///
-    /// From the mode on, in both directions, by the ratio of neighbours, in twice the precision; all
-    /// are then divided by their sum.
+    /// From the mode on, in both directions, by the ratio of neighbours, in twice the precision;
+    /// all are then divided by their sum.
     pub(crate) fn binomial(count: u64, p: Probability, floor: f64) -> Self {
         let p = p.get();
         if p <= 0.0 || count == 0 {
@@ -87,8 +87,8 @@ impl Law {
         weights.iter().for_each(|w| sum.add(*w));
         let sum = sum.value();
         weights.iter_mut().for_each(|w| *w /= sum);
-        // One rounding to a double each, the sum, the quotient; 2^-100 of the rest in 2^30 steps. What
-        // was left out of the sum makes the weights too large by as much.
+        // One rounding to a double each, the sum, the quotient; 2^-100 of the rest in 2^30 steps.
+        // What was left out of the sum makes the weights too large by as much.
         Self { first: k as i64, weights, error: 6.0 * UNIT, lost, tail: f64::INFINITY }
     }
 
@@ -115,8 +115,8 @@ impl Law {
         Ok(laws.pop().unwrap_or_else(|| Self::point(0)))
     }
 
-    /// The law of the sum of two independent numbers, neither with a tail. Products below `floor` are
-    /// left out, so that none is below the normal doubles.
+    /// The law of the sum of two independent numbers, neither with a tail. Products below `floor`
+    /// are left out, so that none is below the normal doubles.
     pub(crate) fn plus(&self, other: &Self, floor: f64) -> Self {
         let (short, long) =
             if self.weights.len() <= other.weights.len() { (self, other) } else { (other, self) };
@@ -206,7 +206,7 @@ impl Law {
     }
 }
 
-/// What lies beyond a weight, given it and the next: at most a geometric series, as ratios fall.
+/// The sum beyond a weight, given it and the next: at most a geometric series, as ratios fall.
 fn remainder(weight: f64, next: f64) -> f64 {
     let ratio = next / weight;
     // A law has its largest weight at the start and falls by 1e70 and more, so ratios are far below

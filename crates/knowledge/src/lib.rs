@@ -1,4 +1,4 @@
-//! What a release without noise gives away to an attacker who knows only a part of the records.
+//! Risks of releases without noise, to an attacker who knows only a part of the records.
 //!
 //! The setting is that of Desfontaines, Mohammadi, Krahmer & Basin 2020, *Differential privacy with
 //! partial knowledge* (PK): records are independent, the attacker's uncertainty is the law of those
@@ -7,7 +7,8 @@
 //! rests on the attacker's not knowing. It is no budget and adds up with none.
 //!
 //! - [`Count`]: a count, with unknown records of given probabilities ([`Profile`]).
-//! - [`CountWithin`]: the worst case where probabilities are known within bounds only ([`Interval`]).
+//! - [`CountWithin`]: the worst case where probabilities are known within bounds only
+//!   ([`Interval`]).
 //! - [`GroupCounts`]: tables of counts by group, as a known number of records came to them.
 //! - [`Histogram`]: counts of several values.
 //! - [`Threshold`], [`ThresholdWithin`]: a count that is released above a threshold.
@@ -15,7 +16,8 @@
 //! - [`Dependence`]: several releases together.
 //! - [`model`]: every definition of the paper, exactly, in small finite models.
 //!
-//! Apart from attackers and probabilities, [`Published`] finds what several exact tables tell together.
+//! Apart from attackers and probabilities, [`Published`] finds what several exact tables tell
+//! together.
 //!
 //! Everything is computed with positive terms and rounded up by bounds of its errors, so that no
 //! delta is below the true one. Nothing here samples, and nothing here knows of tables.
@@ -57,8 +59,8 @@ pub const MOST_EPSILON: f64 = 1e6;
 /// The least epsilon, rounded up by about one part in 10^11, at which the falling function `delta`
 /// is at most `target`; `None` if it is not at [`MOST_EPSILON`].
 ///
-/// Noiseless releases have a delta that no epsilon takes away: that of the outcomes which only one of
-/// the target's values allows.
+/// Noiseless releases have a delta that no epsilon takes away: that of the outcomes which only one
+/// of the target's values allows.
 pub fn least_epsilon(target: f64, delta: impl Fn(f64) -> f64) -> Option<f64> {
     if target.is_nan() || target <= 0.0 {
         return (delta(MOST_EPSILON) <= 0.0).then(|| falls_to_nothing(delta));

@@ -63,8 +63,9 @@ impl Noise {
         DiscreteGaussian::new(sigma_squared).map(|g| Self(Shape::Gaussian(g))).map_err(|_| refused)
     }
 
-    /// What the noise alone promises against every attacker, whatever is known: delta at `epsilon`,
-    /// rounded up. A promise of differential privacy, for one record that moves the count by one.
+    /// The promise of the noise alone against every attacker, whatever is known: delta at
+    /// `epsilon`, rounded up. A promise of differential privacy, for one record that moves the
+    /// count by one.
     pub fn delta(self, epsilon: f64) -> f64 {
         match self.0 {
             Shape::Geometric { loss } if epsilon >= loss => 0.0,

@@ -6,12 +6,12 @@ use crate::error::KnowledgeError;
 use crate::law::{Law, UNIT};
 use crate::probability::Profile;
 
-/// A count that is released if it is above a threshold (PK Definition 15), and otherwise only that it
-/// is not.
+/// A count that is released if it is above a threshold (PK Definition 15), and otherwise only that
+/// it is not.
 ///
-/// The laws are exact, with one outcome for whatever is suppressed (theory section 7, in place of the
-/// closed bound of PK Theorem 4). An attacker knows b of the known records to be counted, which leaves
-/// a threshold that is lower by b.
+/// The laws are exact, with one outcome for whatever is suppressed (theory section 7, in place of
+/// the closed bound of PK Theorem 4). An attacker knows b of the known records to be counted, which
+/// leaves a threshold that is lower by b.
 #[derive(Clone, Debug)]
 pub struct Threshold {
     law: Law,
@@ -20,7 +20,7 @@ pub struct Threshold {
     above: i64,
 }
 
-/// What a release with a threshold gives away to those who know some records.
+/// The risks of a release with a threshold, to those who know some records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attackers {
     /// To those who happen to know them: the mean over what they may know (PK Definition 13).
@@ -30,8 +30,8 @@ pub struct Attackers {
 }
 
 impl Threshold {
-    /// Counts above `above` are released. Beside the target, the records of `unknown` are not known,
-    /// and those of `known` are.
+    /// Counts above `above` are released. Beside the target, the records of `unknown` are not
+    /// known, and those of `known` are.
     ///
     /// # Errors
     /// Unless `above` is below the number of records; if there are too many different probabilities
@@ -42,7 +42,8 @@ impl Threshold {
         Ok(Self { law, known: known_law, knowns: known.records(), above })
     }
 
-    /// delta at `epsilon`, rounded up: exact but for rounding. `epsilon` >= 0; anything else gives 1.
+    /// delta at `epsilon`, rounded up: exact but for rounding. `epsilon` >= 0; anything else gives
+    /// 1.
     pub fn delta(&self, epsilon: f64) -> Attackers {
         if epsilon.is_nan() || epsilon < 0.0 {
             return Attackers { passive: 1.0, active: 1.0 };

@@ -10,8 +10,9 @@ use crate::vertices::Vertices;
 /// bounds only: the worst that is possible within them.
 ///
 /// Delta at a fixed epsilon is not monotone in the probabilities, but the vertex argument of
-/// [`CountWithin`](crate::CountWithin) holds for suppressed counts as well. The mean over what a passive
-/// attacker knows is affine in each known record's probability, so that these too are at their bounds.
+/// [`CountWithin`](crate::CountWithin) holds for suppressed counts as well. The mean over what a
+/// passive attacker knows is affine in each known record's probability, so that these too are at
+/// their bounds.
 #[derive(Clone, Debug)]
 pub struct ThresholdWithin {
     vertices: Vertices,
@@ -25,13 +26,13 @@ impl ThresholdWithin {
     /// Most known records.
     pub const MOST_KNOWN: u64 = 500;
 
-    /// Counts above `above` are released. Beside the target, `others` are not known and `known` are,
-    /// all with probabilities `between`. Where all vertices are too much work, a few of the unknown
-    /// records are taken to be planted by the attacker, which can only make delta larger.
+    /// Counts above `above` are released. Beside the target, `others` are not known and `known`
+    /// are, all with probabilities `between`. Where all vertices are too much work, a few of the
+    /// unknown records are taken to be planted by the attacker, which can only make delta larger.
     ///
     /// # Errors
-    /// Unless `others` is from 1 to 10,000,000, `known` at most [`Self::MOST_KNOWN`] and `above` below
-    /// the number of records.
+    /// Unless `others` is from 1 to 10,000,000, `known` at most [`Self::MOST_KNOWN`] and `above`
+    /// below the number of records.
     pub fn new(
         above: u64,
         others: u64,

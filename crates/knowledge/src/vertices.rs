@@ -5,8 +5,8 @@ use crate::error::KnowledgeError;
 use crate::law::Law;
 use crate::probability::Interval;
 
-/// Records with probabilities in an interval. Vertex j has j of them at the lower bound and the others
-/// at the upper.
+/// Records with probabilities in an interval. Vertex j has j of them at the lower bound and the
+/// others at the upper.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vertices {
     others: u64,
@@ -85,11 +85,11 @@ impl Vertices {
         [start.plus(&low, self.floor), start.plus(&high, self.floor)]
     }
 
-    /// The largest `delta` above `from` of the laws at all vertices, of the sum of the records and of
-    /// `start`, and that law; `None` if all are at most `from`.
+    /// The largest `delta` above `from` of the laws at all vertices, of the sum of the records and
+    /// of `start`, and that law; `None` if all are at most `from`.
     ///
-    /// What a range of vertices has in common is fewer records, those which are at the same bound at
-    /// all of them. Its delta is at least that of each vertex, as an attacker who knows more learns no
+    /// A range of vertices has fewer records in common, those which are at the same bound at all of
+    /// them. Its delta is at least that of each vertex, as an attacker who knows more learns no
     /// less; so a range below the best vertex that was found is done with (branch and bound).
     pub(crate) fn largest(
         &self,

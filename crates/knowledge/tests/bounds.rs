@@ -1,4 +1,4 @@
-//! What is refused, what large models come to, and where the printed theorem is wrong.
+//! Refusals, large models, and the places where the printed theorem is wrong.
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
@@ -66,8 +66,8 @@ fn what_is_certain_protects_nobody() {
 
 #[test]
 fn deep_tails_are_exact() {
-    // 100 groups that are nearly alike are nearly one, and 1e-30 is far below what a transform could
-    // tell apart.
+    // 100 groups that are nearly alike are nearly one, and 1e-30 is far below what a transform
+    // could tell apart.
     let one = Count::new(&Profile::new([(100_000, p(0.3))]).unwrap(), None).unwrap();
     let near = Profile::new((0..100u32).map(|i| (1000, p(0.3 + f64::from(i) * 1e-15)))).unwrap();
     assert!(near.groups().len() > 90);

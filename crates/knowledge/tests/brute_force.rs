@@ -15,8 +15,8 @@ fn released_above(threshold: i64, counts: &[i64]) -> Vec<i64> {
     if counts[1] > threshold { vec![counts[1]] } else { Vec::new() }
 }
 
-/// By enumeration of what the known records are: for those who happen to know them, and for those who
-/// planted them.
+/// By enumeration of what the known records are: for those who happen to know them, and for those
+/// who planted them.
 fn attackers(unknown: &[f64], known: &[f64], threshold: i64, epsilon: f64) -> (f64, f64) {
     let mut means = [0.0, 0.0];
     let mut active = 0.0f64;
@@ -181,7 +181,7 @@ proptest! {
         near(found.active, most.1)?;
     }
 
-    /// Whatever the records are that the realised size tells nothing of: more uncertain ones, and known
+    /// Tries records that the realised size tells nothing of: more uncertain ones, and known
     /// ones that count.
     #[test]
     fn groups_are_bounded(

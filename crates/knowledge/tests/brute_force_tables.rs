@@ -11,10 +11,10 @@ use proptest::prelude::*;
 /// How far above the worst case bounds of histograms are at most, in these models.
 const FACTOR: f64 = 1.5;
 
-/// The same of two well-spread values under k-anonymity.
+/// The factor for two well-spread values under k-anonymity.
 const SPREAD_FACTOR: f64 = 2.0;
 
-/// The same of a rare value under k-anonymity.
+/// The factor for a rare value under k-anonymity.
 const RARE_FACTOR: f64 = 2.5;
 
 /// Bounds of the probabilities of three values, and records within them: what is left by the lower
@@ -41,8 +41,8 @@ fn bounded_model() -> impl Strategy<Value = (Vec<f64>, Model)> {
     })
 }
 
-/// The worst case for the first two values, of models in which all that is left by the lower bounds goes to one
-/// value of each record.
+/// The worst case for the first two values, of models in which all that is left by the lower bounds
+/// goes to one value of each record.
 fn worst_vertex(
     lower: &[f64],
     others: usize,
@@ -95,8 +95,8 @@ proptest! {
         }
     }
 
-    /// How far above the worst models bounds of histograms are: all that is left by the lower bounds
-    /// goes to one value of each record there.
+    /// How far above the worst models bounds of histograms are: all that is left by the lower
+    /// bounds goes to one value of each record there.
     #[test]
     fn histograms_are_bounded_within_a_factor(
         lower in prop::collection::vec(0.02..0.33f64, 2..=3),
@@ -109,8 +109,8 @@ proptest! {
         prop_assert!(bound <= FACTOR * worst, "{bound:e} is over {FACTOR} times {worst:e}");
     }
 
-    /// How far above the worst models bounds of two well-spread values under k-anonymity are: as those of
-    /// histograms, which they rest on, and a part of what these tell is suppressed.
+    /// How far above the worst models bounds of two well-spread values under k-anonymity are: as
+    /// those of histograms, which they rest on, and a part of what these tell is suppressed.
     #[test]
     fn spread_values_are_bounded_within_a_factor(
         lower in prop::collection::vec(0.1..0.33f64, 2..=3),
@@ -134,8 +134,8 @@ proptest! {
         );
     }
 
-    /// How far above the worst model the bound of a rare value is: there, each record has it with the
-    /// largest probability that it may have, or with none.
+    /// How far above the worst model the bound of a rare value is: there, each record has it with
+    /// the largest probability that it may have, or with none.
     #[test]
     fn rare_values_are_bounded_within_a_factor(
         most in 0.02..0.3f64,

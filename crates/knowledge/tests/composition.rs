@@ -18,8 +18,8 @@ impl Record {
         self.before * self.after[1] + (1.0 - self.before) * self.after[0]
     }
 
-    /// The least c such that what comes after is c-indistinguishable from what it is without knowing
-    /// what was before.
+    /// The least c such that what comes after is c-indistinguishable from what it is without
+    /// knowing what was before.
     fn correlation(self) -> f64 {
         let q = self.later();
         self.after
@@ -177,8 +177,8 @@ fn releases_add_up() {
     assert!(Dependence::Temporal { c: epsilon("250001") }.bound().is_err());
 }
 
-/// A guarantee at other epsilons: the divergence of the worst pair of laws that it allows, which are
-/// delta, 0, e^E/(1+e^E) and 1/(1+e^E) against their mirror image.
+/// A guarantee at other epsilons: the divergence of the worst pair of laws that it allows, which
+/// are delta, 0, e^E/(1+e^E) and 1/(1+e^E) against their mirror image.
 #[test]
 fn a_guarantee_at_another_epsilon_is_that_of_the_worst_pair() {
     for (own, delta) in [("0", 0.0), ("0.5", 1e-9), ("1", 0.0), ("3", 0.25), ("800", 0.1)] {

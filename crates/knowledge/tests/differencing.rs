@@ -74,8 +74,8 @@ fn nobody_comes_last_and_small_cells_come_first() {
 fn suppressed_cells_are_recovered_by_two_margins() {
     let below_5 = Counted { low: 0, high: 4 };
     let hidden = |parts: &[u32]| Cell { parts: parts.to_vec(), count: below_5, level: 0 };
-    // Two by two, all four suppressed, with both margins: 4 in the first row and the first column, 8 in
-    // all.
+    // Two by two, all four suppressed, with both margins: 4 in the first row and the first column,
+    // 8 in all.
     let mut cells: Vec<Cell> = (0..4).map(|part| hidden(&[part])).collect();
     cells.extend([cell(1, &[0, 1], 4), cell(1, &[2, 3], 4), cell(2, &[0, 2], 5)]);
     cells.push(cell(2, &[1, 3], 3));
@@ -214,8 +214,8 @@ proptest! {
             };
             prop_assert_eq!(range(&parts), (found.count.low, found.count.high));
         }
-        // And nothing is left out: suppressed cells that can be told closer, single parts that can be
-        // told exactly.
+        // And nothing is left out: suppressed cells that can be told closer, single parts that can
+        // be told exactly.
         prop_assert!(differences.all_combined && differences.all_bounded);
         let told = |parts: &[u32]| {
             differences.combinations.iter().any(|found| {

@@ -60,8 +60,8 @@ proptest! {
                 let slack = if allowed > 0.0 { slack } else { 0.0 };
                 prop_assert!(there <= allowed * (1.0 + 1e-15) + slack, "{definition:?} {there:e}");
             }
-            // The linear programmes are left out where it is about the last digits. Epsilons are rounded up to
-            // the next of 12 decimals.
+            // The linear programmes are left out where it is about the last digits. Epsilons are
+            // rounded up to the next of 12 decimals.
             if definition != Definition::Distributional && found > 1e-6 {
                 let below = found.min(100.0) * (1.0 - 1e-9) - 2e-12;
                 prop_assert!(delta(&exact, definition, below) > allowed, "{definition:?} {found}");
@@ -109,8 +109,8 @@ proptest! {
         prop_assert!(same(noiseless, causal), "{noiseless} {causal}");
     }
 
-    /// After PK Definition 12: where all records but the target are known, active partial knowledge is
-    /// differential privacy, and so is causal privacy.
+    /// After PK Definition 12: where all records but the target are known, active partial knowledge
+    /// is differential privacy, and so is causal privacy.
     #[test]
     fn full_knowledge_is_differential_privacy(model in small(), at in 0.0..3.0f64) {
         let model = model.fully_known();
@@ -191,7 +191,8 @@ proptest! {
         }
     }
 
-    /// PK Proposition 3: whoever knows more parameters learns more. The target is the first parameter.
+    /// PK Proposition 3: whoever knows more parameters learns more. The target is the first
+    /// parameter.
     #[test]
     fn more_knowledge_is_more_power(
         model in small().prop_filter("a parameter beside the target", |m| m.weights.len() > 1),
@@ -255,9 +256,9 @@ proptest! {
     }
 }
 
-/// The attacker knows the first record of a pair, which is one parameter and does not tell what it is. If
-/// the second record agrees with the first equally often whatever that is, agreement is a parameter that
-/// would do; if not, none would.
+/// The attacker knows the first record of a pair, which is one parameter and does not tell what it
+/// is. If the second record agrees with the first equally often whatever that is, agreement is a
+/// parameter that would do; if not, none would.
 #[test]
 fn other_parameters_may_be_acceptable() {
     for (weights, acceptable) in [(vec![9, 1, 1, 9], true), (vec![9, 1, 2, 8], false)] {
@@ -285,8 +286,9 @@ fn two_values(records: Vec<Vec<u32>>, laws: Vec<Vec<u32>>) -> Small {
     Small { weights: vec![vec![1, 1]], records, knowledge: vec![0; 2], laws, target: 0 }
 }
 
-/// Against PK Proposition 4: a record and its duplicate, and whether they are alike. There is an acceptable
-/// normalisation (the one parameter is phi_0, and nothing is known), and noiseless privacy is perfect.
+/// Against PK Proposition 4: a record and its duplicate, and whether they are alike. There is an
+/// acceptable normalisation (the one parameter is phi_0, and nothing is known), and noiseless
+/// privacy is perfect.
 #[test]
 fn acceptable_and_still_not_causal() {
     let (alike, apart) = (vec![1, 0, 0, 0], vec![0, 1, 0, 0]);
@@ -301,8 +303,8 @@ fn acceptable_and_still_not_causal() {
     assert_eq!(delta(&exact, Definition::Causal, 3.0), 1.0);
 }
 
-/// Against PK Proposition 1: a record and its duplicate, both published. An output with two values is not
-/// possible without a change, and Definition 6 looks at none that is not possible both ways.
+/// Against PK Proposition 1: a record and its duplicate, both published. An output with two values
+/// is not possible without a change, and Definition 6 looks at none that is not possible both ways.
 #[test]
 fn inferences_do_not_bound_causal_privacy() {
     let output = |place: usize| (0..4).map(|o| u32::from(o == place)).collect();
@@ -314,9 +316,9 @@ fn inferences_do_not_bound_causal_privacy() {
     assert_eq!(least(&exact, Definition::Causal, &pure), f64::INFINITY);
 }
 
-/// Against the other half of PK Proposition 1: the attacker knows that the target is not 2, and only there
-/// is anything published. No change within what is known shows; one to 2 does, which Definition 6 looks at
-/// and Definition 5 does not.
+/// Against the other half of PK Proposition 1: the attacker knows that the target is not 2, and
+/// only there is anything published. No change within what is known shows; one to 2 does, which
+/// Definition 6 looks at and Definition 5 does not.
 #[test]
 fn causal_privacy_does_not_bound_inferences() {
     let output = |place: usize| (0..4).map(|o| u32::from(o == place)).collect();
@@ -336,8 +338,9 @@ fn causal_privacy_does_not_bound_inferences() {
     assert_eq!(least(&exact, Definition::InferenceBased, &pure), f64::INFINITY);
 }
 
-/// PK Example 5 with two triples whose values may be alike: the mechanism corrects a value that is there
-/// once by one that is there twice, and a change from one triple's value to the other's makes neither.
+/// PK Example 5 with two triples whose values may be alike: the mechanism corrects a value that is
+/// there once by one that is there twice, and a change from one triple's value to the other's makes
+/// neither.
 #[test]
 fn corrections_do_not_undo_every_change() {
     let worlds = Worlds::new(vec![Law::uniform(2).unwrap(), Law::uniform(2).unwrap()]).unwrap();

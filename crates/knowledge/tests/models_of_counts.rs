@@ -1,4 +1,5 @@
-//! The crate's guarantees for counts, thresholds and tables against finite models of the same records.
+//! The crate's guarantees for counts, thresholds and tables against finite models of the same
+//! records.
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
@@ -28,8 +29,8 @@ fn interval(shares: impl Iterator<Item = u32> + Clone) -> Interval {
     Interval::new(p(low), p(high)).unwrap()
 }
 
-/// A target whose values are equally likely, others with the given laws, of which the last `known` are
-/// known; what is published of how often each value is there.
+/// A target whose values are equally likely, others with the given laws, of which the last `known`
+/// are known; what is published of how often each value is there.
 fn definitions(
     others: &[Shares],
     known: usize,

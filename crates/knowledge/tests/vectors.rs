@@ -99,9 +99,9 @@ fn blankets_are_as_in_the_vectors() {
     }
 }
 
-/// Geometric noise alone makes every likelihood ratio at most 1/p, so that delta is exactly zero from
-/// epsilon = ln 1/p on. The vectors have 1.9e-77 and 1.0e-33 there: what is left where the noise is cut
-/// off after 250 steps, 0.5^250 and 0.75^250 as they are.
+/// Geometric noise alone makes every likelihood ratio at most 1/p, so that delta is exactly zero
+/// from epsilon = ln 1/p on. The vectors have 1.9e-77 and 1.0e-33 there: what is left where the
+/// noise is cut off after 250 steps, 0.5^250 and 0.75^250 as they are.
 #[test]
 fn noise_on_top_is_as_in_the_vectors() {
     let mut cut_off = 0;

@@ -1,4 +1,4 @@
-//! What a budget was, what is spent of it, what is left. Pure: knows of no file.
+//! A budget, with what is spent and left of it. Pure: knows of no file.
 
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 use serde::Serialize;

@@ -17,7 +17,7 @@ pub struct Request {
     pub query: String,
     /// The question's identity.
     pub fingerprint: Fingerprint,
-    /// What the release will cost, in the currency in which it was asked.
+    /// The price of the release, in the currency of the question.
     pub loss: Loss,
     /// The mechanisms that will run, for the tightest total of all charges; together they cost no
     /// more than the loss.
@@ -26,7 +26,7 @@ pub struct Request {
     pub limit: Loss,
 }
 
-/// What [`crate::Ledger::charge`] found.
+/// The outcome of [`crate::Ledger::charge`].
 #[derive(Debug)]
 #[must_use = "the charge is spent, whether it is used or not"]
 pub enum Outcome {
@@ -80,7 +80,7 @@ impl Charge {
         self.receipt.loss
     }
 
-    /// What was taken from the budget: the same loss in the budget's currency.
+    /// The charge to the budget: the same loss in the budget's currency.
     pub fn charged(&self) -> Loss {
         self.receipt.charged
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, in words for the person who can mend it.
+//! Errors, in words for the person who can mend them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub enum LedgerError {
         analyst: String,
         /// The table whose budget was to pay.
         table: String,
-        /// What the query costs.
+        /// The price of the query.
         loss: Loss,
         /// The budget.
         limit: Loss,
@@ -104,7 +104,7 @@ pub enum LedgerError {
         charge: i64,
         /// How often.
         attempts: u32,
-        /// What it has paid for.
+        /// The question that it has paid for.
         loss: Loss,
     },
 
@@ -126,7 +126,7 @@ pub enum LedgerError {
     Open {
         /// The ledger.
         path: PathBuf,
-        /// What the system said.
+        /// The system's own words.
         detail: String,
     },
 
@@ -252,9 +252,9 @@ pub enum LedgerError {
         path: PathBuf,
         /// The pragma.
         setting: &'static str,
-        /// What it must be.
+        /// The value that it must have.
         wanted: String,
-        /// What it is.
+        /// The value that it has.
         found: String,
     },
 
@@ -279,7 +279,7 @@ pub enum LedgerError {
     ReadOnly {
         /// The ledger.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's own words.
         detail: String,
     },
 
@@ -323,7 +323,7 @@ pub enum LedgerError {
     Disk {
         /// The ledger.
         path: PathBuf,
-        /// What the system said.
+        /// The system's own words.
         detail: String,
     },
 
@@ -336,7 +336,7 @@ pub enum LedgerError {
     Damaged {
         /// The ledger.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         detail: String,
     },
 
@@ -348,7 +348,7 @@ pub enum LedgerError {
     Unexpected {
         /// The ledger.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's own words.
         detail: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What tells one question from another.
+//! The identity of a question.
 
 use std::fmt;
 

@@ -43,7 +43,7 @@ impl Ledger {
     /// half-written.
     ///
     /// # Errors
-    /// As [`Self::open`], but the file may be read-only.
+    /// Opens the ledger as [`Self::open`] does; the file may be read-only.
     pub fn open_read_only(path: &Path) -> Result<Option<Self>, LedgerError> {
         file::open_read_only(path)?.map(Self::read).transpose()
     }
@@ -101,11 +101,11 @@ impl Ledger {
         })
     }
 
-    /// Refuses questions that cannot be answered whatever they are about, as [`Self::charge`] would,
-    /// before their mechanisms are made. `asked` has the loss of each, and `least` is a loss that
-    /// they do not fall below, in the currency of `asked` or of the budget. Without a ledger, nothing
-    /// is spent. Charges nothing. Where the account has paid for a question of about such a loss, it
-    /// may be the same, which is free; nothing is refused then.
+    /// Refuses questions that cannot be answered whatever they are about, as [`Self::charge`]
+    /// would, before their mechanisms are made. `asked` has the loss of each, and `least` is a loss
+    /// that they do not fall below, in the currency of `asked` or of the budget. Without a ledger,
+    /// nothing is spent. Charges nothing. Where the account has paid for a question of about such a
+    /// loss, it may be the same, which is free; nothing is refused then.
     ///
     /// # Errors
     /// Fails as [`Self::charge`] does.
@@ -199,7 +199,7 @@ impl Ledger {
         })
     }
 
-    /// What is spent and left of an account whose limit is `limit`.
+    /// The account of a limit: how much of it is spent, and how much is left.
     ///
     /// # Errors
     /// When the limit is in epsilon but charges were made in rho, when the sum is too large to be

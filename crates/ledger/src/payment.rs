@@ -1,4 +1,4 @@
-//! What is paid for, and not begun or not finished.
+//! Charges that are paid, and not begun or not finished.
 
 use hushtable_privacy::Loss;
 
@@ -7,13 +7,13 @@ use crate::charge::Receipt;
 
 /// Most times that the data are read for one charge of [`crate::Ledger::charge_all`].
 ///
-/// Nothing that was drawn for a charge is shown before it is on record, and then nothing else is. So
-/// what is shown has the law of one draw, however often the program was stopped before, if what stopped
-/// it did not depend on what had been drawn. Where it might (through the time that the program took),
-/// each attempt tells as much as one release at most: so there is an end to them.
+/// Nothing that was drawn for a charge is shown before it is on record, and then nothing else is.
+/// So what is shown has the law of one draw, however often the program was stopped before, if what
+/// stopped it did not depend on what had been drawn. Where it might (through the time that the
+/// program took), each attempt tells as much as one release at most: so there is an end to them.
 pub const MOST_ATTEMPTS: u32 = 20;
 
-/// What [`crate::Ledger::charge_all`] found of a question.
+/// The outcome of [`crate::Ledger::charge_all`] for one question.
 #[derive(Debug)]
 #[must_use = "the charge is spent, whether it is used or not"]
 pub enum Paid {
@@ -40,7 +40,7 @@ impl Payment {
         self.receipt.id
     }
 
-    /// What was taken from the budget, in the budget's currency.
+    /// The charge to the budget, in the budget's currency.
     pub fn charged(&self) -> Loss {
         self.receipt.charged
     }

@@ -17,7 +17,7 @@ pub struct Refusal {
     pub questions: usize,
     /// Their loss in the currency in which it was asked.
     pub asked: Loss,
-    /// The same in the currency of the budget.
+    /// That loss in the currency of the budget.
     pub charged: Loss,
     /// The budget, unchanged by the refusal.
     pub account: Account,
@@ -49,7 +49,7 @@ impl Part {
 }
 
 impl Refusal {
-    /// What may be asked at most, in the currency of the question.
+    /// The most that may be asked, in the currency of the question.
     fn main_left(&self) -> Part {
         match (self.asked, self.charged, self.account.left) {
             (

@@ -1,6 +1,6 @@
 //! Answers on record.
 
-/// What a query gave: the noisy table and the statement of what was promised. Opaque here.
+/// The result of a query: the noisy table and its statement. Opaque here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// The released table, in whatever encoding the caller uses.

@@ -120,7 +120,7 @@ const OBJECTS: [&str; 20] = [
   BEGIN SELECT RAISE(ABORT, 'a release is never replaced'); END",
 ];
 
-/// What a SQLite file holds.
+/// The contents of a SQLite file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     /// Nothing: an empty file.

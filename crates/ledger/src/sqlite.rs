@@ -1,4 +1,4 @@
-//! What SQLite's error codes mean to the person who can mend it.
+//! SQLite's error codes, in words for the person who can mend the file.
 
 use std::path::Path;
 

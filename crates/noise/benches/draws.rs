@@ -1,8 +1,9 @@
-//! Time of one draw of each sampler, in nanoseconds and in words of the generator; and how it depends on
-//! what is drawn.
+//! Time of one draw of each sampler, in nanoseconds and in words of the generator; and how it
+//! depends on what is drawn.
 //!
-//! `cargo bench -p hushtable-noise`. Each number is the median of several batches; `one` is a call per
-//! draw (which asks the system for the process id each time), `fill` a batch, `new` making the law.
+//! `cargo bench -p hushtable-noise`. Each number is the median of several batches; `one` is a call
+//! per draw (which asks the system for the process id each time), `fill` a batch, `new` making the
+//! law.
 
 mod sizes;
 

@@ -5,7 +5,8 @@ use crate::generator::Words;
 use crate::uniform::{self, MAX_BOUND};
 use crate::{BatchError, EntropyError, Generator, ParameterError};
 
-/// A yes-or-no law whose probability is an exact number: a double, a fraction, or e to minus a fraction.
+/// A yes-or-no law whose probability is an exact number: a double, a fraction, or e to minus a
+/// fraction.
 ///
 /// For other real numbers see [`bernoulli_enclosed`](crate::bernoulli_enclosed).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,7 +80,7 @@ impl Bernoulli {
     /// [`sample`](Self::sample), each of which asks the system for the process id.
     ///
     /// # Errors
-    /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
+    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
     pub fn fill(&self, generator: &mut Generator, draws: &mut [bool]) -> Result<(), EntropyError> {
         generator.check_process()?;
         for draw in draws {
@@ -107,16 +108,16 @@ impl Bernoulli {
     }
 }
 
-/// Independent draws, the one at index i true with probability `probabilities[i]`, each taken as the exact
-/// binary number that it is.
+/// Independent draws, the one at index i true with probability `probabilities[i]`, each taken as
+/// the exact binary number that it is.
 ///
 /// `draws` has the length of `probabilities`. A probability close to one has fewer digits than its
 /// complement: where those count, draw the complement.
 ///
 /// # Errors
-/// [`BatchError::Parameter`] if some probability is not in [0, 1], or if there are not as many as draws, before
-/// anything is drawn; [`BatchError::Entropy`] if the operating system's generator fails. The contents of
-/// `draws` are then not to be used.
+/// [`BatchError::Parameter`] if some probability is not in [0, 1], or if there are not as many as
+/// draws, before anything is drawn; [`BatchError::Entropy`] if the operating system's generator
+/// fails. The contents of `draws` are then not to be used.
 pub fn bernoulli_f64_all(
     generator: &mut Generator,
     probabilities: &[f64],
@@ -140,7 +141,8 @@ fn float<W: Words>(words: &mut W, p: f64) -> Result<bool, EntropyError> {
     let scale = f64::from(W::BITS).exp2();
     let mut rest = p;
     loop {
-        // Exact: a multiplication by a power of two that cannot overflow, and a number minus its floor.
+        // Exact: a multiplication by a power of two that cannot overflow, and a number minus its
+        // floor.
         let scaled = rest * scale;
         let digit = scaled.floor();
         rest = scaled - digit;
@@ -181,8 +183,8 @@ mod tests {
         assert_eq!((outcomes.mass[&true], outcomes.undecided), (0.3125, 0.0));
     }
 
-    /// 64-bit words: the smallest double is 2^-1074, the 1074th bit; the largest below 1 ends in the
-    /// first word.
+    /// 64-bit words: the smallest double is 2^-1074, the 1074th bit; the largest below 1 ends in
+    /// the first word.
     #[test]
     fn float_ties_draw_further_words() {
         let run = |p: f64, words: &[u64]| {

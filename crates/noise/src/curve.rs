@@ -5,7 +5,7 @@ use crate::deviate::Deviate;
 use crate::generator::Words;
 use crate::uniform;
 
-/// What the exponent of a curve grows with.
+/// The quantity that the exponent of a curve grows with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// f(x) = e^(-rate x)
@@ -27,10 +27,10 @@ impl Curve {
     /// The t in [0, 1) at which f(cell + t) = V, for a height V that is uniform between f(cell + 1)
     /// and f(cell). For the exponential curve, rate <= 1.
     ///
-    /// As f falls, V < f(cell + x) exactly if x < t. The density of t is proportional to -f'(cell + t):
-    /// f itself for the exponential curve, (cell + t) f(cell + t) for the Gaussian one. It is drawn by
-    /// rejection: t is proposed with density 1, or proportional to cell + t, and kept with probability
-    /// f(cell + t) / f(cell).
+    /// As f falls, V < f(cell + x) exactly if x < t. The density of t is proportional to -f'(cell +
+    /// t): f itself for the exponential curve, (cell + t) f(cell + t) for the Gaussian one. It is
+    /// drawn by rejection: t is proposed with density 1, or proportional to cell + t, and kept with
+    /// probability f(cell + t) / f(cell).
     #[cold]
     pub(crate) fn crossing<W: Words>(
         &self,
@@ -40,8 +40,8 @@ impl Curve {
         let twice = u128::from(cell).saturating_mul(2);
         loop {
             let mut t = Deviate::draw(words)?;
-            // Density (2 cell + 2t) / (2 cell + 1): one part in 2 cell + 1 has the density 2t, which
-            // the larger of two uniform deviates has.
+            // Density (2 cell + 2t) / (2 cell + 1): one part in 2 cell + 1 has the density 2t,
+            // which the larger of two uniform deviates has.
             if self.shape == Shape::Gaussian && uniform::below(words, twice + 1)? == twice {
                 let mut other = Deviate::draw(words)?;
                 if t.below(&mut other, words)? {
@@ -54,7 +54,8 @@ impl Curve {
         }
     }
 
-    /// True with probability f(cell + t) / f(cell), that is e^(-rate t) or e^(-rate (2 cell + t) t).
+    /// True with probability f(cell + t) / f(cell), that is e^(-rate t) or e^(-rate (2 cell + t)
+    /// t).
     fn keeps<W: Words>(
         &self,
         words: &mut W,
@@ -82,8 +83,8 @@ impl Curve {
 }
 
 /// True with probability e^(-x p), for a `coin` that is true with probability p: von Neumann's run
-/// x > U1 > U2 > .., of which every step must also pass the coin, has even length (Karney, "Sampling
-/// exactly from the normal distribution", 2016, Algorithm B).
+/// x > U1 > U2 > .., of which every step must also pass the coin, has even length (Karney,
+/// "Sampling exactly from the normal distribution", 2016, Algorithm B).
 fn run_is_even<W: Words>(
     words: &mut W,
     x: &mut Deviate,
@@ -105,8 +106,8 @@ fn run_is_even<W: Words>(
     }
 }
 
-/// True with probability (2 cell + t) / (2 cell + 1): of the 2 cell + 1 equal parts of [0, 1), the last one
-/// is cut at t.
+/// True with probability (2 cell + t) / (2 cell + 1): of the 2 cell + 1 equal parts of [0, 1), the
+/// last one is cut at t.
 fn part<W: Words>(words: &mut W, twice: u128, t: &mut Deviate) -> Result<bool, EntropyError> {
     let part = uniform::below(words, twice + 1)?;
     Ok(part < twice || Deviate::draw(words)?.below(t, words)?)
@@ -117,7 +118,8 @@ mod tests {
     use super::*;
     use crate::script::{Script, enumerate};
 
-    /// The rates of the engine's own curves, of one that needs several trials, and of one in between.
+    /// The rates of the engine's own curves, of one that needs several trials, and of one in
+    /// between.
     const CURVES: [Curve; 5] = [
         Curve { shape: Shape::Exponential, numerator: 1, denominator: 16 },
         Curve { shape: Shape::Exponential, numerator: 1, denominator: 1 },
@@ -154,8 +156,8 @@ mod tests {
         }
     }
 
-    /// All bit strings: the probability to be kept, given the first bits of t, lies between those at
-    /// the ends of the interval that they leave.
+    /// All bit strings: the probability to be kept, given the first bits of t, lies between those
+    /// at the ends of the interval that they leave.
     #[test]
     fn keeps_enumerated() {
         for curve in CURVES {

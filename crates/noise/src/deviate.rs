@@ -82,9 +82,9 @@ impl Deviate {
 
     /// `decide(base + floor(n * U))` for this deviate U; `1 <= n < 2^127`, `decide` monotone.
     ///
-    /// After j words of B bits U lies in `[F, F + 2^-jB)`. If `decide` says the same at both ends of the
-    /// integers that `floor(n * U)` can be, it says so everywhere between, and no more words are drawn.
-    /// The sum with `base` saturates at 2^128 - 1.
+    /// After j words of B bits U lies in `[F, F + 2^-jB)`. If `decide` says the same at both ends
+    /// of the integers that `floor(n * U)` can be, it says so everywhere between, and no more words
+    /// are drawn. The sum with `base` saturates at 2^128 - 1.
     #[inline]
     pub(crate) fn settle<W: Words, T: PartialEq>(
         &mut self,
@@ -122,7 +122,7 @@ impl Deviate {
         self.settle_slowly(words, n, base, decide)
     }
 
-    /// As [`settle`](Self::settle), with any number of words.
+    /// Does the work of [`settle`](Self::settle) with any number of words.
     #[cold]
     fn settle_slowly<W: Words, T: PartialEq>(
         &mut self,
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The same for 64-bit words around the boundaries, where the fast paths could overflow.
+    /// Tests 64-bit words around the boundaries, where the fast paths could overflow.
     #[test]
     fn settles_wide_products() {
         let edges =

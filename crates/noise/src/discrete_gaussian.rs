@@ -13,15 +13,15 @@ const CELLS: u128 = 64;
 
 /// The discrete Gaussian law: P\[x\] = e^(-x^2 / (2 sigma^2)) / Z on the integers.
 ///
-/// The parameter is sigma^2, a little more than the variance, as an exact number: so a double for which the
-/// loss was computed is the one that is drawn with. sigma^2 may be from 2^-20 to 2^100, sigma
-/// from 2^-10 to 2^50.
+/// The parameter is sigma^2, a little more than the variance, as an exact number: so a double for
+/// which the loss was computed is the one that is drawn with. sigma^2 may be from 2^-20 to 2^100,
+/// sigma from 2^-10 to 2^50.
 ///
-/// *Source.* Canonne, Kamath & Steinke, "The Discrete Gaussian for Differential Privacy" (2020, arXiv
-/// 2004.00010), Definition 1. Drawn in another way than theirs: |x| = cell * width + place, by a table of
-/// stairs above the curve in which a cell is `width` integers wide, and, where the table leaves it open,
-/// the trials of Karney, "Sampling exactly from the normal distribution" (2016). A draw of -0 is drawn
-/// anew. All arithmetic is on integers.
+/// *Source.* Canonne, Kamath & Steinke, "The Discrete Gaussian for Differential Privacy" (2020,
+/// arXiv 2004.00010), Definition 1. Drawn in another way than theirs: |x| = cell * width + place,
+/// by a table of stairs above the curve in which a cell is `width` integers wide, and, where the
+/// table leaves it open, the trials of Karney, "Sampling exactly from the normal distribution"
+/// (2016). A draw of -0 is drawn anew. All arithmetic is on integers.
 ///
 /// The table is made with the law, in some tens of microseconds and up to 16 KiB.
 #[derive(Clone)]
@@ -53,8 +53,8 @@ impl DiscreteGaussian {
         // A cell is at least sigma / CELLS wide, so that the table is no longer than it has to be.
         let (n, s) = sigma_squared.over_power();
         let width = (n >> s).isqrt() / CELLS + 1;
-        // f(i) = e^(-rate i^2), rate = width^2 / (2 sigma^2) = width^2 2^(s-1) / n. Both are below 2^102:
-        // width^2 is at most sigma^2 / 2^11, or else width = 1; and 2^(s-1) is at most 2^82.
+        // f(i) = e^(-rate i^2), rate = width^2 / (2 sigma^2) = width^2 2^(s-1) / n. Both are below
+        // 2^102: width^2 is at most sigma^2 / 2^11, or else width = 1; and 2^(s-1) is at most 2^82.
         let curve =
             Curve { shape: Shape::Gaussian, numerator: (width * width) << (s - 1), denominator: n };
         Self { sigma_squared, stairs: Stairs::new(curve, width == 1), width }
@@ -77,13 +77,13 @@ impl DiscreteGaussian {
     /// Independent draws, as many as `draws` is long.
     ///
     /// # Errors
-    /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
+    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         self.fill_from(generator, draws)
     }
 
-    /// As [`fill`](Self::fill), from a seed that is known: to show what draws look like, never for a release.
+    /// Fills `draws` from a known seed: to show how draws look, never for a release.
     ///
     /// # Errors
     /// None in fact.
@@ -113,13 +113,14 @@ impl DiscreteGaussian {
         }
     }
 
-    /// P\[X = x\]. Relative error below 1e-15 (5 + (x / sigma)^2), as long as the value is above 1e-300.
+    /// P\[X = x\]. Relative error below 1e-15 (5 + (x / sigma)^2), as long as the value is above
+    /// 1e-300.
     pub fn pmf(&self, x: i128) -> f64 {
         self.weight(x.unsigned_abs() as f64) / self.normaliser()
     }
 
-    /// P\[X >= x\]. Relative error below 1e-14 (1 + (x / sigma)^2) for 0 < x <= 20 sigma, below 1e-14 for
-    /// x <= 0. Takes time in proportion to sigma up to sigma = 4096.
+    /// P\[X >= x\]. Relative error below 1e-14 (1 + (x / sigma)^2) for 0 < x <= 20 sigma, below
+    /// 1e-14 for x <= 0. Takes time in proportion to sigma up to sigma = 4096.
     pub fn tail(&self, x: i128) -> f64 {
         if x <= 0 {
             return 1.0 - self.tail(1i128.saturating_sub(x));
@@ -135,8 +136,8 @@ impl DiscreteGaussian {
             let sum: f64 = (x as u64..=last).rev().map(|k| self.weight(k as f64)).sum();
             return sum / self.normaliser();
         }
-        // Euler and Maclaurin's sum from midpoints: the integral from x - 1/2, and its first corrections,
-        // with derivatives of e^(-y^2/(2s)). The next one is below 1e-15.
+        // Euler and Maclaurin's sum from midpoints: the integral from x - 1/2, and its first
+        // corrections, with derivatives of e^(-y^2/(2s)). The next one is below 1e-15.
         let sigma = s.sqrt();
         let z = (x - 0.5) / sigma;
         let integral = sigma * (PI / 2.0).sqrt() * libm::erfc(z / SQRT_2);
@@ -163,8 +164,8 @@ impl DiscreteGaussian {
         (-0.5 * x * (x / self.sigma_squared.to_f64())).exp()
     }
 
-    /// Z, the sum of all e^(-x^2/(2s)): as it stands, or by Poisson's formula the root of 2 pi s times the sum
-    /// of all e^(-2 pi^2 s k^2). What is left out is below 1e-30.
+    /// Z, the sum of all e^(-x^2/(2s)): as it stands, or by Poisson's formula the root of 2 pi s
+    /// times the sum of all e^(-2 pi^2 s k^2). What is left out is below 1e-30.
     fn normaliser(&self) -> f64 {
         let s = self.sigma_squared.to_f64();
         if s <= 1.0 {

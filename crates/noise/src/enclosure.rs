@@ -16,11 +16,11 @@ pub trait Enclosure {
 
 /// True with probability exactly p.
 ///
-/// `first = (lo, hi)` are known bounds `lo <= p * 2^64 <= hi`, where `hi` is `u64::MAX` when the upper
-/// bound does not fit (p = 1; `p * 2^64 <= hi + 1` is in fact enough). With them one word decides, but
-/// for a chance of `(hi - lo + 1) / 2^64`; then 128 bits of a uniform deviate are compared with
-/// `p.enclose(128)`, then 192 bits, and so on. Loose bounds cost time, never exactness; false bounds
-/// give a false law.
+/// `first = (lo, hi)` are known bounds `lo <= p * 2^64 <= hi`, where `hi` is `u64::MAX` when the
+/// upper bound does not fit (p = 1; `p * 2^64 <= hi + 1` is in fact enough). With them one word
+/// decides, but for a chance of `(hi - lo + 1) / 2^64`; then 128 bits of a uniform deviate are
+/// compared with `p.enclose(128)`, then 192 bits, and so on. Loose bounds cost time, never
+/// exactness; false bounds give a false law.
 ///
 /// # Errors
 /// [`EntropyError`] if the operating system's generator fails.
@@ -33,13 +33,13 @@ pub fn bernoulli_enclosed(
     enclosed(generator, first, p)
 }
 
-/// Independent draws, as many as `draws` is long, the one at index i as by [`bernoulli_enclosed`] with the
-/// bounds and the probability `events(i)`. Cheaper than as many calls of that, each of which asks the
-/// system for the process id.
+/// Independent draws, as many as `draws` is long, the one at index i as by [`bernoulli_enclosed`]
+/// with the bounds and the probability `events(i)`. Cheaper than as many calls of that, each of
+/// which asks the system for the process id.
 ///
 /// # Errors
-/// [`EntropyError`] if the operating system's generator fails. The contents of `draws` are then not to be
-/// used.
+/// [`EntropyError`] if the operating system's generator fails. The contents of `draws` are then not
+/// to be used.
 #[inline]
 pub fn bernoulli_enclosed_all<P: Enclosure>(
     generator: &mut Generator,
@@ -54,7 +54,7 @@ pub fn bernoulli_enclosed_all<P: Enclosure>(
     Ok(())
 }
 
-/// As [`bernoulli_enclosed`], for words of any size; `first` in units of one word.
+/// Decides as [`bernoulli_enclosed`] does, for words of any size; `first` counts in words.
 #[inline]
 pub(crate) fn enclosed<W: Words>(
     words: &mut W,
@@ -63,8 +63,8 @@ pub(crate) fn enclosed<W: Words>(
 ) -> Result<bool, EntropyError> {
     let (low, high) = first;
     let word = words.word()?;
-    // U is in [word, word + 1) / 2^B. Below `low`: word + 1 <= low <= p 2^B, so U < p. Above `high`:
-    // word >= high + 1 >= p 2^B, so U >= p.
+    // U is in [word, word + 1) / 2^B. Below `low`: word + 1 <= low <= p 2^B, so U < p. Above
+    // `high`: word >= high + 1 >= p 2^B, so U >= p.
     if word < low {
         Ok(true)
     } else if word > high {
@@ -191,7 +191,8 @@ mod tests {
         }
     }
 
-    /// p = 0 and p = 1 exactly: every word leads to the sure outcome, also where `2^64` does not fit.
+    /// p = 0 and p = 1 exactly: every word leads to the sure outcome, also where `2^64` does not
+    /// fit.
     #[test]
     fn sure_events() {
         for word in [0, 1, 1 << 63, u64::MAX - 1, u64::MAX] {

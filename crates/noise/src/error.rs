@@ -1,4 +1,4 @@
-//! What can go wrong: the operating system has no randomness to give, or a parameter is out of range.
+//! Errors: the operating system has no randomness to give, or a parameter is out of range.
 
 /// The operating system's random generator failed.
 ///

@@ -1,8 +1,8 @@
 //! Events of probability e^-x, by von Neumann's method.
 //!
 //! J. von Neumann, "Various techniques used in connection with random digits" (1951): among uniform
-//! deviates U1, U2, .. the chance that x > U1 > U2 > .. > Un is x^n / n!, so the chance that the longest
-//! such run has even length is 1 - x + x^2/2 - .. = e^-x.
+//! deviates U1, U2, .. the chance that x > U1 > U2 > .. > Un is x^n / n!, so the chance that the
+//! longest such run has even length is 1 - x + x^2/2 - .. = e^-x.
 
 use crate::EntropyError;
 use crate::deviate::Deviate;
@@ -53,7 +53,8 @@ mod tests {
     /// Ties inside a run: 5 < 7 starts it, the tie 5 = 5 goes to the second words.
     #[test]
     fn ties_inside_a_run() {
-        // x = 7/16; U1 = 5; U2 = 5 ties; second words 1 (of U2) and 2 (of U1): U2 is below; U3 = 6 ends.
+        // x = 7/16; U1 = 5; U2 = 5 ties; second words 1 (of U2) and 2 (of U1): U2 is below; U3 = 6
+        // ends.
         let mut script = Script::<4>::new(&[5, 5, 1, 2, 6]);
         assert!(exp_minus_ratio(&mut script, 7, 16).unwrap());
         assert_eq!(script.used(), 5);

@@ -7,14 +7,16 @@ use crate::generator::Words;
 use crate::uniform::{self, MAX_BOUND};
 use crate::{BatchError, Enclosure, EntropyError, Generator, Interval, ParameterError, Ratio};
 
-/// The law that gives each of finitely many places the weight e^(-rate * loss), for losses that are whole
-/// numbers: what an exponential mechanism draws from.
+/// The law that gives each of finitely many places the weight e^(-rate * loss), for losses that are
+/// whole numbers: what an exponential mechanism draws from.
 ///
-/// Places come in [`WeightCell`]s, which can be large: the loss of a place is asked for only when it is drawn.
+/// Places come in [`WeightCell`]s, which can be large: the loss of a place is asked for only when
+/// it is drawn.
 ///
-/// *Source.* Rejection. A place of a cell of level j is taken with a weight of 2^-j, which is at or above
-/// its own, and kept with probability 2^j e^(-rate * loss), by comparison with an enclosure of that number
-/// of as many bits as it takes. So the law is exact, however places are put into cells.
+/// *Source.* Rejection. A place of a cell of level j is taken with a weight of 2^-j, which is at or
+/// above its own, and kept with probability 2^j e^(-rate * loss), by comparison with an enclosure
+/// of that number of as many bits as it takes. So the law is exact, however places are put into
+/// cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExponentialWeights {
     rate: Ratio,
@@ -54,20 +56,21 @@ impl ExponentialWeights {
         self.rate
     }
 
-    /// A loss whose weight is 2^-level or less, and hardly less: from there on, a place may be in a cell of
-    /// that level.
+    /// A loss whose weight is 2^-level or less, and hardly less: from there on, a place may be in a
+    /// cell of that level.
     pub fn least_loss(&self, level: u32) -> u128 {
         // Some roundings of half an ulp each are far less than the margin.
         let loss = f64::from(level) * std::f64::consts::LN_2 / self.rate.to_f64();
         (loss * (1.0 + 1e-14)).ceil() as u128
     }
 
-    /// A place: its cell, and its position there. `loss` tells the loss of a place; it is asked for about
-    /// two of them, unless most of the weight is in cells whose losses are far above their level's.
+    /// A place: its cell, and its position there. `loss` tells the loss of a place; it is asked for
+    /// about two of them, unless most of the weight is in cells whose losses are far above their
+    /// level's.
     ///
     /// # Errors
-    /// [`ParameterError::BoundOutOfRange`] unless the cells' places, each times two to the power of its
-    /// cell's distance from the highest level, are 1 to 2^126;
+    /// [`ParameterError::BoundOutOfRange`] unless the cells' places, each times two to the power of
+    /// its cell's distance from the highest level, are 1 to 2^126;
     /// [`ParameterError::NotAProbability`] if a loss is below that of its cell's level;
     /// [`BatchError::Entropy`] if the operating system's generator fails.
     pub fn sample(
@@ -160,7 +163,8 @@ mod tests {
         ExponentialWeights::new(Ratio::new(numerator, denominator).unwrap())
     }
 
-    /// Losses of places 0, 1, .. and the levels of the cells that they are put into, one by one or together.
+    /// Losses of places 0, 1, .. and the levels of the cells that they are put into, one by one or
+    /// together.
     const PUT: [(&[u128], &[&[usize]]); 4] = [
         (&[0, 1, 2], &[&[0], &[1], &[2]]),
         (&[0, 1, 2], &[&[0, 1, 2]]),
@@ -223,8 +227,8 @@ mod tests {
         }
     }
 
-    /// All bit strings: a place is kept with just the probability that its level leaves to be kept with, so
-    /// that bounds which are off by a power of two, or by little, are seen.
+    /// All bit strings: a place is kept with just the probability that its level leaves to be kept
+    /// with, so that bounds which are off by a power of two, or by little, are seen.
     #[test]
     fn places_are_kept_with_the_rest_of_their_likelihood() {
         for (numerator, denominator) in [(1, 2), (7, 5), (1, 10), (1, 1 << 40)] {
@@ -241,9 +245,9 @@ mod tests {
         }
     }
 
-    /// What the first word is compared with is on the safe side of the exact probability: at rates from
-    /// 2^-64 to 2^40, all levels, and losses from the least to far beyond, where the probability is below
-    /// what a word can tell.
+    /// The first word is compared with a bound on the safe side of the exact probability: at rates
+    /// from 2^-64 to 2^40, all levels, and losses from the least to far beyond, where the
+    /// probability is below what a word can tell.
     #[test]
     fn first_bounds_are_bounds() {
         for (numerator, denominator) in [
@@ -281,8 +285,8 @@ mod tests {
         }
     }
 
-    /// A million places far away are drawn as often as they should be, beside one that is near: 200,000
-    /// draws, 6 standard deviations (a false alarm has probability 2e-9), at a fixed seed.
+    /// A million places far away are drawn as often as they should be, beside one that is near:
+    /// 200,000 draws, 6 standard deviations (a false alarm has probability 2e-9), at a fixed seed.
     #[test]
     fn frequencies() {
         let law = weights(1, 3);

@@ -1,7 +1,7 @@
 //! Tests with a process that is really forked.
 //!
-//! A child has the one thread that forked. It draws into memory that it has already, writes to a pipe and ends:
-//! it takes no lock that another thread of the parent may have held.
+//! A child has the one thread that forked. It draws into memory that it has already, writes to a
+//! pipe and ends: it takes no lock that another thread of the parent may have held.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of a test")]
 
 use std::io::{Read, Write, pipe};
@@ -14,7 +14,7 @@ use crate::{
     RoundedGaussian, TruncatedDiscreteLaplace, Uniform,
 };
 
-/// What `draw` gives in a forked child, by a pipe, and what it then gives here.
+/// The draws of a forked child, sent through a pipe, and the draws here after them.
 fn in_both<const N: usize>(draw: &mut dyn FnMut() -> [u8; N]) -> ([u8; N], [u8; N]) {
     let (mut reader, mut writer) = pipe().unwrap();
     match fork().unwrap() {
@@ -39,8 +39,8 @@ fn bytes(generator: &mut Generator) -> [u8; 64] {
     if generator.fill_bytes(&mut bytes).is_ok() { bytes } else { [0; 64] }
 }
 
-/// Forked in the middle of its buffer, the stream goes on in the parent, and the child has another one.
-/// Eight words all differ but for a chance of 2^-61.
+/// Forked in the middle of its buffer, the stream goes on in the parent, and the child has another
+/// one. Eight words all differ but for a chance of 2^-61.
 #[test]
 fn a_forked_generator_takes_a_new_seed() {
     let mut generator = Generator::from_os().unwrap();
@@ -59,8 +59,8 @@ fn a_forked_generator_takes_a_new_seed() {
     assert_ne!(first, second);
 }
 
-/// The seed is fresh, and the buffer of the parent is gone: with a system that gives the same seed to
-/// all, the child begins its stream anew while the parent's goes on.
+/// The seed is fresh, and the buffer of the parent is gone: with a system that gives the same seed
+/// to all, the child begins its stream anew while the parent's goes on.
 #[test]
 fn a_forked_generator_drops_the_buffer() {
     let mut generator = Generator::seeded_by(constant_seed).unwrap();
@@ -70,7 +70,8 @@ fn a_forked_generator_drops_the_buffer() {
     assert_ne!(ours, start);
 }
 
-/// That the comparison would see two equal streams: a rehearsal, which nothing reseeds, is the same in both.
+/// That the comparison would see two equal streams: a rehearsal, which nothing reseeds, is the same
+/// in both.
 #[test]
 fn a_forked_rehearsal_repeats() {
     let law = DiscreteLaplace::new(Ratio::new(1 << 30, 1).unwrap());
@@ -87,8 +88,8 @@ fn a_forked_rehearsal_repeats() {
     assert_eq!((theirs, theirs[128]), (ours, 1));
 }
 
-/// Where the system has no seed to give to the child, every law fails there: no draw is made from the parent's
-/// stream. In the parent, which needs no seed, all goes on.
+/// Where the system has no seed to give to the child, every law fails there: no draw is made from
+/// the parent's stream. In the parent, which needs no seed, all goes on.
 #[test]
 fn a_forked_generator_without_a_seed_fails() {
     let mut generator = Generator::seeded_by(constant_seed).unwrap();

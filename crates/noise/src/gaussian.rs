@@ -9,11 +9,11 @@ use crate::{Dyadic, EntropyError, Generator, Rehearsal};
 /// A normal deviate of mean 0 and standard deviation sigma, rounded to the nearest integer:
 /// P\[x\] = Phi((x + 1/2) / sigma) - Phi((x - 1/2) / sigma).
 ///
-/// *Source.* The normal deviate is exact: a table of stairs above its density, and below its steps the
-/// trials of Karney, "Sampling exactly from the normal distribution" (ACM TOMS 42, 2016, arXiv
-/// 1303.6257), with 64-bit words for digits. It is rounded by enclosure: bits are drawn until all reals
-/// with these leading bits round to the same integer. (A deviate halfway between two integers has
-/// probability zero.)
+/// *Source.* The normal deviate is exact: a table of stairs above its density, and below its steps
+/// the trials of Karney, "Sampling exactly from the normal distribution" (ACM TOMS 42, 2016, arXiv
+/// 1303.6257), with 64-bit words for digits. It is rounded by enclosure: bits are drawn until all
+/// reals with these leading bits round to the same integer. (A deviate halfway between two integers
+/// has probability zero.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundedGaussian {
     sigma: Dyadic,
@@ -44,13 +44,13 @@ impl RoundedGaussian {
     /// Independent draws, as many as `draws` is long.
     ///
     /// # Errors
-    /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
+    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         self.fill_from(generator, draws)
     }
 
-    /// As [`fill`](Self::fill), from a seed that is known: to show what draws look like, never for a release.
+    /// Fills `draws` from a known seed: to show how draws look, never for a release.
     ///
     /// # Errors
     /// None in fact.
@@ -72,8 +72,9 @@ impl RoundedGaussian {
 
     fn draw<W: Words>(&self, normal: &Variates, words: &mut W) -> Result<i128, EntropyError> {
         let (negative, cell, mut fraction) = normal.draw(words)?;
-        // sigma (cell + fraction) / 2^bits + 1/2 = (n (cell + fraction) + 2^(s-1)) / 2^s, where s counts the
-        // bits too; as s >= 1, its floor depends on the floor of n (cell + fraction) only.
+        // sigma (cell + fraction) / 2^bits + 1/2 = (n (cell + fraction) + 2^(s-1)) / 2^s, where s
+        // counts the bits too; as s >= 1, its floor depends on the floor of n (cell + fraction)
+        // only.
         let (n, s) = self.sigma.over_power();
         let s = s + normal.bits;
         let half = 1u128 << (s - 1);
@@ -84,7 +85,8 @@ impl RoundedGaussian {
         Ok(if negative { -magnitude } else { magnitude })
     }
 
-    /// P\[X = x\]. Relative error below 1e-12 for |x| <= 20 sigma, as long as the value is above 1e-300.
+    /// P\[X = x\]. Relative error below 1e-12 for |x| <= 20 sigma, as long as the value is above
+    /// 1e-300.
     pub fn pmf(&self, x: i128) -> f64 {
         let sigma = self.sigma.to_f64();
         let width = 1.0 / sigma;
@@ -99,7 +101,8 @@ impl RoundedGaussian {
         self.upper(magnitude - 0.5) - self.upper(magnitude + 0.5)
     }
 
-    /// P\[X >= x\]. Relative error below 1e-15 (4 + 2 (x / sigma)^2) for x > 0, below 1e-15 for x <= 0.
+    /// P\[X >= x\]. Relative error below 1e-15 (4 + 2 (x / sigma)^2) for x > 0, below 1e-15 for x
+    /// <= 0.
     pub fn tail(&self, x: i128) -> f64 {
         self.upper(x as f64 - 0.5)
     }
@@ -117,15 +120,15 @@ impl RoundedGaussian {
         if sigma >= 2.0 {
             return sigma * sigma + 1.0 / 12.0;
         }
-        // The sum of (2x - 1) P[|X| >= x] over x >= 1. Beyond x = 40 >= 20 sigma nothing is left; the
-        // small terms come first.
+        // The sum of (2x - 1) P[|X| >= x] over x >= 1. Beyond x = 40 >= 20 sigma nothing is left;
+        // the small terms come first.
         (1..=40).rev().map(|x| f64::from(2 * x - 1) * 2.0 * self.tail(i128::from(x))).sum()
     }
 }
 
-/// The normal mass of a cell of `width` around `z`, for `width * (z + 1) < 0.1`: the Taylor series of the
-/// density, integrated. Its derivatives are Hermite polynomials He_m. The first term left out is below
-/// 1e-20 of the sum.
+/// The normal mass of a cell of `width` around `z`, for `width * (z + 1) < 0.1`: the Taylor series
+/// of the density, integrated. Its derivatives are Hermite polynomials He_m. The first term left
+/// out is below 1e-20 of the sum.
 fn cell(z: f64, width: f64) -> f64 {
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
     let half = width * width / 4.0;

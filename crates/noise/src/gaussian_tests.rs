@@ -8,8 +8,8 @@ fn law(sigma: f64) -> RoundedGaussian {
     RoundedGaussian::new(Dyadic::at_least(sigma).unwrap())
 }
 
-/// All bit strings, rounded, below, at and above sigma = 1, and with a mantissa of 53 bits; with few cells
-/// per unit and with those in use.
+/// All bit strings, rounded, below, at and above sigma = 1, and with a mantissa of 53 bits; with
+/// few cells per unit and with those in use.
 #[test]
 fn enumerated() {
     for sigma in [0.25, 0.5, 1.0, 1.1, 2.0, 10.0] {
@@ -24,9 +24,9 @@ fn enumerated() {
     }
 }
 
-/// With one cell per unit, where the places that are to be tested are half of all, and in the outer cells
-/// with several trials: each value's frequency within six standard deviations. A false alarm has
-/// probability 2e-9 for each of 60.
+/// With one cell per unit, where the places that are to be tested are half of all, and in the outer
+/// cells with several trials: each value's frequency within six standard deviations. A false alarm
+/// has probability 2e-9 for each of 60.
 #[test]
 fn frequencies_with_few_cells() {
     let (law, few) = (law(7.3), Variates::normal(0));
@@ -44,7 +44,8 @@ fn frequencies_with_few_cells() {
     }
 }
 
-/// Words that lead to a sure point in cell 0 (of one per unit) with the given first word of its place.
+/// Words that lead to a sure point in cell 0 (of one per unit) with the given first word of its
+/// place.
 fn accepted(negative: bool, place: u64) -> Vec<u64> {
     vec![u64::from(negative) << 63 | 1, place]
 }
@@ -60,15 +61,16 @@ fn draws_by_hand() {
     // 5 * 0.75 = 3.75
     assert_eq!(run(sigma, &accepted(false, 3 << 62)), (Some(4), 2));
     assert_eq!(run(sigma, &accepted(true, 3 << 62)), (Some(-4), 2));
-    // The treads are 1, e^(-1/2), e^-2, ..: the share of cell 1 between f(2) and f(1) ends at their sum.
+    // The treads are 1, e^(-1/2), e^-2, ..: the share of cell 1 between f(2) and f(1) ends at their
+    // sum.
     let f = |x: f64| (-0.5 * x * x).exp();
     let total: f64 = (0..20).map(|x| f(f64::from(x))).sum();
     let word = |u: f64| (u / total * 2f64.powi(63)) as u64;
     // Surely in cell 1: 5 * 1.75 = 8.75.
     assert_eq!(run(sigma, &[word(f(0.0) + 0.5 * f(2.0)), 3 << 62]), (Some(9), 2));
-    // Above f(2), at the place 3/4. The crossing is proposed with the density of the larger of two, as part 2
-    // of 3 says: 1/4 and 1/2; it is kept in two trials, by coins of probability 3/4 that fail. So it is at
-    // 1/2, the place is not under the curve, and all is drawn anew.
+    // Above f(2), at the place 3/4. The crossing is proposed with the density of the larger of two,
+    // as part 2 of 3 says: 1/4 and 1/2; it is kept in two trials, by coins of probability 3/4 that
+    // fail. So it is at 1/2, the place is not under the curve, and all is drawn anew.
     let upper = word(f(0.0) + f(1.0) - 0.001);
     let mut words = vec![upper, 3 << 62, 1 << 62, u64::MAX, 1 << 63, u64::MAX, u64::MAX];
     assert_eq!(run(sigma, &words), (None, 7));
@@ -82,7 +84,8 @@ fn draws_by_hand() {
     }
 }
 
-/// Forced rounding fallback: the first word leaves open whether sigma x is below 1/2, further ones say.
+/// Forced rounding fallback: the first word leaves open whether sigma x is below 1/2, further ones
+/// say.
 #[test]
 fn undecided_rounding_draws_further_words() {
     let third = 0x5555_5555_5555_5555;
@@ -113,8 +116,8 @@ fn wide_sigma_uses_two_words() {
     assert_eq!(extended(&[0]), (Some(-(1 << 36)), 3));
     assert_eq!(extended(&[(1 << 27) - 1]), (Some(-(1 << 36)), 3));
     assert_eq!(extended(&[1 << 27]), (Some(-(1 << 36) - 1), 3));
-    // 3 * 2^98 has an odd part, so a tie needs more: sigma x = 0.75 (2^36 + w 2^-28) is half-integral
-    // where 3 w 2^-30 = 1/2 mod 1, w = 2^29 / 3.
+    // 3 * 2^98 has an odd part, so a tie needs more: sigma x = 0.75 (2^36 + w 2^-28) is
+    // half-integral where 3 w 2^-30 = 1/2 mod 1, w = 2^29 / 3.
     let sigma = Dyadic::new(3, 98).unwrap();
     let w = (1u64 << 29) / 3;
     let fraction = |third: u64| {
@@ -126,8 +129,8 @@ fn wide_sigma_uses_two_words() {
     assert_eq!(fraction(u64::MAX), (Some(1), 4));
 }
 
-/// Two doubles further than rounding apart from each other: the two formulas for the mass of a cell agree
-/// where both are good, and large sigma is right where the difference would cancel.
+/// Two doubles further than rounding apart from each other: the two formulas for the mass of a cell
+/// agree where both are good, and large sigma is right where the difference would cancel.
 #[test]
 fn cell_agrees_with_the_difference() {
     for width in [0.02f64, 0.04, 0.06] {

@@ -11,8 +11,8 @@ use crate::EntropyError;
 
 /// Uniform words of `BITS` bits, the only thing a sampler sees of a generator.
 ///
-/// The generator gives 64 bits at a time. Tests run the same samplers on words of one to four bits, so
-/// that every possible input up to some length can be tried.
+/// The generator gives 64 bits at a time. Tests run the same samplers on words of one to four bits,
+/// so that every possible input up to some length can be tried.
 pub(crate) trait Words {
     /// Bits in a word, 1 ..= 64. The bits above them are zero.
     const BITS: u32;
@@ -21,7 +21,8 @@ pub(crate) trait Words {
     fn word(&mut self) -> Result<u64, EntropyError>;
 }
 
-/// ChaCha20 with a 64-bit block counter, as Bernstein defined it (the stream starts at block 0, nonce 0).
+/// ChaCha20 with a 64-bit block counter, as Bernstein defined it (the stream starts at block 0,
+/// nonce 0).
 type Stream = ChaChaCore<R20, Legacy>;
 
 /// Words of 32 bits that the cipher makes in one call.
@@ -38,12 +39,12 @@ struct Origin {
 
 /// A cryptographic generator: the ChaCha20 stream under a 32-byte key from the operating system.
 ///
-/// *Fork.* A forked child must not repeat its parent's stream. The generator remembers the process it
-/// was seeded in and takes a new seed from the system when it finds itself in another one. It looks on
-/// every refill of its buffer and at the start of every public call that draws (once per batch). It
-/// cannot see two things: a virtual machine restored twice from one snapshot, and a new process that
-/// happens to have the very id of the (ended) process that seeded it without drawing in between, or
-/// has the same id in another pid namespace.
+/// *Fork.* A forked child must not repeat its parent's stream. The generator remembers the process
+/// it was seeded in and takes a new seed from the system when it finds itself in another one. It
+/// looks on every refill of its buffer and at the start of every public call that draws (once per
+/// batch). It cannot see two things: a virtual machine restored twice from one snapshot, and a new
+/// process that happens to have the very id of the (ended) process that seeded it without drawing
+/// in between, or has the same id in another pid namespace.
 ///
 /// It cannot be cloned, and `Debug` shows nothing of its state.
 pub struct Generator {
@@ -98,7 +99,7 @@ impl Generator {
     /// Fills `words` with uniform bits.
     ///
     /// # Errors
-    /// As [`next_u64`](Self::next_u64). The contents of `words` are then not to be used.
+    /// Fails where [`next_u64`](Self::next_u64) does. Do not use the contents of `words` then.
     pub fn fill_u64(&mut self, words: &mut [u64]) -> Result<(), EntropyError> {
         self.check_process()?;
         for word in words {
@@ -110,7 +111,7 @@ impl Generator {
     /// Fills `bytes` with uniform bits, for instance to make a key.
     ///
     /// # Errors
-    /// As [`next_u64`](Self::next_u64). The contents of `bytes` are then not to be used.
+    /// Fails where [`next_u64`](Self::next_u64) does. Do not use the contents of `bytes` then.
     pub fn fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), EntropyError> {
         self.check_process()?;
         for chunk in bytes.chunks_mut(8) {
@@ -124,8 +125,9 @@ impl Generator {
 
     /// Takes a new seed if this is not the process that the present one was made for.
     ///
-    /// Every public call that draws does this first: a fork can happen while the buffer is half used.
-    /// No fork can happen *during* a call, as the child process holds only the thread that forked.
+    /// Every public call that draws does this first: a fork can happen while the buffer is half
+    /// used. No fork can happen *during* a call, as the child process holds only the thread that
+    /// forked.
     #[inline]
     pub(crate) fn check_process(&mut self) -> Result<(), EntropyError> {
         if let Some(origin) = &self.origin
@@ -181,21 +183,22 @@ fn seed_from_os(key: &mut [u8; 32]) -> Result<(), EntropyError> {
 
 /// A fixed seed, for tests.
 ///
-/// It exists only in builds with debug assertions (or this crate's own tests), so no release build can
-/// make a generator with a known seed.
+/// It exists only in builds with debug assertions (or this crate's own tests), so no release build
+/// can make a generator with a known seed.
 #[cfg(any(test, debug_assertions))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestSeed(pub u64);
 
 #[cfg(any(test, debug_assertions))]
 impl TestSeed {
-    /// The generator of this seed: the same words on every machine. It is not reseeded after a fork.
+    /// The generator of this seed: the same words on every machine. It is not reseeded after a
+    /// fork.
     pub fn generator(self) -> Generator {
         Generator::with_known_seed(self.0)
     }
 
-    /// A generator of a system that gives no randomness: it was seeded in another process, and finds no
-    /// new seed.
+    /// A generator of a system that gives no randomness: it was seeded in another process, and
+    /// finds no new seed.
     pub fn without_system(self) -> Generator {
         let mut generator = self.generator();
         let seed = |_: &mut [u8; 32]| Err(EntropyError(getrandom::Error::UNSUPPORTED));

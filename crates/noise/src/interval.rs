@@ -72,7 +72,8 @@ impl Interval {
 
     /// ln x for x = `numerator / denominator` >= 1. The bounds are a few units apart.
     pub fn ln(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
-        // x = 2^doublings z for a z in [1, 2), and ln z = 2 artanh((z - 1) / (z + 1)); ln 2 = 2 artanh(1/3).
+        // x = 2^doublings z for a z in [1, 2), and ln z = 2 artanh((z - 1) / (z + 1)); ln 2 = 2
+        // artanh(1/3).
         let doublings = (numerator / denominator).bits().saturating_sub(1);
         let whole = denominator << doublings;
         let inner = bits + 32;

@@ -8,10 +8,10 @@ use crate::{EntropyError, Generator, Ratio, Rehearsal};
 ///
 /// *Source.* The law is that of Canonne, Kamath & Steinke, "The Discrete Gaussian for Differential
 /// Privacy" (2020, arXiv 2004.00010), and so is the frame of their Algorithm 2: a magnitude with
-/// P\[m\] = (1-q) q^m, a random sign, and both drawn anew when they say "minus zero". The magnitude is
-/// floor(scale * E) for an exponential E of mean 1, since P\[floor(scale E) >= m\] = e^(-m/scale). E is drawn
-/// exactly, from a table of stairs above its density, with lazily drawn bits. All arithmetic is on
-/// integers.
+/// P\[m\] = (1-q) q^m, a random sign, and both drawn anew when they say "minus zero". The magnitude
+/// is floor(scale * E) for an exponential E of mean 1, since P\[floor(scale E) >= m\] =
+/// e^(-m/scale). E is drawn exactly, from a table of stairs above its density, with lazily drawn
+/// bits. All arithmetic is on integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiscreteLaplace {
     scale: Ratio,
@@ -43,13 +43,13 @@ impl DiscreteLaplace {
     /// [`sample`](Self::sample), each of which asks the system for the process id.
     ///
     /// # Errors
-    /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
+    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         self.fill_from(generator, draws)
     }
 
-    /// As [`fill`](Self::fill), from a seed that is known: to show what draws look like, never for a release.
+    /// Fills `draws` from a known seed: to show how draws look, never for a release.
     ///
     /// # Errors
     /// None in fact.
@@ -77,7 +77,8 @@ impl DiscreteLaplace {
         let (numerator, denominator) = (self.scale.numerator(), self.scale.denominator());
         loop {
             let (negative, cell, mut fraction) = exponential.draw(words)?;
-            // floor(scale E) = floor(floor(floor(numerator (cell + fraction)) / 2^bits) / denominator).
+            // floor(scale E) = floor(floor(floor(numerator (cell + fraction)) / 2^bits) /
+            // denominator).
             let base = numerator.saturating_mul(u128::from(cell));
             let magnitude = fraction.settle(words, numerator, base, |product| {
                 let product = product >> exponential.bits;
@@ -122,7 +123,8 @@ mod tests {
         DiscreteLaplace::new(Ratio::new(numerator, denominator).unwrap())
     }
 
-    /// All bit strings, at scales below, at and above 1, with few cells per unit and with those in use.
+    /// All bit strings, at scales below, at and above 1, with few cells per unit and with those in
+    /// use.
     #[test]
     fn enumerated() {
         for (numerator, denominator) in [(1, 10), (1, 2), (1, 1), (7, 2), (5, 3), (40, 1)] {
@@ -138,8 +140,9 @@ mod tests {
         }
     }
 
-    /// With one cell per unit, where the places that are to be tested are a third of all: each value's
-    /// frequency within six standard deviations. A false alarm has probability 2e-9 for each of 60.
+    /// With one cell per unit, where the places that are to be tested are a third of all: each
+    /// value's frequency within six standard deviations. A false alarm has probability 2e-9 for
+    /// each of 60.
     #[test]
     fn frequencies_with_few_cells() {
         let (laplace, few) = (law(7, 2), Variates::exponential(0));
@@ -167,8 +170,8 @@ mod tests {
         assert!(shares.windows(2).all(|pair| pair[1] < 0.97 * pair[0]), "{shares:?}");
     }
 
-    /// Cells, fraction and sign come together as written down by hand. With one cell per unit, half of
-    /// U's first share is 0.37 (1 - 1/e), the share of cell 1 ends at 1 - e^-2.
+    /// Cells, fraction and sign come together as written down by hand. With one cell per unit, half
+    /// of U's first share is 0.37 (1 - 1/e), the share of cell 1 ends at 1 - e^-2.
     #[test]
     fn one_draw_by_hand() {
         let word = |sign: u64, u: f64| sign << 63 | (u * 2f64.powi(63)) as u64;
@@ -181,8 +184,8 @@ mod tests {
         let sure = 1.0 - (-1f64).exp() + 0.01;
         let words = [word(1, sure), 3 << 62];
         assert_eq!(run(&words), (Some(-4), 2));
-        // The upper share of cell 0, which ends at 1 - 1/e; place 0.75; its crossing 0.5, kept as U1 is
-        // above it: the place is not under the curve. Then the same with the crossing at 7/8.
+        // The upper share of cell 0, which ends at 1 - 1/e; place 0.75; its crossing 0.5, kept as
+        // U1 is above it: the place is not under the curve. Then the same with the crossing at 7/8.
         let upper = 1.0 - (-1f64).exp() - 0.01;
         let tried = [word(0, upper), 3 << 62, 1 << 63, 0, u64::MAX];
         let mut words = tried.to_vec();
@@ -198,7 +201,8 @@ mod tests {
         }
     }
 
-    /// Forced ambiguity: the first word of the fraction leaves the floor open, the next ones settle it.
+    /// Forced ambiguity: the first word of the fraction leaves the floor open, the next ones settle
+    /// it.
     #[test]
     fn undecided_floor_draws_further_words() {
         // numerator 3: floor(3 U) changes at 2^64 / 3 = 0x5555555555555555.5555..

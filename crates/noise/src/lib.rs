@@ -1,10 +1,10 @@
 //! Randomness and exact samplers on the integers.
 //!
-//! A [`Generator`] is a cryptographic generator seeded by the operating system. The samplers turn its
-//! words into draws whose law is *exactly* the stated one: no floating-point number takes part in a
-//! draw. They all rest on one idea, a uniform real number of which only as many bits are drawn as the
-//! outcome asks for. One 64-bit word of it nearly always settles the outcome; when it does not, more
-//! bits are drawn until they do.
+//! A [`Generator`] is a cryptographic generator seeded by the operating system. The samplers turn
+//! its words into draws whose law is *exactly* the stated one: no floating-point number takes part
+//! in a draw. They all rest on one idea, a uniform real number of which only as many bits are drawn
+//! as the outcome asks for. One 64-bit word of it nearly always settles the outcome; when it does
+//! not, more bits are drawn until they do.
 //!
 //! | law | type | method | parameters |
 //! |---|---|---|---|
@@ -17,9 +17,9 @@
 //! | e^(-d ln^2(abs(k)/s + a)) | [`ExponentialPolylogarithmic`] | stairs of growing cells | d, a, s a [`Dyadic`]: s from 2^-20 to 2^80 |
 //! | e^(-rate * loss) on given places | [`ExponentialWeights`] | rejection by enclosures | rate a [`Ratio`] |
 //!
-//! *Stairs.* A table of stairs above the density is looked up with the first word of U. Its entries have
-//! a proven error; a word that is too near to an entry to be sure is followed by further words and
-//! entries of more bits. The next word is the place under the tread, and only next to the curve
+//! *Stairs.* A table of stairs above the density is looked up with the first word of U. Its entries
+//! have a proven error; a word that is too near to an entry to be sure is followed by further words
+//! and entries of more bits. The next word is the place under the tread, and only next to the curve
 //! (once in about 64 draws) is there more to decide.
 //!
 //! Every sampler fails only when the operating system's generator fails, and then gives
@@ -28,9 +28,9 @@
 //!
 //! [`Rehearsal`] gives reproducible draws in release builds too, and is not a [`Generator`].
 //!
-//! *Time.* The samplers work by rejection, so the time of one draw varies. How often a draw begins anew
-//! does not depend on what is drawn in the end; the time of the rest hardly does (SECURITY.md has
-//! figures). They are not constant-time.
+//! *Time.* The samplers work by rejection, so the time of one draw varies. How often a draw begins
+//! anew does not depend on what is drawn in the end; the time of the rest hardly does (SECURITY.md
+//! has figures). They are not constant-time.
 
 mod bernoulli;
 mod curve;

@@ -4,9 +4,9 @@ use crate::ParameterError;
 
 /// A positive rational number in lowest terms, the scale of a law.
 ///
-/// After reduction the numerator is at most 2^106 and the denominator at most 2^64. These limits keep
-/// the samplers' products in 128 bits: a draw that exceeds 2^20 scales has probability below e^-1000000,
-/// and only such a draw could saturate.
+/// After reduction the numerator is at most 2^106 and the denominator at most 2^64. These limits
+/// keep the samplers' products in 128 bits: a draw that exceeds 2^20 scales has probability below
+/// e^-1000000, and only such a draw could saturate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ratio {
     numerator: u128,
@@ -78,8 +78,8 @@ impl Ratio {
 
 /// A positive number `mantissa * 2^exponent`, the standard deviation of a law.
 ///
-/// Its value is between 2^-20 and 2^100, both included. The mantissa is kept odd, so that equal numbers
-/// are equal values.
+/// Its value is between 2^-20 and 2^100, both included. The mantissa is kept odd, so that equal
+/// numbers are equal values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dyadic {
     mantissa: u64,
@@ -93,8 +93,8 @@ impl Dyadic {
     /// `mantissa * 2^exponent`.
     ///
     /// # Errors
-    /// [`ParameterError::NotPositive`] if the mantissa is zero; [`ParameterError::DyadicOutOfRange`]
-    /// unless the number is in 2^-20 ..= 2^100.
+    /// [`ParameterError::NotPositive`] if the mantissa is zero;
+    /// [`ParameterError::DyadicOutOfRange`] unless the number is in 2^-20 ..= 2^100.
     pub fn new(mantissa: u64, exponent: i32) -> Result<Self, ParameterError> {
         if mantissa == 0 {
             return Err(ParameterError::NotPositive);
@@ -111,13 +111,13 @@ impl Dyadic {
         Ok(Self { mantissa, exponent })
     }
 
-    /// The number `value` itself: every finite double is dyadic, so nothing is rounded, and a standard
-    /// deviation given as a double is never made smaller.
+    /// The number `value` itself: every finite double is dyadic, so nothing is rounded, and a
+    /// standard deviation given as a double is never made smaller.
     ///
     /// # Errors
     /// [`ParameterError::NotPositive`] if `value` is not finite or not above zero;
-    /// [`ParameterError::DyadicOutOfRange`] unless it is in 2^-20 ..= 2^100. (A smaller value is refused,
-    /// not raised: it would be a mistake of units.)
+    /// [`ParameterError::DyadicOutOfRange`] unless it is in 2^-20 ..= 2^100. (A smaller value is
+    /// refused, not raised: it would be a mistake of units.)
     pub fn at_least(value: f64) -> Result<Self, ParameterError> {
         if !(value.is_finite() && value > 0.0) {
             return Err(ParameterError::NotPositive);
@@ -219,8 +219,8 @@ mod tests {
         }
     }
 
-    /// From a hundredth of a lattice unit to 2^40 of them, in every form, and for the square that the discrete
-    /// Gaussian law takes.
+    /// From a hundredth of a lattice unit to 2^40 of them, in every form, and for the square that
+    /// the discrete Gaussian law takes.
     #[test]
     fn the_scales_in_use_are_accepted() {
         for (numerator, denominator) in [(1, 100), (1, 1), (123_456_789, 1000), (1 << 40, 1)] {

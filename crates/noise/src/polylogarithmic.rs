@@ -9,24 +9,26 @@ use crate::generator::Words;
 use crate::polylogarithmic_cells::{Cells, Curve};
 use crate::{Dyadic, EntropyError, Generator, ParameterError, Rehearsal, uniform};
 
-/// The discrete exponential-polylogarithmic law: P\[k\] = e^(-d ln^2(|k|/s + a)) / Z on the integers.
+/// The discrete exponential-polylogarithmic law: P\[k\] = e^(-d ln^2(|k|/s + a)) / Z on the
+/// integers.
 ///
-/// Its tails are heavier than those of every e^(-|k|^c), and all its moments are finite. With a >= e the
-/// exponent is concave in |k|, so that a shift by q changes no probability by more than a factor of
-/// e^epsilon with epsilon = d (ln^2(q/s + a) - ln^2 a), which grows with q like d ln^2 q.
+/// Its tails are heavier than those of every e^(-|k|^c), and all its moments are finite. With a >=
+/// e the exponent is concave in |k|, so that a shift by q changes no probability by more than a
+/// factor of e^epsilon with epsilon = d (ln^2(q/s + a) - ln^2 a), which grows with q like d ln^2 q.
 ///
-/// The *shape* d is from 1/4 to 64, the *offset* a from e to 64, the *scale* s from 2^-20 to 2^80; all exact
-/// numbers.
+/// The *shape* d is from 1/4 to 64, the *offset* a from e to 64, the *scale* s from 2^-20 to 2^80;
+/// all exact numbers.
 ///
-/// *Source.* Finley et al., "Slowly Scaling Per-Record Differential Privacy" (2024, arXiv 2409.18118), on
-/// the integers. Drawn like the discrete Gaussian: a cell of integers by a table of stairs above the curve,
-/// one of its integers, and, where the table leaves it open whether that is under the curve, a comparison
-/// with an enclosure of the curve (the [`Interval`](crate::Interval) arithmetic) of as many bits as it
-/// takes. A draw of -0 is drawn anew. All arithmetic is on integers.
+/// *Source.* Finley et al., "Slowly Scaling Per-Record Differential Privacy" (2024, arXiv
+/// 2409.18118), on the integers. Drawn like the discrete Gaussian: a cell of integers by a table of
+/// stairs above the curve, one of its integers, and, where the table leaves it open whether that is
+/// under the curve, a comparison with an enclosure of the curve (the [`Interval`](crate::Interval)
+/// arithmetic) of as many bits as it takes. A draw of -0 is drawn anew. All arithmetic is on
+/// integers.
 ///
-/// *Range.* A draw saturates at +-i128::MAX from somewhat below 2^126 on. With all parameters at their
-/// worst (d = 1/4, a = 64, s = 2^80) what is there has probability below 2^-300: for y = 2^45.9 it is at
-/// most s y e^(-d ln^2 y) / (2d ln y - 1) / Z, and Z is above s e^(-d ln^2 a).
+/// *Range.* A draw saturates at +-i128::MAX from somewhat below 2^126 on. With all parameters at
+/// their worst (d = 1/4, a = 64, s = 2^80) what is there has probability below 2^-300: for y =
+/// 2^45.9 it is at most s y e^(-d ln^2 y) / (2d ln y - 1) / Z, and Z is above s e^(-d ln^2 a).
 ///
 /// The table is made with the first draw, in some milliseconds and up to 400 KiB.
 #[derive(Clone)]
@@ -63,8 +65,8 @@ impl ExponentialPolylogarithmic {
     /// The law with shape d, offset a and scale s.
     ///
     /// # Errors
-    /// [`ParameterError::PolylogarithmicOutOfRange`] unless d is in 1/4 ..= 64, a in e ..= 64 and s in 2^-20
-    /// ..= 2^80. (Below e the exponent is not concave near zero.)
+    /// [`ParameterError::PolylogarithmicOutOfRange`] unless d is in 1/4 ..= 64, a in e ..= 64 and s
+    /// in 2^-20 ..= 2^80. (Below e the exponent is not concave near zero.)
     pub fn new(shape: Dyadic, offset: Dyadic, scale: Dyadic) -> Result<Self, ParameterError> {
         let (n, s) = offset.over_power();
         let at_least_e = (BigUint::from(n) << 62u32) >= (BigUint::from(E) << s);
@@ -112,13 +114,13 @@ impl ExponentialPolylogarithmic {
     /// Independent draws, as many as `draws` is long.
     ///
     /// # Errors
-    /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
+    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         self.fill_from(generator, draws)
     }
 
-    /// As [`fill`](Self::fill), from a seed that is known: to show what draws look like, never for a release.
+    /// Fills `draws` from a known seed: to show how draws look, never for a release.
     ///
     /// # Errors
     /// None in fact.

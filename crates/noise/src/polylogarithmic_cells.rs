@@ -1,11 +1,11 @@
 //! Stairs above the exponential-polylogarithmic curve: cells that grow with the distance from zero.
 //!
-//! The curve is f(k) = e^(-d (ln^2 y - ln^2 a)) for y = k/s + a. Cell j holds the integers k with
-//! a r^j <= y < a r^(j+1), where r = 1 + 2^-b: so ln y grows by the same Delta = ln r from cell to cell, the
-//! heights h_j = f at the lower end of cell j fall like those of a Gaussian curve, and few cells reach
-//! far out. With n_j integers in cell j, the shares are n_j h_(j+1), where a point is under the curve
-//! wherever it is, and n_j (h_j - h_(j+1)), where it is under the curve with probability
-//! (f(k) - h_(j+1)) / (h_j - h_(j+1)).
+//! The curve is f(k) = e^(-d (ln^2 y - ln^2 a)) for y = k/s + a. Cell j holds the integers k with a
+//! r^j <= y < a r^(j+1), where r = 1 + 2^-b: so ln y grows by the same Delta = ln r from cell to
+//! cell, the heights h_j = f at the lower end of cell j fall like those of a Gaussian curve, and
+//! few cells reach far out. With n_j integers in cell j, the shares are n_j h_(j+1), where a point
+//! is under the curve wherever it is, and n_j (h_j - h_(j+1)), where it is under the curve with
+//! probability (f(k) - h_(j+1)) / (h_j - h_(j+1)).
 
 use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive, Zero};
@@ -14,7 +14,7 @@ use crate::generator::Words;
 use crate::shares::Shares;
 use crate::{Dyadic, Enclosure, EntropyError, Interval, enclosure};
 
-/// What is beyond the table is drawn about once in 2^80 times, from edges of more bits.
+/// A draw beyond the table comes about once in 2^80 times, and uses edges of more bits.
 const TABLE: u32 = 80;
 
 /// Bits after the point of the positions of cells.
@@ -70,13 +70,13 @@ pub(crate) struct List {
 impl Curve {
     /// The curve with these d, a and s.
     pub(crate) fn new(shape: Dyadic, offset: Dyadic, scale: Dyadic) -> Self {
-        // f falls by about e^(-2 d ln a Delta) within the first cells, by 1 part in 64 for a = e: so about
-        // one in some thousand draws is compared with an enclosure.
+        // f falls by about e^(-2 d ln a Delta) within the first cells, by 1 part in 64 for a = e:
+        // so about one in some thousand draws is compared with an enclosure.
         let steep = shape.to_f64().log2().ceil().max(0.0) as u32;
         Self { shape: shape.into(), offset: offset.into(), scale: scale.into(), growth: 7 + steep }
     }
 
-    /// The same with cells that grow by 1 + 2^-growth.
+    /// Makes the table with cells that grow by 1 + 2^-growth.
     #[cfg(test)]
     pub(crate) fn growing(self, growth: u32) -> Self {
         Self { growth, ..self }
@@ -118,8 +118,8 @@ impl Curve {
             (start, position) = (end, end_position);
             ratio = ratio.times(&fall);
             height = next;
-            // The cells that follow have at most w, w r, w r^2, .. integers, for the w of the next one, and
-            // the ratios of heights do not grow.
+            // The cells that follow have at most w, w r, w r^2, .. integers, for the w of the next
+            // one, and the ratios of heights do not grow.
             let grown = walk.times_ratio(&ratio.high);
             if grown < one {
                 let rest = ((walk.width() * &height.high) << inner) / (&one - grown) + 1u32;
@@ -216,15 +216,16 @@ pub(crate) struct Cells {
     squeezes: Vec<Squeeze>,
 }
 
-/// Bounds of the curve within a cell. It is convex there: below its chord, and above the chord of the next
-/// cell, prolonged.
+/// Bounds of the curve within a cell. It is convex there: below its chord, and above the chord of
+/// the next cell, prolonged.
 #[derive(Debug, Clone, Copy)]
 struct Squeeze {
     /// Where the cell ends, in units of 2^-FINE and rounded down.
     end: u128,
     /// Its width, in the same units, rounded down.
     width: u128,
-    /// The slope of the next cell's chord over that of the cell's own, in units of 2^-32, rounded down.
+    /// The slope of the next cell's chord over that of the cell's own, in units of 2^-32, rounded
+    /// down.
     slope: u64,
 }
 
@@ -302,8 +303,8 @@ impl Squeeze {
         if k >= 1 << (126 - FINE) || self.end == u128::MAX || self.width == 0 {
             return (0, u64::MAX);
         }
-        // What is left of the cell, between `left` and `left + 1`, over its width, between `width` and
-        // `width + 2`: by numbers of at most 62 bits.
+        // What is left of the cell, between `left` and `left + 1`, over its width, between `width`
+        // and `width + 2`: by numbers of at most 62 bits.
         let left = self.end.saturating_sub(k << FINE);
         let shift = (self.width.ilog2() + 2).saturating_sub(62);
         let (left_low, left_high) = (left >> shift, (left >> shift) + 2);

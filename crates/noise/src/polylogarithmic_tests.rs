@@ -15,8 +15,8 @@ fn law(shape: f64, offset: f64, scale: f64) -> ExponentialPolylogarithmic {
     ExponentialPolylogarithmic::new(shape, offset, scale).unwrap()
 }
 
-/// The law with cells that grow by 1 + 2^-growth: few and large ones, in which many places are to be
-/// tested.
+/// The law with cells that grow by 1 + 2^-growth: few and large ones, in which many places are to
+/// be tested.
 fn few(shape: f64, offset: f64, scale: f64, growth: u32) -> ExponentialPolylogarithmic {
     let law = law(shape, offset, scale);
     let curve = Curve::new(law.shape, law.offset, law.scale).growing(growth);
@@ -147,7 +147,8 @@ fn cells_hold_the_mass_of_the_curve() {
     }
 }
 
-/// The forced exact path: U begins with the words of an edge, and further words decide on the right side.
+/// The forced exact path: U begins with the words of an edge, and further words decide on the right
+/// side.
 #[test]
 fn at_an_edge_further_words_decide() {
     for law in [law(1.0, ABOVE_E, 1e6), law(64.0, ABOVE_E, 4e6)] {
@@ -191,8 +192,8 @@ fn the_far_tail_is_drawn() {
     assert_eq!(run(12, 0), i128::MAX);
 }
 
-/// Each value's frequency in 400,000 draws (3,000 with few cells, which take longer) within six standard deviations: a false alarm has probability
-/// 2e-9 for each of 366.
+/// Each value's frequency in 400,000 draws (3,000 with few cells, which take longer) within six
+/// standard deviations: a false alarm has probability 2e-9 for each of 366.
 #[test]
 fn frequencies() {
     let laws = [

@@ -5,10 +5,10 @@ use crate::generator::{Generator, Words};
 
 /// A known seed that the samplers can be rehearsed with: the same draws on every machine.
 ///
-/// It is there in release builds, to show what noise looks like and to check a law by hand. It is *not* a
-/// [`Generator`] and cannot be made into one, so that nothing which asks for a generator (no mechanism, no
-/// release) can be given a known seed. Only the samplers' `rehearse` takes it; that runs the same code on
-/// the same kind of stream as `fill`.
+/// It is there in release builds, to show what noise looks like and to check a law by hand. It is
+/// *not* a [`Generator`] and cannot be made into one, so that nothing which asks for a generator
+/// (no mechanism, no release) can be given a known seed. Only the samplers' `rehearse` takes it;
+/// that runs the same code on the same kind of stream as `fill`.
 ///
 /// ```
 /// use hushtable_noise::{DiscreteLaplace, Ratio, Rehearsal};
@@ -54,8 +54,8 @@ mod tests {
         RoundedGaussian, TestSeed, TruncatedDiscreteLaplace,
     };
 
-    /// Same law, same code: a rehearsal gives what a generator of the same seed gives, law by law and
-    /// batch after batch, and another seed gives something else.
+    /// Same law, same code: a rehearsal gives what a generator of the same seed gives, law by law
+    /// and batch after batch, and another seed gives something else.
     #[test]
     fn rehearsals_are_the_real_thing() {
         let scale = Ratio::new(1000, 3).unwrap();

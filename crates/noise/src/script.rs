@@ -34,16 +34,16 @@ impl<const BITS: u32> Words for Script<BITS> {
 
 /// The outcomes of all word strings up to a length.
 pub(crate) struct Outcomes<T> {
-    /// The probability with which each outcome is reached within the length; exact in f64, as it is a
-    /// sum of multiples of 2^-(BITS * length).
+    /// The probability with which each outcome is reached within the length; exact in f64, as it is
+    /// a sum of multiples of 2^-(BITS * length).
     pub(crate) mass: BTreeMap<T, f64>,
     /// The probability that the sampler wants more words.
     pub(crate) undecided: f64,
 }
 
 impl<T: Ord + std::fmt::Debug> Outcomes<T> {
-    /// Fails if some outcome is already reached with more than its probability, if one lacks more than
-    /// what is still undecided, or if more than `allowed` is undecided. No chance is involved.
+    /// Fails if some outcome is already reached with more than its probability, if one lacks more
+    /// than what is still undecided, or if more than `allowed` is undecided. No chance is involved.
     pub(crate) fn assert_below(&self, allowed: f64, law: impl Fn(&T) -> f64) {
         assert!(self.undecided <= allowed, "undecided: {} > {allowed}", self.undecided);
         let total: f64 = self.mass.values().sum::<f64>() + self.undecided;

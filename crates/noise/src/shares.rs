@@ -1,9 +1,9 @@
 //! One of many shares of [0, 1), from a table of their edges.
 //!
-//! A uniform deviate U lies in one of the shares. The table's numbers are lower bounds of the edges between
-//! them, with a proven error. When the first word of U is so near to an edge that the bounds cannot say on
-//! which side U lies, more words of the same U are drawn and compared with edges of more bits, until they
-//! can: the law has no error.
+//! A uniform deviate U lies in one of the shares. The table's numbers are lower bounds of the edges
+//! between them, with a proven error. When the first word of U is so near to an edge that the
+//! bounds cannot say on which side U lies, more words of the same U are drawn and compared with
+//! edges of more bits, until they can: the law has no error.
 
 use num_bigint::BigUint;
 
@@ -13,18 +13,19 @@ use crate::generator::Words;
 /// A table of the edges between shares.
 #[derive(Debug, Clone)]
 pub(crate) struct Shares {
-    /// Lower bounds of the edges in units of 2^-64, not falling, the first one 0. Beyond the last edge are
-    /// all the shares that are not listed.
+    /// Lower bounds of the edges in units of 2^-64, not falling, the first one 0. Beyond the last
+    /// edge are all the shares that are not listed.
     pub(crate) edges: Vec<u64>,
     /// The edges are less than this above their lower bounds, but for the first, which is exact.
     pub(crate) slack: u64,
 }
 
 impl Shares {
-    /// A sign and a share, chosen with its probability. The first bit drawn is the sign, the others are U.
+    /// A sign and a share, chosen with its probability. The first bit drawn is the sign, the others
+    /// are U.
     ///
-    /// `locate(known, bits)` is the share of all U between `known` and `known + 1` in units of 2^-bits, if
-    /// it is one, by edges of as many bits as that takes.
+    /// `locate(known, bits)` is the share of all U between `known` and `known + 1` in units of
+    /// 2^-bits, if it is one, by edges of as many bits as that takes.
     #[inline]
     pub(crate) fn draw<W: Words>(
         &self,

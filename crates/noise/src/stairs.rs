@@ -1,10 +1,11 @@
 //! Points under a curve, from a table of the stairs above it.
 //!
-//! Over the cells `[0, 1), [1, 2), ..` lies a falling curve f, and above it stairs: over cell i the tread is
-//! as high as f(i), the highest of f there. A uniform deviate U chooses a cell with probability
-//! proportional to f(i), and where U lies inside its cell's share is a height. Below f(i + 1) a point is
-//! under the curve wherever in the cell it is: nothing more is to be tested. Only in the share between
-//! f(i + 1) and f(i) does it depend on the place, and is left to [`Curve::crossing`].
+//! Over the cells `[0, 1), [1, 2), ..` lies a falling curve f, and above it stairs: over cell i the
+//! tread is as high as f(i), the highest of f there. A uniform deviate U chooses a cell with
+//! probability proportional to f(i), and where U lies inside its cell's share is a height. Below
+//! f(i + 1) a point is under the curve wherever in the cell it is: nothing more is to be tested.
+//! Only in the share between f(i + 1) and f(i) does it depend on the place, and is left to
+//! [`Curve::crossing`].
 //!
 //! So one table of the edges of all these shares is looked up ([`Shares`]).
 
@@ -18,11 +19,11 @@ use crate::{EntropyError, uniform};
 #[derive(Debug, Clone)]
 pub(crate) struct Stairs {
     pub(crate) curve: Curve,
-    /// Whether the places are whole numbers, one in each cell: then a point at the height of the tread is
-    /// under the curve, and there is nothing between.
+    /// Whether the places are whole numbers, one in each cell: then a point at the height of the
+    /// tread is under the curve, and there is nothing between.
     pub(crate) solid: bool,
-    /// The share below f(1) of cell 0, the share between f(1) and f(0) of cell 0, the share below f(2) of
-    /// cell 1, and so on. Beyond the last edge are all the cells that are not listed.
+    /// The share below f(1) of cell 0, the share between f(1) and f(0) of cell 0, the share below
+    /// f(2) of cell 1, and so on. Beyond the last edge are all the cells that are not listed.
     pub(crate) shares: Shares,
 }
 
@@ -43,8 +44,8 @@ impl Stairs {
         }
     }
 
-    /// A point whose place in the cell is a whole number j of `width` steps, 1 <= `width` < 2^127, with
-    /// probability proportional to f(cell + j / width).
+    /// A point whose place in the cell is a whole number j of `width` steps, 1 <= `width` < 2^127,
+    /// with probability proportional to f(cell + j / width).
     #[inline]
     pub(crate) fn lattice_point<W: Words>(
         &self,

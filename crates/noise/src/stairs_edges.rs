@@ -12,8 +12,8 @@ use crate::stairs::Stairs;
 const POINT: u32 = 63;
 const ONE: u64 = 1 << POINT;
 
-/// The list ends with the first cell whose tread is below this, 2^-46. What is left beyond it is drawn
-/// about once in 2^45 times; the law there is exact too, as the exact edges go on.
+/// The list ends with the first cell whose tread is below this, 2^-46. What is left beyond it is
+/// drawn about once in 2^45 times; the law there is exact too, as the exact edges go on.
 const LEAST: u64 = 1 << (POINT - 46);
 
 /// The list ends here in any case.
@@ -61,14 +61,15 @@ impl Stairs {
             height = next;
         }
         sums.push((low, high));
-        // All that is left, f(n) + f(n+1) + .., is between f(n) and f(n) / (1 - f(n+1)/f(n)), as the ratios
-        // of neighbours do not grow. A ratio that could be one would leave no upper bound and no table.
+        // All that is left, f(n) + f(n+1) + .., is between f(n) and f(n) / (1 - f(n+1)/f(n)), as
+        // the ratios of neighbours do not grow. A ratio that could be one would leave no upper
+        // bound and no table.
         let rest = (u128::from(height.high) << POINT)
             .div_ceil(u128::from(ONE.saturating_sub(ratio.high)).max(1));
         let total_low = low + u128::from(height.low);
         let total_high = if ratio.high < ONE { high + rest } else { u128::MAX };
-        // 2^126 over the total. A sum is at most the total, so its product with this is at most 2^126, or
-        // next to nothing above it for the upper bounds.
+        // 2^126 over the total. A sum is at most the total, so its product with this is at most
+        // 2^126, or next to nothing above it for the upper bounds.
         let share_low = (1u128 << 126) / total_high.max(1);
         let share_high = (1u128 << 126) / total_low.max(1) + 1;
         let mut edges = Vec::with_capacity(sums.len());
@@ -98,8 +99,9 @@ impl Stairs {
         decided.then_some(share as u64)
     }
 
-    /// The sums that the edges are, as far as the tread is above 2^-bits, and the sum of all treads; in
-    /// units of 2^-inner. `None` where that sum has no upper bound, which more bits will give it.
+    /// The sums that the edges are, as far as the tread is above 2^-bits, and the sum of all
+    /// treads; in units of 2^-inner. `None` where that sum has no upper bound, which more bits will
+    /// give it.
     pub(crate) fn exact_edges(&self, inner: u32, bits: u32) -> Option<(Vec<Interval>, Interval)> {
         let one = Interval::whole(1, inner);
         let mut ratio = self.curve.first_ratio(inner);

@@ -91,8 +91,8 @@ fn words_of(sign: u64, value: &BigUint) -> Vec<u64> {
     digits
 }
 
-/// The forced exact path: U begins with the word of an edge, and further words decide, just below and
-/// just above it, on the right side. Without those words there is no share.
+/// The forced exact path: U begins with the word of an edge, and further words decide, just below
+/// and just above it, on the right side. Without those words there is no share.
 #[test]
 fn at_an_edge_further_words_decide() {
     for stairs in all() {
@@ -189,8 +189,9 @@ fn lattice_points_enumerated() {
     }
 }
 
-/// The same by 500,000 draws, with few and large cells, in which many places are to be tested: each
-/// integer's frequency within six standard deviations. A false alarm has probability 2e-9 for each of 60.
+/// Compares 500,000 draws, with few and large cells, in which many places are to be tested: each
+/// integer's frequency within six standard deviations. A false alarm has probability 2e-9 for each
+/// of 60.
 #[test]
 fn lattice_points_have_their_frequencies() {
     let mut generator = crate::TestSeed(14).generator();

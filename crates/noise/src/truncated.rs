@@ -5,12 +5,13 @@ use crate::generator::Words;
 use crate::variates::{EXPONENTIAL, Variates};
 use crate::{DiscreteLaplace, EntropyError, Generator, Ratio, Rehearsal, uniform};
 
-/// The discrete Laplace law conditioned on |x| <= k: P\[x\] proportional to e^(-|x|/scale) for |x| <= k.
+/// The discrete Laplace law conditioned on |x| <= k: P\[x\] proportional to e^(-|x|/scale) for |x|
+/// <= k.
 ///
 /// *Source.* The "k-truncated symmetric geometric distribution" of Desfontaines, Voss, Gipson &
 /// Mandayam, "Differentially private partition selection" (PoPETs 2022), Definition 6. Drawn by
-/// rejection from the untruncated law when k > scale, else from the uniform law on -k ..= k; either way
-/// a trial succeeds with probability above 1/3.
+/// rejection from the untruncated law when k > scale, else from the uniform law on -k ..= k; either
+/// way a trial succeeds with probability above 1/3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TruncatedDiscreteLaplace {
     scale: Ratio,
@@ -45,13 +46,13 @@ impl TruncatedDiscreteLaplace {
     /// Independent draws, as many as `draws` is long.
     ///
     /// # Errors
-    /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
+    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
     pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         self.fill_from(generator, draws)
     }
 
-    /// As [`fill`](Self::fill), from a seed that is known: to show what draws look like, never for a release.
+    /// Fills `draws` from a known seed: to show how draws look, never for a release.
     ///
     /// # Errors
     /// None in fact.
@@ -127,8 +128,9 @@ impl TruncatedDiscreteLaplace {
     /// The variance. Relative error below 1e-13 (the 1 / scale of a scale below 1 adds to it, as in
     /// [`DiscreteLaplace::variance`]).
     pub fn variance(&self) -> f64 {
-        // The sums of q^j, j q^j and j^2 q^j over 0 <= j < m, for m = the leading bits of k + 1. Doubling
-        // m and adding one keep all terms positive, so nothing cancels; the closed form would.
+        // The sums of q^j, j q^j and j^2 q^j over 0 <= j < m, for m = the leading bits of k + 1.
+        // Doubling m and adding one keep all terms positive, so nothing cancels; the closed form
+        // would.
         let rate = self.scale.inverse();
         let count = u128::from(self.k) + 1;
         let (mut zeroth, mut first, mut second, mut m) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);

@@ -40,7 +40,7 @@ impl Uniform {
     /// Independent draws, as many as `draws` is long.
     ///
     /// # Errors
-    /// As [`sample`](Self::sample). The contents of `draws` are then not to be used.
+    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
     pub fn fill(&self, generator: &mut Generator, draws: &mut [u128]) -> Result<(), EntropyError> {
         generator.check_process()?;
         for draw in draws {

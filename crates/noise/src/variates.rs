@@ -8,8 +8,8 @@ use crate::deviate::Deviate;
 use crate::generator::Words;
 use crate::stairs::Stairs;
 
-/// Cells per unit, as powers of two. More cells make larger tables, and rarer tests of the place: one in
-/// 2^bits draws of the exponential law, one in 2^bits / 0.8 of the normal one.
+/// Cells per unit, as powers of two. More cells make larger tables, and rarer tests of the place:
+/// one in 2^bits draws of the exponential law, one in 2^bits / 0.8 of the normal one.
 const EXPONENTIAL_BITS: u32 = 5;
 const NORMAL_BITS: u32 = 6;
 

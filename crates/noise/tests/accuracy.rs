@@ -1,5 +1,5 @@
-//! The laws where doubles could lose digits: far tails, wide and narrow laws. Reference values by the
-//! formulas of the documentation in 120-digit arithmetic (mpmath).
+//! The laws where doubles could lose digits: far tails, wide and narrow laws. Reference values by
+//! the formulas of the documentation in 120-digit arithmetic (mpmath).
 #![allow(
     clippy::excessive_precision,
     clippy::unreadable_literal,

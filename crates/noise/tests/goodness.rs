@@ -1,7 +1,7 @@
 //! Draws against their laws, by chi-square with 200,000 draws each.
 //!
-//! The seeds are fixed, so the outcome never changes from run to run. For a seed chosen blindly each
-//! comparison would fail with probability 1e-6 though nothing is wrong.
+//! The seeds are fixed, so the outcome never changes from run to run. For a seed chosen blindly
+//! each comparison would fail with probability 1e-6 though nothing is wrong.
 #![cfg(debug_assertions)]
 
 mod common;
@@ -15,8 +15,8 @@ use hushtable_noise::{
 const DRAWS: usize = 200_000;
 const LEVEL: f64 = 1e-6;
 
-/// Compares draws in the cells between `edges` (each edge is the least value of a cell) with a law given
-/// by its tail.
+/// Compares draws in the cells between `edges` (each edge is the least value of a cell) with a law
+/// given by its tail.
 fn check(name: &str, draws: &[i128], edges: &[i128], tail: impl Fn(i128) -> f64) {
     let mut counts = vec![0u64; edges.len() + 1];
     for draw in draws {
@@ -133,8 +133,8 @@ fn rounded_gaussian() {
 #[test]
 fn discrete_gaussian() {
     let mut draws = Vec::new();
-    // Parameters are sigma^2: from sigma = 0.2, on both sides of where cells of more than one integer
-    // begin (sigma = 64), to sigma = 2^40.
+    // Parameters are sigma^2: from sigma = 0.2, on both sides of where cells of more than one
+    // integer begin (sigma = 64), to sigma = 2^40.
     for (seed, sigma_squared) in [
         (51, 0.04),
         (52, 0.25),
@@ -167,7 +167,8 @@ fn discrete_gaussian() {
 #[test]
 fn exponential_polylogarithmic() {
     let mut draws = vec![0; DRAWS];
-    // From a law that is nearly always zero to one beyond 2^80, with light tails and with heavy ones.
+    // From a law that is nearly always zero to one beyond 2^80, with light tails and with heavy
+    // ones.
     for (seed, shape, offset, scale) in [
         (61, 1.0, 2.75, 0.25),
         (62, 1.0, 2.75, 3.0),
@@ -222,7 +223,8 @@ fn sample_and_fill_agree() {
     }
 }
 
-/// Known values: Q(1, x) = e^-x, Q(1/2, x) = erfc(sqrt x), and the table value P[chi2(10) > 18.307] = 5 %.
+/// Known values: Q(1, x) = e^-x, Q(1/2, x) = erfc(sqrt x), and the table value P[chi2(10) > 18.307]
+/// = 5 %.
 #[test]
 fn helper_is_right() {
     for x in [0.1, 1.0, 2.5, 14.0, 100.0] {

@@ -81,8 +81,8 @@ fn linear(low: f64, high: f64) -> Vec<(f64, Option<String>)> {
         .collect()
 }
 
-/// Powers of ten, and over less than two of them also 2 and 5 times these, the first and the last being
-/// the ends.
+/// Powers of ten, and over less than two of them also 2 and 5 times these, the first and the last
+/// being the ends.
 fn logarithmic(low: f64, high: f64) -> Vec<(f64, Option<String>)> {
     let (first, last) = (low.floor() as i32, high.ceil() as i32);
     if high - low < 2.0 {

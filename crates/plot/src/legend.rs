@@ -8,8 +8,8 @@ use crate::paint::{Canvas, dot};
 use crate::text::{Anchor, clean, width};
 use crate::{Chart, Series, Style};
 
-/// The colours of Okabe & Ito 2008, *Color universal design*, which can be told apart without seeing red
-/// or green; without their yellow, which is faint on white.
+/// The colours of Okabe & Ito 2008, *Color universal design*, which can be told apart without
+/// seeing red or green; without their yellow, which is faint on white.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),

@@ -1,8 +1,8 @@
 //! Charts as SVG and PNG, from plain numbers.
 //!
-//! A [`Chart`] is a title, two [`Axis`] and some [`Series`] of points; [`Chart::draw`] gives the bytes
-//! of a file. The same drawing is made into both formats, with a font of its own, so that it is the
-//! same on every machine. Nothing here knows what the numbers are about.
+//! A [`Chart`] is a title, two [`Axis`] and some [`Series`] of points; [`Chart::draw`] gives the
+//! bytes of a file. The same drawing is made into both formats, with a font of its own, so that it
+//! is the same on every machine. Nothing here knows what the numbers are about.
 
 mod axis;
 mod error;
@@ -29,14 +29,14 @@ pub struct Chart {
     pub x: Axis,
     /// From bottom to top.
     pub y: Axis,
-    /// What is drawn, later ones above earlier ones.
+    /// The series, drawn in their order: later ones above earlier ones.
     pub series: Vec<Series>,
 }
 
 /// One of a chart's axes. Its range is that of the points, rounded outwards to a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What the numbers are, with their unit; may be empty.
+    /// The name of the quantity, with its unit; may be empty.
     pub label: String,
     /// How they are placed.
     pub scale: Scale,
@@ -53,8 +53,8 @@ pub enum Scale {
 
 /// Points that belong together.
 ///
-/// Series of the same name have the same colour and one place in the legend, as a curve and the points
-/// that are marked on it; those without a name have none.
+/// Series of the same name have the same colour and one place in the legend, as a curve and the
+/// points that are marked on it; those without a name have none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// As in the legend.
@@ -80,8 +80,8 @@ pub enum Style {
 }
 
 impl Chart {
-    /// The bytes of a file that shows the chart. SVG is 800 points wide, PNG twice as many pixels; the
-    /// height is 500 points and grows with the legend.
+    /// The bytes of a file that shows the chart. SVG is 800 points wide, PNG twice as many pixels;
+    /// the height is 500 points and grows with the legend.
     ///
     /// # Errors
     /// [`PlotError::Nothing`] if no series has a point that both axes can show.

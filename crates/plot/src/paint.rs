@@ -130,7 +130,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// What both axes can show of a series.
+/// The points of a series that both axes can show.
 fn positions(chart: &Chart, series: &Series) -> impl Iterator<Item = (f64, f64)> {
     let (x, y) = (chart.x.scale, chart.y.scale);
     series.points.iter().filter_map(move |p| Some((x.position(p.0)?, y.position(p.1)?)))
@@ -146,12 +146,12 @@ fn failed<E: std::error::Error + Send + Sync>(error: DrawingAreaErrorKind<E>) ->
     PlotError::Drawing(error.to_string())
 }
 
-/// What is drawn on.
+/// The area of a drawing.
 pub(crate) struct Canvas<B: DrawingBackend> {
     area: DrawingArea<B, Shift>,
-    /// Whether the library makes dots itself. There it fills wide lines as polygons, which have holes
-    /// where corners are many and are thinner in some directions, and places text by the height of a
-    /// line.
+    /// Whether the library makes dots itself. There it fills wide lines as polygons, which have
+    /// holes where corners are many and are thinner in some directions, and places text by the
+    /// height of a line.
     bitmap: bool,
 }
 

@@ -7,8 +7,8 @@ use crate::Style;
 /// A place on the drawing, in its smallest units.
 pub(crate) type Dot = (i32, i32);
 
-/// Points that are drawn as if all were: of a run of points in one column, a line needs the first, the
-/// lowest, the highest and the last, and dots are needed once.
+/// Points that are drawn as if all were: of a run of points in one column, a line needs the first,
+/// the lowest, the highest and the last, and dots are needed once.
 pub(crate) fn thinned(style: Style, points: &[Dot]) -> Vec<Dot> {
     if style == Style::Points {
         let mut seen = HashSet::new();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::decimal;
 
-/// What an [`Amount`] counts; sealed, as there are just four.
+/// The quantity that an [`Amount`] counts; sealed, as there are just four.
 pub trait Unit: sealed::Sealed + Copy + 'static {
     /// The parameter's name, as users write it.
     const NAME: &'static str;
@@ -93,9 +93,9 @@ pub type Mu = Amount<MuUnit>;
 pub struct AmountError {
     /// `epsilon`, `delta`, `rho` or `mu`.
     pub name: &'static str,
-    /// What was given.
+    /// The value given.
     pub value: String,
-    /// What is allowed.
+    /// The allowed range.
     pub range: &'static str,
 }
 

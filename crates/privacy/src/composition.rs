@@ -1,4 +1,4 @@
-//! What several events come to together.
+//! Several events together.
 
 mod binomial;
 mod convolution;
@@ -29,12 +29,13 @@ use crate::{
 ///   in Kairouz, Oh & Viswanath 2015;
 /// - one discrete Gaussian event: exact, by its lattice;
 /// - zCDP alone: Canonne, Kamath & Steinke 2020, Proposition 12;
-/// - draws of bounded range in one query, or of one range and all fixed in advance: exact (Dong, Durfee &
-///   Rogers 2020, Theorem 3). Otherwise by the largest moments that they may have, which is
-///   about a tenth above in epsilon at a delta of 1e-6, less at smaller ones and a fifth at 0.01;
-/// - mixtures: the law of the loss by convolution on a grid, rounded so that it is never less private
-///   than the true one, with a bounded error of the transform; events of zCDP and of bounded range come
-///   on top by the expectation of what they may add at each loss;
+/// - draws of bounded range in one query, or of one range and all fixed in advance: exact (Dong,
+///   Durfee & Rogers 2020, Theorem 3). Otherwise by the largest moments that they may have, which
+///   is about a tenth above in epsilon at a delta of 1e-6, less at smaller ones and a fifth at
+///   0.01;
+/// - mixtures: the law of the loss by convolution on a grid, rounded so that it is never less
+///   private than the true one, with a bounded error of the transform; events of zCDP and of
+///   bounded range come on top by the expectation of what they may add at each loss;
 /// - moments at every order (Rényi), and the sum of the epsilons, where these are less.
 ///
 /// It holds for mechanisms that were chosen adaptively, each in view of the answers before, **if

@@ -1,4 +1,4 @@
-//! What a budget in rho says in epsilon and delta.
+//! Conversions from rho to epsilon and delta.
 
 use crate::search::valley;
 use crate::{Delta, Epsilon, Rho};

@@ -1,10 +1,10 @@
-//! What discrete Gaussian noise promises, from its own law.
+//! The promise of discrete Gaussian noise, from its own law.
 
 use std::f64::consts::PI;
 
-/// Relative error that [`DiscreteGaussian::delta`] stays under before it is rounded up. Its terms are
-/// all positive and its sum is compensated, so only a dozen roundings count, of which those in the
-/// exponents weigh most: 42 times 2^-53 or so. The rest is for decimals that were rounded to be
+/// Relative error that [`DiscreteGaussian::delta`] stays under before it is rounded up. Its terms
+/// are all positive and its sum is compensated, so only a dozen roundings count, of which those in
+/// the exponents weigh most: 42 times 2^-53 or so. The rest is for decimals that were rounded to be
 /// sigma^2 and epsilon: half a unit in their last places moves a delta of 1e-300 by 2.5e-13.
 const MARGIN: f64 = 5e-13;
 
@@ -70,8 +70,8 @@ impl DiscreteGaussian {
 
     /// The least delta, rounded up by less than 1e-12 of itself, such that this noise on an integer
     /// that one unit moves by up to `sensitivity` is (`epsilon`, delta)-differentially private: the
-    /// sum over the integers x of (P\[x\] - e^epsilon P\[x - sensitivity\])_+ (CKS 2020, Theorem 7).
-    /// Where it is below the smallest normal double, 2.2e-308, it is that.
+    /// sum over the integers x of (P\[x\] - e^epsilon P\[x - sensitivity\])_+ (CKS 2020, Theorem
+    /// 7). Where it is below the smallest normal double, 2.2e-308, it is that.
     ///
     /// (A smaller move gives a smaller delta: the likelihood ratio is monotone, so the best tests
     /// have the form x > t whatever the move, and their power grows with it.)
@@ -153,8 +153,8 @@ impl DiscreteGaussian {
         self.weight(y) * (1.0 + 2.0 * self.sigma_squared / (2.0 * y + 1.0))
     }
 
-    /// The sum over y >= `first` of e^(-(y^2 - first^2)/(2 sigma^2)) part(y), with parts in 0 ..= 1,
-    /// the first above zero; a bound of what is left out at its end is added.
+    /// The sum over y >= `first` of e^(-(y^2 - first^2)/(2 sigma^2)) part(y), with parts in 0 ..=
+    /// 1, the first above zero; a bound of what is left out at its end is added.
     fn tail_sum(&self, first: f64, part: impl Fn(f64) -> f64) -> f64 {
         let doubled = 2.0 * self.sigma_squared;
         // Neumaier's sum: ten million terms lose no digit.

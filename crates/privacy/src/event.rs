@@ -1,4 +1,4 @@
-//! What is on record of one run of a mechanism.
+//! Events: records of single runs of mechanisms.
 
 use std::num::NonZeroU32;
 
@@ -114,7 +114,7 @@ impl DiscreteGaussianEvent {
         self.law
     }
 
-    /// What one unit moves the integer by, at most.
+    /// The most by which one unit moves the integer.
     pub fn sensitivity(&self) -> u64 {
         self.sensitivity
     }

@@ -7,12 +7,13 @@ use crate::{Event, Loss, LossError, MuSquared};
 /// Such *fully adaptive* spending is more than a [`Composition`](crate::Composition) covers, whose
 /// losses must be fixed in advance. What holds here is a sum: the whole interaction, however it is
 /// steered and whenever it stops, is within the limit, as
-/// - epsilons and deltas add up (Rogers, Roth, Ullman & Vadhan 2016, *Privacy odometers and filters*);
-/// - rhos and deltas add up (Feldman & Zrnic 2021, *Individual privacy accounting via a Rényi filter*,
-///   for rho; Whitehouse, Ramdas, Rogers & Wu 2023, *Fully adaptive composition in differential
-///   privacy*, with delta);
-/// - squares of mu add up (Smith & Thakurta 2022, *Fully adaptive composition for Gaussian differential
-///   privacy*; Koskela, Tobaben & Honkela 2023).
+/// - epsilons and deltas add up (Rogers, Roth, Ullman & Vadhan 2016, *Privacy odometers and
+///   filters*);
+/// - rhos and deltas add up (Feldman & Zrnic 2021, *Individual privacy accounting via a Rényi
+///   filter*, for rho; Whitehouse, Ramdas, Rogers & Wu 2023, *Fully adaptive composition in
+///   differential privacy*, with delta);
+/// - squares of mu add up (Smith & Thakurta 2022, *Fully adaptive composition for Gaussian
+///   differential privacy*; Koskela, Tobaben & Honkela 2023).
 ///
 /// As the limit itself is fixed, the whole of it is one event of a composition: [`Filter::whole`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct Filter {
     sums: Sums,
 }
 
-/// What is spent and what may be, in one currency.
+/// The sums spent and allowed, in one currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sums {
     Loss { limit: Loss, spent: Loss },
@@ -89,7 +90,7 @@ impl Filter {
         Ok(())
     }
 
-    /// What is spent, as one event.
+    /// The spent sum, as one event.
     pub fn spent(&self) -> Event {
         match self.sums {
             Sums::Loss { spent, .. } => spent.into(),
@@ -99,7 +100,7 @@ impl Filter {
 
     /// The limit as one event, whose loss is fixed: what all that is spent comes to at most.
     ///
-    /// What is *spent* so far is not such an event, where it depends on the answers.
+    /// The sum *spent* so far is not such an event, where it depends on the answers.
     pub fn whole(&self) -> Event {
         match self.sums {
             Sums::Loss { limit, .. } => limit.into(),

@@ -18,8 +18,8 @@ pub fn normal_tail(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }
 
-/// The largest x (within 1e-12 relative) with P\[N >= x\] at or above `tail`: an upper quantile that
-/// errs on the low side. `tail` in (0, 1); outside, infinite.
+/// The largest x (within 1e-12 relative) with P\[N >= x\] at or above `tail`: an upper quantile
+/// that errs on the low side. `tail` in (0, 1); outside, infinite.
 pub fn normal_quantile(tail: f64) -> f64 {
     if tail <= 0.0 {
         return f64::INFINITY;
@@ -52,8 +52,8 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
         return 0.0;
     }
     if mu < 1e-6 {
-        // The ratios are too close to be subtracted. Mills' ratio is convex with slope x M(x) - 1, so
-        // the difference is at most mu times the slope at the nearer point.
+        // The ratios are too close to be subtracted. Mills' ratio is convex with slope x M(x) - 1,
+        // so the difference is at most mu times the slope at the nearer point.
         let near = epsilon / mu - 0.5 * mu;
         let slope = (1.0 - near * mills(near)).max(0.0);
         let density = (-0.5 * near * near).exp() / (2.0 * PI).sqrt();
@@ -71,8 +71,8 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
         let density = (-0.5 * near * near).exp() / (2.0 * PI).sqrt();
         density * (mills(near) - mills(far))
     };
-    // The ratios differ by about mu in a slope of 1 / (1 + x^2), so their errors of some 1e-16 times
-    // x^2 (from the exponential) count by (1 + x^2) / mu.
+    // The ratios differ by about mu in a slope of 1 / (1 + x^2), so their errors of some 1e-16
+    // times x^2 (from the exponential) count by (1 + x^2) / mu.
     let amplified = (1.0 + near * near) / mu;
     (delta * (1.0 + MARGIN + 1e-12 * amplified)).min(1.0)
 }

@@ -73,9 +73,9 @@ pub enum Growth {
 pub struct GrowthError {
     /// Which.
     pub name: &'static str,
-    /// What was given.
+    /// The value given.
     pub value: f64,
-    /// What is allowed.
+    /// The allowed range.
     pub range: &'static str,
 }
 
@@ -175,7 +175,8 @@ impl Growth {
         }
     }
 
-    /// The same function for values in another unit, of which one of the present ones has `step`.
+    /// Rescales the function to values in another unit, of which one of the present ones has
+    /// `step`.
     pub fn in_units_of(self, step: f64) -> Self {
         match self {
             Self::Gaussian { deviation } => Self::Gaussian { deviation: deviation * step },

@@ -1,4 +1,4 @@
-//! What one mechanism, or a whole release, costs.
+//! The loss of one mechanism, or of a whole release.
 
 use std::fmt;
 
@@ -60,7 +60,7 @@ impl Loss {
         }
     }
 
-    /// The same epsilon or rho with another delta.
+    /// This loss with another delta.
     pub fn with_delta(self, delta: Delta) -> Self {
         match self {
             Self::Approximate { epsilon, .. } => Self::Approximate { epsilon, delta },

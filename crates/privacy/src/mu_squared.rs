@@ -1,4 +1,4 @@
-//! What Gaussian events add up by.
+//! Mu squared, by which Gaussian events add up.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What was lost so far, where nobody said beforehand how much may be.
+//! The loss so far, where nobody set a limit beforehand.
 
 use std::f64::consts::LN_2;
 
@@ -21,13 +21,14 @@ use crate::{Delta, Epsilon, Event, Loss, LossError, Rho, normal_tail};
 /// (epsilon, delta)-DP mechanism may lose slightly more than epsilon with probability 1/2, if it
 /// does so by little. What follows for the outputs, at whichever moment one chooses to look in view
 /// of all that was seen (a *stopping time*), with U the reading then:
-/// - P\[S\] <= E\[e^U; S\] + delta for every set S of outputs, the expectation being under Q. *Proof.*
-///   Where the view's loss is at most U, the view has P <= e^U Q, and U is a function of the outputs.
+/// - P\[S\] <= E\[e^U; S\] + delta for every set S of outputs, the expectation being under Q.
+///   *Proof.* Where the view's loss is at most U, the view has P <= e^U Q, and U is a function of
+///   the outputs.
 /// - So their loss is at any time above U + x, for a fixed x > 0, with probability at most
-///   delta/(1 - e^-x): twice delta for x = ln 2. *Proof.* With S the outputs of which this is true at the
-///   first time that it is, E\[e^U; S\] <= e^-x P\[S\].
-/// - For an epsilon that was fixed in advance, an interaction that stops before its reading is above it
-///   is (epsilon, delta)-differentially private: to stop there is a filter.
+///   delta/(1 - e^-x): twice delta for x = ln 2. *Proof.* With S the outputs of which this is true
+///   at the first time that it is, E\[e^U; S\] <= e^-x P\[S\].
+/// - For an epsilon that was fixed in advance, an interaction that stops before its reading is
+///   above it is (epsilon, delta)-differentially private: to stop there is a filter.
 ///
 /// The reading itself is not the epsilon of an (epsilon, delta) promise where it depends on the
 /// answers. Where losses are fixed in advance, a [`Composition`](crate::Composition) says less.

@@ -1,30 +1,31 @@
-//! What a record of a given size may lose: per-record zCDP.
+//! The loss of a record of a given size: per-record zCDP.
 //!
 //! Seeman, Sexton, Pujol and Machanavajjhala's per-record zero-concentrated differential privacy
-//! (PRzCDP, Definition 3.2) bounds the loss of each record by a *policy function* of its values. The
-//! function is public; what it says of a record is as secret as the record.
+//! (PRzCDP, Definition 3.2) bounds the loss of each record by a *policy function* of its values.
+//! The function is public; what it says of a record is as secret as the record.
 
 use crate::{Growth, Rho};
 
 /// Relative error that sums of a few products stay under.
 const MARGIN: f64 = 1e-14;
 
-/// A sum to which each record adds its value, however large: with Gaussian noise of standard deviation
-/// threshold / sqrt(2 rho), or released in another way that loses rho for a record at the threshold.
+/// A sum to which each record adds its value, however large: with Gaussian noise of standard
+/// deviation threshold / sqrt(2 rho), or released in another way that loses rho for a record at the
+/// threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyTerm {
     rho: Rho,
     threshold: f64,
     /// The threshold at which the record is split, where it is not that of the noise.
     split_at: f64,
-    /// What a record loses by its value, where that is not rho (value/threshold)^2.
+    /// The loss of a record by its value, where that is not rho (value/threshold)^2.
     growth: Option<Growth>,
 }
 
 /// The policy function of what was released about a record.
 ///
-/// A record enters each sum at most once (one group of a GROUP BY). Its value is that on the lattice:
-/// rounded to the granularity.
+/// A record enters each sum at most once (one group of a GROUP BY). Its value is that on the
+/// lattice: rounded to the granularity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordPolicy {
     constant: Rho,
@@ -49,8 +50,8 @@ impl PolicyTerm {
         Err(PolicyError(threshold))
     }
 
-    /// The same for a record that is split at another threshold than that of the noise: one of another
-    /// class, in a sum over all classes (PR section 5.4).
+    /// The term for a record that is split at another threshold than that of the noise: one of
+    /// another class, in a sum over all classes (PR section 5.4).
     ///
     /// # Errors
     /// Unless the threshold is finite and above zero.
@@ -59,13 +60,13 @@ impl PolicyTerm {
         Ok(Self { threshold: noise, growth, ..Self::new(self.rho, threshold)? })
     }
 
-    /// The same for a sum that is released in another way than by Gaussian noise: what a record loses by
-    /// its value, calibrated to the rho at the threshold.
+    /// The term for a sum that is released in another way than by Gaussian noise: a record's loss
+    /// by its value, calibrated to the rho at the threshold.
     pub fn growing(self, growth: Growth) -> Self {
         Self { growth: Some(growth), ..self }
     }
 
-    /// What a record of this value loses by the sum.
+    /// The loss of a record of this value by the sum.
     fn loss(&self, value: f64) -> f64 {
         if let Some(growth) = &self.growth {
             return growth.loss(value);
@@ -82,36 +83,37 @@ impl PolicyTerm {
 }
 
 impl RecordPolicy {
-    /// The policy of what costs every record `constant` (counts, and the choice of groups), and of the
-    /// sums `terms`.
+    /// The policy of what costs every record `constant` (counts, and the choice of groups), and of
+    /// the sums `terms`.
     pub fn new(constant: Rho, terms: Vec<PolicyTerm>) -> Self {
         Self { constant, by_pieces: Rho::ZERO, terms }
     }
 
-    /// The same beside what counts a record as often as it has pieces, at `rho` for one piece: the choice
+    /// Adds a count of a record as often as it has pieces, at `rho` for one piece: the choice
     /// of groups after the split (PR section 5.4), by a count with Gaussian noise.
     pub fn with_pieces(self, rho: Rho) -> Self {
         Self { by_pieces: rho, ..self }
     }
 
-    /// What every record loses.
+    /// The loss of every record.
     pub fn constant(&self) -> Rho {
         self.constant
     }
 
-    /// What a record loses for one piece, by what counts pieces.
+    /// The loss of a record for one piece, by whatever counts pieces.
     pub fn by_pieces(&self) -> Rho {
         self.by_pieces
     }
 
-    /// The loss of a record with these values, one for each term: constant + sum of rho (v/T)^2, or of what
-    /// other mechanisms make of v, rounded up. It is what the noise protects (theory section 6): a record moves a sum by |v|, and the
-    /// noise has a standard deviation of T / sqrt(2 rho). NaN counts as zero, as NULL does.
+    /// The loss of a record with these values, one for each term: constant + sum of rho (v/T)^2, or
+    /// of what other mechanisms make of v, rounded up. It is what the noise protects (theory
+    /// section 6): a record moves a sum by |v|, and the noise has a standard deviation of T /
+    /// sqrt(2 rho). NaN counts as zero, as NULL does.
     pub fn exact(&self, values: &[f64]) -> f64 {
         self.exact_in_pieces(values, self.pieces(values))
     }
 
-    /// The same for a record that is known to be split into so many pieces.
+    /// The loss of a record that is split into `pieces` pieces.
     pub fn exact_in_pieces(&self, values: &[f64], pieces: f64) -> f64 {
         let sums: f64 = self.terms.iter().zip(values).map(|(term, &value)| term.loss(value)).sum();
         // Where nothing counts pieces, infinitely many cost nothing.
@@ -122,8 +124,8 @@ impl RecordPolicy {
         (self.constant.to_f64() + counted + sums) * (1.0 + MARGIN)
     }
 
-    /// How many pieces a record with these values is split into: those of the value that has most, at
-    /// least 1 (PR Algorithm 1).
+    /// How many pieces a record with these values is split into: those of the value that has most,
+    /// at least 1 (PR Algorithm 1).
     pub fn pieces(&self, values: &[f64]) -> f64 {
         let pieces = |(term, value): (&PolicyTerm, &f64)| {
             if value.is_nan() { 1.0 } else { term.pieces(*value) }
@@ -131,10 +133,11 @@ impl RecordPolicy {
         self.terms.iter().zip(values).map(pieces).fold(1.0, f64::max)
     }
 
-    /// The same by the paper's splitting (PR Algorithm 1, Lemma 5.3): constant + rho m^2 for the rho of
-    /// all that runs after the split, where m is the number of [`pieces`](Self::pieces). Never less than
-    /// [`exact`](Self::exact), as long as no record is split at more than the threshold of the noise: by
-    /// every mechanism m pieces of at most T lose at most m^2 rho together.
+    /// The loss by the paper's splitting (PR Algorithm 1, Lemma 5.3): constant + rho m^2 for the
+    /// rho of all that runs after the split, where m is the number of [`pieces`](Self::pieces).
+    /// Never less than [`exact`](Self::exact), as long as no record is split at more than the
+    /// threshold of the noise: by every mechanism m pieces of at most T lose at most m^2 rho
+    /// together.
     pub fn split(&self, values: &[f64]) -> f64 {
         let most = self.pieces(values);
         let sums: f64 = self.terms.iter().map(|term| term.rho.to_f64()).sum();
@@ -143,7 +146,7 @@ impl RecordPolicy {
     }
 }
 
-/// What several records of one owner lose together, from the loss of each: (sum of sqrt P)^2 (theory
+/// The joint loss of several records of one owner, from the loss of each: (sum of sqrt P)^2 (theory
 /// section 6; PR Lemmas 4.4 and 4.5 are never less), rounded up.
 pub fn group_loss(losses: impl IntoIterator<Item = f64>) -> f64 {
     let root: f64 = losses.into_iter().map(f64::sqrt).sum();
@@ -201,8 +204,8 @@ mod tests {
         assert_eq!(policy.exact(&[f64::INFINITY]), f64::INFINITY);
     }
 
-    /// PR Example 5.8: grouped by industry, payroll is split at 10 million in mining, with the groups chosen
-    /// after the split.
+    /// PR Example 5.8: grouped by industry, payroll is split at 10 million in mining, with the
+    /// groups chosen after the split.
     #[test]
     fn thresholds_of_another_class() {
         let policy = |payroll: f64| {
@@ -221,7 +224,8 @@ mod tests {
         }
         // Sums are 2 and 1 times their thresholds, the choice of groups counts two pieces.
         assert!(near(mining.exact(&[100.0, 10e6]), 0.3 * (4.0 + 1.0) + 0.1 * 4.0));
-        // In a sum over all industries the noise is that of mining, and others are split at their own.
+        // In a sum over all industries the noise is that of mining, and others are split at their
+        // own.
         let term = PolicyTerm::new(rho("0.5"), 10e6).unwrap().split_at(5e6).unwrap();
         let all = RecordPolicy::new(Rho::ZERO, vec![term]);
         assert!(near(all.exact(&[15e6]), 0.5 * 2.25));
@@ -238,8 +242,8 @@ mod tests {
         assert_eq!(pieces, [3.0, 1.0, 2.0, 1.0, 1.0]);
     }
 
-    /// PR Lemma 4.3: of two tables of disjoint records each record is in one, and loses by that alone; so
-    /// the policy of both together is that of the record's own class.
+    /// PR Lemma 4.3: of two tables of disjoint records each record is in one, and loses by that
+    /// alone; so the policy of both together is that of the record's own class.
     #[test]
     fn records_of_one_class_lose_by_it_alone() {
         let class = |rho_each: &str, threshold| {

@@ -1,4 +1,4 @@
-//! What neighbouring tables are, and how far a bounded contribution moves them apart.
+//! Neighbouring tables, and how far a bounded contribution moves them apart.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl fmt::Display for Neighbouring {
     }
 }
 
-/// What one privacy unit can do to a vector of group sums, after bounding: it enters at most
+/// The effect of one privacy unit on a vector of group sums, after bounding: it enters at most
 /// `groups` groups and adds to each an integer from `low` to `high`, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Contribution {

@@ -55,9 +55,9 @@ pub(crate) fn first(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) ->
     high
 }
 
-/// A point between `low` and `high` at which the falling function `at` is at most `target`, near the
-/// least such point: within one part in 10^11 of `target`, if so near a one is found. `high` must be
-/// one (which is not checked), and is what is given back where `at` has no number.
+/// A point between `low` and `high` at which the falling function `at` is at most `target`, near
+/// the least such point: within one part in 10^11 of `target`, if so near a one is found. `high`
+/// must be one (which is not checked), and is what is given back where `at` has no number.
 ///
 /// The secant of ln `at`, which is nearly a line in what it is used for, made safe by halving the
 /// value at an end that stays (the Illinois method).

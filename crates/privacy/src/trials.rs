@@ -1,4 +1,4 @@
-//! What repeated trials say of a probability, and two probabilities of a privacy loss.
+//! Repeated trials: bounds on a probability, and on a privacy loss from two of them.
 
 use crate::search::last;
 
@@ -6,8 +6,8 @@ use crate::search::last;
 const MARGIN: f64 = 1e-5;
 
 /// A lower bound of a probability from `successes` in `trials` (at most 2^27): the chance that it
-/// lies above the probability is at most `error`, whatever that is (Clopper & Pearson 1934). Rounded
-/// down; zero without any success.
+/// lies above the probability is at most `error`, whatever that is (Clopper & Pearson 1934).
+/// Rounded down; zero without any success.
 pub fn probability_at_least(successes: u64, trials: u64, error: f64) -> f64 {
     if successes == 0 || successes > trials {
         return 0.0;
@@ -18,15 +18,15 @@ pub fn probability_at_least(successes: u64, trials: u64, error: f64) -> f64 {
     last(0.0, a / trials as f64, small)
 }
 
-/// An upper bound of a probability, as [`probability_at_least`] is a lower one. Rounded up; one where
-/// every trial was a success.
+/// An upper bound of a probability, as [`probability_at_least`] is a lower one. Rounded up; one
+/// where every trial was a success.
 pub fn probability_at_most(successes: u64, trials: u64, error: f64) -> f64 {
     let failures = trials.saturating_sub(successes);
     (1.0 - probability_at_least(failures, trials, error) + f64::EPSILON).min(1.0)
 }
 
-/// The least epsilon of any (epsilon, `delta`)-differentially private mechanism under which an event
-/// has a probability of at least `low` on one table and at most `high` on a neighbouring one
+/// The least epsilon of any (epsilon, `delta`)-differentially private mechanism under which an
+/// event has a probability of at least `low` on one table and at most `high` on a neighbouring one
 /// (Kairouz, Oh & Viswanath 2015, hypothesis testing): ln((low - delta) / high), never below zero,
 /// and infinite where `high` is zero and `low` above delta.
 pub fn epsilon_at_least(low: f64, high: f64, delta: f64) -> f64 {

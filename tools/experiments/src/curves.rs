@@ -18,7 +18,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// What is computed exactly, or is exact within bounds.
+    /// A curve that is computed exactly, or is exact within bounds.
     pub(crate) fn ours(
         name: &str,
         column: &str,
@@ -28,7 +28,7 @@ impl Curve {
         Self { name, column, style: Style::Line, values: values.into_iter().collect() }
     }
 
-    /// What is shown for comparison.
+    /// A curve for comparison.
     pub(crate) fn other(
         name: &str,
         column: &str,

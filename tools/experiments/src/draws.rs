@@ -3,10 +3,11 @@
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 
-/// Draws from the laws that made-up records come from: the same from the same seed, on every machine.
+/// Draws from the laws that made-up records come from: the same from the same seed, on every
+/// machine.
 ///
-/// It is for data and never for noise. It works in floating point, which is fine for the one and not for
-/// the other.
+/// It is for data and never for noise. It works in floating point, which is fine for the one and
+/// not for the other.
 #[derive(Debug)]
 pub struct Draws(ChaCha8Rng);
 
@@ -54,8 +55,8 @@ impl Draws {
 mod tests {
     use super::*;
 
-    /// The largest distance of the empirical from the true distribution is below 1.95 / sqrt(n) but once
-    /// in a thousand seeds (Kolmogorov); the seed is fixed.
+    /// The largest distance of the empirical from the true distribution is below 1.95 / sqrt(n) but
+    /// once in a thousand seeds (Kolmogorov); the seed is fixed.
     fn assert_law(mut draw: impl FnMut() -> f64, below: impl Fn(f64) -> f64) {
         let mut sample: Vec<f64> = (0..20_000).map(|_| draw()).collect();
         sample.sort_by(f64::total_cmp);

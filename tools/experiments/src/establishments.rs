@@ -1,9 +1,9 @@
 //! Establishments: a synthetic table of businesses (PR Tables 6 to 8, Figures 3 to 5).
 //!
 //! The paper's data are synthetic, too, and not public. Those here come from a generator of this
-//! repository, in the shape of a published table of cells (establishments, employees and wages by county
-//! and industry). Beside clamping and splitting stand two methods that statistical agencies have used,
-//! neither of which has a formal guarantee.
+//! repository, in the shape of a published table of cells (establishments, employees and wages by
+//! county and industry). Beside clamping and splitting stand two methods that statistical agencies
+//! have used, neither of which has a formal guarantee.
 
 mod baselines;
 mod cells;
@@ -25,7 +25,8 @@ pub use generator::{EXAMPLE, Establishment, FULL, Size, csv, generate};
 
 use crate::{ExperimentError, Figure};
 
-/// PR Figures 3, 4 and 5 on a million synthetic establishments, and what agencies do on the same cells.
+/// PR Figures 3, 4 and 5 on a million synthetic establishments, and what agencies do on the same
+/// cells.
 ///
 /// # Errors
 /// None in fact.
@@ -33,7 +34,7 @@ pub fn figures(seed: u64) -> Result<Vec<Figure>, ExperimentError> {
     figures_of(FULL, seed)
 }
 
-/// The same on a synthetic economy of another size.
+/// Draws the figures on a synthetic economy of another size.
 ///
 /// # Errors
 /// None in fact.

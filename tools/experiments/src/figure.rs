@@ -1,4 +1,4 @@
-//! What an experiment comes to.
+//! The results of an experiment.
 
 use hushtable_knowledge::KnowledgeError;
 use hushtable_mechanisms::MechanismError;
@@ -9,9 +9,9 @@ use hushtable_privacy::{AmountError, PolicyError};
 /// A figure, and the numbers in it.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// What its files are called, without an extension: letters, digits and hyphens.
+    /// The name of its files, without an extension: letters, digits and hyphens.
     pub name: String,
-    /// What to draw.
+    /// The drawing.
     pub chart: Chart,
     /// The names of the columns of `rows`.
     pub columns: Vec<String>,

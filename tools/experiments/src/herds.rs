@@ -2,8 +2,8 @@
 //!
 //! The paper's records are counties, with all cattle; here they are made-up farms with milk cows
 //! ([`farms`]), as a farm is whom a census protects. The queries are the paper's: sums of cows with
-//! per-record privacy, and averages of pasture rents with noise that hides any farm, for every state and
-//! every district of a state. All states and districts are known beforehand.
+//! per-record privacy, and averages of pasture rents with noise that hides any farm, for every
+//! state and every district of a state. All states and districts are known beforehand.
 
 mod farms;
 mod table5;
@@ -68,13 +68,14 @@ mod tests {
         for row in &losses.rows {
             let [.., split, exact, realised] = numbers(row)[..] else { panic!("{row:?}") };
             assert!(realised <= exact && exact <= split, "{row:?}");
-            // The averages cost every farm half of the rho, and splitting never costs less than all.
+            // The averages cost every farm half of the rho, and splitting never costs less than
+            // all.
             assert!(split >= 1.0 && exact >= 0.5, "{row:?}");
         }
     }
 
-    /// What the paper says of PR Figure 2 b holds: far below the best clamping, at a cost to few records. The
-    /// margins are those of three seeds.
+    /// The paper's words on PR Figure 2 b hold: far below the best clamping, at a cost to few
+    /// records. The margins are those of three seeds.
     #[test]
     fn a_few_large_farms_pay_for_precision() {
         for seed in 1..4 {

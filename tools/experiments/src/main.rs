@@ -22,7 +22,8 @@ struct Arguments {
     #[arg(value_enum)]
     experiment: Experiment,
 
-    /// The folder to write to; it is made if it is missing, and files of the same names are replaced
+    /// The folder to write to; it is made if it is missing, and files of the same names are
+    /// replaced
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 

@@ -2,8 +2,9 @@
 //!
 //! The paper leaves open how many records there are and how probable each category is. Here the
 //! probabilities are a draw from the uniform law on all that there could be, and there are
-//! [`RECORDS`], 100 a category: with so many, the paper's median error of 10 % is reached at rho = 1 with
-//! nearly the share of records above rho that it names. The figure `sim-headline` shows other numbers.
+//! [`RECORDS`], 100 a category: with so many, the paper's median error of 10 % is reached at rho =
+//! 1 with nearly the share of records above rho that it names. The figure `sim-headline` shows
+//! other numbers.
 
 mod clamped;
 mod headline;
@@ -20,7 +21,8 @@ use crate::{ExperimentError, Figure};
 /// The rhos that are compared.
 const RHOS: [&str; 3] = ["0.1", "1", "10"];
 
-/// PR Figure 1 for both variables, Figure 2 for HT1, and the paper's headline over the number of records.
+/// PR Figure 1 for both variables, Figure 2 for HT1, and the paper's headline over the number of
+/// records.
 ///
 /// # Errors
 /// None in fact.
@@ -57,8 +59,8 @@ mod tests {
     use super::*;
     use crate::sums::Setting;
 
-    /// PR 6.3: at rho = 1 a median error of 10 %, with less than 1 % of records above rho; with 100 records
-    /// a category, and 0.3 to 0.9 % of them.
+    /// PR 6.3: at rho = 1 a median error of 10 %, with less than 1 % of records above rho; with 100
+    /// records a category, and 0.3 to 0.9 % of them.
     #[test]
     fn the_papers_headline_holds_with_100_records_a_category() {
         for seed in 1..4 {

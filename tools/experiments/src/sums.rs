@@ -9,11 +9,11 @@ use crate::distribution::Distribution;
 /// Records with one measure, in groups of one or more groupings.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums {
-    /// What one step of the lattice is worth.
+    /// The size of one step of the lattice.
     step: f64,
     /// Each record's measure, in steps.
     values: Vec<u64>,
-    /// The same as numbers.
+    /// The measures as numbers.
     distribution: Distribution,
     groupings: Vec<Grouping>,
 }
@@ -28,7 +28,7 @@ struct Grouping {
 /// How the sums are answered: all of them, at one threshold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
-    /// What all sums cost a record at the threshold.
+    /// The loss of a record at the threshold by all sums.
     pub(crate) rho: Rho,
     /// The splitting threshold, or where values are clamped; not in steps.
     pub(crate) threshold: f64,
@@ -69,7 +69,7 @@ impl Sums {
         &self.distribution
     }
 
-    /// What a record loses by all sums together, as a function of its value.
+    /// The loss of a record by all sums together, as a function of its value.
     ///
     /// # Distribution
     /// Unless the threshold is finite and above zero.
@@ -79,7 +79,8 @@ impl Sums {
         Ok(Policy { parts, policy: RecordPolicy::new(Rho::ZERO, vec![term; parts]) })
     }
 
-    /// A record is in one group of each grouping, so that groupings share the rho and their groups do not.
+    /// A record is in one group of each grouping, so that groupings share the rho and their groups
+    /// do not.
     fn rho_of_each(&self, setting: Setting) -> Rho {
         setting.rho.share(self.groupings.len() as u64)
     }
@@ -89,8 +90,8 @@ impl Sums {
         setting.threshold / (2.0 * self.rho_of_each(setting).to_f64()).sqrt()
     }
 
-    /// The absolute relative errors (PR equation 13) of so many releases of all sums that are not zero, with
-    /// every value in full.
+    /// The absolute relative errors (PR equation 13) of so many releases of all sums that are not
+    /// zero, with every value in full.
     ///
     /// # Distribution
     /// When the noise is too large or too small to be drawn.
@@ -103,7 +104,7 @@ impl Sums {
         self.errors_of(&self.exact(u64::MAX), setting, releases, noise)
     }
 
-    /// As [`errors`](Self::errors), of sums whose values are clamped to the threshold, so that no record
+    /// The errors of sums whose values are clamped to the threshold, so that no record
     /// loses more than rho.
     pub(crate) fn errors_clamped(
         &self,
@@ -139,9 +140,9 @@ impl Sums {
         Ok(Distribution::new(errors))
     }
 
-    /// QueryRelErr(level) of every sum that is not zero, with every value in full, in rising order: what
-    /// the relative error is below with this probability (PR equation 12). The noise is normal, so it
-    /// is z sigma over the sum.
+    /// QueryRelErr(level) of every sum that is not zero, with every value in full, in rising order:
+    /// what the relative error is below with this probability (PR equation 12). The noise is
+    /// normal, so it is z sigma over the sum.
     pub(crate) fn relative_errors_at(&self, level: f64, setting: Setting) -> Distribution {
         let far = normal_quantile((1.0 - level) / 2.0) * self.deviation(setting) / self.step;
         let truths = self.exact(u64::MAX).into_iter().flatten().filter(|truth| *truth > 0);
@@ -149,7 +150,7 @@ impl Sums {
     }
 }
 
-/// What a record may lose by all sums together.
+/// The loss of a record by all sums together.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
     parts: usize,
@@ -205,8 +206,8 @@ mod tests {
     fn sums_are_exact_or_clamped() {
         assert_eq!(table().exact(u64::MAX), [vec![8, 212], vec![8, 212, 0]]);
         assert_eq!(table().exact(6), [vec![8, 16], vec![8, 16, 0]]);
-        // With hardly any noise (sigma below 0.01 steps), what is left is the clamping: 8 of 8, 16 of 212,
-        // and nothing of the sum that is zero.
+        // With hardly any noise (sigma below 0.01 steps), what is left is the clamping: 8 of 8, 16
+        // of 212, and nothing of the sum that is zero.
         let mut noise = Rehearsal::new(1);
         let clamped = table().errors_clamped(setting("1000000", 3.0), 2, &mut noise).unwrap();
         let lost = 196.0 / 212.0;
@@ -215,9 +216,9 @@ mod tests {
         assert_eq!(full.sorted(), [0.0; 8]);
     }
 
-    /// A record is in two sums at half of rho each: sigma = T / sqrt(2 rho / 2) = T at rho = 1. The share
-    /// of 40,000 errors within QueryRelErr has a standard deviation of 0.0011 at 95 of 100 and of 0.0025
-    /// at the median: six of them.
+    /// A record is in two sums at half of rho each: sigma = T / sqrt(2 rho / 2) = T at rho = 1. The
+    /// share of 40,000 errors within QueryRelErr has a standard deviation of 0.0011 at 95 of 100
+    /// and of 0.0025 at the median: six of them.
     #[test]
     fn errors_have_the_law_of_the_noise() {
         let sums = Sums::new(0.01, vec![100_000], vec![vec![0], vec![0]]);

@@ -1,4 +1,4 @@
-//! What sums gain in precision and large records lose in privacy, over thresholds (PR Figure 2).
+//! Precision of sums against the privacy of large records, over thresholds (PR Figure 2).
 
 use hushtable_noise::Rehearsal;
 use hushtable_plot::{Chart, Style};
@@ -20,14 +20,14 @@ const PARTS: [(f64, &str); 5] = [
     (0.95, "5 and 95 of 100 sums"),
 ];
 
-/// What an experiment compares.
+/// The subjects of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Comparison<'a> {
     /// The first part of the figures' names.
     pub(crate) name: &'a str,
-    /// What is summed.
+    /// The quantity that is summed.
     pub(crate) measure: &'a str,
-    /// What a record at a threshold loses: the paper's policy minimum.
+    /// The losses of a record at a threshold: the paper's policy minimum.
     pub(crate) rhos: &'a [&'a str],
     /// Thresholds for errors.
     pub(crate) thresholds: &'a [f64],
@@ -118,8 +118,8 @@ impl Comparison<'_> {
         })
     }
 
-    /// What shares of records lose more than how much (PR Figure 2, right; its complement, as all that
-    /// matters is in the tail).
+    /// The shares of records that lose more than an amount (PR Figure 2, right; its complement, as
+    /// all that matters is in the tail).
     fn losses(&self, sums: &Sums, text: &str, rho: Rho) -> Result<Figure, ExperimentError> {
         let mut rows = Vec::new();
         let mut drawn = Vec::new();

@@ -1,5 +1,5 @@
-//! Whether synthetic establishments have the shape of a real table, where it is at hand beside the checkout
-//! (`../shared/data`); skipped, and said so, where it is not.
+//! Whether synthetic establishments have the shape of a real table, where it is at hand beside the
+//! checkout (`../shared/data`); skipped, and said so, where it is not.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
@@ -12,8 +12,8 @@ use hushtable_experiments::establishments::{Establishment, FULL, generate};
 
 const LEVELS: [u32; 5] = [2, 3, 4, 5, 6];
 
-/// A cell of the table: county x industry. It counts establishments; what they pay is published for some
-/// cells only.
+/// A cell of the table: county x industry. It counts establishments; what they pay is published for
+/// some cells only.
 struct Cell {
     county: u32,
     naics: u32,
@@ -71,11 +71,12 @@ fn sums<K: Ord>(parts: impl Iterator<Item = (K, f64)>) -> BTreeMap<K, f64> {
     sums
 }
 
-/// A million synthetic establishments against the table's cells, of which each establishment is taken with
-/// the same probability, so that there are a million of them on average. Tolerances: codes and
-/// counties 3 %; cells with any establishment 10 %, with a hundred or more 40 %; shares of the largest
-/// counties and industries 15 %; of sectors 15 %; their means (of the table: where published) 25 %, of
-/// sectors with less than 2 % of all establishments 50 %, as a few are half of such a mean.
+/// A million synthetic establishments against the table's cells, of which each establishment is
+/// taken with the same probability, so that there are a million of them on average. Tolerances:
+/// codes and counties 3 %; cells with any establishment 10 %, with a hundred or more 40 %; shares
+/// of the largest counties and industries 15 %; of sectors 15 %; their means (of the table: where
+/// published) 25 %, of sectors with less than 2 % of all establishments 50 %, as a few are half of
+/// such a mean.
 #[test]
 fn synthetic_establishments_have_the_shape_of_the_table() {
     let Some(cells) = cells() else { return };

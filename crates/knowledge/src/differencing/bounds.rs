@@ -82,7 +82,8 @@ impl Bounds {
         let unbounded = parts.len() - bounded;
         for part in &parts {
             let now = self.part(*part);
-            // The others take their least, or their most; sums are those before this pass, which hold.
+            // The others take their least, or their most; sums are those before this pass, which
+            // hold.
             let most = own.high - (low - now.low);
             let others = match (unbounded, now.high >= NONE) {
                 (0, _) => finite - now.high,

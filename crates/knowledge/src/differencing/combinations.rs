@@ -125,8 +125,8 @@ impl Search {
             .collect()
     }
 
-    /// What each set of level `a` has beyond the sets of level `b` that it contains. To subtract fewer of
-    /// these leaves those as well, whose counts are known anyway.
+    /// The rest of each set of level `a` beyond the sets of level `b` that it contains. To subtract
+    /// fewer of these leaves those as well, whose counts are known anyway.
     fn beyond(&mut self, a: usize, b: usize) -> Result<Vec<usize>, KnowledgeError> {
         let mut found = Vec::new();
         for place in 0..self.levels[a].sets.len() {
@@ -137,7 +137,7 @@ impl Search {
         Ok(found)
     }
 
-    /// What the sets of level `a` that meet a set of level `b` have together beyond the sets of `b` that
+    /// The rest of the sets of level `a` that meet a set of level `b`, beyond the sets of `b` that
     /// they cover, where one alone does not cover it.
     fn covers(&mut self, a: usize, b: usize) -> Result<Vec<usize>, KnowledgeError> {
         let mut found = Vec::new();
@@ -160,8 +160,8 @@ impl Search {
         Ok(found)
     }
 
-    /// Disjoint sets together, without the sets of a level that they contain: parts, the sum's terms and
-    /// the count; `None` if they contain none.
+    /// Disjoint sets together, without the sets of a level that they contain: parts, the sum's
+    /// terms and the count; `None` if they contain none.
     fn less_contained(&mut self, level: usize, wholes: &[usize]) -> Option<(Known, i128)> {
         let mut hits: HashMap<usize, usize> = HashMap::new();
         let of_part = &self.levels[level].of_part;

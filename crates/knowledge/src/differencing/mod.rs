@@ -1,17 +1,19 @@
-//! What several published tables of counts give away together.
+//! Differencing: several published tables of counts, and what they give away together.
 //!
-//! The people that the tables are about fall into *parts*, which no published cell tells apart: a cell is
-//! a set of parts, and its count the sum of theirs, which are unknown whole numbers from 0. Two searches
-//! (see [`Published::differences`]):
+//! The people that the tables are about fall into *parts*, which no published cell tells apart: a
+//! cell is a set of parts, and its count the sum of theirs, which are unknown whole numbers from 0.
+//! Two searches (see [`Published::differences`]):
 //!
-//! - *Combinations*, a search for sets of parts that a sum and difference of exact cells leaves: what a
-//!   cell has beyond those of another level that it contains, and what cells of a level have together
-//!   beyond those that they cover; again with the sets that were found, until there is nothing new.
-//! - *Bounds*, for suppressed cells and single parts: the least and largest count in any table that agrees
-//!   with all that is published, first by passing bounds on between cells and parts (the shuttle algorithm
-//!   of Buzzigoli & Giusti 1999), then by linear programming where few parts hang together.
+//! - *Combinations*, a search for sets of parts that a sum and difference of exact cells leaves:
+//!   what a cell has beyond those of another level that it contains, and what cells of a level have
+//!   together beyond those that they cover; again with the sets that were found, until there is
+//!   nothing new.
+//! - *Bounds*, for suppressed cells and single parts: the least and largest count in any table that
+//!   agrees with all that is published, first by passing bounds on between cells and parts (the
+//!   shuttle algorithm of Buzzigoli & Giusti 1999), then by linear programming where few parts hang
+//!   together.
 //!
-//! Whatever is found holds in every table that agrees with what is published. That nothing is found means
+//! A finding holds in every table that agrees with what is published. That nothing is found means
 //! something only where the search was complete, and about these tables only.
 
 mod bounds;
@@ -76,7 +78,7 @@ pub struct Combination {
     pub count: u64,
 }
 
-/// What is bounded.
+/// The object of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bounded {
     /// A suppressed cell, by its place.
@@ -90,11 +92,12 @@ pub enum Bounded {
 pub struct Recovered {
     /// Whose count.
     pub what: Bounded,
-    /// The bounds: of a part equal to each other, of a suppressed cell closer than as it was published.
+    /// The bounds: of a part equal to each other, of a suppressed cell closer than as it was
+    /// published.
     pub count: Counted,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences {
     /// Sets of fewer than k records, the smallest first; those of nobody come last.
@@ -111,8 +114,8 @@ impl Published {
     /// Cells over so many parts.
     ///
     /// # Errors
-    /// If a cell has no part, or has parts that there are not, not in rising order or that another cell of
-    /// its level has; or if its least count is above its largest.
+    /// If a cell has no part, or has parts that there are not, not in rising order or that another
+    /// cell of its level has; or if its least count is above its largest.
     pub fn new(parts: usize, cells: Vec<Cell>) -> Result<Self, KnowledgeError> {
         let levels = cells.iter().map(|cell| cell.level + 1).max().unwrap_or(0);
         let mut taken = std::collections::HashSet::new();

@@ -13,8 +13,8 @@ use crate::error::KnowledgeError;
 /// Parts that hang together, at most.
 const MOST_PARTS: usize = 2_000;
 
-/// Up to so many, counts are taken to be whole numbers; with more, any numbers, which gives bounds that
-/// hold and may be wider.
+/// Up to so many, counts are taken to be whole numbers; with more, any numbers, which gives bounds
+/// that hold and may be wider.
 const WHOLE_PARTS: usize = 60;
 
 /// Parts of all programmes together.
@@ -26,7 +26,7 @@ const LARGEST: u64 = 1_000_000;
 /// Programmes that take more steps are given up.
 const NODES: u64 = 2_000;
 
-/// What a solution may be beside a whole number.
+/// The largest distance of a solution from a whole number.
 const TOLERANCE: f64 = 1e-5;
 
 /// Parts that are not told apart from each other by what is fixed: no cell ties them to others.
@@ -37,7 +37,7 @@ struct Component {
     targets: Vec<Target>,
 }
 
-/// What is bounded: a suppressed cell, by its place among the sums, or a part.
+/// The object of a bound: a suppressed cell, by its place among the sums, or a part.
 struct Target {
     cell: Option<usize>,
     parts: Vec<u32>,

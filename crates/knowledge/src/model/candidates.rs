@@ -14,18 +14,20 @@ use super::worlds::{Model, Target};
 /// Most bits of a candidate's denominator.
 const MOST_BITS: u64 = 4096;
 
-/// For all records but the target: the class of what a simulator sees, and how often it has its odds.
+/// For all records but the target: the class of what a simulator sees, and how often it has its
+/// odds.
 pub(super) type ClassOf = BTreeMap<Vec<u32>, (usize, BigUint)>;
 
 /// For each class of what the simulator sees the law of its output.
 pub(super) struct Simulator {
     pub(super) laws: Vec<Outputs>,
-    /// What the weights of each law add up to.
+    /// The sum of the weights of each law.
     pub(super) total: BigUint,
 }
 
-/// Simulators that need no programme: those that put a value of their own in the target's place (as in
-/// PK section 2.2, after Definition 5), and the one that publishes what is likely, given the others.
+/// Simulators that need no programme: those that put a value of their own in the target's place (as
+/// in PK section 2.2, after Definition 5), and the one that publishes what is likely, given the
+/// others.
 pub(super) fn candidates(
     model: &Model,
     mechanism: &Mechanism,

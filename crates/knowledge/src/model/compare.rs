@@ -37,8 +37,8 @@ pub(super) fn compatible(
         .map(|((_, value), case)| (*value, case))
 }
 
-/// PK Definitions 3 and 12: what is published if the target has value a, against what is if it has b,
-/// for everything that the attacker may know and that is compatible with both.
+/// PK Definitions 3 and 12: what is published if the target has value a, against what is if it has
+/// b, for everything that the attacker may know and that is compatible with both.
 pub(super) fn noiseless(model: &Model, mechanism: &Mechanism) -> Result<Curves, ModelError> {
     let mut curves = Curves::default();
     for target in &model.targets {
@@ -65,11 +65,12 @@ pub(super) fn noiseless(model: &Model, mechanism: &Mechanism) -> Result<Curves, 
     Ok(curves)
 }
 
-/// PK Definition 13: as [`noiseless`], on average over what the attacker knows, given the target's value a.
+/// PK Definition 13: as [`noiseless`], on average over what the attacker knows, given the target's
+/// value a.
 ///
-/// Knowledge that is compatible with a and not with b tells them apart without anything being published.
-/// The definition has no loss for it (it assumes Definition 8, under which there is none), and neither
-/// has Definition 3: it is left out.
+/// Knowledge that is compatible with a and not with b tells them apart without anything being
+/// published. The definition has no loss for it (it assumes Definition 8, under which there is
+/// none), and neither has Definition 3: it is left out.
 pub(super) fn passive(model: &Model, mechanism: &Mechanism) -> Result<Curves, ModelError> {
     let mut curves = Curves::default();
     for target in &model.targets {
@@ -88,8 +89,8 @@ pub(super) fn passive(model: &Model, mechanism: &Mechanism) -> Result<Curves, Mo
                     ))
                 });
                 let both: Vec<_> = both.collect();
-                // P[B, O | b] is that of Definition 13 with P[B | a] in it: over all of a's weight, and
-                // one case of b's, whose common multiple is the scale.
+                // P[B, O | b] is that of Definition 13 with P[B | a] in it: over all of a's weight,
+                // and one case of b's, whose common multiple is the scale.
                 let common =
                     both.iter().fold(BigUint::one(), |all, (_, (case, _))| all.lcm(&case.weight));
                 let mut terms = Vec::new();
@@ -117,8 +118,8 @@ pub(super) fn passive(model: &Model, mechanism: &Mechanism) -> Result<Curves, Mo
     Ok(curves)
 }
 
-/// PK Definition 5: what is published if the target has value a, against what is if it had a and is then
-/// made b, with all that depends on it left as it was.
+/// PK Definition 5: what is published if the target has value a, against what is if it had a and is
+/// then made b, with all that depends on it left as it was.
 pub(super) fn causal(model: &Model, mechanism: &Mechanism) -> Result<Curves, ModelError> {
     let mut curves = Curves::default();
     for target in &model.targets {
@@ -144,8 +145,8 @@ pub(super) fn causal(model: &Model, mechanism: &Mechanism) -> Result<Curves, Mod
     Ok(curves)
 }
 
-/// PK Definition 6: what is known of the target once t is published, against what is if the target was
-/// made b before. For every t that is possible both ways, as it is printed.
+/// PK Definition 6: what is known of the target once t is published, against what is if the target
+/// was made b before. For every t that is possible both ways, as it is printed.
 pub(super) fn inference(model: &Model, mechanism: &Mechanism) -> Result<Curves, ModelError> {
     let mut curves = Curves::default();
     for target in &model.targets {
@@ -193,12 +194,13 @@ fn by_output<'a>(
     Ok(all)
 }
 
-/// PK Definitions 17 and 18: how much more the last part of what is published tells to whoever has seen
-/// the parts before it. `parts` has for each output the numbers of the parts before and of the last.
+/// PK Definitions 17 and 18: how much more the last part of what is published tells to whoever has
+/// seen the parts before it. `parts` has for each output the numbers of the parts before and of the
+/// last.
 ///
-/// Outputs of which the parts before alone, or the last alone, rule b out are left out: there is nothing
-/// left to tell. In PK Theorem 6 they are in the delta of these parts. (By the letter of Definition 17,
-/// the latter are infinitely dependent.)
+/// Outputs of which the parts before alone, or the last alone, rule b out are left out: there is
+/// nothing left to tell. In PK Theorem 6 they are in the delta of these parts. (By the letter of
+/// Definition 17, the latter are infinitely dependent.)
 pub(super) fn dependence(
     model: &Model,
     mechanism: &Mechanism,

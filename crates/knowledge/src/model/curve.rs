@@ -19,9 +19,9 @@ pub struct Witness {
     pub value: Option<u32>,
     /// The value that it is compared with or changed to, where there is one.
     pub other: Option<u32>,
-    /// What the attacker knows; `None` where it is averaged over.
+    /// The attacker's knowledge; `None` where it is averaged over.
     pub knowledge: Option<u32>,
-    /// What was published, for inferences from it.
+    /// The output that was published, for inferences from it.
     pub output: Option<u32>,
 }
 
@@ -130,8 +130,8 @@ impl Curve {
         Ratio { above: sum, below: &x.below * &self.scale }
     }
 
-    /// Between two neighbouring ratios p/q, delta is linear in x: the sum of the `p`s less x times that
-    /// of the `q`s, over those with larger ratios.
+    /// Between two neighbouring ratios p/q, delta is linear in x: the sum of the `p`s less x times
+    /// that of the `q`s, over those with larger ratios.
     fn least(&self, delta: &Fraction) -> Option<Ratio> {
         let allowed = &delta.numerator * &self.scale;
         let (mut ps, mut qs) = (BigUint::zero(), BigUint::zero());

@@ -1,4 +1,4 @@
-//! What each definition comes to.
+//! The delta of each definition.
 
 use hushtable_privacy::Epsilon;
 
@@ -14,27 +14,28 @@ use super::worlds::{Model, check_steps};
 
 /// A definition of privacy (PK sections 2 and 3), as [`Definitions`] computes it.
 ///
-/// All are about two laws being (epsilon, delta)-indistinguishable (PK Definition 1), in both directions,
-/// for every target, every two of its values a and b that have a probability above zero, and everything
-/// that an attacker may know and that is compatible with these values.
+/// All are about two laws being (epsilon, delta)-indistinguishable (PK Definition 1), in both
+/// directions, for every target, every two of its values a and b that have a probability above
+/// zero, and everything that an attacker may know and that is compatible with these values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Definition {
-    /// Noiseless privacy (PK Definition 3): what is published given that the target has a, and given that
-    /// it has b.
+    /// Noiseless privacy (PK Definition 3): what is published given that the target has a, and
+    /// given that it has b.
     Noiseless,
-    /// Distributional differential privacy (PK Definition 4): what is published, and what a simulator
-    /// makes of all records but the target, which knows neither the target nor what the attacker knows.
-    /// The simulator may be another for each target, as which record is missing can be seen.
+    /// Distributional differential privacy (PK Definition 4): what is published, and what a
+    /// simulator makes of all records but the target, which knows neither the target nor what the
+    /// attacker knows. The simulator may be another for each target, as which record is missing can
+    /// be seen.
     Distributional,
-    /// Causal differential privacy (PK Definition 5): what is published given that the target has a, and
-    /// what would be if it were then made b while everything else stayed.
+    /// Causal differential privacy (PK Definition 5): what is published given that the target has
+    /// a, and what would be if it were then made b while everything else stayed.
     Causal,
-    /// Inference-based causal differential privacy (PK Definition 6): what is inferred of the target from
-    /// an output, and from the same output of the database with the target made b; b need not be
-    /// compatible with what the attacker knows, as the definition does not ask for it.
+    /// Inference-based causal differential privacy (PK Definition 6): what is inferred of the
+    /// target from an output, and from the same output of the database with the target made b; b
+    /// need not be compatible with what the attacker knows, as the definition does not ask for it.
     InferenceBased,
-    /// Active partial knowledge (PK Definition 12): the worst of all that may be known. It is noiseless
-    /// privacy.
+    /// Active partial knowledge (PK Definition 12): the worst of all that may be known. It is
+    /// noiseless privacy.
     Active,
     /// Passive partial knowledge (PK Definition 13): the mean over what may be known.
     Passive,
@@ -74,12 +75,12 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Compares what a mechanism publishes of a model. If it publishes several `parts`, they are, for
-    /// each output, a number for all parts before the last and one for the last.
+    /// Compares what a mechanism publishes of a model. If it publishes several `parts`, they are,
+    /// for each output, a number for all parts before the last and one for the last.
     ///
     /// # Errors
-    /// If the model is too large. If it is so for the simulators of distributional privacy only, they
-    /// alone are refused.
+    /// If the model is too large. If it is so for the simulators of distributional privacy only,
+    /// they alone are refused.
     pub fn new(
         model: &Model,
         mechanism: &Mechanism,
@@ -115,10 +116,10 @@ impl Definitions {
 
     /// The least delta at `epsilon`. At epsilons above 2000 it is that of 2000.
     ///
-    /// It is exact but for its rounding up to a float, and for e^epsilon, which is rounded down by one part
-    /// in 2^150. For [`Definition::Distributional`] it is the delta, as exact, of the best simulator that
-    /// was found: never below the least, and about 1e-6 above at most where the linear programme was
-    /// solved.
+    /// It is exact but for its rounding up to a float, and for e^epsilon, which is rounded down by
+    /// one part in 2^150. For [`Definition::Distributional`] it is the delta, as exact, of the best
+    /// simulator that was found: never below the least, and about 1e-6 above at most where the
+    /// linear programme was solved.
     ///
     /// # Errors
     /// For [`Definition::Distributional`], if the linear programme is too large.
@@ -137,9 +138,10 @@ impl Definitions {
 
     /// The least epsilon at which delta is at most `delta`; `None` if there is none.
     ///
-    /// It is exact but for its rounding up to 12 decimal places. For [`Definition::Distributional`] it is
-    /// that of the best simulator that was found, never below the least; with a delta above zero only
-    /// simulators for an epsilon of up to 14 are searched for, and `None` may mean that there are others.
+    /// It is exact but for its rounding up to 12 decimal places. For [`Definition::Distributional`]
+    /// it is that of the best simulator that was found, never below the least; with a delta above
+    /// zero only simulators for an epsilon of up to 14 are searched for, and `None` may mean that
+    /// there are others.
     ///
     /// # Errors
     /// For [`Definition::Distributional`], if the linear programme is too large.
@@ -155,8 +157,8 @@ impl Definitions {
         Ok(rounded(worst))
     }
 
-    /// The least mu for which the last part of what is published is (mu, nu)-bounded dependent on those
-    /// before (PK Definition 18); `None` if there are no parts.
+    /// The least mu for which the last part of what is published is (mu, nu)-bounded dependent on
+    /// those before (PK Definition 18); `None` if there are no parts.
     pub fn dependence(&self, nu: &Fraction) -> Option<Found<Option<Epsilon>>> {
         self.dependence.as_ref().map(|curves| rounded(curves.least(nu)))
     }

@@ -1,4 +1,4 @@
-//! What is no model, or too large a one.
+//! Errors of models that are wrong or too large.
 
 /// Why a model was not assessed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! What is published of each database.
+//! Mechanisms: the publication of each database.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,12 @@ use super::error::ModelError;
 use super::fraction::{Fraction, Law};
 use super::worlds::{Case, Model, Worlds};
 
-/// For each database of a model the law of what is published: numbers of outputs with their weights.
+/// For each database of a model the law of what is published: numbers of outputs with their
+/// weights.
 #[derive(Clone, Debug)]
 pub struct Mechanism {
     laws: Vec<BTreeMap<u32, BigUint>>,
-    /// What the weights of each law add up to.
+    /// The sum of the weights of each law.
     pub(super) total: BigUint,
 }
 
@@ -22,8 +23,8 @@ pub struct Mechanism {
 pub(super) type Outputs = BTreeMap<u32, BigUint>;
 
 impl Mechanism {
-    /// A mechanism that publishes a function of the database and of noise of its own: `outputs` has, for
-    /// each database, what is published for each combination of the noise's values.
+    /// A mechanism that publishes a function of the database and of noise of its own: `outputs`
+    /// has, for each database, what is published for each combination of the noise's values.
     ///
     /// Without noise there is one combination.
     ///
@@ -80,12 +81,12 @@ impl Mechanism {
         self.laws.get(database).ok_or(ModelError::Inconsistent)
     }
 
-    /// What is published in a case, out of the case's weight times [`Self::total`].
+    /// The outputs in a case, out of the case's weight times [`Self::total`].
     pub(super) fn published(&self, case: &Case) -> Result<Outputs, ModelError> {
         self.published_after(case, Ok)
     }
 
-    /// As [`Self::published`], after each database was made another.
+    /// The outputs in a case, after each database was made another.
     pub(super) fn published_after(
         &self,
         case: &Case,

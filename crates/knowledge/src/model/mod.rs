@@ -1,8 +1,8 @@
 //! Small finite models, in which every definition is computed exactly, by enumeration.
 //!
-//! Desfontaines, Mohammadi, Krahmer & Basin 2020 (PK), sections 2 and 3: a law of databases and of what an
-//! attacker knows, given by independent parameters of which both are functions, and a mechanism. From
-//! these:
+//! Desfontaines, Mohammadi, Krahmer & Basin 2020 (PK), sections 2 and 3: a law of databases and of
+//! what an attacker knows, given by independent parameters of which both are functions, and a
+//! mechanism. From these:
 //!
 //! - [`Worlds`]: the parameters' laws ([`Law`]), all combinations of their values, and the
 //!   same for the mechanism's own noise.
@@ -12,9 +12,9 @@
 //!   [`Definition`]; whether Definition 8 holds ([`Normalisation`]); how parts of what is published
 //!   depend on each other.
 //!
-//! All probabilities are whole numbers over a common denominator, however large. Only results are rounded,
-//! upwards. Values, knowledge and outputs are numbers here; expressions and their values are left to the
-//! caller.
+//! All probabilities are whole numbers over a common denominator, however large. Only results are
+//! rounded, upwards. Values, knowledge and outputs are numbers here; expressions and their values
+//! are left to the caller.
 
 mod candidates;
 mod compare;

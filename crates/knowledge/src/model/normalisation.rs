@@ -6,25 +6,26 @@ use num_bigint::BigUint;
 
 use super::worlds::{Case, Model, Target};
 
-/// What can be said of a model for one target.
+/// The properties of a model for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Normalisation {
     /// The target, by its place among the records.
     pub target: usize,
-    /// Whether the law of database and knowledge has an acceptable normalisation at all (PK Definition
-    /// 8), by whatever parameters.
+    /// Whether the law of database and knowledge has an acceptable normalisation at all (PK
+    /// Definition 8), by whatever parameters.
     pub acceptable: bool,
-    /// Whether what is known is independent of the target's value: what an acceptable normalisation is
-    /// for, and all of it that PK Proposition 3 needs. It is acceptable but for one thing then:
+    /// Whether what is known is independent of the target's value: what an acceptable normalisation
+    /// is for, and all of it that PK Proposition 3 needs. It is acceptable but for one thing then:
     /// Definition 7 wants one database and knowledge for each combination of parameters.
     pub knowledge_independent: bool,
     /// Whether the parameters that the model was given by are one.
     pub parameters: Parameters,
-    /// Whether the target's record tells nothing of the other records to an attacker with any of the
-    /// knowledge: what PK Propositions 2 and 4 need, so that noiseless and causal privacy are the same.
+    /// Whether the target's record tells nothing of the other records to an attacker with any of
+    /// the knowledge: what PK Propositions 2 and 4 need, so that noiseless and causal privacy are
+    /// the same.
     pub others_independent: bool,
-    /// Whether all that may be known is compatible with every value of the target, which is so where the
-    /// normalisation is acceptable.
+    /// Whether all that may be known is compatible with every value of the target, which is so
+    /// where the normalisation is acceptable.
     pub compatible: bool,
 }
 
@@ -35,14 +36,14 @@ pub enum Parameters {
     Acceptable {
         /// The target is a function of these, which are taken together as one.
         phi_0: Vec<usize>,
-        /// What is known is these.
+        /// The attacker knows these.
         known: Vec<usize>,
     },
     /// Both the target and what is known depend on these.
     Shared(Vec<usize>),
-    /// What is known is a function of these and does not determine them.
+    /// The attacker knows a function of these, which does not determine them.
     Vague(Vec<usize>),
-    /// The same database and knowledge come from more than one combination of the parameters' values.
+    /// More than one combination of the parameters' values gives one database and knowledge.
     Merged,
 }
 
@@ -57,14 +58,14 @@ pub(super) fn check(model: &Model, target: &Target) -> Normalisation {
     }
 }
 
-/// Given what is known, the databases with each value of the target must have the same probabilities,
-/// whatever is known.
+/// Given what is known, the databases with each value of the target must have the same
+/// probabilities, whatever is known.
 ///
-/// If there is an acceptable normalisation, a database and what is known are one to one with what is known
-/// and the parameters that are not; these are independent of it and determine the target. So the law
-/// of the databases given what is known is the same but for names that keep the target's value. The other
-/// way round, one parameter that is what is known and another for these names are an acceptable
-/// normalisation.
+/// If there is an acceptable normalisation, a database and what is known are one to one with what
+/// is known and the parameters that are not; these are independent of it and determine the target.
+/// So the law of the databases given what is known is the same but for names that keep the target's
+/// value. The other way round, one parameter that is what is known and another for these names are
+/// an acceptable normalisation.
 fn acceptable(target: &Target) -> bool {
     let weights = |knowledge: u32| {
         let mut all: BTreeMap<u32, Vec<&BigUint>> = BTreeMap::new();

@@ -1,15 +1,15 @@
 //! The linear programmes whose solutions are simulators.
 //!
-//! They are solved in floating point by `microlp`. What they give is only a proposal: it is rounded to
-//! fractions and then compared exactly (see [`super::simulator`]), so that no error here can make an
-//! epsilon or delta too low.
+//! They are solved in floating point by `microlp`. What they give is only a proposal: it is rounded
+//! to fractions and then compared exactly (see [`super::simulator`]), so that no error here can
+//! make an epsilon or delta too low.
 
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection, Problem, Solution, Variable};
 
-/// What a simulator must be close to, in floating point.
+/// The laws that a simulator must be close to, in floating point.
 #[derive(Clone, Debug)]
 pub(super) struct Programme {
-    /// What the simulator can tell apart, by how many.
+    /// How many classes the simulator can tell apart.
     pub(super) classes: usize,
     /// How many outputs there are.
     pub(super) outputs: usize,

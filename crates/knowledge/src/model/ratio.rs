@@ -16,8 +16,8 @@ pub(super) struct Ratio {
 /// Bits of the powers of e.
 const BITS: u64 = 256;
 
-/// Epsilons above it are taken for it: what is computed with then is below e^epsilon, so that no delta
-/// is too low.
+/// Epsilons above it are taken for it: what is computed with then is below e^epsilon, so that no
+/// delta is too low.
 const MOST: u64 = 2000;
 
 impl Ratio {
@@ -29,8 +29,8 @@ impl Ratio {
         &self.above * &other.below > &other.above * &self.below
     }
 
-    /// The least float that is at least the quotient (of those with all their digits: what is smaller
-    /// becomes the smallest of them); infinity where none is.
+    /// The least float that is at least the quotient (of those with all their digits: what is
+    /// smaller becomes the smallest of them); infinity where none is.
     pub(super) fn up(&self) -> f64 {
         if self.above.is_zero() {
             return 0.0;
@@ -55,8 +55,8 @@ impl Ratio {
         (digits * 2f64.powi(half) * 2f64.powi(rest)).max(f64::MIN_POSITIVE)
     }
 
-    /// The natural logarithm, rounded up by at most one part in 10^14, of a quotient of at least 1; of
-    /// a smaller one, zero.
+    /// The natural logarithm, rounded up by at most one part in 10^14, of a quotient of at least 1;
+    /// of a smaller one, zero.
     pub(super) fn ln_up(&self) -> f64 {
         if self.above <= self.below {
             return 0.0;

@@ -29,7 +29,7 @@ const NEAR: f64 = 1e-9;
 #[derive(Debug)]
 pub(super) struct Simulators(Vec<Simulated>);
 
-/// What a simulator for one target must be close to, and the simulators that were found.
+/// The laws that a simulator for one target must be close to, and the simulators that were found.
 #[derive(Debug)]
 struct Simulated {
     cases: Vec<Simulating>,
@@ -66,7 +66,7 @@ impl Simulators {
         })
     }
 
-    /// As [`Self::delta`].
+    /// The least ratio at which [`Self::delta`] is at most `delta`.
     pub(super) fn least(&self, delta: &Fraction) -> Worst<Option<Ratio>> {
         let none = Worst { amount: Some(Ratio::one()), witness: None };
         self.0.iter().map(|target| target.least(delta)).fold(none, |worst, found| {
@@ -176,8 +176,9 @@ impl Simulated {
 
     /// Simulators for a delta of zero, for ever smaller epsilons.
     ///
-    /// At a given x = e^epsilon, a linear programme has the least z such that simulated probabilities are
-    /// between 1/x and z times those published. The least epsilon of all is between ln x and ln z.
+    /// At a given x = e^epsilon, a linear programme has the least z such that simulated
+    /// probabilities are between 1/x and z times those published. The least epsilon of all is
+    /// between ln x and ln z.
     fn search_pure(&mut self) -> Result<(), ModelError> {
         if !self.is_pure_possible() {
             return Ok(());
@@ -214,8 +215,8 @@ impl Simulated {
         least.flatten().map(|x| x.ln_up()).fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether any simulator has an epsilon at a delta of zero: what is simulated must be possible in every
-    /// case that looks the same, and all that is possible must be simulated.
+    /// Whether any simulator has an epsilon at a delta of zero: what is simulated must be possible
+    /// in every case that looks the same, and all that is possible must be simulated.
     fn is_pure_possible(&self) -> bool {
         let allowed = &self.programme.allowed;
         allowed.iter().all(|outputs| !outputs.is_empty())

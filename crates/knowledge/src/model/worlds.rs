@@ -83,7 +83,7 @@ impl Worlds {
         law.map_or(1, |law| law.weights.iter().filter(|w| !w.is_zero()).count())
     }
 
-    /// What a world weighs, out of [`Self::total`].
+    /// The weight of a world, out of [`Self::total`].
     pub(super) fn weight(&self, world: usize) -> BigUint {
         let mut weight = BigUint::one();
         let mut rest = world;
@@ -99,7 +99,8 @@ impl Worlds {
     }
 }
 
-/// Records and what an attacker knows of them, as functions of independent parameters (PK Definition 7).
+/// Records and what an attacker knows of them, as functions of independent parameters (PK
+/// Definition 7).
 ///
 /// Values are numbers: who builds a model keeps what they stand for.
 #[derive(Clone, Debug)]
@@ -134,11 +135,12 @@ pub(super) struct Case {
 }
 
 impl Model {
-    /// A model whose `records` have these values, record by record and world by world, whose attacker
-    /// knows `knowledge` in each world, and of which `targets` are to be protected.
+    /// A model whose `records` have these values, record by record and world by world, whose
+    /// attacker knows `knowledge` in each world, and of which `targets` are to be protected.
     ///
     /// # Errors
-    /// Unless there is a target, every target is a record, and all tables have an entry for each world.
+    /// Unless there is a target, every target is a record, and all tables have an entry for each
+    /// world.
     pub fn new(
         worlds: Worlds,
         records: &[Vec<u32>],
@@ -219,8 +221,8 @@ impl Model {
         Ok(())
     }
 
-    /// The databases that a mechanism has to answer for, each by its records' values: those that are
-    /// possible, and those that a change of a target makes of them.
+    /// The databases that a mechanism has to answer for, each by its records' values: those that
+    /// are possible, and those that a change of a target makes of them.
     pub fn databases(&self) -> &[Vec<u32>] {
         &self.databases
     }

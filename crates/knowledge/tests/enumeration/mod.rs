@@ -57,7 +57,7 @@ pub(crate) fn whole(counts: &[i64]) -> Vec<i64> {
     counts.to_vec()
 }
 
-/// What rounding in the enumeration may take away.
+/// The most that rounding in the enumeration may take away.
 pub(crate) const DUST: f64 = 1e-14;
 
 pub(crate) fn above(bound: f64, brute: f64) -> Result<(), TestCaseError> {

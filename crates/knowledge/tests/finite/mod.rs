@@ -177,8 +177,8 @@ impl Small {
         worst
     }
 
-    /// Whether just what can be published at all can be with the target having any value, and after a
-    /// change to any value.
+    /// Whether just what can be published at all can be with the target having any value, and after
+    /// a change to any value.
     pub(crate) fn same_outputs(&self) -> bool {
         self.known().iter().all(|knowledge| {
             let here = |change, value: Option<u32>| {
@@ -191,7 +191,7 @@ impl Small {
         })
     }
 
-    /// The same for an attacker who knows all records but the target.
+    /// The model for an attacker who knows all records but the target.
     pub(crate) fn fully_known(self) -> Self {
         let others = |world: usize| {
             let rest = (0..self.records.len()).filter(|record| *record != self.target);
@@ -220,8 +220,8 @@ impl Small {
         worst
     }
 
-    /// Calls `visit` with two values of the target, in either order, and knowledge that is compatible
-    /// with both.
+    /// Calls `visit` with two values of the target, in either order, and knowledge that is
+    /// compatible with both.
     fn each_pair(&self, mut visit: impl FnMut(u32, u32, u32)) {
         for knowledge in self.known() {
             for a in self.values() {

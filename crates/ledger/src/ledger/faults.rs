@@ -1,4 +1,4 @@
-//! What a failing file does: always an error, never a charge. These tests reach inside, for
+//! Failing files make an error, and never a charge. These tests reach inside, for
 //! faults that cannot be had from outside as root.
 
 use std::time::Duration;

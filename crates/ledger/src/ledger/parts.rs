@@ -9,8 +9,8 @@ use crate::records::Records;
 use crate::{Charge, Fingerprint, LedgerError, Outcome, Paid, Payment, Refusal, Request};
 
 impl Ledger {
-    /// Pays for several questions, for all that are not paid for yet or for none: what they cost each
-    /// account, and all accounts together. Their fingerprints must differ.
+    /// Pays for several questions, for all that are not paid for yet or for none: what they cost
+    /// each account, and all accounts together. Their fingerprints must differ.
     ///
     /// A question that has a release on record costs nothing, and neither does one that was paid
     /// for in this way before and has none: whoever paid was stopped, or is at work. When this
@@ -50,9 +50,8 @@ impl Ledger {
     /// disk.
     ///
     /// # Errors
-    /// When there were [`MOST_ATTEMPTS`](crate::MOST_ATTEMPTS) already, when the payment is of another
-    /// ledger, and when
-    /// the file cannot be read or written.
+    /// When there were [`MOST_ATTEMPTS`](crate::MOST_ATTEMPTS) already, when the payment is of
+    /// another ledger, and when the file cannot be read or written.
     pub fn begin(&mut self, payment: &Payment) -> Result<Outcome, LedgerError> {
         let Payment { receipt, analyst, table, .. } = payment;
         self.change(|records, book| {

@@ -1,4 +1,4 @@
-//! What a budget admits, what it refuses and how it says so.
+//! Charges that a budget admits, charges that it refuses, and its words for that.
 
 use std::num::NonZeroU32;
 

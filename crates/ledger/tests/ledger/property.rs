@@ -44,7 +44,7 @@ fn in_rho(loss: Loss) -> (u128, u128) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is admitted is exactly what fits; spent is the exact sum of that, never above the
+    /// The ledger admits exactly what fits; spent is the exact sum of that, never above the
     /// limit; a refusal changes nothing; accounts do not mix.
     #[test]
     fn spent_is_the_exact_sum_and_never_above_the_limit(

@@ -86,7 +86,7 @@ pub(crate) fn child(test: &str, path: &Path, shell: &str) -> Command {
     command
 }
 
-/// What a child says, on a line of its own and at once.
+/// Says something in a child process, on a line of its own and at once.
 pub(crate) fn say(word: &str, number: i64) {
     use std::io::Write;
     let mut out = std::io::stdout().lock();

@@ -1,10 +1,11 @@
 //! How the time of a draw depends on the size of what is drawn.
 //!
-//! Every draw is timed alone, by the monotonic clock, from a known seed (so that no draw asks for the process
-//! id). The draws are sorted by |x| and cut into four quarters and the largest hundredth. For each, the
-//! mean of all but the slowest ten-thousandth of the draws, which the system interrupted, and the median.
-//! (The mean holds the draws that began anew and those that had to wait for fresh words.) All figures
-//! hold the clock's own time, which is printed; what counts is the difference between quarters.
+//! Every draw is timed alone, by the monotonic clock, from a known seed (so that no draw asks for
+//! the process id). The draws are sorted by |x| and cut into four quarters and the largest
+//! hundredth. For each, the mean of all but the slowest ten-thousandth of the draws, which the
+//! system interrupted, and the median. (The mean holds the draws that began anew and those that had
+//! to wait for fresh words.) All figures hold the clock's own time, which is printed; what counts
+//! is the difference between quarters.
 
 use std::error::Error;
 use std::hint::black_box;

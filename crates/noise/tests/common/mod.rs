@@ -1,7 +1,7 @@
 //! The chi-square test of goodness of fit.
 
-/// ln Gamma(a) is libm's; the regularised upper incomplete gamma function Q(a, x) by its series below
-/// a + 1 and by Lentz's continued fraction above (Numerical Recipes, 6.2).
+/// ln Gamma(a) is libm's; the regularised upper incomplete gamma function Q(a, x) by its series
+/// below a + 1 and by Lentz's continued fraction above (Numerical Recipes, 6.2).
 pub(crate) fn upper_gamma(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;
@@ -36,8 +36,8 @@ pub(crate) fn upper_gamma(a: f64, x: f64) -> f64 {
     front * h
 }
 
-/// The p-value of `counts` in cells of the given probabilities, which add up to 1. Cells in which fewer
-/// than ten are expected are put together with their neighbours.
+/// The p-value of `counts` in cells of the given probabilities, which add up to 1. Cells in which
+/// fewer than ten are expected are put together with their neighbours.
 pub(crate) fn p_value(counts: &[u64], probabilities: &[f64]) -> f64 {
     assert_eq!(counts.len(), probabilities.len());
     let total = counts.iter().sum::<u64>() as f64;

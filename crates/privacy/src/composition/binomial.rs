@@ -20,9 +20,9 @@ pub(crate) struct Binomial {
 impl Binomial {
     /// The number of less likely outcomes among `times`, each with odds e^`ln_odds` <= 1.
     ///
-    /// From the most likely number outwards, each probability is the last one times a ratio, and all
-    /// are divided by their sum. So there is no logarithm of a factorial, and the relative error is a
-    /// few roundings per step: 6 of the ratio, and of its exponent.
+    /// From the most likely number outwards, each probability is the last one times a ratio, and
+    /// all are divided by their sum. So there is no logarithm of a factorial, and the relative
+    /// error is a few roundings per step: 6 of the ratio, and of its exponent.
     pub(crate) fn new(times: u64, ln_odds: f64) -> Self {
         let (n, odds) = (times as f64, ln_odds.exp());
         let mode = ((n + 1.0) * odds / (1.0 + odds)).floor().clamp(0.0, n);

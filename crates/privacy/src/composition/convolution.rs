@@ -16,8 +16,8 @@ const LEVELS: (u32, u32) = (8, 21);
 const POINTS: (f64, f64) = (15_000.0, 1_000_000.0);
 
 /// Grid points of a circle per root of the number of laws that are rounded: each rounding adds at
-/// most a quarter of a squared step to the variance, and a circle is some 17 standard deviations long,
-/// so that variances stay right to 1e-4.
+/// most a quarter of a squared step to the variance, and a circle is some 17 standard deviations
+/// long, so that variances stay right to 1e-4.
 const DENSITY: f64 = 850.0;
 
 /// Most products for direct convolution.
@@ -37,8 +37,8 @@ struct Window {
 }
 
 impl Window {
-    /// By Chernoff's bound, P\[L >= x\] <= e^(ln moment of t - t x) at the best further tilt t; but at
-    /// none at which the moments of laws that are rounded up to a grid are much larger.
+    /// By Chernoff's bound, P\[L >= x\] <= e^(ln moment of t - t x) at the best further tilt t; but
+    /// at none at which the moments of laws that are rounded up to a grid are much larger.
     fn of(parts: &Parts, tilt: f64) -> Self {
         let here = parts.ln_moment(tilt);
         let edge = |t: f64, sign: f64| (parts.ln_moment(tilt + sign * t) - here - OUTSIDE) / t;
@@ -54,14 +54,15 @@ impl Window {
 /// The law of all of `parts` but what is known in rho only, at a tilt.
 ///
 /// Errors, all of them on the safe side or bounded and added: kernels are rounded up ([`Kernel`]).
-/// Few laws of few losses are convolved directly, with positive terms only, so that every weight has
-/// its own small relative error. Otherwise, by transform, what is outside the circle comes back on its
-/// other side, and is added once more as a bound; and the transforms' errors are [`Tilted::error`].
+/// Few laws of few losses are convolved directly, with positive terms only, so that every weight
+/// has its own small relative error. Otherwise, by transform, what is outside the circle comes back
+/// on its other side, and is added once more as a bound; and the transforms' errors are
+/// [`Tilted::error`].
 pub(crate) fn tilted(parts: &Parts, tilt: f64) -> Tilted {
     with_work(parts, tilt, DIRECT)
 }
 
-/// The same with at most so many products for direct convolution.
+/// Convolves with at most `direct` products by the direct way.
 pub(crate) fn with_work(parts: &Parts, tilt: f64, direct: usize) -> Tilted {
     let window = Window::of(parts, tilt);
     let width = window.highest - window.lowest;
@@ -125,7 +126,7 @@ fn longest(parts: &Parts) -> f64 {
     responses.chain(lattices).fold(20.0 * parts.mu_squared.sqrt(), f64::max)
 }
 
-/// What Chernoff's bound needs of the kernels together.
+/// The numbers of all kernels together that Chernoff's bound needs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sides {
     /// Sum of the means, and how far it may be off.
@@ -173,7 +174,7 @@ struct Accumulator {
     window: Window,
     sides: Sides,
     left_out: f64,
-    /// What is convolved directly, and how many products that may still take.
+    /// The part that is convolved directly, and how many products that may still take.
     pending: Option<Kernel>,
     products: usize,
     /// Everything before that, once it was too much.

@@ -1,10 +1,11 @@
 //! The discrete Fourier transform, with an error bound that is a theorem.
 //!
-//! A library's transform is faster, but picks its algorithm by length and processor, and promises no
-//! bound. This is the plain one of radix 2, of which Higham (*Accuracy and Stability of Numerical
-//! Algorithms*, 2nd edition, Theorem 24.2) proves: if the roots of unity are off by at most mu, the
-//! result of length n is off by at most t eta/(1 - t eta) of itself, both in the root of the sum of
-//! squares, with t = log2 n, eta = mu + gamma_4 (sqrt 2 + mu) and gamma_4 = 4u/(1 - 4u), u = 2^-53.
+//! A library's transform is faster, but picks its algorithm by length and processor, and promises
+//! no bound. This is the plain one of radix 2, of which Higham (*Accuracy and Stability of
+//! Numerical Algorithms*, 2nd edition, Theorem 24.2) proves: if the roots of unity are off by at
+//! most mu, the result of length n is off by at most t eta/(1 - t eta) of itself, both in the root
+//! of the sum of squares, with t = log2 n, eta = mu + gamma_4 (sqrt 2 + mu) and gamma_4 = 4u/(1 -
+//! 4u), u = 2^-53.
 
 use std::f64::consts::PI;
 
@@ -32,8 +33,8 @@ impl Fourier {
 
     /// Higham's bound, relative in the root of the sum of squares.
     ///
-    /// Roots: an angle of at most pi/4 is off by two roundings, 1.6 u; its sine and cosine by one unit
-    /// in the last place each, 2u at most, together less than 3u. So mu < 5u and eta < 11u.
+    /// Roots: an angle of at most pi/4 is off by two roundings, 1.6 u; its sine and cosine by one
+    /// unit in the last place each, 2u at most, together less than 3u. So mu < 5u and eta < 11u.
     pub(crate) fn error(&self) -> f64 {
         12.0 * ROUNDING * f64::from(self.levels)
     }
@@ -124,8 +125,8 @@ mod tests {
         }
     }
 
-    /// There and back, the error is below twice the bound; and it is not far below, so that the bound
-    /// is about this transform.
+    /// There and back, the error is below twice the bound; and it is not far below, so that the
+    /// bound is about this transform.
     #[test]
     fn the_error_is_below_the_bound() {
         let fourier = Fourier::new(16);

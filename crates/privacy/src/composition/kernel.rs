@@ -11,8 +11,8 @@ const BEYOND_FAR: f64 = 2e-20;
 /// Stretches of a Gaussian law over which a quadrature takes place, per standard deviation.
 const STRETCHES: f64 = 64.0;
 
-/// Relative error of the quadrature, of the moments and of the exponentials, generously: weights are
-/// taken higher by so much.
+/// Relative error of the quadrature, of the moments and of the exponentials, generously: weights
+/// are taken higher by so much.
 const MARGIN: f64 = 1e-12;
 
 /// Nodes and weights of Gauss and Legendre's rule of 4 points on -1 ..= 1.
@@ -51,12 +51,12 @@ impl Kernel {
 
     /// Puts `weight` (tilted) of the loss `loss` on the two grid points around it.
     ///
-    /// The split keeps the likelihood ratio's mean: m at l between a and b becomes m_a + m_b = m with
-    /// m_a e^-a + m_b e^-b = m e^-l. So the ratio is spread without changing its mean, and every
-    /// expectation of a convex function of it, which delta at any epsilon is, grows or stays, also
-    /// after composition, where independent ratios multiply. (It is the optimal such rounding:
-    /// Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022, *Connect the dots*.) Rounding errors in the
-    /// loss go up.
+    /// The split keeps the likelihood ratio's mean: m at l between a and b becomes m_a + m_b = m
+    /// with m_a e^-a + m_b e^-b = m e^-l. So the ratio is spread without changing its mean, and
+    /// every expectation of a convex function of it, which delta at any epsilon is, grows or stays,
+    /// also after composition, where independent ratios multiply. (It is the optimal such rounding:
+    /// Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022, *Connect the dots*.) Rounding errors in
+    /// the loss go up.
     fn put(&mut self, grid: Grid, loss: f64, weight: f64) {
         let Grid { step, tilt } = grid;
         let slack = 8.0 * ROUNDING * loss.abs();
@@ -84,9 +84,10 @@ impl Kernel {
     }
 
     /// All Gaussian events together: at a tilt, the loss is normal with mean mu^2/2 + tilt mu^2 and
-    /// variance mu^2. Each stretch between grid points is integrated by Gauss and Legendre's rule, whose
-    /// error is 5.6e-10 w^8 times the eighth derivative over a stretch of width w, below 1e-13 of
-    /// the weight for stretches of at most 1/64 of a standard deviation and up to 9.5 of them out.
+    /// variance mu^2. Each stretch between grid points is integrated by Gauss and Legendre's rule,
+    /// whose error is 5.6e-10 w^8 times the eighth derivative over a stretch of width w, below
+    /// 1e-13 of the weight for stretches of at most 1/64 of a standard deviation and up to 9.5 of
+    /// them out.
     pub(crate) fn gaussian(mu_squared: f64, grid: Grid) -> Self {
         let (mu, centre) = (mu_squared.sqrt(), (0.5 + grid.tilt) * mu_squared);
         let (lowest, highest) = (centre - FAR * mu, centre + FAR * mu);
@@ -169,8 +170,8 @@ impl Kernel {
         self.weights.iter().filter(|weight| **weight > 0.0).count()
     }
 
-    /// The law of the sum of both losses, of one run each. All terms are positive, so each weight is
-    /// off by a rounding for each term and two, relatively, and is taken higher by more.
+    /// The law of the sum of both losses, of one run each. All terms are positive, so each weight
+    /// is off by a rounding for each term and two, relatively, and is taken higher by more.
     pub(crate) fn with(&self, other: &Self) -> Self {
         let mut weights = vec![0.0; self.weights.len() + other.weights.len() - 1];
         let margin = 1.0 + 2.0 * ROUNDING * (other.size() as f64 + 4.0);

@@ -25,7 +25,7 @@ pub(crate) struct Lattice {
     pub(crate) times: u64,
 }
 
-/// What composes, without the deltas that are lost outright. Numbers are rounded up.
+/// The events that compose, without the deltas that are lost outright. Numbers are rounded up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Parts {
     /// Of all Gaussian events together.
@@ -38,7 +38,7 @@ pub(crate) struct Parts {
     pub(crate) rho: f64,
     /// By range, which differ: known by their moments only, as the worst t depends on all the rest.
     pub(crate) ranges: Vec<Ranges>,
-    /// What all epsilons of `responses` are multiples of, or zero where that is not known.
+    /// A common divisor of all epsilons of `responses`, or zero where none is known.
     pub(crate) common: f64,
 }
 
@@ -65,7 +65,7 @@ impl Responses {
         -(1.0 + 2.0 * tilt) * self.epsilon
     }
 
-    /// What the computed logarithms of moments of all of them may be off by.
+    /// The largest error of the computed logarithm of their moment.
     fn slack(&self, tilt: f64) -> f64 {
         8.0 * ROUNDING * self.times as f64 * (1.0 + (1.0 + tilt.abs()) * self.epsilon)
     }
@@ -106,7 +106,7 @@ impl Parts {
         self.mu_squared <= 0.0 && self.responses.is_empty() && self.lattices.is_empty()
     }
 
-    /// What all losses are multiples of, but for Gaussian events; zero where that is not known.
+    /// A common divisor of all losses but those of Gaussian events; zero where none is known.
     pub(crate) fn common_step(&self) -> f64 {
         match (self.responses.as_slice(), self.lattices.as_slice()) {
             (_, []) => self.common,
@@ -133,7 +133,7 @@ impl Parts {
             .fold(of_rho, |(sum, slopes), (ln, slope)| (sum + ln, slopes + slope))
     }
 
-    /// What the sum of both may be off by.
+    /// The largest error of the sum of both.
     pub(crate) fn slack(&self, tilt: f64) -> f64 {
         let terms = (self.responses.len() + self.lattices.len() + self.ranges.len() + 8) as f64;
         let size = self.ln_moment(tilt).abs() + self.ln_bound(tilt).0.abs();

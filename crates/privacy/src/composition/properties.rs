@@ -71,7 +71,8 @@ fn between(low: f64, high: f64) -> impl Strategy<Value = f64> {
     (low.ln()..high.ln()).prop_map(f64::exp)
 }
 
-/// Checks that `got` is at or above `want`, but for the rounding of `want`, and by at most that part of it.
+/// Checks that `got` is at or above `want`, but for the rounding of `want`, and by at most that
+/// part of it.
 fn above(both: [f64; 2], want: f64, most: f64) -> Result<(), TestCaseError> {
     for got in both {
         prop_assert!(got >= want * (1.0 - 1e-11), "{got} < {want}, {:e}", 1.0 - got / want);
@@ -80,16 +81,16 @@ fn above(both: [f64; 2], want: f64, most: f64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks events of discrete Gaussians with parameter s and that shift, together and apart, at an epsilon
-/// that is such a part of what there may be.
+/// Checks events of discrete Gaussians with parameter s and that shift, together and apart, at an
+/// epsilon that is such a part of what there may be.
 fn near_the_convolution(s: f64, shift: u32, times: u32, part: f64) -> Result<(), TestCaseError> {
     let event = DiscreteGaussianEvent::new(s, shift.into()).unwrap();
     let mu_squared = f64::from(times * shift * shift) / s;
     let epsilon = part * (0.5 * mu_squared + 5.0 * mu_squared.sqrt());
     let want = lattices_plainly(s, shift, times, epsilon);
     prop_assume!(want > 1e-12);
-    // Apart, losses are not on the grid, and epsilon may be next to one of them: with few and large losses
-    // nearly all of delta then comes from those that are within a step above it.
+    // Apart, losses are not on the grid, and epsilon may be next to one of them: with few and large
+    // losses nearly all of delta then comes from those that are within a step above it.
     let most = lattices_plainly(s, shift, times, epsilon * (1.0 - 1e-3));
     for lattices in [
         vec![Lattice { event, times: times.into() }],

@@ -107,7 +107,7 @@ fn on_the_grid(parts: &Parts, delta: f64) -> f64 {
     falls_to(delta, 0.0, moments, |epsilon| law.delta_at(epsilon, parts))
 }
 
-/// The same events, each as a law of its own that is rounded to the grid and convolved.
+/// Makes each event a law of its own, rounded to the grid and convolved.
 fn apart(epsilon: f64, times: u64) -> Parts {
     let one = Responses { epsilon: epsilon * (1.0 + f64::EPSILON), times: 1 };
     let responses = vec![one; usize::try_from(times).unwrap()];
@@ -148,8 +148,8 @@ fn the_grid_is_as_in_the_vectors() {
     }
 }
 
-/// 10,000 discrete Laplaces, for which a widely used accountant is 4e-8 low: convolved on the grid one
-/// by one, with losses on it and not, against the closed form.
+/// 10,000 discrete Laplaces, for which a widely used accountant is 4e-8 low: convolved on the grid
+/// one by one, with losses on it and not, against the closed form.
 #[test]
 fn ten_thousand_discrete_laplaces_are_not_too_low() {
     for (epsilon0, delta) in [("0.01", "1e-6"), ("0.001", "1e-10")] {

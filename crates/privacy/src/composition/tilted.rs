@@ -21,7 +21,7 @@ pub(crate) struct Tilted {
     pub(crate) tilt: f64,
     /// ln of what the weights were divided by.
     pub(crate) ln_moment: f64,
-    /// What `ln_moment` may be too low by.
+    /// The most by which `ln_moment` may be too low.
     pub(crate) slack: f64,
     /// The lowest loss, the distance to the next, and what a loss may be above its computed value.
     pub(crate) lowest: f64,

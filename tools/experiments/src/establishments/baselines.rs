@@ -1,4 +1,4 @@
-//! What agencies do, on the same cells. Neither of it has a formal guarantee.
+//! Agencies' methods, on the same cells. None of them has a formal guarantee.
 
 use hushtable_plot::{Chart, Series, Style};
 
@@ -12,7 +12,7 @@ use crate::Figure;
 use crate::distribution::Distribution;
 use crate::figure::{columns, digits, logarithmic, series};
 
-/// What is suppressed at a level.
+/// The suppressed cells of a level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suppressed {
     pub(super) level: u32,
@@ -25,7 +25,7 @@ pub(super) struct Suppressed {
     pub(super) establishments: f64,
 }
 
-/// What is suppressed at each level.
+/// The suppressed cells of each level.
 pub(super) fn suppressed(rows: &[Establishment], nodes: &[Node]) -> Vec<Suppressed> {
     let whole: i64 = rows.iter().map(|row| row.pay).sum();
     let at = |level: u32| {
@@ -50,7 +50,8 @@ pub(super) fn suppressed(rows: &[Establishment], nodes: &[Node]) -> Vec<Suppress
     LEVELS.into_iter().map(at).collect()
 }
 
-/// Shares of cells and of pay that suppression hides, and errors of multiplicative noise in all cells.
+/// Shares of cells and of pay that suppression hides, and errors of multiplicative noise in all
+/// cells.
 pub(super) fn figures(rows: &[Establishment], nodes: &[Node], seed: u64) -> Vec<Figure> {
     vec![hidden(rows, nodes), noisy(rows, seed)]
 }

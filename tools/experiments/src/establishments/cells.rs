@@ -7,7 +7,7 @@ use super::generator::Establishment;
 /// The digits of NAICS codes, coarse to fine. Every establishment is in one cell of each.
 pub(super) const LEVELS: [u32; 5] = [2, 3, 4, 5, 6];
 
-/// What is measured in every cell.
+/// The measures of every cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     /// ESTAB: establishments.
@@ -38,7 +38,7 @@ impl Measure {
         }
     }
 
-    /// What an establishment adds.
+    /// The contribution of an establishment.
     pub(super) fn of(self, row: &Establishment) -> i64 {
         match self {
             Self::Establishments => 1,

@@ -5,7 +5,7 @@ use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 use crate::distribution::Distribution;
 use crate::figure::{logarithmic, series};
 
-/// What is drawn above agencies' methods, in every chart and table that shows them.
+/// Words above agencies' methods, in every chart and table that shows them.
 pub(super) const NO_GUARANTEE: &str = "no formal guarantee";
 
 /// An axis of numbers that may be zero.
@@ -13,8 +13,8 @@ pub(super) fn linear(label: &str) -> Axis {
     Axis { label: label.to_owned(), scale: Scale::Linear }
 }
 
-/// The cumulative distribution as (value, share) at the shares of a figure: 200 steps, and finer ones at the
-/// upper end, where the largest are.
+/// The cumulative distribution as (value, share) at the shares of a figure: 200 steps, and finer
+/// ones at the upper end, where the largest are.
 pub(super) fn curve(of: &Distribution) -> Vec<(f64, f64)> {
     let steps = (0..=200).map(|step| f64::from(step) / 200.0);
     let mut shares: Vec<f64> = steps.chain([0.999, 0.9999, 0.99999]).collect();
@@ -22,8 +22,8 @@ pub(super) fn curve(of: &Distribution) -> Vec<(f64, f64)> {
     shares.into_iter().map(|share| (of.quantile(share), share)).collect()
 }
 
-/// A cumulative distribution over a logarithmic axis. Values below `least` are drawn there (those of zero
-/// have no place); those above `most` are not.
+/// A cumulative distribution over a logarithmic axis. Values below `least` are drawn there (those
+/// of zero have no place); those above `most` are not.
 pub(super) fn distribution(
     name: &str,
     style: Style,

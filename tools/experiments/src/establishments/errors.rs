@@ -155,7 +155,8 @@ fn by_level(
     LEVELS.into_iter().map(at).collect()
 }
 
-/// PR Figure 3: for each measure the median errors by level, and for annual pay their distributions.
+/// PR Figure 3: for each measure the median errors by level, and for annual pay their
+/// distributions.
 pub(super) fn figures(errors: &[Errors]) -> Vec<Figure> {
     let mut all: Vec<Figure> =
         MEASURES.into_iter().map(|measure| medians(errors, measure)).collect();
@@ -163,7 +164,7 @@ pub(super) fn figures(errors: &[Errors]) -> Vec<Figure> {
     all
 }
 
-/// What a chart shows of all errors.
+/// The errors that a chart shows.
 fn shown(errors: &[Errors]) -> impl Iterator<Item = &Errors> {
     errors.iter().filter(|e| e.rho.is_none_or(|rho| rho == SHOWN))
 }

@@ -13,8 +13,8 @@ use super::profile::{
 };
 use crate::Draws;
 
-/// A synthetic establishment: one place of business of a firm. Nothing of it is real, and county and
-/// industry codes are numbers without a counterpart.
+/// A synthetic establishment: one place of business of a firm. Nothing of it is real, and county
+/// and industry codes are numbers without a counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Establishment {
     /// From 1 to the number of counties.
@@ -59,9 +59,9 @@ pub fn generate(size: Size, seed: u64) -> Vec<Establishment> {
     rows
 }
 
-/// Where each establishment is, as county and place among the industries, in order: independent draws with
-/// probabilities that are products of the county's size, the industry's share, and how much the
-/// county specialises in the sector and in the industry.
+/// Where each establishment is, as county and place among the industries, in order: independent
+/// draws with probabilities that are products of the county's size, the industry's share, and how
+/// much the county specialises in the sector and in the industry.
 fn places(draws: &mut Draws, size: Size, industries: &[Industry]) -> Vec<(u32, usize)> {
     let mut edges = Vec::with_capacity(size.counties as usize * industries.len());
     let mut sum = 0.0;
@@ -106,8 +106,8 @@ fn establishment(draws: &mut Draws, county: u32, industry: &Industry) -> Establi
     }
 }
 
-/// Gives every establishment its firm. Most firms have one. The others stay within a sector; those of one
-/// place have establishments that are neighbours in the order of counties and industries.
+/// Gives every establishment its firm. Most firms have one. The others stay within a sector; those
+/// of one place have establishments that are neighbours in the order of counties and industries.
 fn own(draws: &mut Draws, rows: &mut [Establishment]) {
     let mut next = 0;
     let mut chains: Vec<[Vec<usize>; 2]> = SECTORS.iter().map(|_| Default::default()).collect();

@@ -1,9 +1,9 @@
-//! What it takes to be useful (PR Figure 4).
+//! The losses at which answers are useful (PR Figure 4).
 //!
-//! A goal is a relative error that a query's answer exceeds in at most 5 % of all draws (PR (12) with
-//! gamma = 0.95). The least policy that reaches it gives each measure at each level what 95 % of its
-//! queries need, found from closed forms, without drawing anything. A policy's minimum is what an
-//! establishment below the thresholds loses.
+//! A goal is a relative error that a query's answer exceeds in at most 5 % of all draws (PR (12)
+//! with gamma = 0.95). The least policy that reaches it gives each measure at each level what 95 %
+//! of its queries need, found from closed forms, without drawing anything. A policy's minimum is
+//! what an establishment below the thresholds loses.
 
 use hushtable_plot::{Series, Style};
 use hushtable_privacy::{Rho, normal_quantile, normal_tail};
@@ -23,21 +23,21 @@ pub(super) const GOALS: [f64; 3] = [0.05, 0.1, 0.2];
 /// How often an answer may miss its goal, and what share of the queries may do so more often.
 const MISSED: f64 = 0.05;
 
-/// What the queries of the workload need.
+/// The needs of the workload's queries.
 #[derive(Clone, Debug)]
 pub(super) struct Needed {
     pub(super) scheme: Scheme,
     pub(super) goal: f64,
-    /// For each query, the minimum of the policy under which it reaches the goal where the budget is shared
-    /// evenly; infinite if none does.
+    /// For each query, the minimum of the policy under which it reaches the goal where the budget
+    /// is shared evenly; infinite if none does.
     pub(super) evenly: Distribution,
     /// For each of [`MEASURES`], what 95 % of its queries need at all levels together.
     pub(super) least: [f64; 4],
 }
 
 impl Needed {
-    /// The minimum of the policy under which 95 % of all queries reach the goal where the budget is shared
-    /// evenly.
+    /// The minimum of the policy under which 95 % of all queries reach the goal where the budget is
+    /// shared evenly.
     pub(super) fn minimum_evenly(&self) -> f64 {
         self.evenly.quantile(1.0 - MISSED)
     }
@@ -47,7 +47,7 @@ impl Needed {
         self.least.iter().sum()
     }
 
-    /// What establishments lose under the least policy, by whole pieces and exactly.
+    /// The losses of establishments under the least policy, by whole pieces and exactly.
     ///
     /// # Errors
     /// If there is no such policy.
@@ -68,8 +68,9 @@ impl Needed {
     }
 }
 
-/// The rho that the cells of one measure at one level cost where an answer to one of them, `bias` too low
-/// of a `truth`, is off by a share of `goal` in 5 % of all draws; infinite if that cannot be.
+/// The rho that the cells of one measure at one level cost where an answer to one of them, `bias`
+/// too low of a `truth`, is off by a share of `goal` in 5 % of all draws; infinite if that cannot
+/// be.
 fn needed(threshold: f64, truth: f64, bias: f64, goal: f64) -> f64 {
     let room = goal * truth;
     if bias >= room {
@@ -92,7 +93,7 @@ fn needed(threshold: f64, truth: f64, bias: f64, goal: f64) -> f64 {
     threshold * threshold / (2.0 * sigma * sigma)
 }
 
-/// What each scheme needs for each goal.
+/// The needs of each scheme for each goal.
 pub(super) fn needs(rows: &[Establishment]) -> Vec<Needed> {
     let cells = judged(rows, LEAST);
     let mut all = Vec::new();

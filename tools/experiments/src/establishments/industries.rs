@@ -17,8 +17,8 @@ pub(super) struct Industry {
     pub(super) sector: usize,
 }
 
-/// All industries, by code. Shares add up to one, and each sector has its share and its mean number of
-/// employees.
+/// All industries, by code. Shares add up to one, and each sector has its share and its mean number
+/// of employees.
 pub(super) fn industries(draws: &mut Draws) -> Vec<Industry> {
     let whole: f64 = SECTORS.iter().map(|s| s.share).sum();
     let mut all = Vec::new();

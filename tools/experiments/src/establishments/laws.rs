@@ -1,4 +1,4 @@
-//! What else made-up establishments are drawn from.
+//! Further laws of made-up establishments.
 
 use crate::Draws;
 
@@ -7,7 +7,7 @@ pub(super) fn log_normal(draws: &mut Draws, spread: f64) -> f64 {
     libm::exp(spread * draws.normal())
 }
 
-/// The same with mean 1.
+/// A lognormal factor with mean 1.
 pub(super) fn factor(draws: &mut Draws, spread: f64) -> f64 {
     libm::exp(spread * draws.normal() - 0.5 * spread * spread)
 }

@@ -1,4 +1,4 @@
-//! What establishments and firms lose (PR Figure 5).
+//! Losses of establishments and firms (PR Figure 5).
 
 use hushtable_plot::{Series, Style};
 use hushtable_privacy::group_loss;
@@ -14,18 +14,18 @@ use crate::{ExperimentError, Figure};
 /// The budget, that of the paper's figure.
 const BUDGET: &str = "1";
 
-/// What some units lose, each at its place.
+/// The losses of some units, each at its place.
 #[derive(Clone, Debug)]
 pub(super) struct Losses {
     /// The paper's policy, by whole pieces.
     pub(super) split: Vec<f64>,
     /// Ours: what the noise protects.
     pub(super) exact: Vec<f64>,
-    /// What they lose in these very cells (PR (9)).
+    /// Their losses in these very cells (PR (9)).
     pub(super) realised: Vec<f64>,
 }
 
-/// What every establishment loses, by row.
+/// The loss of every establishment, by row.
 pub(super) fn of_establishments(
     rows: &[Establishment],
     scheme: Scheme,
@@ -52,8 +52,9 @@ pub(super) fn firms(rows: &[Establishment]) -> Vec<Vec<usize>> {
     firms
 }
 
-/// What every firm loses, from the losses of its establishments: (sum of sqrt P)^2. What it really loses is
-/// less where its establishments are in different cells: only in one cell do they move a sum together.
+/// The loss of every firm, from the losses of its establishments: (sum of sqrt P)^2. Its real loss
+/// is less where its establishments are in different cells: only in one cell do they move a sum
+/// together.
 pub(super) fn of_firms(
     rows: &[Establishment],
     firms: &[Vec<usize>],
@@ -145,9 +146,10 @@ fn figure(scheme: Scheme, unit: &str, of: Vec<(&str, Vec<f64>, Style)>) -> Figur
 mod tests {
     use super::*;
 
-    /// Two establishments of a firm, at the thresholds of the moderate scheme: by their exact policy each
-    /// loses 1 and both lose 4. In one cell of every level they do lose 4, in cells of their own 2, and
-    /// where their industries part at the fifth digit 3 levels of 4 and 2 of 2, of five.
+    /// Two establishments of a firm, at the thresholds of the moderate scheme: by their exact
+    /// policy each loses 1 and both lose 4. In one cell of every level they do lose 4, in cells of
+    /// their own 2, and where their industries part at the fifth digit 3 levels of 4 and 2 of 2, of
+    /// five.
     #[test]
     fn what_a_firm_loses_depends_on_its_cells() {
         let scheme = splitting().nth(1).unwrap();

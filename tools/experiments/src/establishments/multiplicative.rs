@@ -1,11 +1,11 @@
-//! Evans, Zayatz & Slanta's multiplicative noise (1996, 1998), as statistical agencies have used it. It
-//! has no formal guarantee.
+//! Evans, Zayatz & Slanta's multiplicative noise (1996, 1998), as statistical agencies have used
+//! it. It has no formal guarantee.
 //!
-//! Every establishment's sizes are multiplied by a factor that is near 1 + 0.1 or near 1 - 0.1, never near 1;
-//! all of a firm's establishments are moved in the same direction, and all sizes of an establishment
-//! by the same factor. Sums of many establishments have errors that cancel; what a single firm makes up
-//! is off by about a tenth. Counts are published as they are. Agencies keep their interval secret:
-//! the one here is ours.
+//! Every establishment's sizes are multiplied by a factor that is near 1 + 0.1 or near 1 - 0.1,
+//! never near 1; all of a firm's establishments are moved in the same direction, and all sizes of
+//! an establishment by the same factor. Sums of many establishments have errors that cancel; what a
+//! single firm makes up is off by about a tenth. Counts are published as they are. Agencies keep
+//! their interval secret: the one here is ours.
 
 use super::generator::Establishment;
 use crate::Draws;

@@ -1,8 +1,8 @@
 //! The constants of the generator: an economy in a page.
 //!
-//! They are this repository's own: fitted by hand to tables that statistical agencies publish (shares and
-//! means by sector, how establishments spread over counties and industries), rounded, and none of them
-//! the number of a cell.
+//! They are this repository's own: fitted by hand to tables that statistical agencies publish
+//! (shares and means by sector, how establishments spread over counties and industries), rounded,
+//! and none of them the number of a cell.
 
 /// A sector: its share of establishments, what they look like, and how its codes branch.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +60,8 @@ pub(crate) const SECTORS: [Sector; 24] = [
     sector(99, 167.0, 1.3, 47.0, 0.21, [1, 1, 1, 1]),
 ];
 
-/// Standard deviations of the logarithms of the shares of a code's children, for those of 3, 4, 5 and 6
-/// digits.
+/// Standard deviations of the logarithms of the shares of a code's children, for those of 3, 4, 5
+/// and 6 digits.
 pub(crate) const BRANCHES: [f64; 4] = [1.3, 1.0, 0.9, 0.9];
 
 /// A county at the normal quantile z has a size of e^(slope z + bend z^2).
@@ -71,21 +71,23 @@ pub(crate) const COUNTY_BEND: f64 = 0.09;
 
 /// Standard deviation of the logarithm of how much a county specialises in a sector.
 pub(crate) const SECTOR_SPREAD: f64 = 0.5;
-/// The same for an industry of six digits, within its sector.
+/// Standard deviation for an industry of six digits, within its sector.
 pub(crate) const INDUSTRY_SPREAD: f64 = 0.7;
 
-/// Standard deviation of the logarithm of an industry's mean number of employees, within its sector.
+/// Standard deviation of the logarithm of an industry's mean number of employees, within its
+/// sector.
 pub(crate) const INDUSTRY_SIZE: f64 = 0.7;
-/// The same of an establishment's number of employees, within its industry.
+/// Standard deviation for an establishment's number of employees, within its industry.
 pub(crate) const ESTABLISHMENT_SIZE: f64 = 1.65;
 /// Standard deviation of the logarithm of an establishment's pay per employee, within its sector.
 pub(crate) const PAY_SPREAD: f64 = 0.6;
-/// The same of the first quarter's share of its pay.
+/// Standard deviation for the first quarter's share of its pay.
 pub(crate) const QUARTER_SPREAD: f64 = 0.2;
 
-/// The chance that an establishment belongs to a firm of several, with fewer than [`LARGE`] employees.
+/// The chance that an establishment belongs to a firm of several, with fewer than [`LARGE`]
+/// employees.
 pub(crate) const SMALL_IN_CHAIN: f64 = 0.15;
-/// The same with as many or more.
+/// The share with as many or more.
 pub(crate) const LARGE_IN_CHAIN: f64 = 0.5;
 /// See [`SMALL_IN_CHAIN`].
 pub(crate) const LARGE: i64 = 20;

@@ -5,7 +5,7 @@ use hushtable_privacy::{PolicyTerm, RecordPolicy, Rho};
 use super::cells::{LEVELS, MEASURES, Measure, SIZES};
 use crate::ExperimentError;
 
-/// What happens to an establishment above its threshold.
+/// The treatment of an establishment above its threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It counts as the threshold: the sum is too low, and every establishment loses the same.
@@ -48,13 +48,13 @@ impl Scheme {
         format!("{}, {}", self.kind.name(), self.name)
     }
 
-    /// What one establishment below the thresholds adds at most.
+    /// The most that one establishment below the thresholds adds.
     pub(super) fn threshold(&self, measure: Measure) -> i64 {
         let place = SIZES.iter().position(|size| *size == measure);
         place.map_or(1, |place| self.thresholds[place])
     }
 
-    /// What a value counts as.
+    /// The number that a value counts as.
     pub(super) fn counted(&self, measure: Measure, value: i64) -> i64 {
         match self.kind {
             Kind::TopCoding => value.min(self.threshold(measure)),
@@ -67,10 +67,10 @@ impl Scheme {
         self.threshold(measure) as f64 / (2.0 * rho).sqrt()
     }
 
-    /// What an establishment loses by all queries of a scheme that splits, as a function of its sizes in the
-    /// order of [`SIZES`], where each of [`MEASURES`] costs so much at all levels together: it is in one
-    /// cell of every level, so that levels and measures add up (PR Lemmas 4.2, 4.3 and 5.6). Under
-    /// top-coding, every establishment loses the whole budget.
+    /// The loss of an establishment by all queries of a scheme that splits, as a function of its
+    /// sizes in the order of [`SIZES`], where each of [`MEASURES`] costs so much at all levels
+    /// together: it is in one cell of every level, so that levels and measures add up (PR Lemmas
+    /// 4.2, 4.3 and 5.6). Under top-coding, every establishment loses the whole budget.
     ///
     /// # Errors
     /// None in fact: thresholds are above zero.
@@ -105,17 +105,17 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// What an establishment below the thresholds loses by everything.
+    /// Shares the loss of an establishment below the thresholds evenly.
     pub(super) fn evenly(total: Rho) -> Self {
         Self { each: total.share(u64::from(QUERIES)) }
     }
 
-    /// What the cells of one measure at one level cost it.
+    /// The price of the cells of one measure at one level.
     pub(super) fn each(self) -> f64 {
         self.each.to_f64()
     }
 
-    /// What each of [`MEASURES`] costs it at all levels together.
+    /// The price of each of [`MEASURES`] at all levels together.
     pub(super) fn measures(self) -> [Rho; 4] {
         [self.each.checked_mul(LEVELS.len() as u64).unwrap_or(self.each); 4]
     }

@@ -1,16 +1,17 @@
 //! Suppression by the p % rule, as statistical agencies have used it. It has no formal guarantee.
 //!
-//! *Primary.* A cell is sensitive if its second largest firm, who knows what it pays itself, could tell the
-//! largest firm's pay to within p %: if what all others pay is less than p % of what the largest pays.
-//! A cell of one or two firms is always sensitive.
+//! *Primary.* A cell is sensitive if its second largest firm, who knows what it pays itself, could
+//! tell the largest firm's pay to within p %: if what all others pay is less than p % of what the
+//! largest pays. A cell of one or two firms is always sensitive.
 //!
-//! *Complementary.* Totals are published, too, and the difference of a total and its published parts is
-//! what the suppressed ones sum up to. Codes branch as a tree, so what can be told is exactly this: for
-//! each published total, the sum of the suppressed cells of six digits under it that no published cell
-//! between them holds. Further cells are suppressed until no such sum is sensitive itself.
+//! *Complementary.* Totals are published, too, and the difference of a total and its published
+//! parts is what the suppressed ones sum up to. Codes branch as a tree, so what can be told is
+//! exactly this: for each published total, the sum of the suppressed cells of six digits under it
+//! that no published cell between them holds. Further cells are suppressed until no such sum is
+//! sensitive itself.
 //!
-//! Each county is by itself. Totals over counties are not part of the workload; an agency that publishes
-//! them has to suppress more. Counts of establishments are published as they are.
+//! Each county is by itself. Totals over counties are not part of the workload; an agency that
+//! publishes them has to suppress more. Counts of establishments are published as they are.
 
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ use super::generator::Establishment;
 /// p, as a share. Agencies keep theirs secret; this one is ours.
 pub(super) const P: f64 = 0.1;
 
-/// What happens to a cell.
+/// The state of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Published,
@@ -100,8 +101,8 @@ impl<'a> County<'a> {
         self.nodes[node].state == State::Published
     }
 
-    /// What is under a cell by way of suppressed ones only: the suppressed cells of six digits, and the
-    /// published cells beside them.
+    /// The cells under a cell by way of suppressed ones only: the suppressed cells of six digits,
+    /// and the published cells beside them.
     fn beneath(&self, node: usize) -> (Vec<usize>, Vec<usize>) {
         let (mut open, mut hidden, mut beside) = (vec![node], Vec::new(), Vec::new());
         while let Some(at) = open.pop() {
@@ -118,14 +119,15 @@ impl<'a> County<'a> {
         (hidden, beside)
     }
 
-    /// What the sum of the suppressed cells under a total lacks to be safe.
+    /// The amount that the sum of the suppressed cells under a total lacks to be safe.
     fn lacking(&self, hidden: &[usize]) -> Option<f64> {
         let ranges = hidden.iter().map(|leaf| &self.nodes[*leaf].rows);
         missing(ranges.flat_map(|range| self.contributions(range)).collect())
     }
 
-    /// Suppresses more under every published total, from small totals to large ones: what is suppressed for
-    /// a total joins what was under the suppressed cell, so that smaller totals stay safe.
+    /// Suppresses more under every published total, from small totals to large ones: what is
+    /// suppressed for a total joins what was under the suppressed cell, so that smaller totals stay
+    /// safe.
     fn complement(&mut self) {
         // Children come after their parents.
         for total in (0..self.nodes.len()).rev() {

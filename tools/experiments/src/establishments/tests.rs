@@ -1,4 +1,4 @@
-//! What the paper says of its figures, on a small synthetic economy: 60,000 establishments in 100
+//! The paper's words about its figures, on a small synthetic economy: 60,000 establishments in 100
 //! counties.
 
 use std::sync::LazyLock;
@@ -22,8 +22,8 @@ static NODES: LazyLock<Vec<Node>> = LazyLock::new(|| suppress(&ROWS));
 static ERRORS: LazyLock<Vec<Errors>> = LazyLock::new(|| errors::errors(&ROWS, &NODES, 7).unwrap());
 static NEEDS: LazyLock<Vec<Needed>> = LazyLock::new(|| needs(&ROWS));
 
-/// PR Table 8: the shares of establishments up to the splitting thresholds, in the paper's synthetic data and
-/// in ours, within five points (and one at the upper end).
+/// PR Table 8: the shares of establishments up to the splitting thresholds, in the paper's
+/// synthetic data and in ours, within five points (and one at the upper end).
 #[test]
 fn sizes_are_as_skewed_as_the_papers() {
     let shares = [[0.97, 0.99, 0.99], [0.66, 0.79, 0.8], [0.47, 0.5, 0.5]];
@@ -45,10 +45,10 @@ fn median(method: &str, rho: Option<&str>, level: u32, measure: Measure) -> f64 
     ERRORS.iter().find(of).unwrap().errors.quantile(0.5)
 }
 
-/// PR Figure 3: the errors of counts are the same either way; those of sums are far smaller where records
-/// are split as in the moderate and the median scheme than under any top-coding, at every level. Where
-/// thresholds are as large as those of a top-coding (the conservative scheme), they are not: then the
-/// noise is as large, and only the bias goes.
+/// PR Figure 3: the errors of counts are the same either way; those of sums are far smaller where
+/// records are split as in the moderate and the median scheme than under any top-coding, at every
+/// level. Where thresholds are as large as those of a top-coding (the conservative scheme), they
+/// are not: then the noise is as large, and only the bias goes.
 #[test]
 fn splitting_has_far_smaller_errors_at_every_level() {
     for level in LEVELS {
@@ -91,9 +91,9 @@ fn errors_fall_with_the_budget() {
     }
 }
 
-/// The errors of split sums are those of the noise that the policy is charged for: the number of answers
-/// within a goal against the sum of their probabilities. 54 of them, each within five standard deviations:
-/// a false alarm for 3 seeds of 100,000.
+/// The errors of split sums are those of the noise that the policy is charged for: the number of
+/// answers within a goal against the sum of their probabilities. 54 of them, each within five
+/// standard deviations: a false alarm for 3 seeds of 100,000.
 #[test]
 fn errors_of_split_sums_are_those_of_the_noise() {
     let cells = judged(&ROWS, errors::LEAST);
@@ -129,9 +129,9 @@ fn errors_of_split_sums_are_those_of_the_noise() {
     }
 }
 
-/// PR Figure 4: establishments lose less the smaller the thresholds are, and less for wider goals. It is the
-/// paper's whole pieces that make the difference: by the exact policy there is none. Top-coding needs far
-/// more, or never gets there.
+/// PR Figure 4: establishments lose less the smaller the thresholds are, and less for wider goals.
+/// It is the paper's whole pieces that make the difference: by the exact policy there is none.
+/// Top-coding needs far more, or never gets there.
 #[test]
 fn smaller_thresholds_need_smaller_policies_for_most() {
     let needed = |kind: Kind, name: &str, goal: f64| {
@@ -144,7 +144,8 @@ fn smaller_thresholds_need_smaller_policies_for_most() {
             [split.quantile(0.5), exact.quantile(0.5), split.quantile(0.99)]
         });
         assert!(conservative[0] > moderate[0] && moderate[0] > median[0], "{conservative:?}");
-        // By the exact policy all three are the same: the goal decides the noise, and the noise the loss.
+        // By the exact policy all three are the same: the goal decides the noise, and the noise the
+        // loss.
         assert!((conservative[1] / moderate[1] - 1.0).abs() < 1e-9, "{conservative:?}");
         assert!((conservative[1] / median[1] - 1.0).abs() < 1e-9, "{median:?}");
         assert!(conservative[2] > moderate[2] && moderate[2] > median[2], "{conservative:?}");
@@ -161,8 +162,8 @@ fn smaller_thresholds_need_smaller_policies_for_most() {
     }
 }
 
-/// Under the least policy 95 % of the queries of every measure at every level reach the goal, each in 95 of 100
-/// draws; and with a little less, they do not.
+/// Under the least policy 95 % of the queries of every measure at every level reach the goal, each
+/// in 95 of 100 draws; and with a little less, they do not.
 #[test]
 fn the_least_policy_is_enough_and_no_more() {
     let cells = judged(&ROWS, errors::LEAST);
@@ -197,8 +198,8 @@ fn ratio(losses: &Losses) -> f64 {
     Distribution::new(each.collect()).quantile(0.5)
 }
 
-/// PR Figure 5: realised losses are below the policy's, for most establishments far below, and the gap (as a
-/// ratio) closes as thresholds fall. The exact policy has no gap.
+/// PR Figure 5: realised losses are below the policy's, for most establishments far below, and the
+/// gap (as a ratio) closes as thresholds fall. The exact policy has no gap.
 #[test]
 fn realised_losses_are_below_the_policy() {
     let mut last = 0.0;
@@ -216,9 +217,9 @@ fn realised_losses_are_below_the_policy() {
     }
 }
 
-/// PR Figure 5, firms. A firm loses no less than each of its establishments, so that the distribution over
-/// establishments of what their firms lose is below that of their own losses everywhere. Over firms it
-/// is so at the upper end only, as most firms are small and alone.
+/// PR Figure 5, firms. A firm loses no less than each of its establishments, so that the
+/// distribution over establishments of what their firms lose is below that of their own losses
+/// everywhere. Over firms it is so at the upper end only, as most firms are small and alone.
 #[test]
 fn firms_lose_more_than_their_establishments() {
     let firms = firms(&ROWS);
@@ -238,14 +239,15 @@ fn firms_lose_more_than_their_establishments() {
         for share in [0.99, 0.999, 1.0] {
             assert!(theirs.quantile(share) > own.quantile(share), "{} at {share}", scheme.name);
         }
-        // Cells keep a firm's establishments apart: what is realised is far less than the policy of the
-        // firm with most establishments.
+        // Cells keep a firm's establishments apart: what is realised is far less than the policy of
+        // the firm with most establishments.
         let (largest, _) = firms.iter().enumerate().max_by_key(|(_, firm)| firm.len()).unwrap();
         assert!(joint.realised[largest] * 2.0 < joint.exact[largest]);
     }
 }
 
-/// Suppression hides more at finer levels, mostly cells of little pay; multiplicative noise hides nothing.
+/// Suppression hides more at finer levels, mostly cells of little pay; multiplicative noise hides
+/// nothing.
 #[test]
 fn agencies_methods_do_what_they_do() {
     let all = baselines::suppressed(&ROWS, &NODES);

@@ -1,9 +1,9 @@
 //! Made-up dairy farms, in the shape of the Census of Agriculture of 2022.
 //!
 //! The constants were fitted to two tables of the United States Department of Agriculture for 2022:
-//! farms with milk cows by county and size of herd, and milk cows by county. Neither is here; a test
-//! compares them where they are at hand. States, districts and counties are numbers, and no farm is
-//! anybody's.
+//! farms with milk cows by county and size of herd, and milk cows by county. Neither is here; a
+//! test compares them where they are at hand. States, districts and counties are numbers, and no
+//! farm is anybody's.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub struct Farm {
     pub county: usize,
     /// Milk cows, at least 1.
     pub cows: u64,
-    /// What an acre of pasture costs the farm a year, in cents. Fitted to nothing: the paper has county
+    /// The rent of an acre of pasture for a year, in cents. Fitted to nothing: the paper has county
     /// averages of its own.
     pub rent: u64,
 }
@@ -35,8 +35,8 @@ pub(super) struct Region {
     counties: usize,
     /// In all.
     farms: f64,
-    /// Standard deviations of the logarithm of a county's number of farms: of the state's part of it, the
-    /// district's and the county's own.
+    /// Standard deviations of the logarithm of a county's number of farms: of the state's part of
+    /// it, the district's and the county's own.
     spread: [f64; 3],
     /// Shares of the size classes from 10 cows up among the farms that have 10, in thousandths.
     shares: [f64; 6],
@@ -48,8 +48,8 @@ pub(super) struct Region {
     large: f64,
 }
 
-/// Wisconsin, Pennsylvania, New York, Ohio, Minnesota, Michigan, Iowa, Indiana, Illinois, Vermont, Missouri,
-/// Kentucky, Virginia, Maryland.
+/// Wisconsin, Pennsylvania, New York, Ohio, Minnesota, Michigan, Iowa, Indiana, Illinois, Vermont,
+/// Missouri, Kentucky, Virginia, Maryland.
 pub(super) const TRADITIONAL: Region = Region {
     states: 14,
     districts: 8,
@@ -62,8 +62,8 @@ pub(super) const TRADITIONAL: Region = Region {
     large: 1_268.0,
 };
 
-/// California, Idaho, Texas, New Mexico, Arizona, Colorado, Washington, Oregon, Kansas, Utah, Nevada, Florida,
-/// South Dakota, Georgia.
+/// California, Idaho, Texas, New Mexico, Arizona, Colorado, Washington, Oregon, Kansas, Utah,
+/// Nevada, Florida, South Dakota, Georgia.
 pub(super) const WESTERN: Region = Region {
     states: 14,
     districts: 6,
@@ -92,16 +92,16 @@ pub(super) const OTHER: Region = Region {
 /// The size classes of the census: the least herd of each.
 pub(super) const CLASSES: [u64; 7] = [1, 10, 20, 50, 100, 200, 500];
 
-/// Of a county's n farms, on average 0.35 + 0.65 n / (n + 60) have 10 cows or more: where there are many
-/// farms, few are hobbies.
+/// Of a county's n farms, on average 0.35 + 0.65 n / (n + 60) have 10 cows or more: where there are
+/// many farms, few are hobbies.
 const FEW: (f64, f64) = (0.35, 60.0);
 
 /// The standard deviation of the logarithm of what a herd of the largest class has above 500.
 const LARGE_SPREAD: f64 = 1.25;
 
 impl Region {
-    /// A herd of a size class, from 0 to 6. Within a class, sizes thin out as the inverse square; above
-    /// 500 the rest is lognormal.
+    /// A herd of a size class, from 0 to 6. Within a class, sizes thin out as the inverse square;
+    /// above 500 the rest is lognormal.
     pub(super) fn herd(&self, class: usize, draws: &mut Draws) -> u64 {
         let least = CLASSES[class] as f64;
         match CLASSES.get(class + 1) {
@@ -116,7 +116,8 @@ impl Region {
         }
     }
 
-    /// How many farms each county has, by state, district and county: shares of all, at least one each.
+    /// How many farms each county has, by state, district and county: shares of all, at least one
+    /// each.
     fn counties(&self, draws: &mut Draws) -> Vec<([usize; 3], usize)> {
         let mut weights = Vec::new();
         for state in 0..self.states {

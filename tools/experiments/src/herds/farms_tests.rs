@@ -1,4 +1,5 @@
-//! The made-up farms, and the census tables beside the checkout (`../shared/data`), where they are at hand.
+//! The made-up farms, and the census tables beside the checkout (`../shared/data`), where they are
+//! at hand.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -105,9 +106,9 @@ fn drawn(counties: &BTreeMap<Place, [usize; 7]>, seed: u64) -> BTreeMap<Place, u
     sums
 }
 
-/// Herds drawn for the table's own farms, class by class, come near the cows that were published for
-/// 1,512 counties: all of them together within a tenth, half of the counties within a third, and the
-/// logarithms of counties with a correlation above 0.97.
+/// Herds drawn for the table's own farms, class by class, come near the cows that were published
+/// for 1,512 counties: all of them together within a tenth, half of the counties within a third,
+/// and the logarithms of counties with a correlation above 0.97.
 #[test]
 fn herds_add_up_to_the_published_inventories() {
     let Some(counties) = operations() else { return };
@@ -143,10 +144,11 @@ fn correlation(pairs: &[(f64, f64)]) -> f64 {
     moment(&|dx, dy| dx * dy) / (moment(&|dx, _| dx * dx) * moment(&|_, dy| dy * dy)).sqrt()
 }
 
-/// The generator's counties are like the table's: shares of the classes within 0.04; farms of a county, and
-/// their cows from the upper quartile on, within a factor of 1.6 at every quantile. (The middle county
-/// has 2 to 2.5 times the cows: in the table, small counties have fewer than the shape gives them.) The
-/// largest hundredth of the counties has 0.25 to 0.34 of all cows, and in the table 0.33.
+/// The generator's counties are like the table's: shares of the classes within 0.04; farms of a
+/// county, and their cows from the upper quartile on, within a factor of 1.6 at every quantile.
+/// (The middle county has 2 to 2.5 times the cows: in the table, small counties have fewer than the
+/// shape gives them.) The largest hundredth of the counties has 0.25 to 0.34 of all cows, and in
+/// the table 0.33.
 #[test]
 fn counties_are_as_uneven_as_the_tables() {
     let Some(counties) = operations() else { return };

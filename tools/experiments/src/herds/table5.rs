@@ -9,7 +9,7 @@ use crate::distribution::{Distribution, tail};
 use crate::figure::{ExperimentError, Figure, columns, digits, logarithmic, series};
 use crate::sums::{Setting, Sums};
 
-/// What a farm at the threshold loses by all four queries.
+/// The loss of a farm at the threshold by all four queries.
 const RHO: &str = "1";
 
 /// Splitting thresholds, in cows.
@@ -50,14 +50,14 @@ impl Workload {
         Ok(Self { threshold, sum: of(parts, 2), rent: of(4 - parts, 4) })
     }
 
-    /// What a farm may lose by all of it, as a function of its cows.
+    /// The loss of a farm by all queries, as a function of its cows.
     fn policy(&self) -> Result<RecordPolicy, ExperimentError> {
         let constant = self.rent.checked_mul(4).unwrap_or(Rho::ZERO);
         let term = PolicyTerm::new(self.sum, self.threshold)?;
         Ok(RecordPolicy::new(constant, vec![term; 2]))
     }
 
-    /// What a farm loses in fact: rents move their sums by less than the bound.
+    /// The realised loss of a farm: rents move their sums by less than the bound.
     fn realised(&self, farm: &Farm) -> f64 {
         let rent = farm.rent.min(MOST_RENT) as f64 / MOST_RENT as f64;
         let cows = farm.cows as f64 / self.threshold;
@@ -65,8 +65,8 @@ impl Workload {
     }
 }
 
-/// Relative errors of averages of rents over one grouping: a noisy sum over a noisy count, and none where
-/// the count is not above zero.
+/// Relative errors of averages of rents over one grouping: a noisy sum over a noisy count, and none
+/// where the count is not above zero.
 fn average_errors(
     farms: &[Farm],
     grouping: &[usize],
@@ -213,8 +213,8 @@ fn losses(farms: &[Farm]) -> Result<Figure, ExperimentError> {
 mod tests {
     use super::*;
 
-    /// At the threshold, a farm loses all of the rho, however it is shared; and a farm with the highest rent
-    /// loses in fact what the policy says.
+    /// At the threshold, a farm loses all of the rho, however it is shared; and a farm with the
+    /// highest rent loses in fact what the policy says.
     #[test]
     fn queries_share_the_rho() {
         for parts in ALLOCATIONS {
@@ -236,7 +236,8 @@ mod tests {
         let grouping = &groupings(&farms)[0];
         let rho = "1000000".parse().unwrap();
         let errors = average_errors(&farms, grouping, rho, &mut Rehearsal::new(1)).unwrap();
-        // Noise of 7 cents is left, on averages of 1000 and more; a state without farms has no answer.
+        // Noise of 7 cents is left, on averages of 1000 and more; a state without farms has no
+        // answer.
         assert_eq!(errors.sorted().len(), 3 * RELEASES);
         assert!(errors.quantile(0.5) < 0.02 && errors.quantile(0.6) < 0.04);
         assert!((errors.quantile(0.9) - 1.0 / 11.0).abs() < 0.005);

@@ -1,6 +1,6 @@
 //! Binomial laws for the comparison curves, in plain floating point.
 
-/// What is below this part of the largest probability is left out.
+/// Probabilities below this part of the largest one are left out.
 const FLOOR: f64 = 1e-90;
 
 /// Bin(m, p) around its mode.

@@ -2,8 +2,8 @@
 
 use super::binomial::{Binomial, half_at_least};
 
-/// PK Theorem 3: a count of the target and `others`, each of which is counted with a probability from
-/// `lambda` to 1 - `lambda`.
+/// PK Theorem 3: a count of the target and `others`, each of which is counted with a probability
+/// from `lambda` to 1 - `lambda`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Theorem3 {
     /// n - 1.
@@ -24,15 +24,15 @@ impl Theorem3 {
         self.ratio(2.0 * self.lambda, 0.0, epsilon.exp())
     }
 
-    /// Also with the law of the blanket's ones and zeroes, Bin(n-1, lambda), and with the target, but
-    /// independent of each other. Below the truth where lambda is near 1/2.
+    /// Also with the law of the blanket's ones and zeroes, Bin(n-1, lambda), and with the target,
+    /// but independent of each other. Below the truth where lambda is near 1/2.
     #[cfg(test)]
     pub(super) fn independent(self, epsilon: f64) -> f64 {
         self.ratio(self.lambda, 1.0, epsilon.exp())
     }
 
-    /// The repair: P\[X + 1 >= e^epsilon Y\] with X and Y the ones and the zeroes of the same blanket, B
-    /// ~ Bin(n-1, 2 lambda) records in fair coins. Sound.
+    /// The repair: P\[X + 1 >= e^epsilon Y\] with X and Y the ones and the zeroes of the same
+    /// blanket, B ~ Bin(n-1, 2 lambda) records in fair coins. Sound.
     pub(super) fn joint(self, epsilon: f64) -> f64 {
         let odds = epsilon.exp();
         // X + 1 >= odds (B - X).
@@ -40,8 +40,8 @@ impl Theorem3 {
         Binomial::new(self.others, 2.0 * self.lambda).iter().map(|(b, weight)| weight * of(b)).sum()
     }
 
-    /// The closed form as printed, solved for delta: e^(-epsilon^2 lambda (n-1) / 14). `None` where it
-    /// says nothing: below 27/(lambda (n-1)) and above 1.
+    /// The closed form as printed, solved for delta: e^(-epsilon^2 lambda (n-1) / 14). `None` where
+    /// it says nothing: below 27/(lambda (n-1)) and above 1.
     pub(super) fn printed_closed(self, epsilon: f64) -> Option<f64> {
         let size = self.lambda * self.others as f64;
         let applies = epsilon <= 1.0 && epsilon * size >= 27.0;
@@ -77,10 +77,10 @@ impl Theorem3 {
     }
 }
 
-/// PK Proposition 7 (Grining & Klonowski 2017, Theorem 3): a count of records of these probabilities, by
-/// the central limit theorem. With the absolute third moment p(1-p)(1-2p(1-p)), where p(1-p)|1-2p| is
-/// printed, and with mu_2^(3/2) below it, where mu_2^3 is. `None` above epsilon = 1, where its Gaussian
-/// mechanism is not proven.
+/// PK Proposition 7 (Grining & Klonowski 2017, Theorem 3): a count of records of these
+/// probabilities, by the central limit theorem. With the absolute third moment p(1-p)(1-2p(1-p)),
+/// where p(1-p)|1-2p| is printed, and with mu_2^(3/2) below it, where mu_2^3 is. `None` above
+/// epsilon = 1, where its Gaussian mechanism is not proven.
 pub(super) fn proposition_7(groups: &[(u64, f64)], epsilon: f64) -> Option<f64> {
     let mean = |of: &dyn Fn(f64) -> f64| {
         let count: f64 = groups.iter().map(|(count, _)| *count as f64).sum();
@@ -93,9 +93,9 @@ pub(super) fn proposition_7(groups: &[(u64, f64)], epsilon: f64) -> Option<f64> 
     (epsilon <= 1.0).then(|| (limit + gaussian).min(1.0))
 }
 
-/// PK Theorem 4 without known records: epsilon and delta of a count of `records` of probability at most
-/// `p` that is released above `threshold`; `None` where it says nothing, as the threshold is not far
-/// enough above the expected count.
+/// PK Theorem 4 without known records: epsilon and delta of a count of `records` of probability at
+/// most `p` that is released above `threshold`; `None` where it says nothing, as the threshold is
+/// not far enough above the expected count.
 pub(super) fn theorem_4(records: u64, p: f64, threshold: u64) -> Option<(f64, f64)> {
     let others = records - 1;
     let r = p * others as f64 / ((1.0 - p) * threshold as f64);
@@ -150,8 +150,8 @@ mod tests {
     fn three_bounds_are_below_the_truth() {
         let theorem = Theorem3 { others: 999, lambda: 0.05 };
         assert!(theorem.with_exponential(1.0) < 1e-3 * worst(theorem, 1.0));
-        // As printed it is far above the truth first, and below it where only the chance of no ones is
-        // left: 0.9^999 in place of 0.95^999.
+        // As printed it is far above the truth first, and below it where only the chance of no ones
+        // is left: 0.9^999 in place of 0.95^999.
         assert!(theorem.printed(1.0) > 0.5 && theorem.printed(8.0) < worst(theorem, 8.0));
         for (lambda, factor) in [(0.5, 1e-2), (0.4, 0.9)] {
             let theorem = Theorem3 { others: 999, lambda };

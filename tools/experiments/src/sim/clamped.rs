@@ -10,13 +10,13 @@ const RECORDS: f64 = 1000.0;
 /// The rhos that are compared.
 const RHOS: [f64; 3] = [0.1, 1.0, 10.0];
 
-/// A sum of independent Pareto values of scale 1, each clamped to `bound`, with Gaussian noise of variance
-/// bound^2 / (2 rho), as an estimate of the sum's expected value.
+/// A sum of independent Pareto values of scale 1, each clamped to `bound`, with Gaussian noise of
+/// variance bound^2 / (2 rho), as an estimate of the sum's expected value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clamped {
     /// The tail index of the values, above 1.
     pub(super) index: f64,
-    /// What every record may lose.
+    /// The loss of every record.
     pub(super) rho: f64,
     /// Where values are clamped, at least 1.
     pub(super) bound: f64,
@@ -28,7 +28,7 @@ impl Clamped {
         RECORDS * self.index / (self.index - 1.0)
     }
 
-    /// What clamping takes from it: E\[(X - b)+\] = b^(1-a) / (a-1) a record.
+    /// The bias by clamping: E\[(X - b)+\] = b^(1-a) / (a-1) a record.
     fn bias(&self) -> f64 {
         RECORDS * self.bound.powf(1.0 - self.index) / (self.index - 1.0)
     }
@@ -54,8 +54,8 @@ impl Clamped {
         bias * bias + self.spread() + self.noise()
     }
 
-    /// The bound with the least squared error, by golden section of its logarithm: the error falls and
-    /// then rises.
+    /// The bound with the least squared error, by golden section of its logarithm: the error falls
+    /// and then rises.
     pub(super) fn best(index: f64, rho: f64) -> Self {
         let at = |exponent: f64| Self { index, rho, bound: exponent.exp() };
         let (mut low, mut high) = (0.0, 40.0);
@@ -134,9 +134,9 @@ mod tests {
     use super::*;
     use crate::Draws;
 
-    /// Mean and variance of clamped Paretos against a million draws. Values up to 50 have a variance of
-    /// at most 150 (a = 1.2); six standard errors of the mean are then 0.07, and the fourth moment of
-    /// such values keeps the variance within 3 %.
+    /// Mean and variance of clamped Paretos against a million draws. Values up to 50 have a
+    /// variance of at most 150 (a = 1.2); six standard errors of the mean are then 0.07, and the
+    /// fourth moment of such values keeps the variance within 3 %.
     #[test]
     fn bias_and_spread_are_those_of_draws() {
         for index in [1.2, 1.5, 2.0] {
@@ -152,8 +152,8 @@ mod tests {
         }
     }
 
-    /// PR 6.2: the best bound rises with rho and with heavier tails, and the paper's ratio, MSE over the
-    /// expected value, is far above one even there.
+    /// PR 6.2: the best bound rises with rho and with heavier tails, and the paper's ratio, MSE
+    /// over the expected value, is far above one even there.
     #[test]
     fn the_best_bounds_move_as_the_paper_says() {
         let mut last = [0.0; 2];

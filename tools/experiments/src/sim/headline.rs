@@ -17,15 +17,16 @@ const AIM: f64 = 0.1;
 /// Releases that errors are taken from.
 const RELEASES: usize = 20;
 
-/// The threshold at which the median error is [`AIM`]. Noise is in proportion to the threshold, and so
-/// is every quantile of the errors, but for rounding: what one threshold gives tells all.
+/// The threshold at which the median error is [`AIM`]. Noise is in proportion to the threshold, and
+/// so is every quantile of the errors, but for rounding: what one threshold gives tells all.
 fn threshold(sums: &Sums, rho: Rho, noise: &mut Rehearsal) -> Result<f64, ExperimentError> {
     let setting = Setting { rho, threshold: 1000.0 };
     let error = sums.errors(setting, RELEASES, noise)?.quantile(0.5);
     Ok(setting.threshold * AIM / error)
 }
 
-/// The share of records that lose more than rho at a median error of 10 %, over the number of records.
+/// The share of records that lose more than rho at a median error of 10 %, over the number of
+/// records.
 pub(super) fn figure(records: &[Record], noise: &mut Rehearsal) -> Result<Figure, ExperimentError> {
     let mut rows = Vec::new();
     let mut curves = Vec::new();

@@ -64,10 +64,12 @@ mod tests {
             assert!(record.ht1 >= 100 && record.ht2 >= 100);
         }
         // Exponential shares: half of the categories are below ln 2 of the mean. The share of 1000
-        // categories has a standard deviation of 0.016, and four of them are a false alarm in 16,000 seeds.
+        // categories has a standard deviation of 0.016, and four of them are a false alarm in
+        // 16,000 seeds.
         let few = counts.iter().filter(|count| f64::from(**count) < 200.0 * 2f64.ln()).count();
         assert!((435..565).contains(&few), "{few}");
-        // P[X > 10] = 10^-index: 12,619 and 6,325 of 200,000, with standard deviations of 109 and 78.
+        // P[X > 10] = 10^-index: 12,619 and 6,325 of 200,000, with standard deviations of 109 and
+        // 78.
         for (expected, over) in [
             (12_619, records.iter().filter(|r| r.ht1 > 1000).count()),
             (6_325, records.iter().filter(|r| r.ht2 > 1000).count()),

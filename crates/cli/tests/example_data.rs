@@ -4,6 +4,10 @@
 #[allow(missing_docs, unreachable_pub, reason = "an example's source, not an interface")]
 mod generate;
 
+#[path = "../../../examples/clinics/generate.rs"]
+#[allow(missing_docs, unreachable_pub, reason = "an example's source, not an interface")]
+mod clinics;
+
 use hushtable::query::Contract;
 
 #[test]
@@ -12,6 +16,14 @@ fn the_generator_makes_the_shipped_file() {
     let shipped = std::fs::read_to_string(path).unwrap();
     assert_eq!(generate::csv(generate::SEED), shipped);
     assert!(shipped.len() < 300_000 && shipped.lines().count() > 3_000);
+}
+
+#[test]
+fn the_clinics_file_is_as_messy_as_its_generator_makes_it() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/clinics/visits.csv");
+    let shipped = std::fs::read(path).unwrap();
+    assert_eq!(clinics::csv(clinics::SEED), shipped);
+    assert!(String::from_utf8(shipped).is_err(), "it is in windows-1252");
 }
 
 #[test]

@@ -174,6 +174,21 @@ fn theorems_name_functions_and_tests_that_exist() {
     assert!(rows >= 15, "{rows} rows");
 }
 
+/// The README says `cargo run`, and the workspace has more programs than one.
+#[test]
+fn cargo_run_is_the_command() {
+    let mut folders = vec!["fuzz".to_owned(), "tools/experiments".to_owned()];
+    folders.extend(LAYERS.map(|layer| format!("crates/{layer}")));
+    let runs: Vec<String> = folders
+        .iter()
+        .filter_map(|folder| {
+            let manifest: toml::Table = read(&format!("{folder}/Cargo.toml")).parse().unwrap();
+            Some(manifest["package"].get("default-run")?.as_str()?.to_owned())
+        })
+        .collect();
+    assert_eq!(runs, ["hushtable"]);
+}
+
 /// The README's first command, as a newcomer runs it, on a copy of the example.
 #[test]
 fn the_readme_command_gives_a_private_table() {

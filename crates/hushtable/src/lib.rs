@@ -46,10 +46,6 @@ pub mod visible;
 mod workers;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-#[cfg(doctest)]
 #[doc = include_str!("../../../docs/library.md")]
 struct LibraryPage;
 

@@ -1,0 +1,317 @@
+//! The pages of `docs/`: their commands run, their links lead somewhere, their words are the code's.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where the repository's files are, on the site as on GitHub.
+const REPOSITORY: &str = "https://github.com/hushtable/hushtable/blob/main/";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The pages of the book, by name, and their texts.
+fn pages() -> Vec<(String, String)> {
+    let mut pages: Vec<(String, String)> = fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    pages.sort();
+    pages
+}
+
+/// A fenced block: its language, the comment on the line before it, and its lines.
+struct Block {
+    language: String,
+    comment: String,
+    text: String,
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut open = false;
+    let mut before = "";
+    for line in page.lines() {
+        if let Some(language) = line.strip_prefix("```") {
+            open = !open;
+            if open {
+                let (language, comment) = (language.to_owned(), before.to_owned());
+                blocks.push(Block { language, comment, text: String::new() });
+            }
+        } else if open {
+            let text = &mut blocks.last_mut().unwrap().text;
+            text.push_str(line);
+            text.push('\n');
+        }
+        before = line;
+    }
+    blocks
+}
+
+/// Copies a folder's files, and those of its folders.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &target);
+        } else if !path.extension().is_some_and(|e| e == "ledger" || e == "ledger-journal") {
+            fs::copy(path, target).unwrap();
+        }
+    }
+}
+
+/// Runs the shell blocks of a page one after the other, in a folder that has the examples, the data
+/// of one of them, and what `tests/docs/PAGE/` holds. A block after `<!-- file: NAME -->` is such a
+/// file. Blocks that build (`cargo`, `docker`, `pip`) are only for people.
+#[cfg(unix)]
+fn run(name: &str, page: &str) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let examples = folder.path().join("examples");
+    copy(&root().join("examples"), &examples);
+    let example = if page.contains("examples/clinics") { "clinics" } else { "shop" };
+    copy(&examples.join(example), folder.path());
+    let own =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/docs").join(name.trim_end_matches(".md"));
+    if own.exists() {
+        copy(&own, folder.path());
+    }
+    let binary = Path::new(env!("CARGO_BIN_EXE_hushtable")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    let mut ran = 0;
+    for block in blocks(page) {
+        let comment = block.comment.trim();
+        if let Some(file) = comment.strip_prefix("<!-- file: ").and_then(|c| c.strip_suffix(" -->"))
+        {
+            fs::write(folder.path().join(file), &block.text).unwrap();
+            continue;
+        }
+        let builds = ["cargo ", "docker ", "pip ", "just ", "git "];
+        if block.language != "sh" || builds.iter().any(|word| block.text.starts_with(word)) {
+            continue;
+        }
+        let output = Command::new("sh")
+            .args(["-e", "-c", &block.text])
+            .current_dir(folder.path())
+            .env("PATH", &path)
+            .env_remove("HUSHTABLE_CONTRACT")
+            .env_remove("HUSHTABLE_ANALYST")
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "docs/{name}:\n{}\n{stderr}", block.text);
+        ran += block.text.lines().filter(|line| line.contains("hushtable ")).count();
+    }
+    ran
+}
+
+#[cfg(unix)]
+#[test]
+fn every_command_of_the_docs_runs() {
+    let ran: usize = pages().iter().map(|(name, page)| run(name, page)).sum();
+    assert!(ran >= 40, "{ran} commands");
+}
+
+/// The anchor that a heading gets, on GitHub and in the book.
+fn anchor(heading: &str) -> String {
+    let plain = heading.to_lowercase().replace('`', "");
+    let kept = plain.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+fn anchors(page: &str) -> BTreeSet<String> {
+    let mut open = false;
+    let mut found = BTreeSet::new();
+    for line in page.lines() {
+        open ^= line.starts_with("```");
+        if !open && line.starts_with('#') {
+            found.insert(anchor(line.trim_start_matches('#').trim()));
+        }
+    }
+    found
+}
+
+/// The targets of a page's links, but for those in code.
+fn links(page: &str) -> Vec<String> {
+    let mut prose = String::new();
+    let mut open = false;
+    for line in page.lines() {
+        open ^= line.starts_with("```");
+        if !open {
+            let outside: Vec<&str> = line.split('`').step_by(2).collect();
+            prose += &(outside.join("CODE") + "\n");
+        }
+    }
+    let ends = prose.split("](").skip(1);
+    ends.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target.to_owned()).collect()
+}
+
+#[test]
+fn every_link_of_the_docs_leads_somewhere() {
+    let pages = pages();
+    let mut checked = 0;
+    for (name, page) in &pages {
+        for target in links(page) {
+            checked += 1;
+            let (file, part) = target.split_once('#').unwrap_or((&target, ""));
+            if let Some(path) = file.strip_prefix(REPOSITORY) {
+                assert!(root().join(path).exists(), "docs/{name}: {target}");
+                continue;
+            }
+            if file.contains("://") {
+                continue;
+            }
+            let text = if file.is_empty() {
+                page
+            } else {
+                let found = pages.iter().find(|(other, _)| other == file);
+                &found.unwrap_or_else(|| panic!("docs/{name}: no page of the book is {target}")).1
+            };
+            assert!(part.is_empty() || anchors(text).contains(part), "docs/{name}: {target}");
+        }
+    }
+    assert!(checked >= 60, "{checked} links");
+}
+
+#[test]
+fn the_readmes_links_lead_somewhere() {
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"] {
+        for target in links(&fs::read_to_string(root().join(name)).unwrap()) {
+            let file = target.split('#').next().unwrap();
+            let there = file.is_empty() || file.contains("://") || root().join(file).exists();
+            assert!(there, "{name}: {target}");
+        }
+    }
+}
+
+/// Newcomers follow CONTRIBUTING from file to file.
+#[test]
+fn the_files_that_are_named_exist() {
+    let mut named = 0;
+    for name in ["CONTRIBUTING.md", "ARCHITECTURE.md"] {
+        let page = fs::read_to_string(root().join(name)).unwrap();
+        for code in page.split('`').skip(1).step_by(2) {
+            let path = code.split([' ', ':']).next().unwrap();
+            let starts = ["crates/", "docs/", "tools/", "tests/", ".ci/"];
+            if starts.iter().any(|start| path.starts_with(start)) {
+                assert!(root().join(path).exists(), "{name}: {path}");
+                named += 1;
+            }
+        }
+    }
+    assert!(named >= 20, "{named} files");
+}
+
+#[test]
+fn every_page_has_a_place_in_the_book() {
+    let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let listed: Vec<String> = links(&summary);
+    for (name, _) in pages().iter().filter(|(name, _)| name != "SUMMARY.md") {
+        assert_eq!(listed.iter().filter(|own| *own == name).count(), 1, "{name} in SUMMARY.md");
+    }
+}
+
+/// The hint of a refusal about the shop's visits, from some words on.
+fn hint(sql: &str, after: &str) -> String {
+    let contract = root().join("examples/shop/hushtable.toml");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hushtable"));
+    command.args(["explain", "--contract"]).arg(contract).arg(sql);
+    let error = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    error.split_once(after).unwrap_or_else(|| panic!("{error}")).1.trim().to_owned()
+}
+
+/// Whether a name stands in code somewhere on a page.
+fn documents(page: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let code = page.split('`').skip(1).step_by(2);
+    code.into_iter().any(|text| text.split(|c| !is_word(c)).any(|word| word == name))
+}
+
+#[test]
+fn the_reference_has_every_name_that_the_code_knows() {
+    let page = |name: &str| fs::read_to_string(root().join("docs").join(name)).unwrap();
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (zzz = 1) COUNT(*) FROM visits";
+    let (options, options_page) = (hint(sql, "the options are "), page("options.md"));
+    for option in options.split(", ") {
+        assert!(documents(&options_page, option), "docs/options.md lacks {option}");
+    }
+    let sql = "SELECT SUM(ZZZ(quantity)) FROM visits";
+    let (functions, functions_page) = (hint(sql, "the functions are "), page("functions.md"));
+    for function in functions.split_whitespace() {
+        assert!(documents(&functions_page, function), "docs/functions.md lacks {function}");
+    }
+    assert!(options.split(", ").count() > 10 && functions.split_whitespace().count() > 50);
+
+    let contract = [page("contract.md"), page("tables.md")].concat();
+    let schema: serde_json::Value =
+        serde_json::from_str(hushtable::query::Contract::SCHEMA).unwrap();
+    let mut objects = vec![&schema];
+    objects.extend(schema["$defs"].as_object().unwrap().values());
+    for setting in objects.into_iter().filter_map(|own| own["properties"].as_object()) {
+        for name in
+            setting.keys().filter(|name| !["units", "tables", "columns"].contains(&name.as_str()))
+        {
+            assert!(documents(&contract, name), "docs/contract.md lacks {name}");
+        }
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    copy(&root().join("examples/shop"), folder.path());
+    let sql = "SELECT town, COUNT(*) AS n FROM visits GROUP BY town";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hushtable"));
+    command.args(["query", "--statement", "s.json", sql]).current_dir(folder.path());
+    assert!(command.output().unwrap().status.success());
+    let statement = fs::read_to_string(folder.path().join("s.json")).unwrap();
+    let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
+    for field in statement.as_object().unwrap().keys() {
+        assert!(documents(&page("statement.md"), field), "docs/statement.md lacks {field}");
+    }
+}
+
+/// Words of the glossary, each with the type that it is in the code.
+#[test]
+fn the_glossary_has_the_codes_own_names() {
+    fn types(folder: &Path, found: &mut BTreeSet<String>) {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                types(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                for line in fs::read_to_string(path).unwrap().lines() {
+                    let mut words = line.trim_start().split(|c: char| !c.is_alphanumeric());
+                    let kind = ["struct", "enum", "trait", "type"];
+                    if words.next() == Some("pub")
+                        && words.next().is_some_and(|w| kind.contains(&w))
+                    {
+                        found.extend(words.next().map(str::to_owned));
+                    }
+                }
+            }
+        }
+    }
+    let mut known = BTreeSet::new();
+    types(&root().join("crates"), &mut known);
+    let glossary = fs::read_to_string(root().join("docs/glossary.md")).unwrap();
+    let mut words = Vec::new();
+    for row in glossary.lines().filter(|line| line.starts_with("| **")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        assert_eq!(cells.len(), 3, "{row}");
+        words.push(cells[0]);
+        for name in cells[2].split('`').skip(1).step_by(2) {
+            assert!(known.contains(name), "{name} is no public type: {row}");
+        }
+    }
+    assert!(words.len() >= 35, "{} words", words.len());
+    let mut sorted = words.clone();
+    sorted.sort_unstable_by_key(|word| word.to_lowercase());
+    sorted.dedup();
+    assert_eq!(words, sorted, "in the order of the alphabet, each once");
+}

@@ -15,9 +15,9 @@ use crate::render::grid::visible;
 pub(crate) enum Failure {
     /// Refused or failed: what, and then hints, a line each.
     Told {
-        /// What is wrong.
+        /// The fault.
         what: String,
-        /// What would work.
+        /// Ways out that work.
         hints: Vec<String>,
     },
     /// Nobody reads standard output any more.

@@ -13,20 +13,22 @@ use crate::pace::is_kept;
 /// Quicker queries show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 const REFRESH: Duration = Duration::from_millis(100);
+const TEMPLATE: &str = "{msg} {bar:32} {percent:>3} %, {elapsed} gone, about {eta} left";
 
-/// Thousandths that are done, and what else there is to say of them.
+/// The thousandths that are done, and a label.
 type Look<'a> = &'a (dyn Fn() -> (u32, String) + Sync);
 
-/// Runs `work`, and shows on a terminal how far it has come.
-pub(crate) fn watched<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
-    beside(&|| (progress.permille(), String::new()), work)
+/// Runs `work`, and shows on a terminal how far it has come; `label` says what it does.
+pub(crate) fn watched<T>(label: &str, progress: &Progress, work: impl FnOnce() -> T) -> T {
+    beside(&|| (progress.permille(), label.to_owned()), work)
 }
 
-/// The same for the queries of a workload.
+/// Watches the queries of a workload.
 pub(crate) fn watched_workload<T>(progress: &WorkloadProgress, work: impl FnOnce() -> T) -> T {
     let look = || {
-        let queries = format!(", {} of {} queries", progress.answered(), progress.queries());
-        (progress.permille(), queries)
+        let queries = progress.queries();
+        let current = queries.min(progress.answered() + 1);
+        (progress.permille(), format!("query {current} of {queries}"))
     };
     beside(&look, work)
 }
@@ -51,19 +53,19 @@ fn beside<T>(look: Look<'_>, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Draws until the other end of `ended` is gone. Percent and time only: a number of rows would be
-/// a number from the data.
+/// Draws until the other end of `ended` is gone. Shares and times only: numbers of rows or bytes
+/// would be numbers from the data.
 fn show(look: Look<'_>, ended: &Receiver<()>) {
     if ended.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
         return;
     }
-    let style = ProgressStyle::with_template("{bar:32} {percent:>3} % after {elapsed}{msg}");
+    let style = ProgressStyle::with_template(TEMPLATE);
     let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr())
         .with_elapsed(PATIENCE)
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     loop {
-        let (permille, more) = look();
-        bar.set_message(more);
+        let (permille, label) = look();
+        bar.set_message(label);
         bar.set_position(u64::from(permille));
         // The time goes on even if the reading does not.
         bar.tick();
@@ -72,4 +74,15 @@ fn show(look: Look<'_>, ended: &Receiver<()>) {
         }
     }
     bar.finish_and_clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_drawn_in_its_own_form() {
+        // Where the form is wrong, the library's own is taken, which has no label.
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    }
 }

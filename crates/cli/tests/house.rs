@@ -145,6 +145,7 @@ fn sources() -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     walk(&root().join("crates"), &mut found);
     walk(&root().join("tools"), &mut found);
+    walk(&root().join("fuzz"), &mut found);
     found
 }
 
@@ -234,13 +235,15 @@ fn the_readme_command_gives_a_private_table() {
 }
 
 /// Folders whose comments follow the wording guide.
-const PLAIN: [&str; 6] = [
+const PLAIN: [&str; 8] = [
     "crates/noise",
     "crates/privacy",
     "crates/knowledge",
     "crates/ledger",
     "crates/plot",
+    "crates/hushtable",
     "tools/experiments",
+    "fuzz",
 ];
 
 /// Beginnings of doc comments that make readers guess what is meant.

@@ -1,4 +1,4 @@
-//! What analysts may do: ask, and see what asking would cost.
+//! Analysts: they ask, and see what asking would cost.
 
 use std::sync::Arc;
 
@@ -56,11 +56,12 @@ impl Analyst {
         self.workers.run(async move { session.explain(&sql, name.as_deref()).await }).await
     }
 
-    /// Quotes a statement of any number of private parts, and SQL around them. Costs nothing, reads no
-    /// value and changes no file.
+    /// Quotes a statement of any number of private parts, and SQL around them. Costs nothing, reads
+    /// no value and changes no file.
     ///
     /// # Errors
-    /// As [`explain`](Self::explain), and when the SQL around the parts cannot be run.
+    /// Fails where [`explain`](Self::explain) does, and when the SQL around the parts cannot be
+    /// run.
     pub async fn explain_parts(&self, sql: &str) -> Result<StatementQuoted, Error> {
         let (session, sql, name) = self.owned(sql);
         self.workers.run(async move { session.explain_parts(&sql, name.as_deref()).await }).await
@@ -90,14 +91,14 @@ impl Analyst {
     /// until the release is on record, where the same query finds it.
     ///
     /// # Errors
-    /// As [`explain`](Self::explain); when the budget does not suffice or the ledger cannot be
-    /// written; when the data cannot be read, which leaves the charge in place.
+    /// Fails where [`explain`](Self::explain) does; when the budget does not suffice or the ledger
+    /// cannot be written; when the data cannot be read, which leaves the charge in place.
     pub async fn query(&self, sql: &str) -> Result<Answer, Error> {
         self.query_watched(sql, &Progress::default()).await
     }
 
-    /// Answers a query as [`query`](Self::query) does; another thread can look at its progress, which
-    /// is for this query alone.
+    /// Answers a query as [`query`](Self::query) does; another thread can look at its progress,
+    /// which is for this query alone.
     ///
     /// # Errors
     /// As there.
@@ -173,7 +174,7 @@ pub struct Plan {
     workers: Workers,
 }
 
-/// What comes of a workload, one after the other.
+/// The steps of a workload, one after the other.
 pub enum Step {
     /// The charge stands.
     Charged(Box<WorkloadCharge>),
@@ -194,7 +195,7 @@ impl Plan {
         self.plan.warnings()
     }
 
-    /// What the workload would promise and cost. Changes no file.
+    /// The promise and the price of the workload. Changes no file.
     ///
     /// # Errors
     /// When the ledger cannot be read.

@@ -34,7 +34,7 @@ impl Engine {
     /// Opens a contract, and tells `listener` what the ledger says that is no error, on any thread.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Fails where [`open`](Self::open) does.
     pub fn telling(
         contract: impl AsRef<Path>,
         listener: impl Fn(&Notice) + Send + Sync + 'static,
@@ -55,13 +55,13 @@ impl Engine {
         Ok(Self { session: Arc::new(session), ..self })
     }
 
-    /// What an analyst may do. Without a name, each question is asked by the one analyst who has a
-    /// budget for it.
+    /// The handle of an analyst. Without a name, each question is asked by the one analyst who has
+    /// a budget for it.
     pub fn analyst(&self, name: Option<&str>) -> Analyst {
         Analyst::new(Arc::clone(&self.session), self.workers.clone(), name)
     }
 
-    /// What the owner of the data may do. None of it is for analysts.
+    /// The handle of the owner of the data. None of its results are for analysts.
     pub fn owner(&self) -> Owner {
         Owner::new(Arc::clone(&self.session), self.workers.clone())
     }

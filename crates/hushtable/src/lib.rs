@@ -1,8 +1,8 @@
 //! Differentially private SQL over files, as a library.
 //!
 //! An [`Engine`] has a contract open, with its data and its ledger. It gives out two kinds of
-//! handles: an [`Analyst`] asks, pays from a budget and gets answers with noise; the [`Owner`] of the
-//! data checks and audits, and gets what is not for analysts. All work runs on the engine's own
+//! handles: an [`Analyst`] asks, pays from a budget and gets answers with noise; the [`Owner`] of
+//! the data checks and audits, and gets what is not for analysts. All work runs on the engine's own
 //! threads, so that the futures can be awaited in any runtime, or with [`wait`] in none.
 //!
 //! ```

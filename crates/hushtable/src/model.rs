@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 1_000_000;
 /// Most evaluations of what is published.
 const MOST_ROWS: usize = 2_000_000;
 
-/// What was computed, and what it is about.
+/// The guarantees of a model, and names for its parts.
 pub struct Described {
     /// The guarantees of the model.
     pub definitions: Definitions,
@@ -209,7 +209,7 @@ impl Reader {
         })
     }
 
-    /// What is known in each world, and how it reads.
+    /// The attacker's knowledge in each world, and its words.
     fn knowledge(
         &self,
         written: &[Written],

@@ -1,4 +1,4 @@
-//! What the owner of the data may do: see how its contract fits the data, and what its promises are
+//! The owner of the data sees how the contract fits the data, and what its promises are
 //! worth on it. About the exact data, and not to be published.
 
 use std::path::Path;
@@ -117,7 +117,7 @@ impl Owner {
     /// that depends on the data, so it is not for the analyst.
     ///
     /// # Errors
-    /// As [`Analyst::query`](crate::Analyst::query).
+    /// Fails where [`Analyst::query`](crate::Analyst::query) does.
     pub async fn timed(
         &self,
         sql: &str,

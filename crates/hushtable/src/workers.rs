@@ -100,8 +100,8 @@ fn stopped(error: &JoinError) -> Error {
     if error.is_panic() { Error::Inconsistent } else { Error::Interrupted }
 }
 
-/// Waits for a future on this thread, for programs that are not asynchronous. In a runtime, await the
-/// future: this would hold up one of its threads.
+/// Waits for a future on this thread, for programs that are not asynchronous. In a runtime, await
+/// the future: this would hold up one of its threads.
 pub fn wait<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Waiting(thread::current())));

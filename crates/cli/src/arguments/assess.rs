@@ -22,8 +22,8 @@ Examples:
   hushtable assess model examples/partial-knowledge/example-7.toml --epsilon 0.1
 
 Costs nothing and needs no contract. Only `table` reads data, and is for its owner; `differencing`
-reads published tables, the others nothing. What it tells is no differential privacy: it
-rests on what an attacker does not know, and is never charged to a budget or added to one.";
+reads published tables, the others nothing. It is not differential privacy: it rests on
+what an attacker does not know, and is never charged to a budget or added to one.";
 
 /// Measure what a release without noise gives away to those who know only a part
 #[derive(Debug, Args)]
@@ -100,7 +100,7 @@ Noise, in counts:
   discrete-laplace:B     the same by its scale, P = e^(-1/B)
   discrete-gaussian:S2   discrete Gaussian with sigma squared S2";
 
-/// A count that is published as it is, or with noise
+/// Assess a count that is published as it is, or with noise
 #[derive(Debug, Args)]
 #[command(after_long_help = COUNT_EXAMPLES)]
 pub(crate) struct AssessCountArguments {
@@ -124,7 +124,7 @@ Examples:
   hushtable assess histogram --others 10000 --at-least 0.3,0.2,0.01 --epsilon 0.5
   hushtable assess histogram --others 10000 --options 4 --at-least 0.05 --known 5000 --delta 1e-9";
 
-/// The counts of several options, of which each record has one
+/// Assess the counts of several options, of which each record has one
 #[derive(Debug, Args)]
 #[command(after_long_help = HISTOGRAM_EXAMPLES)]
 pub(crate) struct AssessHistogramArguments {
@@ -161,7 +161,7 @@ Examples:
   hushtable assess threshold --release-above 6 --unknown 199@0.01 --known 12@0.01 --epsilon 0.1
   hushtable assess threshold --release-above 9 --others 1000 --at-most 0.002 --known 20 --delta 1e-3";
 
-/// A count that is published only if it is above a threshold
+/// Assess a count that is published only if it is above a threshold
 #[derive(Debug, Args)]
 #[command(after_long_help = THRESHOLD_EXAMPLES)]
 pub(crate) struct AssessThresholdArguments {
@@ -191,7 +191,7 @@ Examples:
       --absent 0.2..0.5 --epsilon 1
   hushtable assess k-anonymity --k 5 --others 300 --value a=0.4..0.5 --value b=0.5..0.6 --delta 1e-3";
 
-/// The counts of several values, without those that are below k
+/// Assess the counts of several values, without those that are below k
 #[derive(Debug, Args)]
 #[command(after_long_help = K_ANONYMITY_EXAMPLES)]
 pub(crate) struct AssessKAnonymityArguments {
@@ -222,11 +222,11 @@ Examples:
   hushtable assess compose --release 0.1,1e-9 --release 0.2,1e-9 --dependence 0.05,1e-10
   hushtable assess compose --release 0.1,1e-9 --release 0.1,1e-9 --temporal 0.01";
 
-/// Several releases about the same people, where what ties them together is bounded
+/// Assess several releases about the same people, where their dependence is bounded
 #[derive(Debug, Args)]
 #[command(after_long_help = COMPOSE_EXAMPLES)]
 pub(crate) struct AssessComposeArguments {
-    /// What one of them promises, as assessed; given for each
+    /// The guarantee of one of them, as assessed; given for each
     #[arg(
         long = "release",
         value_name = "EPSILON,DELTA",
@@ -267,7 +267,7 @@ A model:
   [mechanism]
   publishes = \"first + second\"";
 
-/// Every definition of privacy with partial knowledge, exactly, in a small finite model
+/// Compute every definition of privacy with partial knowledge in a small finite model
 #[derive(Debug, Args)]
 #[command(after_long_help = MODEL_EXAMPLES)]
 pub(crate) struct AssessModelArguments {

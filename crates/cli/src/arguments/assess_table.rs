@@ -17,7 +17,7 @@ Examples:
 For the owner of the data: what is shown is about the exact counts, and confidential. Columns of CSV
 files are text: CAST(age AS INT64) >= 18. The name of the table in the SQL may be any.";
 
-/// For the owner: a table of exact counts, group by group, before it is published
+/// Assess a table of exact counts, group by group, before it is published (for its owner)
 #[derive(Debug, Args)]
 #[command(after_long_help = TABLE_EXAMPLES)]
 pub(crate) struct AssessTableArguments {
@@ -25,7 +25,7 @@ pub(crate) struct AssessTableArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
 
-    /// What would be published: SELECT keys, COUNT(*) FROM t [WHERE …] [GROUP BY keys]
+    /// The table to be published: SELECT keys, COUNT(*) FROM t [WHERE …] [GROUP BY keys]
     /// [HAVING COUNT(*) > T]; `-` reads it from standard input
     #[arg(long, value_name = "SQL")]
     pub(crate) release: String,
@@ -84,7 +84,7 @@ all but one. A count that is empty, *, -, (D) or <N is suppressed.
 
 Reads published tables only, and nothing but them: what it finds, everybody can.";
 
-/// What several published tables of counts give away together, by sums and differences
+/// Find what several published tables of counts give away together, by sums and differences
 #[derive(Debug, Args)]
 #[command(after_long_help = DIFFERENCING_EXAMPLES)]
 pub(crate) struct AssessDifferencingArguments {

@@ -40,7 +40,7 @@ Examples:
   hushtable calc selection --epsilon 1 --delta 1e-6 --units 1,10,20
   hushtable calc selection --epsilon 1 --delta 1e-6 --strategy laplace --max-groups 3 --units 50";
 
-/// How likely a group of a given size appears
+/// Calculate how likely a group of a given size appears
 #[derive(Debug, Args)]
 #[command(after_long_help = SELECTION_EXAMPLES)]
 pub(crate) struct SelectionArguments {
@@ -88,7 +88,7 @@ pub(crate) enum SelectionStrategy {
     Gaussian,
     /// A weight that each unit divides over its groups, with Gaussian noise
     WeightedGaussian,
-    /// The same in rounds, without the groups that have appeared
+    /// Weights in rounds, without the groups that have appeared
     Sips,
     /// Weight that goes where it is needed, one unit after the other
     PolicyGaussian,
@@ -132,7 +132,7 @@ Examples:
 
 Scales, sensitivities and variances are in steps of the granularity, the lattice's unit.";
 
-/// What some noise promises, and its variance
+/// Calculate the promise of some noise, and its variance
 #[derive(Debug, Args)]
 #[command(after_long_help = NOISE_EXAMPLES)]
 pub(crate) struct NoiseArguments {
@@ -148,7 +148,7 @@ pub(crate) struct NoiseArguments {
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     pub(crate) scale: Option<String>,
 
-    /// What one unit changes at most: l2 for a Gaussian, l1 for a discrete Laplace
+    /// The most that one unit changes: l2 for a Gaussian, l1 for a discrete Laplace
     #[arg(long, value_name = "d", default_value = "1", allow_negative_numbers = true)]
     pub(crate) sensitivity: String,
 
@@ -181,7 +181,7 @@ Examples:
   hushtable calc quantile --rho 0.1                                    a median
   hushtable calc quantile --epsilon 1 --percentile 0.9 --max-groups 3 --max-rows 2 --points 100";
 
-/// How near a released median or other quantile is to the exact one, by the values in between
+/// Calculate how near a released quantile is to the exact one, by the values in between
 #[derive(Debug, Args)]
 #[command(after_long_help = QUANTILE_EXAMPLES)]
 pub(crate) struct QuantileArguments {
@@ -231,11 +231,11 @@ Events:
 
 Each may end in xK, for K events of the kind, up to 1000000000.";
 
-/// What several events promise together, where their losses are fixed in advance
+/// Calculate the joint promise of several events whose losses are fixed in advance
 #[derive(Debug, Args)]
 #[command(after_long_help = COMPOSE_EXAMPLES)]
 pub(crate) struct ComposeArguments {
-    /// What runs, and how many times; may be given several times
+    /// An event, and how many times it happens; may be given several times
     #[arg(long = "event", value_name = "KIND:VALUESxK", required = true)]
     pub(crate) events: Vec<String>,
 

@@ -42,7 +42,7 @@ pub(crate) struct RandomizeArguments {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// What both sides have to agree on.
+/// Settings that both sides have to agree on.
 #[derive(Debug, Args)]
 pub(crate) struct ResponseArguments {
     /// The values that a report may have, with commas between them; without --other, a row with

@@ -18,10 +18,10 @@ use crate::failure::Failure;
 use crate::render::assess::Report;
 use crate::stdio;
 
-/// What was asked for, and the same as functions.
+/// A report, and the functions behind its numbers.
 struct Assessed {
     report: Report,
-    /// What is published.
+    /// The publication that is assessed.
     what: &'static str,
     curves: Vec<Curve>,
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
     let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
-    let report = watched(&progress, || wait(owner.audit(&sql, &options, &progress)))?;
+    let report = watched("auditing", &progress, || wait(owner.audit(&sql, &options, &progress)))?;
     let text = match asked.format {
         ReportFormat::Text => audit::text(&report),
         ReportFormat::Json => audit::json(&report)?,

@@ -17,8 +17,9 @@ pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
     };
     let sql = stdio::optional_query(sql, &asked.more)?;
     let progress = Progress::default();
-    let report =
-        watched(&progress, || wait(engine.owner().check(table, sql.as_deref(), &progress)))?;
+    let report = watched("checking", &progress, || {
+        wait(engine.owner().check(table, sql.as_deref(), &progress))
+    })?;
     let text = match asked.format {
         ReportFormat::Text => check::text(&report),
         ReportFormat::Json => check::json(&report)?,

@@ -36,7 +36,7 @@ pub(crate) fn randomize(asked: &RandomizeArguments) -> Result<(), Failure> {
         (None, predicate) => Secret::Predicate(predicate.clone().unwrap_or_default()),
     };
     let (workers, progress) = (Workers::new()?, Progress::default());
-    let answers = watched(&progress, || {
+    let answers = watched("reading", &progress, || {
         wait(randomise(&workers, &asked.file, &secret, &mechanism, &progress))
     })?;
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -76,7 +76,7 @@ pub(crate) fn estimate(asked: &EstimateArguments) -> Result<(), Failure> {
     stdio::print(shown.as_bytes())
 }
 
-/// What a report may be: the values and the other, or true and false.
+/// The possible reports: the values and the other, or true and false.
 fn names(asked: &ResponseArguments) -> Result<Vec<String>, Failure> {
     let mut names = asked.values.clone();
     names.extend(asked.other.clone());

@@ -17,7 +17,7 @@ pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
-    let report = watched(&progress, || wait(owner.policy(&sql, options, &progress)))?;
+    let report = watched("reading", &progress, || wait(owner.policy(&sql, options, &progress)))?;
     let text = match asked.shown.format {
         ReportFormat::Text => losses::text(&report),
         ReportFormat::Json => losses::json(&report)?,
@@ -47,7 +47,7 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
     let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
-    let report = watched(&progress, || wait(owner.fit(&sql, &options, &progress)))?;
+    let report = watched("reading", &progress, || wait(owner.fit(&sql, &options, &progress)))?;
     let text = match asked.shown.format {
         ReportFormat::Text => losses::fit_text(&report, &options),
         ReportFormat::Json => losses::fit_json(&report)?,

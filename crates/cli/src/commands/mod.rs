@@ -1,4 +1,4 @@
-//! What each command does.
+//! The work of each command.
 
 pub(crate) mod assess;
 pub(crate) mod audit;

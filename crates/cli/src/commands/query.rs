@@ -36,7 +36,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         stdio::note(&render::warnings::note(&warning, None));
     }
     let progress = Progress::default();
-    let answer = watched(&progress, || wait(analyst.query_watched(&sql, &progress)))?;
+    let answer = watched("reading", &progress, || wait(analyst.query_watched(&sql, &progress)))?;
     // From here on the charge stands, so it is told whatever happens to the files.
     stdio::note(&account_of(&answer, &engine));
     let result = render::result(&answer.table, style)?;
@@ -82,7 +82,7 @@ fn by_extension(path: &Path) -> Option<TableFormat> {
     }
 }
 
-/// What was charged and what is left.
+/// The charge, and the rest of the budget.
 fn account_of(answer: &Answer, engine: &Engine) -> String {
     let mut out = String::new();
     if answer.ledger_created {

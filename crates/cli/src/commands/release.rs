@@ -179,7 +179,7 @@ fn finished(number: usize, count: usize, file: &Path, on_record: bool) -> String
     format!("{number} of {count}: {file}{again}\n")
 }
 
-/// What was charged and what is left.
+/// The charge, and the rest of the budget.
 fn account_of(charge: &WorkloadCharge, engine: &Engine) -> String {
     let mut out = String::new();
     if charge.ledger_created {

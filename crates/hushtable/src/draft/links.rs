@@ -4,7 +4,7 @@ use hushtable_query::ColumnType;
 
 use super::DraftTable;
 
-/// What tables seem to hold.
+/// The units that tables seem to hold.
 pub(super) struct Suggested {
     /// The kind of unit, as a name in SQL.
     pub(super) unit: String,
@@ -63,14 +63,14 @@ const KEYS: [&str; 7] = ["id", "key", "no", "nr", "number", "code", "uuid"];
 struct Naming {
     column: String,
     column_type: ColumnType,
-    /// What it names, in the singular: `customer` for `customer_id`.
+    /// The thing that it names, in the singular: `customer` for `customer_id`.
     entity: String,
 }
 
 /// A table with the columns that seem to name something.
 struct Known<'a> {
     name: &'a str,
-    /// What its rows are, in the singular.
+    /// The thing that a row is, in the singular.
     entity: String,
     columns: Vec<Naming>,
 }
@@ -117,8 +117,8 @@ impl Known<'_> {
         self.naming(&self.entity)
     }
 
-    /// A reference to a row of a table that holds units: to its key, or else to a column of the same
-    /// name.
+    /// A reference to a row of a table that holds units: to its key, or else to a column of the
+    /// same name.
     fn through(&self, tables: &[Self], holds: &[Holds]) -> Option<Holds> {
         let holding = || {
             let all = tables.iter().zip(holds);
@@ -169,13 +169,13 @@ fn known(tables: &[DraftTable]) -> Vec<Known<'_>> {
     each.collect()
 }
 
-/// What the rows of a table are: `visit` for `shop_visits`.
+/// The thing that a row of a table is: `visit` for `shop_visits`.
 fn entity_of_table(name: &str) -> String {
     let last = words(name).into_iter().rev().find(|word| !word.chars().all(|c| c.is_ascii_digit()));
     singular(&last.unwrap_or_default())
 }
 
-/// What a column names, if it is a key by its name; `own` is what the table's rows are.
+/// The thing that a column names, if it is a key by its name; `own` is the thing that a row is.
 fn entity_of_column(name: &str, own: &str) -> Option<String> {
     let mut words = words(name);
     // `o_orderkey`: many schemas begin all names of a table with its letter.

@@ -1,5 +1,5 @@
-//! Published tables of counts, as files: their cells, and the parts of the population that these do not
-//! tell apart.
+//! Published tables of counts, as files: their cells, and the parts of the population that these do
+//! not tell apart.
 
 mod parts;
 mod read;
@@ -41,7 +41,7 @@ pub struct TableCell {
     pub count: Counted,
 }
 
-/// What a cell says of a column. Values by their places, in rising order.
+/// The values of a column that a cell counts. Values by their places, in rising order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// Any value: a margin.
@@ -63,7 +63,7 @@ impl Key {
 }
 
 impl Tables {
-    /// What is counted in a cell: `region=north, age=!0-17`, or `all`.
+    /// The subject of a cell: `region=north, age=!0-17`, or `all`.
     pub fn describe(&self, keys: &[Key]) -> String {
         let said: Vec<String> = self
             .columns

@@ -22,7 +22,8 @@ pub struct Divided {
     sizes: Vec<usize>,
 }
 
-/// Goes through all combinations of values. With `complete`, there are none but those that some table has.
+/// Goes through all combinations of values. With `complete`, there are none but those that some
+/// table has.
 ///
 /// # Errors
 /// When there are too many of them, or a cell counts nobody.

@@ -14,8 +14,8 @@ const MOST_CELLS: usize = 1_000_000;
 /// Largest count; sums stay far from overflow.
 const MOST_COUNT: u64 = 1_000_000_000_000;
 
-/// Reads tables. The column of counts is `count`, or one of that or the name n. What is suppressed is
-/// below `suppressed_below`: counts that are not given, and rows that are missing.
+/// Reads tables. The column of counts is `count`, or one of that or the name n. What is suppressed
+/// is below `suppressed_below`: counts that are not given, and rows that are missing.
 ///
 /// # Errors
 /// When a file cannot be read, or is no table of counts.
@@ -181,8 +181,8 @@ fn once(tables: &Tables) -> Result<(), Refusal> {
     }
 }
 
-/// Cells that could be in a table by the values that it has, and are not. Only of rows that give single
-/// values: what else would be missing nobody can tell.
+/// Cells that could be in a table by the values that it has, and are not. Only of rows that give
+/// single values: what else would be missing nobody can tell.
 fn add_missing(tables: &mut Tables, below: u64) -> Result<(), Refusal> {
     let Some(high) = below.checked_sub(1) else { return Ok(()) };
     // By table and columns that are given: the cells that are there.

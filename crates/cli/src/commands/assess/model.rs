@@ -62,7 +62,7 @@ pub(super) fn assess(given: &AssessModelArguments) -> Result<Modelled, Failure> 
     Ok(Modelled { report, columns, described })
 }
 
-/// What was computed of a model.
+/// The results of a model.
 pub(super) struct Modelled {
     pub(super) report: ModelReport,
     columns: Vec<Column>,
@@ -102,7 +102,7 @@ impl Modelled {
     }
 }
 
-/// What is wanted of every definition.
+/// A column of the report: a number of every definition.
 enum Column {
     /// At a delta, with how it was given and the float next to it.
     EpsilonAt(Fraction, String, f64),

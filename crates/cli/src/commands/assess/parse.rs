@@ -1,4 +1,4 @@
-//! What is unknown, and where on the curve, as users give it.
+//! The unknown records and the places on the curve, as users give them.
 
 use clap::error::ErrorKind;
 use hushtable::knowledge::{Interval, KnowledgeError, Probability, Profile, least_epsilon};
@@ -15,7 +15,7 @@ pub(super) const MOST: u64 = 1_000_000_000;
 
 const PROBABILITY: &str = "a number from 0 to 1";
 
-/// What is asked for: deltas at epsilons, or epsilons at deltas.
+/// The places on the curve: deltas at epsilons, or epsilons at deltas.
 pub(super) enum Asked {
     Deltas(Vec<Epsilon>),
     Epsilons(Vec<f64>),
@@ -135,7 +135,7 @@ pub(super) fn unknown_of(others: u64, known: u64) -> Result<u64, Failure> {
     ))
 }
 
-/// What the mathematics refuses, with what it would not.
+/// A refusal by the mathematics, with an example that works.
 pub(super) fn refused(error: &KnowledgeError, example: &str) -> Failure {
     Failure::new(error.to_string(), format!("for example `{example}`"))
 }

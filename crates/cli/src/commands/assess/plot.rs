@@ -93,7 +93,7 @@ pub(super) fn drawn(title: String, curves: &[Curve], marks: Vec<Vec<(f64, f64)>>
     }
 }
 
-/// What the report says of a curve.
+/// The points of a curve that the report names.
 fn marks(assessed: &Assessed, curve: &Curve) -> Vec<(f64, f64)> {
     let Some(column) = curve.column else { return Vec::new() };
     assessed.report.rows.iter().filter_map(|row| row.point(column)).collect()

@@ -24,8 +24,9 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
         .map_err(|_| refuse("delta", &given.delta, "a number from 1e-300 to below 1", "1e-6"))?;
     let release = stdio::sql(&given.release)?;
     let (workers, progress) = (Workers::new()?, Progress::default());
-    let found =
-        watched(&progress, || wait(group_sizes(&workers, &given.file, &release, &progress)))?;
+    let found = watched("reading", &progress, || {
+        wait(group_sizes(&workers, &given.file, &release, &progress))
+    })?;
     possible(&found)?;
     let mut groups = GroupCounts::new(knows, between, epsilon.to_f64(), delta)
         .map_err(|error| refused(&error, EXAMPLE))?;

@@ -60,7 +60,7 @@ fn none_at(delta: Delta, all: &Composition) -> Result<Failure, Failure> {
     ))
 }
 
-/// What was given as one `--event`.
+/// The parts of one `--event`.
 struct Given<'a> {
     text: &'a str,
     example: &'static str,

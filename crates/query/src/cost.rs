@@ -223,7 +223,7 @@ impl Expr {
                     Function::Reverse => longest + made,
                     // Two-way search takes a bounded number of looks at each byte.
                     Function::Position => 30 + SEARCHED * arguments.iter().map(bytes).sum::<u64>(),
-                    Function::Replace | Function::SplitPart(_) => {
+                    Function::Replace | Function::SplitPart { .. } => {
                         30 + SEARCHED * arguments.iter().map(bytes).sum::<u64>() + made
                     }
                     Function::Pad { length, .. } => longest.min(4 * u64::from(*length)) + made,
@@ -237,6 +237,14 @@ impl Expr {
                     Function::DateAdd(_) => 40,
                     Function::DateDiff { .. } => 40,
                     Function::DateFormat => 30 + 5 * self.most_bytes(columns) as u64 + made,
+                    // Each piece of the form looks at a bounded number of bytes.
+                    Function::DateParse => match arguments.get(1).map(|form| &form.kind) {
+                        Some(ExprKind::Literal(Value::String(form))) => {
+                            40 + 5 * form_bytes(form) as u64
+                        }
+                        _ => 0,
+                    },
+                    Function::MakeDate => 40,
                 }
             }
         }

@@ -174,8 +174,13 @@ pub enum Function {
     Position,
     /// The first text with every occurrence of a constant replaced by another.
     Replace,
-    /// A part of the first text, which a constant divides: from 1, or backwards from -1.
-    SplitPart(i32),
+    /// A part of the first text, which a constant divides.
+    SplitPart {
+        /// From 1, or backwards from -1.
+        part: i32,
+        /// Whether the text is empty where there is no such part; otherwise it is NULL.
+        or_empty: bool,
+    },
     /// The first text cut or filled to that many characters with the second, a constant.
     Pad {
         /// Number of characters.
@@ -218,6 +223,10 @@ pub enum Function {
     },
     /// A date or timestamp written in a constant form.
     DateFormat,
+    /// A date or timestamp that a text is in a constant form.
+    DateParse,
+    /// The date of a year, a month and a day.
+    MakeDate,
 }
 
 impl Function {
@@ -250,7 +259,7 @@ impl Function {
             Self::Length => "LENGTH",
             Self::Position => "STRPOS",
             Self::Replace => "REPLACE",
-            Self::SplitPart(_) => "SPLIT_PART",
+            Self::SplitPart { .. } => "SPLIT_PART",
             Self::Pad { left: true, .. } => "LPAD",
             Self::Pad { left: false, .. } => "RPAD",
             Self::Substr { .. } => "SUBSTR",
@@ -265,6 +274,8 @@ impl Function {
             Self::DateAdd(_) => "DATE_ADD",
             Self::DateDiff { .. } => "DATE_DIFF",
             Self::DateFormat => "FORMAT_DATE",
+            Self::DateParse => "PARSE_DATE",
+            Self::MakeDate => "DATE",
         }
     }
 }

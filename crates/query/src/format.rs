@@ -127,6 +127,35 @@ pub(crate) fn check_format(form: &str, of: ColumnType) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Refuses a form that does not say which moment a text is.
+pub(crate) fn check_parsed(form: &str, target: ColumnType) -> Result<(), Refusal> {
+    use FormPiece as P;
+    check_format(form, target)?;
+    let pieces = form_pieces(form).unwrap_or_default();
+    let count = |of: &[P]| pieces.iter().filter(|piece| of.contains(piece)).count();
+    let of_year =
+        [P::IsoYear, P::Quarter, P::Week, P::IsoWeek, P::IsoDayOfWeek, P::DayOfWeekFromZero];
+    let names = [P::DayName, P::ShortDayName];
+    let months = [P::Month, P::MonthName, P::ShortMonthName];
+    let date = count(&[P::Year, P::ShortYear]) == 1
+        && match count(&[P::DayOfYear]) {
+            0 => count(&months) <= 1 && count(&[P::Day, P::BlankDay]) <= count(&months),
+            days => days == 1 && count(&months) == 0 && count(&[P::Day, P::BlankDay]) == 0,
+        };
+    let hours = (count(&[P::Hour]), count(&[P::ShortHour]), count(&[P::HalfOfDay]));
+    let time = matches!(hours, (0 | 1, 0, 0) | (0, 1, 1))
+        && count(&[P::Minute]) <= hours.0 + hours.1
+        && count(&[P::Second]) <= count(&[P::Minute]);
+    if date && time && count(&of_year) == 0 && count(&names) == 0 {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!("the form `{form}` does not say which day a text is"),
+        "one year (%Y or %y), and then a month (%m, %b or %B), and then a day (%d or %e); or the day of the \
+         year (%j); of timestamps also %H or %I and %p, %M and %S",
+    ))
+}
+
 /// Most bytes of what a form writes: years have up to seven characters, names up to nine.
 pub(crate) fn form_bytes(form: &str) -> usize {
     let pieces = form_pieces(form).unwrap_or_default();

@@ -172,7 +172,7 @@ impl Range {
         let (low, high) = match Self::of(left) {
             Some(Self::Nothing) => return Some(Self::Nothing),
             Some(Self::Exact(low, high)) => (low, high),
-            _ => (i64::MIN.into(), i64::MAX.into()),
+            _ => (i128::MIN, i128::MAX),
         };
         Some(match Self::of(right)? {
             Self::Exact(c, d) => match c.abs().max(d.abs()) {
@@ -420,7 +420,7 @@ fn characters(text: &Expr) -> Option<u64> {
             | Function::LTrim
             | Function::RTrim
             | Function::Reverse
-            | Function::SplitPart(_) => first(of),
+            | Function::SplitPart { .. } => first(of),
             Function::Pad { length, .. } => Some(u64::from(length)),
             // One character becomes up to three.
             Function::Lower | Function::Upper | Function::InitCap => first(of)?.checked_mul(3),

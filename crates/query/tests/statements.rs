@@ -105,6 +105,49 @@ fn parts_and_the_sql_around_them() {
 }
 
 #[test]
+fn each_level_of_a_group_by_is_a_part() {
+    insta::assert_snapshot!(shown(&[
+        "SELECT town, Sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (town, Sex)",
+        "SELECT Town AS t, COUNT(*) AS n, GROUPING(town) AS all_towns, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY GROUPING(people.town)) AS share FROM people GROUP BY GROUPING SETS (town, ()) HAVING n > 5 ORDER BY all_towns DESC, n DESC LIMIT 5",
+        "SELECT COALESCE(Sex, 'all') AS s, GROUPING(Sex, age > 64) AS level, SUM(IF(Sex = 'f', age, 0), contribution_bounds_per_group => (0, 100)) / COUNT(*) AS x FROM people GROUP BY CUBE (Sex, age > 64)",
+        "SELECT town, COUNT(*) FROM people GROUP BY town WITH ROLLUP",
+        "SELECT town, Sex, COUNT(*) FROM people GROUP BY town, Sex GROUPING SETS ((town, Sex), (town))",
+        "SELECT town, Sex, age, COUNT(*) FROM people GROUP BY Sex, GROUPING SETS (ROLLUP (town), (age))",
+        "SELECT town, GROUPING(town) AS g, COUNT(*) AS n FROM people GROUP BY town",
+        "SELECT town FROM people GROUP BY ROLLUP (town)",
+        "SELECT COUNT(*) OVER () AS levels FROM people GROUP BY ROLLUP (town)",
+        "WITH levels AS (SELECT town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)) SELECT a.town, a.n / b.n AS share FROM levels a JOIN levels b ON b.town IS NULL",
+        // One budget, split over the levels: the statement's, or that of the SELECT.
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, max_groups_contributed = 1) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
+        "SELECT COUNT(*) AS rows_of_both FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, delta = 1e-7) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)), (SELECT COUNT(*) AS n FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, min_privacy_units_per_group = 5) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
+        "SELECT IF(GROUPING(town) = 1, 'all', town) AS town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
+        // Levels of a release.
+        "SELECT region, SUM(n) AS n, GROUPING(region) AS g FROM (SELECT region, town, COUNT(*) AS n FROM people JOIN towns USING (town) GROUP BY 1, 2) GROUP BY ROLLUP (region)",
+        "SELECT town, MAX(n) AS most FROM (SELECT town, Sex, COUNT(*) AS n FROM people GROUP BY 1, 2) GROUP BY ALL",
+        // Refused.
+        "SELECT town, Sex, COUNT(*) FROM people GROUP BY CUBE (town, Sex, age, id > 3, id > 4, id > 5)",
+        "SELECT town, COUNT(*) FROM people GROUP BY ROLLUP (town, id)",
+        "SELECT age, COUNT(*) FROM people GROUP BY ROLLUP (town)",
+        "SELECT GROUPING(age), COUNT(*) FROM people GROUP BY ROLLUP (town)",
+        "SELECT town, COUNT(*) FROM people GROUP BY town WITH TOTALS",
+        "SELECT town, COUNT(*) FROM people GROUP BY ROLLUP (town, 7)",
+    ]));
+}
+
+#[test]
+fn named_windows_are_written_where_they_are_used() {
+    insta::assert_snapshot!(shown(&[
+        "SELECT town, COUNT(*) AS n, RANK() OVER w AS place, SUM(COUNT(*)) OVER (w ROWS UNBOUNDED PRECEDING) AS running FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*) DESC) ORDER BY place",
+        "SELECT n, SUM(n) OVER up AS s FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) WINDOW w AS (PARTITION BY n > 3), up AS (w ORDER BY n) QUALIFY LAG(n) OVER up IS NULL",
+        "SELECT age, COUNT(*) FROM (SELECT id, age, ROW_NUMBER() OVER own AS r FROM people WINDOW own AS (PARTITION BY id ORDER BY age)) WHERE r = 1 GROUP BY age",
+        "SELECT town, RANK() OVER v FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*))",
+        "SELECT town, RANK() OVER w FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*)), W AS (ORDER BY town)",
+        "SELECT town, RANK() OVER (w ORDER BY town) FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*))",
+    ]));
+}
+
+#[test]
 fn budgets_of_statements() {
     insta::assert_snapshot!(shown(&[
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, max_groups_contributed = 1) x.town, x.n, y.n AS all_people FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) x CROSS JOIN (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (weight = 2) COUNT(*) AS n FROM people) y",

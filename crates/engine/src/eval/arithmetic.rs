@@ -70,6 +70,7 @@ pub(super) fn binary(
                     BinaryOp::Sub => x.checked_sub(y),
                     // The scales of the factors add up to the product's.
                     BinaryOp::Mul => x.checked_mul(y),
+                    BinaryOp::Mod => x.checked_rem(y),
                     _ => None,
                 };
                 result.filter(|r| r.unsigned_abs() < DECIMAL_LIMIT)

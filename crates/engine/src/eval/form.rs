@@ -1,16 +1,16 @@
-//! Dates and timestamps as text, in a constant form.
+//! Dates and timestamps as text, in a constant form, and read from it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use chrono::{Datelike, NaiveDateTime, Timelike, Weekday};
-use datafusion::arrow::array::ArrayRef;
+use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike, Weekday};
+use datafusion::arrow::array::{ArrayRef, Date32Array, TimestampMicrosecondArray};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{FormPiece, form_pieces};
+use hushtable_query::{ColumnType, FormPiece, form_pieces};
 
 use super::counted::count;
-use super::text::builder;
-use super::time::{moments, week};
+use super::text::{builder, texts};
+use super::time::{days, moments, week};
 use super::unexpected;
 
 const MONTHS: [&str; 12] = [
@@ -62,6 +62,119 @@ impl Form {
         }
         Ok(Arc::new(builder.finish()))
     }
+
+    /// The moment that each text is; NULL where it is none.
+    pub(super) fn read(
+        &self,
+        array: &ArrayRef,
+        column_type: ColumnType,
+    ) -> Result<ArrayRef, ArrowError> {
+        let moment = |text: &str| {
+            let (mut parts, mut rest) = (Parts::default(), text);
+            for piece in &self.0 {
+                count(|| 5);
+                read(*piece, &mut rest, &mut parts)?;
+            }
+            parts.moment().filter(|_| rest.is_empty())
+        };
+        let read = texts(array)?.iter().map(|text| moment(text?));
+        if column_type == ColumnType::Date {
+            let array: Date32Array = read.map(|t| days(t?)).collect();
+            return Ok(Arc::new(array));
+        }
+        let array: TimestampMicrosecondArray =
+            read.map(|t| Some(t?.and_utc().timestamp_micros())).collect();
+        Ok(Arc::new(array))
+    }
+}
+
+/// What has been read of a moment.
+#[derive(Default)]
+struct Parts {
+    year: i32,
+    month: Option<u32>,
+    day: Option<u32>,
+    of_year: Option<u32>,
+    hour: u32,
+    /// Whether it is after noon, where that is said.
+    late: Option<bool>,
+    minute: u32,
+    second: u32,
+}
+
+impl Parts {
+    fn moment(&self) -> Option<NaiveDateTime> {
+        let day = match self.of_year {
+            Some(day) => NaiveDate::from_yo_opt(self.year, day)?,
+            None => {
+                let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
+                NaiveDate::from_ymd_opt(self.year, month, day)?
+            }
+        };
+        let hour = match self.late {
+            Some(late) if (1..=12).contains(&self.hour) => self.hour % 12 + 12 * u32::from(late),
+            Some(_) => return None,
+            None => self.hour,
+        };
+        day.and_hms_opt(hour, self.minute, self.second)
+    }
+}
+
+/// Takes a number of at most so many digits from the front of a text.
+fn number(rest: &mut &str, digits: usize) -> Option<u32> {
+    let end = rest.bytes().take(digits).take_while(u8::is_ascii_digit).count();
+    let number = rest.get(..end)?.parse().ok();
+    *rest = rest.get(end..)?;
+    number
+}
+
+/// Takes one of these names from the front of a text, in any case; gives its place.
+fn name(rest: &mut &str, mut names: impl Iterator<Item = &'static str>) -> Option<u32> {
+    let mut found = None;
+    let place = names.position(|name| {
+        found = rest.get(..name.len()).filter(|own| own.eq_ignore_ascii_case(name));
+        found.is_some()
+    });
+    *rest = rest.get(found?.len()..)?;
+    u32::try_from(place?).ok()
+}
+
+/// Takes what a piece of a form stands for from the front of a text.
+fn read(piece: FormPiece, rest: &mut &str, parts: &mut Parts) -> Option<()> {
+    use FormPiece as P;
+    let short = |name: &&'static str| name.get(..3).unwrap_or_default();
+    let mut year = |digits| number(rest, digits).and_then(|year| i32::try_from(year).ok());
+    match piece {
+        P::Plain(c) => *rest = rest.strip_prefix(c)?,
+        P::Year => parts.year = year(4)?,
+        // As in POSIX: 69 to 99 are of the last century.
+        P::ShortYear => parts.year = year(2).map(|y| if y < 69 { 2000 + y } else { 1900 + y })?,
+        P::Month => parts.month = Some(number(rest, 2)?),
+        P::MonthName => parts.month = Some(1 + name(rest, MONTHS.into_iter())?),
+        P::ShortMonthName => {
+            parts.month = Some(1 + name(rest, MONTHS.iter().map(short))?);
+        }
+        P::Day => parts.day = Some(number(rest, 2)?),
+        P::BlankDay => {
+            *rest = rest.strip_prefix(' ').unwrap_or(rest);
+            parts.day = Some(number(rest, 2)?);
+        }
+        P::DayOfYear => parts.of_year = Some(number(rest, 3)?),
+        P::Hour | P::ShortHour => parts.hour = number(rest, 2)?,
+        P::HalfOfDay => parts.late = Some(name(rest, ["AM", "PM"].into_iter())? == 1),
+        P::Minute => parts.minute = number(rest, 2)?,
+        P::Second => parts.second = number(rest, 2)?,
+        // No form that is read has these.
+        P::IsoYear
+        | P::Quarter
+        | P::DayName
+        | P::ShortDayName
+        | P::IsoDayOfWeek
+        | P::DayOfWeekFromZero
+        | P::Week
+        | P::IsoWeek => return None,
+    }
+    Some(())
 }
 
 fn write(line: &mut String, piece: FormPiece, t: NaiveDateTime) {

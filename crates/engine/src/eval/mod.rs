@@ -67,6 +67,7 @@ enum Node {
     SplitPart(Box<Program>, search::Splitting),
     Pad(Box<Program>, text::Padding),
     Format(Box<Program>, form::Form),
+    Parse(Box<Program>, form::Form),
     Call(Function, Vec<Program>),
 }
 
@@ -258,6 +259,7 @@ impl Program {
             Node::SplitPart(e, splitting) => splitting.applied(&e.evaluate(columns, rows)?)?,
             Node::Pad(e, padding) => padding.applied(&e.evaluate(columns, rows)?)?,
             Node::Format(e, form) => form.written(&e.evaluate(columns, rows)?)?,
+            Node::Parse(e, form) => form.read(&e.evaluate(columns, rows)?, self.column_type)?,
             Node::Call(Function::Coalesce, arguments) => {
                 let mut all = arguments.iter().rev();
                 let last = all.next().ok_or_else(unexpected)?;
@@ -318,9 +320,10 @@ fn has_constants(function: Function) -> bool {
         Function::WidthBucket
             | Function::RangeBucket
             | Function::Replace
-            | Function::SplitPart(_)
+            | Function::SplitPart { .. }
             | Function::Pad { .. }
             | Function::DateFormat
+            | Function::DateParse
     )
 }
 
@@ -337,9 +340,12 @@ fn with_constants(
         Function::WidthBucket => Node::Bucket(of, buckets::Buckets::even(constants)?),
         Function::RangeBucket => Node::Bucket(of, buckets::Buckets::listed(constants)?),
         Function::Replace => Node::Replace(of, search::Replacing::new(text(0)?, text(1)?)),
-        Function::SplitPart(part) => Node::SplitPart(of, search::Splitting::new(text(0)?, part)),
+        Function::SplitPart { part, or_empty } => {
+            Node::SplitPart(of, search::Splitting::new(text(0)?, part, or_empty))
+        }
         Function::Pad { length, left } => Node::Pad(of, text::Padding::new(text(0)?, length, left)),
         Function::DateFormat => Node::Format(of, form::Form::new(text(0)?)?),
+        Function::DateParse => Node::Parse(of, form::Form::new(text(0)?)?),
         _ => return Err(unexpected()),
     })
 }
@@ -409,6 +415,7 @@ fn call(
         (Function::Concat, texts) => text::concat(texts),
         (Function::DatePart(part), [x]) => time::part(part, x),
         (Function::DateTrunc(part), [x]) => time::truncate(part, x, column_type),
+        (Function::MakeDate, [year, month, day]) => time::dates(year, month, day),
         (Function::DateAdd(part), [x, n]) => shift::added(part, x, n),
         (Function::DateDiff { part, whole }, [x, y]) => shift::difference(part, whole, x, y),
         _ => Err(unexpected()),

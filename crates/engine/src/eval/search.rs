@@ -59,14 +59,15 @@ impl Replacing {
 pub(super) struct Splitting {
     by: String,
     part: i32,
+    or_empty: bool,
 }
 
 impl Splitting {
-    pub(super) fn new(by: &str, part: i32) -> Self {
-        Self { by: by.to_owned(), part }
+    pub(super) fn new(by: &str, part: i32, or_empty: bool) -> Self {
+        Self { by: by.to_owned(), part, or_empty }
     }
 
-    fn part<'a>(&self, text: &'a str) -> &'a str {
+    fn part<'a>(&self, text: &'a str) -> Option<&'a str> {
         let skipped = self.part.unsigned_abs().saturating_sub(1) as usize;
         // Nothing divides nothing: the text is its only part.
         let found = match self.by.as_str() {
@@ -74,17 +75,17 @@ impl Splitting {
             by if self.part < 0 => text.rsplit(by).nth(skipped),
             by => text.split(by).nth(skipped),
         };
-        found.unwrap_or_default()
+        found.or(self.or_empty.then_some(""))
     }
 
     pub(super) fn applied(&self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         let values = texts(array)?;
         let mut builder = builder(values.len());
         for value in values {
-            builder.append_option(value.map(|text| {
+            builder.append_option(value.and_then(|text| {
                 count(|| 2 * (text.len() + self.by.len()));
                 let part = self.part(text);
-                count(|| part.len() / 16);
+                count(|| part.map_or(0, str::len) / 16);
                 part
             }));
         }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta,
 use datafusion::arrow::array::{
     ArrayRef, AsArray, Date32Array, Int64Array, TimestampMicrosecondArray,
 };
-use datafusion::arrow::datatypes::{Date32Type, TimestampMicrosecondType};
+use datafusion::arrow::datatypes::{Date32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::arrow::error::ArrowError;
 use hushtable_query::{ColumnType, DatePart};
 
@@ -58,6 +58,25 @@ pub(super) fn part(part: DatePart, array: &ArrayRef) -> Result<ArrayRef, ArrowEr
     };
     let parts: Int64Array = moments(array)?.map(|t| Some(of(t?))).collect();
     Ok(Arc::new(parts))
+}
+
+/// Dates of years, months and days; NULL where there is no such day.
+pub(super) fn dates(
+    years: &ArrayRef,
+    months: &ArrayRef,
+    of_month: &ArrayRef,
+) -> Result<ArrayRef, ArrowError> {
+    let numbers = |array: &ArrayRef| array.as_primitive_opt::<Int64Type>().cloned();
+    let all = numbers(years).zip(numbers(months)).zip(numbers(of_month));
+    let ((years, months), of_month) = all.ok_or_else(unexpected)?;
+    let date = |year: Option<i64>, month: Option<i64>, day: Option<i64>| {
+        let (month, day) = (u32::try_from(month?).ok()?, u32::try_from(day?).ok()?);
+        let day = NaiveDate::from_ymd_opt(i32::try_from(year?).ok()?, month, day)?;
+        days(day.and_time(NaiveTime::MIN))
+    };
+    let rows = years.iter().zip(months.iter()).zip(of_month.iter());
+    let array: Date32Array = rows.map(|((year, month), day)| date(year, month, day)).collect();
+    Ok(Arc::new(array))
 }
 
 /// The first moment of the part that `t` is in.

@@ -21,6 +21,7 @@ pub(super) struct Tables<'a> {
 }
 
 /// FROM and WHERE of one SELECT.
+#[derive(Clone)]
 pub(super) struct Selected {
     pub(super) rows: Rows,
     /// Conditions of WHERE on them that are left to apply.

@@ -32,6 +32,9 @@ pub(super) struct Options {
     pub(super) known_groups_threshold: Option<i64>,
     /// Whether a record counts as often as it has pieces when groups are chosen.
     pub(super) by_pieces: bool,
+    /// Whether they are those of a SELECT with several levels: what is said of choosing groups is
+    /// about the levels that choose them.
+    pub(super) of_levels: bool,
 }
 
 impl Options {
@@ -71,6 +74,7 @@ impl Options {
             least_units: 1,
             known_groups_threshold: None,
             by_pieces: false,
+            of_levels: false,
         };
         for option in given {
             let mut read = || {

@@ -244,12 +244,7 @@ pub(super) fn bound_keys<'a>(
         ast::GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => {
             nodes.iter().collect()
         }
-        _ => {
-            return Err(Refusal::new(
-                "GROUP BY with ROLLUP, CUBE and GROUPING SETS is not supported",
-                "GROUP BY a, b; ask once for each level of a rollup",
-            ));
-        }
+        _ => return Err(levels().at(&select.group_by)),
     };
     if nodes.len() > MAX_KEYS {
         return Err(Refusal::new(
@@ -258,30 +253,38 @@ pub(super) fn bound_keys<'a>(
         ));
     }
     let mut keys: Vec<(&ast::Expr, Expr)> = Vec::new();
+    let mut constant = None;
     for node in nodes {
         let node = select_item(node, select).map_err(|refusal| refusal.at(node))?;
         if matches!(node, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_)) {
-            return Err(Refusal::new(
-                format!("`{node}` is not supported"),
-                "GROUP BY a, b; ask once for each level of a rollup",
-            )
-            .at(node));
+            return Err(levels().at(node));
         }
         let expr = bind_row_expression(node, rows)?;
         let mut reads = false;
         expr.visit_columns(&mut |_| reads = true);
         if !reads {
-            return Err(Refusal::new(
-                format!("GROUP BY `{node}` is a constant"),
-                "leave GROUP BY out to have one row",
-            )
-            .at(node));
-        }
-        if !keys.iter().any(|(_, key)| *key == expr) {
+            // The same for all rows: it divides no group.
+            constant = constant.or(Some(node));
+        } else if !keys.iter().any(|(_, key)| *key == expr) {
             keys.push((node, expr));
         }
     }
+    if let (Some(node), true) = (constant, keys.is_empty()) {
+        return Err(Refusal::new(
+            format!("GROUP BY `{node}` is a constant"),
+            "leave GROUP BY out to have one row",
+        )
+        .at(node));
+    }
     Ok(keys)
+}
+
+/// Refuses levels where there is one list of groups.
+fn levels() -> Refusal {
+    Refusal::new(
+        "GROUP BY with ROLLUP, CUBE and GROUPING SETS is not supported here",
+        "GROUP BY a, b; a SELECT that makes a release may have levels",
+    )
 }
 
 /// The keys with what the contract says of them.
@@ -360,14 +363,14 @@ pub(super) fn select_item<'a>(
 fn groups_of(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
     let groups = chosen_how(keys, options)?;
     let selects = options.least_units > 1 || options.known_groups_threshold.is_some();
-    if selects && !matches!(groups, Groups::Private { .. }) {
+    if selects && !options.of_levels && !matches!(groups, Groups::Private { .. }) {
         return Err(Refusal::new(
             "min_privacy_units_per_group and known_groups_threshold are for groups that are chosen \
              privately, and here all groups are public",
             "HAVING COUNT(DISTINCT unit) >= 5, on the noisy count",
         ));
     }
-    if selects && options.by_pieces {
+    if selects && options.by_pieces && matches!(groups, Groups::Private { .. }) {
         return Err(Refusal::new(
             "min_privacy_units_per_group and known_groups_threshold look at numbers of records, and \
              group_selection_by = PIECES at their pieces",

@@ -7,7 +7,7 @@ use super::types::{cast, negate};
 use super::{Binder, Resolve};
 use crate::error::Refusal;
 use crate::expr::{DatePart, Expr, ExprKind, Function};
-use crate::format::check_format;
+use crate::format::{check_format, check_parsed};
 use crate::types::{ColumnType, Value};
 
 /// A span of time: how many of which part.
@@ -29,6 +29,11 @@ impl<R: Resolve> Binder<'_, R> {
             ("DAYOFMONTH", [x]) => self.extract(DatePart::Day, x, name)?,
             ("WEEKOFYEAR", [x]) => self.extract(DatePart::IsoWeek, x, name)?,
             ("DATE_PART", [part, x]) => self.extract(text_part(part)?, x, name)?,
+            ("DATE" | "MAKE_DATE" | "DATE_FROM_PARTS" | "DATEFROMPARTS", [year, month, day]) => {
+                let parts = [year, month, day].map(|part| self.whole_number(part, name));
+                let [year, month, day] = parts;
+                Expr::call(Function::MakeDate, vec![year?, month?, day?], ColumnType::Date)
+            }
             ("DATE", [x]) => {
                 let inner = self.bind(x)?;
                 match inner.column_type {
@@ -74,6 +79,11 @@ impl<R: Resolve> Binder<'_, R> {
             ("STRFTIME", [form @ ast::Expr::Value(_), x] | [x, form]) => {
                 self.formatted(name, x, form)?
             }
+            ("PARSE_DATE", [form, x]) => self.parsed(name, x, form, ColumnType::Date)?,
+            ("PARSE_TIMESTAMP" | "PARSE_DATETIME", [form, x]) => {
+                self.parsed(name, x, form, ColumnType::Timestamp)?
+            }
+            ("STRPTIME", [x, form]) => self.parsed(name, x, form, ColumnType::Timestamp)?,
             ("DAYNAME", [x]) => self.formatted_as(name, x, "%A")?,
             ("MONTHNAME", [x]) => self.formatted_as(name, x, "%B")?,
             _ => return Ok(None),
@@ -190,6 +200,37 @@ impl<R: Resolve> Binder<'_, R> {
             _ => return Err(odd()),
         };
         Ok(vec![(count, span_part(&field.to_string())?)])
+    }
+
+    fn whole_number(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {
+        let expr = self.number(node, place)?;
+        if expr.column_type == ColumnType::Int {
+            return Ok(expr);
+        }
+        Err(Refusal::new(
+            format!("{place} needs whole numbers, and `{node}` is of type {}", expr.column_type),
+            "DATE(2026, 1, 31)",
+        ))
+    }
+
+    /// A text read in a constant form.
+    fn parsed(
+        &mut self,
+        name: &str,
+        node: &ast::Expr,
+        form: &ast::Expr,
+        target: ColumnType,
+    ) -> Result<Expr, Refusal> {
+        let ExprKind::Literal(Value::String(form)) = self.bind(form)?.kind else {
+            return Err(Refusal::new(
+                format!("{name} needs a constant form"),
+                "PARSE_DATE('%d.%m.%Y', x)",
+            ));
+        };
+        check_parsed(&form, target)?;
+        let form = Expr::literal(Value::String(form));
+        let text = self.text(node, name)?;
+        Ok(Expr::call(Function::DateParse, vec![text, form], target))
     }
 
     fn whole(&mut self, node: &ast::Expr, place: &str) -> Result<Expr, Refusal> {

@@ -147,7 +147,8 @@ impl<R: Resolve> Binder<'_, R> {
                 let n = n.filter(|n| *n != 0 && *n != i32::MIN).ok_or_else(|| {
                     Refusal::new("SPLIT_PART needs a constant number of a part, not 0", form)
                 })?;
-                Ok(Expr::call(Function::SplitPart(n), operands, ColumnType::String))
+                let split = Function::SplitPart { part: n, or_empty: true };
+                Ok(Expr::call(split, operands, ColumnType::String))
             }
             ("LPAD" | "RPAD", [x, n]) => self.padded(&name, x, n, None),
             ("LPAD" | "RPAD", [x, n, with]) => self.padded(&name, x, n, Some(with)),
@@ -174,6 +175,7 @@ impl<R: Resolve> Binder<'_, R> {
                 let null = Expr { column_type: x.column_type, ..Expr::literal(Value::Null) };
                 Ok(case_of(vec![equal], vec![null, x]))
             }
+            ("MIN" | "MAX", [x]) => Err(extreme(&name, x)),
             ("IF" | "IIF" | "IFF", [condition, x, y]) => {
                 let test = self.boolean(condition, "IF")?;
                 let results = vec![self.bind(x)?, self.bind(y)?];
@@ -185,6 +187,51 @@ impl<R: Resolve> Binder<'_, R> {
 }
 
 impl<R: Resolve> Binder<'_, R> {
+    /// A part of a text: SPLIT(x, '/')[OFFSET(0)], or SAFE_OFFSET, ORDINAL, SAFE_ORDINAL.
+    pub(super) fn item(
+        &mut self,
+        root: &ast::Expr,
+        chain: &[ast::AccessExpr],
+    ) -> Result<Expr, Refusal> {
+        let form = "SPLIT(x, '/')[SAFE_OFFSET(0)] is the part before the first /";
+        let odd = |what: String| Refusal::new(what, form);
+        let (
+            ast::Expr::Function(split),
+            [ast::AccessExpr::Subscript(ast::Subscript::Index { index })],
+        ) = (root, chain)
+        else {
+            return Err(odd(format!("an item of `{root}` is not supported")));
+        };
+        let name = split.name.to_string().to_uppercase();
+        let arguments = plain_arguments(split, &name)?;
+        let (x, by) = match (name.as_str(), arguments.as_slice()) {
+            ("SPLIT", [x]) => (x, Expr::literal(Value::String(",".to_owned()))),
+            ("SPLIT", [x, by]) => (x, self.constant_text(by, form)?),
+            _ => return Err(odd(format!("an item of `{root}` is not supported"))),
+        };
+        let place = match index {
+            ast::Expr::Function(called) => {
+                let first = match called.name.to_string().to_uppercase().as_str() {
+                    "OFFSET" | "SAFE_OFFSET" => Some(0),
+                    "ORDINAL" | "SAFE_ORDINAL" => Some(1),
+                    _ => None,
+                };
+                match (first, plain_arguments(called, "OFFSET")?.as_slice()) {
+                    (Some(first), [n]) => integer(&self.bind(n)?).map(|n| n - first),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        let part = place.filter(|n| *n >= 0).and_then(|n| i32::try_from(n.checked_add(1)?).ok());
+        let Some(part) = part else {
+            return Err(odd(format!("[{index}] is not a constant place in what SPLIT gives")));
+        };
+        let operands = vec![self.text(x, "SPLIT")?, by];
+        let split = Function::SplitPart { part, or_empty: false };
+        Ok(Expr::call(split, operands, ColumnType::String))
+    }
+
     /// Where a text is in another.
     pub(super) fn position(
         &mut self,
@@ -241,6 +288,20 @@ fn quotient(x: Expr, y: Expr) -> Expr {
     Expr::binary(BinaryOp::Div, x, y, ColumnType::Float)
 }
 
+/// Refuses the least or the greatest value.
+fn extreme(name: &str, of: &ast::Expr) -> Refusal {
+    let share = if name == "MIN" { "0.01" } else { "0.99" };
+    Refusal::new(
+        format!(
+            "{name}({of}) is the value of one record, and noise that hides it would leave nothing of it"
+        ),
+        format!(
+            "PERCENTILE_CONT({of}, {share}) for numbers, which all records decide; GROUP BY {of} with COUNT(*) shows \
+             the values that are frequent"
+        ),
+    )
+}
+
 pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
     let hint = match name {
         "RAND" | "RANDOM" | "GENERATE_UUID" | "UUID" => {
@@ -255,14 +316,14 @@ pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
         _ if AGGREGATES.contains(&name) => {
             "aggregates stand in SELECT, HAVING and ORDER BY, not inside WHERE, GROUP BY or one another"
         }
-        "MIN" | "MAX" => {
-            "PERCENTILE_CONT(x, 0.01) and PERCENTILE_CONT(x, 0.99): the least and greatest value are those of \
-             one record, so that noise which hides it leaves nothing of them"
-        }
         "APPROX_QUANTILES" => {
             "APPROX_QUANTILES(x, 4)[OFFSET(1)] in an expression; alone in SELECT it shows a column for each"
         }
         "QUANTILE" => "PERCENTILE_CONT(x, 0.9), or MEDIAN(x)",
+        "SPLIT" => "SPLIT(x, '/')[SAFE_OFFSET(0)], one part of the text",
+        "PARSE_NUMERIC" | "TO_NUMBER" => "CAST(x AS NUMERIC)",
+        "TO_DATE" | "TO_TIMESTAMP" => "PARSE_DATE('%d.%m.%Y', x), or PARSE_TIMESTAMP",
+        "TO_CHAR" => "FORMAT_DATE('%Y-%m', day), or CAST(x AS STRING)",
         "ANY_VALUE" | "ARRAY_AGG" | "STRING_AGG" | "MODE" => {
             "it would show values of single records: GROUP BY x with COUNT(*) shows those that are frequent"
         }
@@ -274,10 +335,10 @@ pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
 /// All that are no aggregates.
 const FUNCTIONS: &str = "ABS SIGN FLOOR CEIL ROUND TRUNC SQRT LN LOG LOG2 LOG10 EXP POWER DIV MOD \
              SAFE_DIVIDE GREATEST LEAST WIDTH_BUCKET RANGE_BUCKET LOWER UPPER INITCAP TRIM LTRIM RTRIM LENGTH \
-             SUBSTR LEFT RIGHT LPAD RPAD REVERSE STRPOS CONTAINS REPLACE SPLIT_PART STARTS_WITH ENDS_WITH \
+             SUBSTR LEFT RIGHT LPAD RPAD REVERSE STRPOS CONTAINS REPLACE SPLIT SPLIT_PART STARTS_WITH ENDS_WITH \
              REGEXP_CONTAINS REGEXP_EXTRACT REGEXP_REPLACE REGEXP_COUNT \
              CONCAT COALESCE IFNULL NULLIF IF EXTRACT YEAR MONTH DAY DATE DATE_TRUNC DATE_ADD DATE_SUB \
-             DATE_DIFF LAST_DAY FORMAT_DATE CAST";
+             DATE_DIFF LAST_DAY FORMAT_DATE PARSE_DATE CAST";
 
 fn unknown(name: &str, arguments: usize) -> Refusal {
     let all = FUNCTIONS.split_whitespace().chain(AGGREGATES);

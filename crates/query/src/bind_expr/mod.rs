@@ -197,6 +197,12 @@ impl<'a, R: Resolve> Binder<'a, R> {
             E::ILike { negated, any: false, expr, pattern, escape_char: None } => {
                 negate_if(*negated, self.like(expr, pattern, true)?)
             }
+            E::Like { negated, any: false, expr, pattern, escape_char: Some(escape) } => {
+                negate_if(*negated, self.like_escaped(expr, pattern, &escape.value, false)?)
+            }
+            E::ILike { negated, any: false, expr, pattern, escape_char: Some(escape) } => {
+                negate_if(*negated, self.like_escaped(expr, pattern, &escape.value, true)?)
+            }
             E::RLike { negated, expr, pattern, .. } => {
                 let found = self.matching("RLIKE", expr, pattern, MatchUse::Contains, false)?;
                 negate_if(*negated, found)
@@ -261,6 +267,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 Expr::call(function, vec![self.text(expr, "TRIM")?], ColumnType::String)
             }
             E::Function(function) => self.function(function)?,
+            E::CompoundFieldAccess { root, access_chain } => self.item(root, access_chain)?,
             E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => {
                 return Err(Refusal::new(
                     "subqueries are not supported",

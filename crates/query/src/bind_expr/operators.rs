@@ -139,6 +139,16 @@ impl<R: Resolve> Binder<'_, R> {
                 let (left, right) = (cast(left, ColumnType::Float), cast(right, ColumnType::Float));
                 Ok(Expr::binary(op, left, right, ColumnType::Float))
             }
+            BinaryOp::Mod
+                if [&left, &right].iter().any(|side| scale_of(side.column_type) > 0)
+                    && ![&left, &right]
+                        .iter()
+                        .any(|side| side.column_type == ColumnType::Float) =>
+            {
+                let (left, right) = unify(left, right, name)?;
+                let column_type = left.column_type;
+                Ok(Expr::binary(op, left, right, column_type))
+            }
             BinaryOp::IntDiv | BinaryOp::Mod => {
                 for side in [&left, &right] {
                     if side.column_type != ColumnType::Int {
@@ -234,6 +244,47 @@ impl<R: Resolve> Binder<'_, R> {
             alternatives.push(Expr::new(listed, ColumnType::Bool));
         }
         Ok(balanced(alternatives, &|l, r| Expr::binary(BinaryOp::Or, l, r, ColumnType::Bool)))
+    }
+
+    /// LIKE with ESCAPE: its pattern as one in which a backslash stands before what is itself.
+    pub(super) fn like_escaped(
+        &mut self,
+        value: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: &ast::Value,
+        any_case: bool,
+    ) -> Result<Expr, Refusal> {
+        let form =
+            "x LIKE '10!%' ESCAPE '!' is '10%' itself; without ESCAPE, a backslash does the same";
+        let of = escape.clone().into_string().unwrap_or_default();
+        let mut of = of.chars();
+        let (Some(escape), None) = (of.next(), of.next()) else {
+            return Err(Refusal::new(format!("ESCAPE {escape} is not one character"), form));
+        };
+        let ExprKind::Literal(Value::String(written)) = self.bind(pattern)?.kind else {
+            return self.like(value, pattern, any_case);
+        };
+        let mut plain = String::with_capacity(written.len());
+        let mut rest = written.chars();
+        while let Some(c) = rest.next() {
+            let itself = match c {
+                c if c == escape => rest.next().ok_or_else(|| {
+                    Refusal::new(format!("the pattern '{written}' ends with its ESCAPE"), form)
+                        .at(pattern)
+                })?,
+                '%' | '_' => {
+                    plain.push(c);
+                    continue;
+                }
+                c => c,
+            };
+            if matches!(itself, '%' | '_' | '\\') {
+                plain.push('\\');
+            }
+            plain.push(itself);
+        }
+        let pattern = ast::Expr::value(ast::Value::SingleQuotedString(plain));
+        self.like(value, &pattern, any_case)
     }
 
     /// LIKE, or ILIKE with `any_case`.

@@ -4,13 +4,16 @@ use std::any::TypeId;
 use std::cell::Cell;
 
 use sqlparser::ast::{
-    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
     FunctionArguments, Interval, ObjectName, Subscript, Value,
 };
 use sqlparser::dialect::{BigQueryDialect, Dialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Word};
+
+/// Most patterns of LIKE ANY.
+const MAX_PATTERNS: usize = 100;
 
 /// GoogleSQL, in which every word has one meaning where it stands.
 ///
@@ -61,7 +64,8 @@ impl Dialect for GoogleSql {
         }
     }
 
-    /// The parser takes all that follows IS DISTINCT FROM for its right side, also behind AND and OR.
+    /// The parser takes all that follows IS DISTINCT FROM for its right side, also behind AND and OR,
+    /// and knows no LIKE ALL.
     fn parse_infix(
         &self,
         parser: &mut Parser,
@@ -69,6 +73,16 @@ impl Dialect for GoogleSql {
         _: u8,
     ) -> Option<Result<Expr, ParserError>> {
         let is_word = |at: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word) if word.keyword == keyword);
+        let any_case = is_word(0, Keyword::ILIKE);
+        let all = is_word(1, Keyword::ALL);
+        let quantified = all || is_word(1, Keyword::ANY) || is_word(1, Keyword::SOME);
+        if (any_case || is_word(0, Keyword::LIKE))
+            && quantified
+            && parser.peek_nth_token_ref(2).token == Token::LParen
+        {
+            (0..3).for_each(|_| parser.advance_token());
+            return Some(like_each(parser, left, any_case, all));
+        }
         let negated = is_word(1, Keyword::NOT);
         let words = if negated { 4 } else { 3 };
         if !is_word(0, Keyword::IS)
@@ -149,6 +163,11 @@ impl Dialect for GoogleSql {
 
     fn supports_group_by_expr(&self) -> bool {
         self.base.supports_group_by_expr()
+    }
+
+    /// GROUP BY a, b WITH ROLLUP, as in MySQL.
+    fn supports_group_by_with_modifier(&self) -> bool {
+        true
     }
 
     fn supports_struct_literal(&self) -> bool {
@@ -260,6 +279,38 @@ fn element(parser: &mut Parser, of: Expr) -> Result<Expr, ParserError> {
     parser.expect_token(&Token::RBracket)?;
     let access_chain = vec![AccessExpr::Subscript(Subscript::Index { index })];
     Ok(Expr::CompoundFieldAccess { root: Box::new(of), access_chain })
+}
+
+/// LIKE ANY (…) and LIKE ALL (…) after the bracket: a chain of LIKE.
+fn like_each(
+    parser: &mut Parser,
+    value: &Expr,
+    any_case: bool,
+    all: bool,
+) -> Result<Expr, ParserError> {
+    let patterns = parser.parse_comma_separated(Parser::parse_expr)?;
+    parser.expect_token(&Token::RParen)?;
+    if patterns.len() > MAX_PATTERNS {
+        let many = format!("LIKE ANY and LIKE ALL take at most {MAX_PATTERNS} patterns");
+        return Err(ParserError::ParserError(many));
+    }
+    let like = |pattern: Expr| {
+        let (expr, pattern) = (Box::new(value.clone()), Box::new(pattern));
+        match any_case {
+            true => Expr::ILike { negated: false, any: false, expr, pattern, escape_char: None },
+            false => Expr::Like { negated: false, any: false, expr, pattern, escape_char: None },
+        }
+    };
+    let op = if all { BinaryOperator::And } else { BinaryOperator::Or };
+    let joined = |left, right| Expr::BinaryOp {
+        left: Box::new(left),
+        op: op.clone(),
+        right: Box::new(right),
+    };
+    let chain = patterns.into_iter().map(like).reduce(joined);
+    chain
+        .map(|chain| Expr::Nested(Box::new(chain)))
+        .ok_or_else(|| ParserError::ParserError("LIKE ANY and LIKE ALL need a pattern".to_owned()))
 }
 
 /// What follows the word INTERVAL. A text alone has its parts in it, as in INTERVAL '30 days'.

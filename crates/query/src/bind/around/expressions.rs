@@ -78,6 +78,7 @@ fn aggregate(name: &str) -> Option<(&'static str, usize)> {
         "CORR" => ("corr", 2),
         "COVAR_POP" => ("covar_pop", 2),
         "COVAR_SAMP" => ("covar_samp", 2),
+        "GROUPING" => ("grouping", 1),
         "LOGICAL_AND" => ("bool_and", 1),
         "LOGICAL_OR" => ("bool_or", 1),
         _ => return None,

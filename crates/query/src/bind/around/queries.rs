@@ -8,6 +8,7 @@ use super::expressions::ordered;
 use super::names::{Scope, Shown, quoted};
 use super::{Tables, Walk, unsupported};
 use crate::bind::parts::MAX_SHOWN;
+use crate::bind::parts::levels::name_all;
 use crate::bind::parts::syntax::table_factor;
 use crate::bind::parts::walk::substitute;
 use crate::bind::statement::{default_name, limits, plain_clauses, select_item};
@@ -156,26 +157,7 @@ impl Walk<'_> {
             .collect();
         let selection = select.selection.as_ref();
         let selection = selection.map(|node| self.expression(node, &scope, tables)).transpose()?;
-        let group_by = match &select.group_by {
-            ast::GroupByExpr::Expressions(keys, modifiers)
-                if modifiers.is_empty() && keys.len() <= MAX_SHOWN =>
-            {
-                let mut run = Vec::with_capacity(keys.len());
-                for key in keys {
-                    let key = select_item(key, select)?;
-                    let own = self.expression(key, &scope, tables)?;
-                    run.push((key.clone(), own));
-                }
-                run
-            }
-            _ => {
-                return Err(Refusal::new(
-                    "GROUP BY ALL, ROLLUP, CUBE and GROUPING SETS are not supported",
-                    "GROUP BY a, b",
-                ));
-            }
-        };
-        scope.keys.clone_from(&group_by);
+        let group_by = self.group_by(select, &mut scope, tables)?;
         let mut clause = |node: Option<&ast::Expr>| {
             let node = node.cloned().map(|mut node| {
                 substitute(&mut node, &named);
@@ -210,15 +192,63 @@ impl Walk<'_> {
             projection,
             from,
             selection,
-            group_by: ast::GroupByExpr::Expressions(
-                group_by.into_iter().map(|(_, run)| run).collect(),
-                Vec::new(),
-            ),
+            group_by: ast::GroupByExpr::Expressions(group_by, Vec::new()),
             having,
             qualify,
             ..select.clone()
         };
         Ok((ast::SetExpr::Select(Box::new(run)), shown, order))
+    }
+
+    /// GROUP BY as it is run. Its keys are added to the scope.
+    fn group_by(
+        &mut self,
+        select: &ast::Select,
+        scope: &mut Scope<'_>,
+        tables: &Tables,
+    ) -> Result<Vec<ast::Expr>, Refusal> {
+        use ast::{Expr as E, GroupByWithModifier as M};
+        let mut select = select.clone();
+        name_all(&mut select);
+        let ast::GroupByExpr::Expressions(nodes, modifiers) = &select.group_by else {
+            return Err(unsupported("GROUP BY ALL with levels", "GROUP BY ROLLUP (a, b)"));
+        };
+        let each = || nodes.iter().map(|node| vec![node.clone()]).collect();
+        let with_levels = match modifiers.as_slice() {
+            [] => None,
+            [M::Rollup] => Some(E::Rollup(each())),
+            [M::Cube] => Some(E::Cube(each())),
+            [M::GroupingSets(sets)] => Some(sets.clone()),
+            _ => return Err(unsupported("GROUP BY … WITH TOTALS", "GROUP BY ROLLUP (a, b)")),
+        };
+        let nodes = with_levels.as_ref().map_or(nodes.as_slice(), std::slice::from_ref);
+        let most = |many: usize| match many > MAX_SHOWN {
+            true => {
+                Err(Refusal::new(format!("GROUP BY has more than {MAX_SHOWN} keys"), "fewer keys"))
+            }
+            false => Ok(()),
+        };
+        most(nodes.len())?;
+        let mut key = |node: &E| {
+            let node = select_item(node, &select)?;
+            let own = self.expression(node, scope, tables)?;
+            scope.keys.push((node.clone(), own.clone()));
+            most(scope.keys.len())?;
+            Ok(own)
+        };
+        let mut run = |node: &E| {
+            let mut node = node.clone();
+            match &mut node {
+                E::Rollup(sets) | E::Cube(sets) | E::GroupingSets(sets) => {
+                    for own in sets.iter_mut().flatten() {
+                        *own = key(own)?;
+                    }
+                }
+                other => *other = key(other)?,
+            }
+            Ok(node)
+        };
+        nodes.iter().map(&mut run).collect()
     }
 
     /// The columns of a SELECT's list, with names that differ.

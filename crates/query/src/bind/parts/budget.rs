@@ -34,8 +34,26 @@ pub(super) struct Clauses<'a> {
 /// What a part may cost, and how it is bounded.
 pub(super) struct Terms {
     pub(super) options: Options,
-    /// Its share of the statement's budget; `None` where it has its own.
-    pub(super) weight: Option<u32>,
+    pub(super) pot: Pot,
+    /// Its share of the pot, relative to the other parts'.
+    pub(super) weight: u32,
+}
+
+/// The budget that a part has a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pot {
+    /// The statement's, of the part's population.
+    Statement,
+    /// That of the SELECT which stands there, and has so many levels.
+    Own { select: Location, levels: usize },
+}
+
+impl Pot {
+    /// Whether parts with equal shares of both cost the same.
+    fn same_as(self, other: Self) -> bool {
+        let alone = |pot| matches!(pot, Self::Own { levels: 1, .. });
+        self == other || (alone(self) && alone(other))
+    }
 }
 
 impl<'a> Clauses<'a> {
@@ -53,7 +71,12 @@ impl<'a> Clauses<'a> {
 
     /// The terms of the part whose SELECT stands there. A budget that it does not name is the whole
     /// of the statement's, until all parts are known.
-    pub(super) fn terms(&mut self, select: Location, view: &View) -> Result<Terms, Refusal> {
+    pub(super) fn terms(
+        &mut self,
+        select: Location,
+        levels: usize,
+        view: &View,
+    ) -> Result<Terms, Refusal> {
         let own = self.at(Some(select));
         if let Some(own) = own {
             self.used[own] = true;
@@ -90,13 +113,15 @@ impl<'a> Clauses<'a> {
             let inherited: Vec<QueryOption> = inherited.collect();
             given.extend(inherited);
         }
-        let options = match self.paying {
+        let mut options = match self.paying {
             Paying::Own => Options::read(&given, view, view.defaults())?,
             Paying::Share(share, defaults) => {
                 Options::read_part(&given, view, &of_workload(share, defaults, view.defaults()))?
             }
         };
-        Ok(Terms { options, weight: (!pays_itself).then_some(weight.unwrap_or(1)) })
+        options.of_levels = levels > 1;
+        let pot = if pays_itself { Pot::Own { select, levels } } else { Pot::Statement };
+        Ok(Terms { options, pot, weight: weight.unwrap_or(1) })
     }
 
     /// # Errors
@@ -150,8 +175,9 @@ pub(super) struct Draft {
     pub(super) sql: String,
     pub(super) query: PrivateQuery,
     pub(super) reads: Vec<Read>,
-    pub(super) weight: Option<u32>,
-    /// What the statement may cost the part's population, with all of its delta.
+    pub(super) pot: Pot,
+    pub(super) weight: u32,
+    /// All that is in the pot, with all of its delta.
     pub(super) whole: Option<Loss>,
 }
 
@@ -169,15 +195,16 @@ impl Draft {
     pub(super) fn same_as(&self, other: &Self) -> bool {
         let text = |draft: &Self| serde_json::to_vec(&draft.query).ok();
         self.weight == other.weight
+            && self.pot.same_as(other.pot)
             && self.reads == other.reads
             && self.columns() == other.columns()
             && text(self).is_some_and(|own| text(other) == Some(own))
     }
 }
 
-/// The parts that the statement uses, with their shares: the statement's epsilon or rho by weight
-/// among the parts of each population, and its delta by weight among those of them that choose
-/// groups privately. The shares add up to the whole exactly.
+/// The parts that the statement uses, with their shares of their pots: epsilon or rho by weight
+/// among all of its parts, and delta by weight among those of them that choose groups privately. The
+/// shares add up to the whole exactly.
 pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Refusal> {
     let mut needed = vec![false; drafts.len()];
     used.iter().for_each(|&part| needed[part] = true);
@@ -195,25 +222,26 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             parts.push(draft);
         }
     }
-    let mut populations: Vec<String> = parts.iter().map(|p| p.query.population.clone()).collect();
-    populations.sort();
-    populations.dedup();
-    for population in populations {
-        let sharing = |part: &Draft| part.query.population == population && part.weight.is_some();
+    let from = |part: &Draft| (part.pot, part.query.population.clone());
+    let mut pots: Vec<(Pot, String)> = Vec::new();
+    for part in &parts {
+        if !pots.contains(&from(part)) {
+            pots.push(from(part));
+        }
+    }
+    for pot in pots {
         let weights = |counts: fn(&Draft) -> bool| -> Vec<u32> {
-            let weight =
-                |p: &Draft| if sharing(p) && counts(p) { p.weight.unwrap_or(0) } else { 0 };
+            let weight = |p: &Draft| if from(p) == pot && counts(p) { p.weight } else { 0 };
             parts.iter().map(weight).collect()
         };
-        let Some(whole) = parts.iter().find(|part| sharing(part)).and_then(|part| part.whole)
+        let Some(whole) = parts.iter().find(|part| from(part) == pot).and_then(|part| part.whole)
         else {
             continue;
         };
         let losses = split(whole, &weights(|_| true));
         let deltas = whole.delta().split(&weights(Draft::chooses));
-        let own = parts.iter_mut().zip(losses.into_iter().zip(deltas));
-        for (part, (loss, delta)) in own {
-            if part.query.population != population || part.weight.is_none() {
+        for (part, (loss, delta)) in parts.iter_mut().zip(losses.into_iter().zip(deltas)) {
+            if from(part) != pot {
                 continue;
             }
             if part.chooses() && delta.is_zero() {
@@ -226,7 +254,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
         }
     }
     let single = parts.len() == 1;
-    if let [Draft { weight: Some(2..), .. }] = parts.as_slice() {
+    if let [Draft { weight: 2.., .. }] = parts.as_slice() {
         return Err(Refusal::new(
             "weight is a share of a statement's budget, and the statement has one part",
             "leave it out",
@@ -244,7 +272,9 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             ));
         }
     }
-    let part =
-        |Draft { name, sql, query, reads, weight, .. }| Part { name, sql, weight, reads, query };
+    let part = |Draft { name, sql, query, reads, pot, weight, .. }: Draft| {
+        let weight = (pot == Pot::Statement).then_some(weight);
+        Part { name, sql, weight, reads, query }
+    };
     Ok(parts.into_iter().map(part).collect())
 }

@@ -7,6 +7,8 @@
 //! two, so what may touch protected rows is never in the SQL around.
 
 mod budget;
+pub(super) mod levels;
+mod named_windows;
 mod private;
 mod released;
 mod split;

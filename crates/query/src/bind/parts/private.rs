@@ -1,27 +1,26 @@
 //! A private SELECT with windows or sub-queries over its own results: the part computes what they
 //! look at, and they are computed around it.
 
-use sqlparser::ast;
+use sqlparser::ast::{self, SetExpr};
 
 use super::MAX_SHOWN;
+use super::levels::{self, Levels, grouping};
 use super::split::{Kind, Names, Splitter};
-use super::syntax::{from_table, query_of, select_of, select_of_mut, simple_select};
+use super::syntax::{from_table, missing, query_of, select_of, select_of_mut, simple_select};
 use super::walk::{
-    any, calls_aggregate, column, ident, looks_around, operands, operands_mut, ordered_mut, shown,
-    substitute,
+    any, calls_aggregate, column, ident, looks_around, operands, operands_mut, ordered,
+    ordered_mut, shown, substitute,
 };
 use crate::bind::from::Selected;
 use crate::bind::statement::{self, MAX_KEYS, default_name, select_item};
 use crate::error::Refusal;
+use crate::expr::{Expr, RowScope, bind_row_expression};
 
 /// Whether a part's SELECT computes from several of its groups.
 fn needs_around(query: &ast::Query) -> Result<bool, Refusal> {
     let select = select_of(query)?;
-    let ordered = query.order_by.iter().flat_map(|by| match &by.kind {
-        ast::OrderByKind::Expressions(items) => items.as_slice(),
-        ast::OrderByKind::All(_) => &[],
-    });
-    let mut nodes = shown(select).chain(&select.having).chain(ordered.map(|item| &item.expr));
+    let ordered = ordered(query.order_by.as_ref());
+    let mut nodes = shown(select).chain(&select.having).chain(ordered);
     let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
     Ok((distinct && !shows_all_keys(select)?)
         || select.qualify.is_some()
@@ -40,24 +39,35 @@ fn shows_all_keys(select: &ast::Select) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-/// The keys of GROUP BY before placeholders are put into them, with expressions for positions and
-/// names in SELECT; empty where nothing is computed around.
-pub(super) fn keys_as_written(query: &mut ast::Query) -> Result<Vec<ast::Expr>, Refusal> {
-    if !needs_around(query)? {
-        return Ok(Vec::new());
+/// What a SELECT groups by, where something is computed around its groups.
+pub(super) struct Grouped {
+    /// The keys before placeholders are put into them, with expressions for positions and names in
+    /// SELECT.
+    written: Vec<ast::Expr>,
+    /// Its levels, where it may have several.
+    pub(super) levels: Option<Levels>,
+}
+
+/// Writes GROUP BY as a list of keys, where something is computed around its groups; else gives
+/// `None`.
+pub(super) fn grouped(query: &mut ast::Query) -> Result<Option<Grouped>, Refusal> {
+    let levels = levels::flatten(query)?;
+    if levels.is_none() && !needs_around(query)? {
+        return Ok(None);
     }
     let select = select_of_mut(query)?;
-    let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else { return Ok(Vec::new()) };
+    levels::name_all(select);
+    let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else { return Ok(None) };
     if keys.len() > MAX_KEYS {
         // Refused by name when they are bound.
-        return Ok(Vec::new());
+        return Ok(Some(Grouped { written: Vec::new(), levels }));
     }
-    let items = keys.iter().map(|key| select_item(key, select).cloned());
-    let items = items.collect::<Result<Vec<_>, _>>()?;
+    let written = keys.iter().map(|key| select_item(key, select).cloned());
+    let written = written.collect::<Result<Vec<_>, _>>()?;
     if let ast::GroupByExpr::Expressions(keys, _) = &mut select.group_by {
-        keys.clone_from(&items);
+        keys.clone_from(&written);
     }
-    Ok(items)
+    Ok(Some(Grouped { written, levels }))
 }
 
 /// What a part shows to the SQL around it.
@@ -85,10 +95,83 @@ impl Outputs {
     }
 }
 
-/// The keys of a part: as they are written, and with placeholders.
+/// The keys of a part.
 struct Keys<'a> {
     written: &'a [ast::Expr],
-    bound: Vec<ast::Expr>,
+    /// With placeholders in them.
+    placed: Vec<ast::Expr>,
+    /// As they are bound over these rows.
+    bound: Vec<Expr>,
+    rows: RowScope,
+    levels: Option<&'a Levels>,
+}
+
+impl<'a> Keys<'a> {
+    fn new(
+        grouped: &'a Grouped,
+        select: &ast::Select,
+        selected: &Selected,
+    ) -> Result<Self, Refusal> {
+        let Grouped { written, levels } = grouped;
+        let placed = match &select.group_by {
+            ast::GroupByExpr::Expressions(keys, _) => keys.clone(),
+            ast::GroupByExpr::All(_) => Vec::new(),
+        };
+        let rows = selected.rows.clone().with_units()?.scope();
+        let bound = placed.iter().map(|key| bind_row_expression(key, &rows));
+        let bound = bound.collect::<Result<_, _>>()?;
+        Ok(Self { written, placed, bound, rows, levels: levels.as_ref() })
+    }
+
+    /// The place of the key that an expression is, however it is written.
+    fn place(&self, node: &ast::Expr) -> Option<usize> {
+        if let Some(place) = self.written.iter().position(|key| key == node) {
+            return self.first(place);
+        }
+        self.levels?;
+        let bound = bind_row_expression(node, &self.rows).ok()?;
+        self.bound.iter().position(|key| *key == bound)
+    }
+
+    /// The first of the keys that are the same as this one.
+    fn first(&self, place: usize) -> Option<usize> {
+        let own = self.bound.get(place)?;
+        self.bound.iter().position(|key| key == own)
+    }
+
+    fn is_in(&self, level: &[usize], place: usize) -> bool {
+        level.iter().any(|&own| self.first(own) == Some(place))
+    }
+
+    /// Whether an expression is not the same for each group as the part computes it: it looks at
+    /// several groups, or at which level a group is of.
+    fn looks_around(&self, node: &ast::Expr) -> bool {
+        let Some(levels) = self.levels else { return looks_around(node) };
+        looks_around(node)
+            || grouping(node).is_some()
+            || self.place(node).is_some_and(|place| !levels.iter().all(|l| self.is_in(l, place)))
+    }
+
+    /// What GROUPING gives at a level: a bit for each key, which is set where the level is without it.
+    fn absent(&self, keys: &[&ast::Expr], level: &[usize]) -> Result<u64, Refusal> {
+        if keys.len() > MAX_KEYS {
+            return Err(Refusal::new(
+                format!("GROUPING is about {} keys; at most {MAX_KEYS} are allowed", keys.len()),
+                "GROUPING(a)",
+            ));
+        }
+        keys.iter().try_fold(0, |bits, key| {
+            let place = self.place(key).ok_or_else(|| {
+                let keys: Vec<String> = self.written.iter().map(ToString::to_string).collect();
+                Refusal::new(
+                    format!("GROUPING({key}): `{key}` is no key of GROUP BY"),
+                    format!("the keys are {}", keys.join(", ")),
+                )
+                .at(*key)
+            })?;
+            Ok(2 * bits + u64::from(!self.is_in(level, place)))
+        })
+    }
 }
 
 impl Splitter<'_> {
@@ -96,15 +179,15 @@ impl Splitter<'_> {
     pub(super) fn private(
         &mut self,
         query: &mut ast::Query,
-        written: &[ast::Expr],
+        grouped: Option<&Grouped>,
         selected: Selected,
         names: &Names,
     ) -> Result<Kind, Refusal> {
-        if !needs_around(query)? {
+        let Some(grouped) = grouped else {
             let select = statement::check(query)?;
             let sql = names.complete(query.to_string());
-            return self.part(sql, query, select, selected).map(Kind::Part);
-        }
+            return self.part(sql, query, select, selected, 1).map(Kind::Part);
+        };
         let mut inner = select_of(query)?.clone();
         if inner.projection.len() > MAX_SHOWN {
             return Err(Refusal::new(
@@ -112,11 +195,7 @@ impl Splitter<'_> {
                 "several statements",
             ));
         }
-        let bound = match &inner.group_by {
-            ast::GroupByExpr::Expressions(keys, _) => keys.clone(),
-            ast::GroupByExpr::All(_) => Vec::new(),
-        };
-        let keys = Keys { written, bound };
+        let keys = Keys::new(grouped, &inner, &selected)?;
         let mut outputs = Outputs::default();
         let mut outer = ast::Select { distinct: inner.distinct.take(), ..simple_select() };
         let mut named: Vec<(String, ast::Expr)> = Vec::new();
@@ -142,7 +221,7 @@ impl Splitter<'_> {
         }
         if let Some(mut having) = inner.having.take() {
             substitute(&mut having, &named);
-            if any(&having, &looks_around) {
+            if any(&having, &|node| keys.looks_around(node)) {
                 self.take_out(&mut having, "having", &keys, &mut outputs, names)?;
                 outer.selection = Some(having);
             } else {
@@ -160,18 +239,82 @@ impl Splitter<'_> {
                 self.take_out(node, "order_by", &keys, &mut outputs, names)?;
             }
         }
-        if let (true, Some(key)) = (outputs.shown.is_empty(), keys.bound.first()) {
-            // What is shown is about the groups alone, as COUNT(*) OVER () is.
-            outputs.add(key.clone(), "key");
-        }
-        let shown = outputs.shown.into_iter();
-        inner.projection = shown.map(|(expr, name)| listed(expr, &name)).collect();
-        let inner = query_of(inner);
-        let sql = names.complete(inner.to_string());
-        let part = self.part(sql, &inner, statement::check(&inner)?, selected)?;
-        outer.from = vec![from_table(&self.name_of(part)?)];
+        outer.from = vec![self.released_groups(&inner, &keys, outputs, selected, names)?];
         *select_of_mut(query)? = outer;
         Ok(Kind::Around)
+    }
+
+    /// Binds a part for each level, and gives the table of all of their groups.
+    fn released_groups(
+        &mut self,
+        select: &ast::Select,
+        keys: &Keys<'_>,
+        outputs: Outputs,
+        selected: Selected,
+        names: &Names,
+    ) -> Result<ast::TableWithJoins, Refusal> {
+        let all: Levels = vec![(0..keys.placed.len()).collect()];
+        let levels = keys.levels.unwrap_or(&all);
+        let mut table: Option<SetExpr> = None;
+        for level in levels {
+            let mut inner = ast::Select { projection: Vec::new(), ..select.clone() };
+            let own_keys: Vec<ast::Expr> =
+                level.iter().map(|&key| keys.placed[key].clone()).collect();
+            // Columns of the part, and what is shown of them beside those of other levels.
+            let mut columns = Vec::new();
+            for (expr, name) in &outputs.shown {
+                let place = keys.levels.and_then(|_| keys.place(expr));
+                columns.push(match (grouping(expr), place) {
+                    (Some(of), _) => {
+                        let bits = keys.absent(&of, level)?.to_string();
+                        named(ast::Expr::value(ast::Value::Number(bits, false)), name)
+                    }
+                    (None, Some(place)) if !keys.is_in(level, place) => {
+                        named(ast::Expr::value(ast::Value::Null), name)
+                    }
+                    _ => {
+                        inner.projection.push(listed(expr.clone(), name));
+                        ast::SelectItem::UnnamedExpr(column(name))
+                    }
+                });
+            }
+            if columns.is_empty() && levels.len() > 1 {
+                columns.push(named(ast::Expr::value(ast::Value::Null), "key"));
+            }
+            let mut side = ast::Select { projection: columns, ..simple_select() };
+            if inner.projection.is_empty()
+                && let Some(key) = own_keys.first()
+            {
+                // What is shown is about the groups alone, as COUNT(*) OVER () is.
+                inner.projection.push(named(key.clone(), "key"));
+            }
+            if !inner.projection.is_empty() {
+                inner.group_by = ast::GroupByExpr::Expressions(own_keys, Vec::new());
+                let inner = query_of(inner);
+                let sql = names.complete(inner.to_string());
+                let select = statement::check(&inner)?;
+                let part = self.part(sql, &inner, select, selected.clone(), levels.len())?;
+                side.from = vec![from_table(&self.name_of(part)?)];
+            }
+            if levels.len() == 1 && side.projection.iter().all(is_column) {
+                return side.from.pop().ok_or_else(missing);
+            }
+            let side = SetExpr::Select(Box::new(side));
+            table = Some(match table {
+                None => side,
+                Some(before) => SetExpr::SetOperation {
+                    op: ast::SetOperator::Union,
+                    set_quantifier: ast::SetQuantifier::All,
+                    left: Box::new(before),
+                    right: Box::new(side),
+                },
+            });
+        }
+        let body = Box::new(table.ok_or_else(missing)?);
+        let subquery = Box::new(ast::Query { body, ..query_of(simple_select()) });
+        let relation =
+            ast::TableFactor::Derived { lateral: false, subquery, alias: None, sample: None };
+        Ok(ast::TableWithJoins { relation, joins: Vec::new() })
     }
 
     /// Puts names of the part's columns in the place of everything that it can compute from one
@@ -184,12 +327,16 @@ impl Splitter<'_> {
         outputs: &mut Outputs,
         names: &Names,
     ) -> Result<(), Refusal> {
-        if let Some(place) = keys.written.iter().position(|key| key == node) {
-            let key = keys.bound.get(place).unwrap_or(node).clone();
+        if let Some(place) = keys.place(node) {
+            let key = keys.placed.get(place).unwrap_or(node).clone();
             *node = outputs.add(key, name);
             return Ok(());
         }
-        if !any(node, &looks_around) {
+        if grouping(node).is_some() && keys.levels.is_some() {
+            *node = outputs.add(node.clone(), name);
+            return Ok(());
+        }
+        if !any(node, &|node| keys.looks_around(node)) {
             if any(node, &|part| calls_aggregate(part) || is_name(part)) {
                 *node = outputs.add(node.clone(), name);
             }
@@ -219,8 +366,17 @@ impl Splitter<'_> {
 fn listed(expr: ast::Expr, name: &str) -> ast::SelectItem {
     match &expr {
         ast::Expr::Identifier(own) if own.value == name => ast::SelectItem::UnnamedExpr(expr),
-        _ => ast::SelectItem::ExprWithAlias { expr, alias: ident(name) },
+        _ => named(expr, name),
     }
+}
+
+fn named(expr: ast::Expr, name: &str) -> ast::SelectItem {
+    ast::SelectItem::ExprWithAlias { expr, alias: ident(name) }
+}
+
+/// Whether SELECT shows a column as it is.
+fn is_column(item: &ast::SelectItem) -> bool {
+    matches!(item, ast::SelectItem::UnnamedExpr(ast::Expr::Identifier(_)))
 }
 
 fn is_name(node: &ast::Expr) -> bool {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sqlparser::ast;
 
-use super::budget::{Clauses, Draft, Paying};
+use super::budget::{Clauses, Draft, Paying, Terms};
 use super::released::placeholder;
 use super::syntax::{
     all_of, from_table, missing, query_of, select_of, select_of_mut, simple_select,
@@ -136,13 +136,15 @@ impl<'a> Splitter<'a> {
         Ok(self.drafts)
     }
 
-    /// Binds a part; the same question at the same terms is one part.
+    /// Binds a part, of a SELECT that has as many of them as it has levels; the same question at the
+    /// same terms is one part.
     pub(super) fn part(
         &mut self,
         sql: String,
         query: &ast::Query,
         select: &ast::Select,
         selected: Selected,
+        levels: usize,
     ) -> Result<usize, Refusal> {
         self.bound += 1;
         if self.bound > MAX_PARTS {
@@ -152,13 +154,13 @@ impl<'a> Splitter<'a> {
             ));
         }
         let (view, conditions) = statement::view(selected, self.contract)?;
-        let terms = self.clauses.terms(select_at(select), &view)?;
+        let terms = self.clauses.terms(select_at(select), levels, &view)?;
         let bound = statement::bind(query, select, &view, conditions, &terms.options)?;
         let (query, reads) = bound.numbered()?;
-        let (weight, whole) = (terms.weight, terms.options.loss);
+        let Terms { pot, weight, options } = terms;
         let name = part_name(self.drafts.len());
         let sql = self.readable(sql);
-        let draft = Draft { name, sql, query, reads, weight, whole };
+        let draft = Draft { name, sql, query, reads, pot, weight, whole: options.loss };
         if let Some(place) = self.drafts.iter().position(|own| own.same_as(&draft)) {
             return Ok(place);
         }
@@ -202,7 +204,7 @@ impl<'a> Splitter<'a> {
             // Rows are never shown: bound as a part, the statement is refused for the right reason.
             let select = statement::check(query)?;
             let selected = names.tables(self.contract).selected(select, None)?;
-            return self.part(query.to_string(), query, select, selected).map(Kind::Part);
+            return self.part(query.to_string(), query, select, selected, 1).map(Kind::Part);
         }
         if kind != Kind::Rows
             && let Some(with) = &mut query.with
@@ -360,7 +362,7 @@ impl<'a> Splitter<'a> {
         let aggregates = keys
             || select.having.is_some()
             || shown(select).any(|node| any(node, &calls_aggregate));
-        let asked = private::keys_as_written(query)?;
+        let grouped = private::grouped(query)?;
         let select = select_of_mut(query)?;
         for condition in constraints_mut(&mut select.from).chain(&mut select.selection) {
             self.rows_expression(condition, names)?;
@@ -375,7 +377,15 @@ impl<'a> Splitter<'a> {
             }
             let selected = names.tables(self.contract).selected(select, None)?;
             if !stays_with_units(select, &selected)? {
-                return self.private(query, &asked, selected, names);
+                return self.private(query, grouped.as_ref(), selected, names);
+            }
+            if grouped.is_some_and(|grouped| grouped.levels.is_some()) {
+                return Err(Refusal::new(
+                    "ROLLUP, CUBE, GROUPING SETS and GROUPING are for releases, and this GROUP BY shows rows \
+                     again: its table is public, or one of its keys is the privacy unit",
+                    "GROUP BY a, b here, and the levels in the SELECT around it",
+                )
+                .at(&select.group_by));
             }
         }
         let select = select_of_mut(query)?;

@@ -2,6 +2,7 @@
 
 use sqlparser::ast::{self, BinaryOperator as Operator};
 
+use super::named_windows::NamedWindows;
 use crate::bind::AGGREGATES;
 use crate::bind::subquery::is_aggregate;
 use crate::bind_expr::{paired, too_deep};
@@ -54,6 +55,9 @@ macro_rules! operands_of {
                 E::Between { expr, low, high, .. } => vec![expr, low, high],
                 E::Interval(interval) => vec![& $($mutable)? interval.value],
                 E::Tuple(all) => all.$items().collect(),
+                E::Rollup(sets) | E::Cube(sets) | E::GroupingSets(sets) => {
+                    sets.$items().flatten().collect()
+                }
                 E::Array(array) => array.elem.$items().collect(),
                 E::InUnnest { expr, array_expr, .. } => vec![expr, array_expr],
                 E::InList { expr, list, .. } => {
@@ -143,29 +147,46 @@ impl Depth {
 }
 
 /// Refuses a statement that is nested too deep for those who walk it. Chains of AND and OR, which
-/// the parser nests, are balanced: the same terms in the same order, few of them deep. Common table
-/// expressions that nothing reads are left out.
+/// the parser nests, are balanced: the same terms in the same order, few of them deep. Windows are
+/// written where they are used. Common table expressions that nothing reads are left out.
 pub(super) fn settle(query: &mut ast::Query) -> Result<(), Refusal> {
     Settling::default().query(query, Depth::default())
 }
 
-/// The names of tables that were met.
 #[derive(Default)]
-struct Settling(Vec<String>);
+struct Settling {
+    /// The names of tables that were met.
+    tables: Vec<String>,
+    /// The windows that the SELECT names.
+    windows: NamedWindows,
+    /// How often named windows were used.
+    uses: usize,
+}
 
 impl Settling {
     fn query(&mut self, query: &mut ast::Query, depth: Depth) -> Result<(), Refusal> {
         let depth = depth.within()?;
-        let before = self.0.len();
+        let before = self.tables.len();
+        let own = match query.body.as_mut() {
+            ast::SetExpr::Select(select) => NamedWindows::take(select)?,
+            _ => NamedWindows::default(),
+        };
+        let around = std::mem::replace(&mut self.windows, own);
         for node in ordered_mut(query.order_by.as_mut()) {
             self.expression(node, depth)?;
         }
-        self.body(&mut query.body, depth)?;
+        match query.body.as_mut() {
+            ast::SetExpr::Select(select) => self.select(select, depth)?,
+            body => self.body(body, depth)?,
+        }
+        self.windows = around;
         let Some(with) = &mut query.with else { return Ok(()) };
         // Each may be read by those after it.
         for mut cte in std::mem::take(&mut with.cte_tables).into_iter().rev() {
             let name = &cte.alias.name.value;
-            if with.recursive || self.0[before..].iter().any(|own| own.eq_ignore_ascii_case(name)) {
+            if with.recursive
+                || self.tables[before..].iter().any(|own| own.eq_ignore_ascii_case(name))
+            {
                 self.query(&mut cte.query, depth)?;
                 with.cte_tables.push(cte);
             }
@@ -180,21 +201,10 @@ impl Settling {
     fn body(&mut self, body: &mut ast::SetExpr, depth: Depth) -> Result<(), Refusal> {
         match body {
             ast::SetExpr::Select(select) => {
-                let ast::Select { from, selection, having, qualify, group_by, .. } =
-                    select.as_mut();
-                for from in from {
-                    self.from(from, depth)?;
-                }
-                let keys = match group_by {
-                    ast::GroupByExpr::Expressions(keys, _) => keys.as_mut_slice(),
-                    ast::GroupByExpr::All(_) => &mut [],
-                };
-                for node in selection.iter_mut().chain(having).chain(qualify).chain(keys) {
-                    self.expression(node, depth)?;
-                }
-                for node in shown_mut(select) {
-                    self.expression(node, depth)?;
-                }
+                let own = NamedWindows::take(select)?;
+                let around = std::mem::replace(&mut self.windows, own);
+                self.select(select, depth)?;
+                self.windows = around;
                 Ok(())
             }
             ast::SetExpr::Query(query) => self.query(query, depth),
@@ -210,6 +220,29 @@ impl Settling {
             }
             _ => Ok(()),
         }
+    }
+
+    fn select(&mut self, select: &mut ast::Select, depth: Depth) -> Result<(), Refusal> {
+        let ast::Select { from, selection, having, qualify, group_by, .. } = select;
+        for from in from {
+            self.from(from, depth)?;
+        }
+        let (keys, modifiers) = match group_by {
+            ast::GroupByExpr::Expressions(keys, modifiers) => (keys.as_mut_slice(), modifiers),
+            ast::GroupByExpr::All(modifiers) => (&mut [][..], modifiers),
+        };
+        let sets = modifiers.iter_mut().filter_map(|modifier| match modifier {
+            ast::GroupByWithModifier::GroupingSets(sets) => Some(sets),
+            _ => None,
+        });
+        let clauses = selection.iter_mut().chain(having).chain(qualify).chain(keys);
+        for node in clauses.chain(sets) {
+            self.expression(node, depth)?;
+        }
+        for node in shown_mut(select) {
+            self.expression(node, depth)?;
+        }
+        Ok(())
     }
 
     fn from(&mut self, from: &mut ast::TableWithJoins, depth: Depth) -> Result<(), Refusal> {
@@ -230,7 +263,7 @@ impl Settling {
                 self.from(table_with_joins, depth.within()?)
             }
             ast::TableFactor::Table { name, .. } => {
-                self.0.push(table_name(name));
+                self.tables.push(table_name(name));
                 Ok(())
             }
             _ => Ok(()),
@@ -239,6 +272,7 @@ impl Settling {
 
     fn expression(&mut self, node: &mut ast::Expr, depth: Depth) -> Result<(), Refusal> {
         let depth = depth.deeper()?;
+        self.windows.write(node, &mut self.uses)?;
         if let ast::Expr::BinaryOp { op: op @ (Operator::And | Operator::Or), .. } = node {
             let op = op.clone();
             let null = || ast::Expr::value(ast::Value::Null);
@@ -368,6 +402,17 @@ pub(in crate::bind) fn shown_mut(select: &mut ast::Select) -> impl Iterator<Item
 }
 
 /// The expressions of ORDER BY.
+pub(in crate::bind) fn ordered(
+    order_by: Option<&ast::OrderBy>,
+) -> impl Iterator<Item = &ast::Expr> {
+    let items = order_by.and_then(|by| match &by.kind {
+        ast::OrderByKind::Expressions(items) => Some(items),
+        ast::OrderByKind::All(_) => None,
+    });
+    items.into_iter().flatten().map(|item| &item.expr)
+}
+
+/// The expressions of ORDER BY, to be changed.
 pub(in crate::bind) fn ordered_mut(
     order_by: Option<&mut ast::OrderBy>,
 ) -> impl Iterator<Item = &mut ast::Expr> {

@@ -1,0 +1,99 @@
+//! The WINDOW clause: windows that are named, and written where they are used.
+
+use sqlparser::ast;
+
+use crate::error::{Refusal, did_you_mean, similar};
+
+/// Most windows of one WINDOW clause.
+const MAX_WINDOWS: usize = 20;
+/// Most uses of named windows in a statement.
+const MAX_USES: usize = 200;
+
+/// The windows that a SELECT names.
+#[derive(Default)]
+pub(super) struct NamedWindows(Vec<(String, ast::WindowSpec)>);
+
+impl NamedWindows {
+    /// Takes the WINDOW clause out of a SELECT.
+    pub(super) fn take(select: &mut ast::Select) -> Result<Self, Refusal> {
+        let clause = std::mem::take(&mut select.named_window);
+        if clause.len() > MAX_WINDOWS {
+            return Err(Refusal::new(
+                format!("WINDOW names {} windows; at most {MAX_WINDOWS} are allowed", clause.len()),
+                "OVER (…) where a window is used",
+            ));
+        }
+        let mut own = Self::default();
+        for ast::NamedWindowDefinition(name, window) in clause {
+            if own.find(&name.value).is_some() {
+                let twice = Refusal::new(format!("WINDOW names `{name}` twice"), "another name");
+                return Err(twice.at(&name));
+            }
+            let window = match window {
+                ast::NamedWindowExpr::NamedWindow(of) => own.named(&of)?.clone(),
+                ast::NamedWindowExpr::WindowSpec(window) => own.whole(window)?,
+            };
+            own.0.push((name.value, window));
+        }
+        Ok(own)
+    }
+
+    fn find(&self, name: &str) -> Option<&ast::WindowSpec> {
+        let own = |(own, _): &&(String, ast::WindowSpec)| own.eq_ignore_ascii_case(name);
+        self.0.iter().find(own).map(|(_, window)| window)
+    }
+
+    fn named(&self, name: &ast::Ident) -> Result<&ast::WindowSpec, Refusal> {
+        self.find(&name.value).ok_or_else(|| {
+            let names = self.0.iter().map(|(own, _)| own.as_str());
+            let hint = did_you_mean(
+                similar(&name.value, names),
+                "WINDOW w AS (PARTITION BY … ORDER BY …) after HAVING names one",
+            );
+            Refusal::new(format!("there is no window `{}`", name.value), hint).at(name)
+        })
+    }
+
+    /// A window with what it takes over from the one that it names.
+    fn whole(&self, mut window: ast::WindowSpec) -> Result<ast::WindowSpec, Refusal> {
+        let Some(name) = window.window_name.take() else { return Ok(window) };
+        let base = self.named(&name)?;
+        let repeats = !window.partition_by.is_empty()
+            || (!window.order_by.is_empty() && !base.order_by.is_empty())
+            || base.window_frame.is_some();
+        if repeats {
+            return Err(Refusal::new(
+                format!("a window that names `{name}` changes what that says"),
+                "an ORDER BY and a frame of rows where the named window has none; PARTITION BY stands in the \
+                 named one",
+            )
+            .at(&name));
+        }
+        window.partition_by.clone_from(&base.partition_by);
+        if window.order_by.is_empty() {
+            window.order_by.clone_from(&base.order_by);
+        }
+        Ok(window)
+    }
+
+    /// Writes the window of a call where it names one. `uses` counts them.
+    pub(super) fn write(&self, node: &mut ast::Expr, uses: &mut usize) -> Result<(), Refusal> {
+        let ast::Expr::Function(function) = node else { return Ok(()) };
+        let window = match &function.over {
+            Some(ast::WindowType::NamedWindow(name)) => self.named(name)?.clone(),
+            Some(ast::WindowType::WindowSpec(window)) if window.window_name.is_some() => {
+                self.whole(window.clone())?
+            }
+            _ => return Ok(()),
+        };
+        *uses += 1;
+        if *uses > MAX_USES {
+            return Err(Refusal::new(
+                format!("named windows are used more than {MAX_USES} times"),
+                "several statements",
+            ));
+        }
+        function.over = Some(ast::WindowType::WindowSpec(window));
+        Ok(())
+    }
+}

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use datafusion::arrow::array::{ArrayRef, UInt64Array};
 use datafusion::arrow::compute::{concat, take};
 use datafusion::error::DataFusionError;
-use hushtable_mechanisms::{Chosen, Memberships, Population};
+use hushtable_mechanisms::{Chosen, Memberships, Population, TiedPart};
 use hushtable_noise::{BatchError, Generator};
 use hushtable_query::{
-    Groups, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Value, known_groups,
+    Groups, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Tied, Value, known_groups,
     public_groups,
 };
 
@@ -139,10 +139,18 @@ impl Counted {
             return Err(EngineError::Inconsistent);
         }
         let missing = || EngineError::Inconsistent;
-        let mut noisy = Vec::with_capacity(self.measured.len());
+        // Nothing comes out but what was drawn.
+        let mut noisy: Vec<Option<Vec<i128>>> = vec![None; self.measured.len()];
         for (m, (noise, measured)) in quote.noise().iter().zip(&self.measured).enumerate() {
             let exact = |c: &Chosen| measured.sum(c.group).ok_or_else(missing);
-            noisy.push(match noise {
+            let drawn = match noise {
+                Noise::Tied(tied) => {
+                    // Sums are drawn with their count.
+                    if tied.part == TiedPart::Count {
+                        self.measure_tied(quote, (m, tied), chosen, generator, &mut noisy)?;
+                    }
+                    continue;
+                }
                 Noise::OfSelection => {
                     let counts = chosen.iter().map(|c| c.noisy_count.ok_or_else(missing));
                     counts.collect::<Result<_, _>>()?
@@ -165,7 +173,6 @@ impl Counted {
                     chosen.iter().map(point).collect::<Result<_, _>>()?
                 }
                 Noise::ByClass(noise) => {
-                    // Nothing comes out but what was drawn.
                     let mut drawn: Vec<Option<i128>> = vec![None; chosen.len()];
                     let of = self.classes.get(m).ok_or(EngineError::Inconsistent)?;
                     let mut of_class: Vec<Vec<usize>> = vec![Vec::new(); noise.classes.len() + 1];
@@ -186,9 +193,53 @@ impl Counted {
                     let drawn: Option<Vec<i128>> = drawn.into_iter().collect();
                     drawn.ok_or(EngineError::Inconsistent)?
                 }
-            });
+            };
+            *noisy.get_mut(m).ok_or_else(missing)? = Some(drawn);
         }
-        Ok(noisy)
+        noisy.into_iter().collect::<Option<_>>().ok_or(EngineError::Inconsistent)
+    }
+
+    /// Draws a count, in place `count` of the measurements, and the sums that are measured with it.
+    fn measure_tied(
+        &self,
+        quote: &Quote,
+        (count, tied): (usize, &Tied),
+        chosen: &[Chosen],
+        generator: &mut Generator,
+        noisy: &mut [Option<Vec<i128>>],
+    ) -> Result<(), EngineError> {
+        let missing = || EngineError::Inconsistent;
+        let mut places: Vec<(usize, usize)> = Vec::new();
+        for (place, noise) in quote.noise().iter().enumerate() {
+            if let Noise::Tied(other) = noise
+                && other.count == count
+                && let TiedPart::Sum(sum) = other.part
+            {
+                places.push((sum, place));
+            }
+        }
+        places.sort_unstable();
+        let exact = |place: usize| {
+            let measured = self.measured.get(place).ok_or_else(missing)?;
+            let exact = chosen.iter().map(|c| measured.sum(c.group).ok_or_else(missing));
+            exact.collect::<Result<Vec<i128>, EngineError>>()
+        };
+        let mut counts = exact(count)?;
+        let sums = places.iter().map(|&(_, place)| exact(place));
+        let mut sums = sums.collect::<Result<Vec<_>, _>>()?;
+        // The noise is made for sums that go with their counts.
+        for (row, &count) in counts.iter().enumerate() {
+            let own = sums.iter().map(|sums| sums.get(row).copied().unwrap_or_default());
+            if sums.len() != tied.noise.sums() || !tied.noise.holds(count, own) {
+                return Err(EngineError::Inconsistent);
+            }
+        }
+        tied.noise.release(generator, &mut counts, &mut sums)?;
+        *noisy.get_mut(count).ok_or_else(missing)? = Some(counts);
+        for ((_, place), sums) in places.into_iter().zip(sums) {
+            *noisy.get_mut(place).ok_or_else(missing)? = Some(sums);
+        }
+        Ok(())
     }
 }
 

@@ -110,6 +110,14 @@ impl Additive {
         }
     }
 
+    /// The variance of a draw in lattice units squared.
+    pub fn variance(&self) -> f64 {
+        match &self.law {
+            Law::DiscreteLaplace(law) => law.variance(),
+            Law::RoundedGaussian(law) => law.variance(),
+        }
+    }
+
     /// The least w, in lattice units, with P\[|noise| <= w\] >= `level` for all of so many values
     /// at once; `level` in (0, 1).
     pub fn half_width(&self, level: f64, values: u64) -> u128 {

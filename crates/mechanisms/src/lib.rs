@@ -1,11 +1,13 @@
 //! A privacy cost joined to a sampler.
 //!
 //! One object gives both the noise and its loss, so that what is drawn and what is charged cannot
-//! disagree: [`Additive`] noise on lattice integers, [`Quantile`]s of the values in a group,
+//! disagree: [`Additive`] noise on lattice integers, [`TiedSums`] that share a count, [`Quantile`]s
+//! of the values in a group,
 //! [`Selection`] of the groups that may appear, and [`RandomisedResponse`] of single records.
 //! Nothing here knows of tables.
 
 mod additive;
+mod ends;
 mod error;
 mod joint;
 mod measuring;
@@ -25,6 +27,7 @@ mod truncated;
 mod weighted;
 
 pub use additive::{Additive, Law, half_width};
+pub use ends::{Span, TiedPart, TiedSums};
 pub use error::MechanismError;
 pub use joint::{Reach, joint_delta};
 pub use measuring::Measuring;

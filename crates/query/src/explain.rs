@@ -396,12 +396,8 @@ impl Explanation {
 /// Whether all noise is Gaussian: then the losses compose exactly, as Gaussian differential privacy
 /// with mu^2 = 2 rho (theory section 5), and epsilon is smaller than zCDP alone says.
 fn all_gaussian(quote: &Quote) -> bool {
-    let own = |noise: &Noise| match noise {
-        Noise::Quantile(_) => false,
-        noise => noise.largest().is_none_or(Measuring::is_gaussian),
-    };
     let selected = quote.selection().map(Selection::strategy);
-    quote.noise().iter().all(own)
+    quote.noise().iter().all(Noise::is_gaussian)
         && selected.is_none_or(|s| s == Strategy::GaussianThreshold || s.by_membership())
 }
 
@@ -441,6 +437,10 @@ fn explain_measurement(
     let step = measurement.step.to_f64();
     let (mechanism, scale) = match (noise, noise.largest(), selection) {
         (_, Some(own), _) => (mechanism_name(own), Some(own.scale())),
+        (Noise::Tied(tied), ..) => {
+            let name = if tied.noise.is_gaussian() { "joint_gaussian" } else { "joint_laplace" };
+            (name.to_owned(), noise.deviation())
+        }
         (Noise::Quantile(_), ..) => ("exponential".to_owned(), None),
         (_, None, Some(selection)) => {
             (format!("noisy count of {}", selection.strategy()), selection.noise_scale())
@@ -453,6 +453,9 @@ fn explain_measurement(
             (_, Some(own), _) => own.half_width(INTERVAL_LEVEL, groups)?,
             (Noise::OfSelection, None, Some(selection)) => {
                 selection.noise_half_width(INTERVAL_LEVEL, groups)? as f64
+            }
+            (Noise::Tied(tied), ..) => {
+                tied.noise.half_width(tied.part, INTERVAL_LEVEL, groups) as f64
             }
             _ => return None,
         };

@@ -4,12 +4,14 @@
 //! and nothing of how they are shown: a new version of the engine, or a new line in `explain`, charges
 //! nobody again.
 
-use hushtable_mechanisms::{Law, Measuring, RecordMechanism, Selection, Strategy};
+use hushtable_mechanisms::{
+    Additive, Law, Measuring, RecordMechanism, Selection, Strategy, TiedPart,
+};
 use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
 use crate::bind::PrivateQuery;
-use crate::quote::{Noise, Quote};
+use crate::quote::{Noise, Quote, Tied};
 
 /// The format of identities. It changes when the same bytes would mean another release: when an
 /// expression, a bound or a mechanism comes to do something else than before.
@@ -59,6 +61,12 @@ enum NoiseIdentity {
     /// By class, that of all others last.
     ByClass(Vec<Self>),
     OfSelection,
+    /// A part of a common measurement, with the noise on both ends of a sum.
+    Tied {
+        count: usize,
+        part: Option<usize>,
+        ends: Option<Box<Self>>,
+    },
 }
 
 impl NoiseIdentity {
@@ -70,23 +78,37 @@ impl NoiseIdentity {
                 Self::Quantile { event: quantile.event(), rate: quantile.rate() }
             }
             Noise::OfSelection => Self::OfSelection,
+            Noise::Tied(Tied { count, part, noise }) => {
+                let place = match part {
+                    TiedPart::Count => None,
+                    TiedPart::Sum(place) => Some(*place),
+                };
+                let ends = place.and_then(|place| noise.noise(place));
+                let ends = ends.map(|ends| Box::new(Self::of_additive(ends)));
+                Self::Tied { count: *count, part: place, ends }
+            }
+        }
+    }
+
+    fn of_additive(additive: &Additive) -> Self {
+        let loss = additive.loss();
+        match additive.law() {
+            Law::DiscreteLaplace(law) => {
+                let scale = law.scale();
+                let scale = (scale.numerator(), scale.denominator());
+                Self::DiscreteLaplace { loss, scale }
+            }
+            Law::RoundedGaussian(law) => {
+                let sigma = (law.sigma().mantissa(), law.sigma().exponent());
+                Self::RoundedGaussian { loss, sigma }
+            }
         }
     }
 
     fn of_sums(measuring: &Measuring) -> Self {
         let loss = measuring.loss();
         match measuring {
-            Measuring::Additive(additive) => match additive.law() {
-                Law::DiscreteLaplace(law) => {
-                    let scale = law.scale();
-                    let scale = (scale.numerator(), scale.denominator());
-                    Self::DiscreteLaplace { loss, scale }
-                }
-                Law::RoundedGaussian(law) => {
-                    let sigma = (law.sigma().mantissa(), law.sigma().exponent());
-                    Self::RoundedGaussian { loss, sigma }
-                }
-            },
+            Measuring::Additive(additive) => Self::of_additive(additive),
             Measuring::PerRecord(record) => Self::PerRecord {
                 loss,
                 mechanism: record.mechanism(),

@@ -20,6 +20,7 @@ mod quote;
 mod range;
 mod relation;
 mod sql;
+mod tie;
 mod types;
 mod warning;
 mod workload;
@@ -50,7 +51,7 @@ pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
-pub use quote::{Noise, NoiseByClass, Quote, Strategy, least_loss};
+pub use quote::{Noise, NoiseByClass, Quote, Strategy, Tied, least_loss};
 pub use relation::{
     Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
     WindowFunction, WindowOrder, WindowedColumn,

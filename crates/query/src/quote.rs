@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use hushtable_mechanisms::{
-    Additive, Law, Measuring, MechanismError, PerRecord, Quantile, Reach, RecordMechanism,
-    Selection,
+    Additive, Measuring, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection,
+    TiedPart,
 };
 use hushtable_privacy::{Epsilon, Event, Loss, LossError};
 
@@ -12,6 +12,8 @@ use crate::bind::{Groups, Measure, Measurement, PrivateQuery};
 use crate::error::Refusal;
 use crate::types::Value;
 
+pub use crate::tie::Tied;
+use crate::tie::{better_ties, handed_over, tied};
 pub use hushtable_mechanisms::Strategy;
 
 /// A query with its mechanisms. What they cost is what will be charged: the noise and the ledger's
@@ -36,6 +38,8 @@ pub enum Noise {
     Quantile(Box<Quantile>),
     /// The selection's noisy count, which is paid for already.
     OfSelection,
+    /// A part of a common measurement of sums and their count.
+    Tied(Tied),
 }
 
 /// The noise of groups by their class, which a group key tells.
@@ -69,6 +73,31 @@ impl Noise {
             Self::ByClass(by_class) => Some(by_class.others.loss()),
             Self::Quantile(quantile) => Some(quantile.loss()),
             Self::OfSelection => None,
+            Self::Tied(tied) => match tied.part {
+                // The sums have paid.
+                TiedPart::Count => None,
+                TiedPart::Sum(place) => tied.noise.noise(place).map(Additive::loss),
+            },
+        }
+    }
+
+    /// The standard deviation of additive noise in lattice units, but for rounding of what is
+    /// measured together; `None` for other mechanisms.
+    pub fn deviation(&self) -> Option<f64> {
+        match self {
+            Self::Own(Measuring::Additive(additive)) => Some(additive.variance().sqrt()),
+            Self::Tied(tied) => Some(tied.noise.deviation(tied.part)),
+            _ => None,
+        }
+    }
+
+    /// Whether what is released is Gaussian, or computed from what is; counts of the selection are
+    /// for it to say.
+    pub fn is_gaussian(&self) -> bool {
+        match self {
+            Self::Quantile(_) => false,
+            Self::Tied(tied) => tied.noise.is_gaussian(),
+            noise => noise.largest().is_none_or(Measuring::is_gaussian),
         }
     }
 
@@ -80,7 +109,7 @@ impl Noise {
             Self::ByClass(by_class) => {
                 by_class.all().max_by(|a, b| a.scale().total_cmp(&b.scale()))
             }
-            Self::Quantile(_) | Self::OfSelection => None,
+            Self::Quantile(_) | Self::OfSelection | Self::Tied(_) => None,
         }
     }
 }
@@ -151,7 +180,15 @@ impl Quote {
             }
         }
         weights.push(selection_weight);
+        let apart = |measurement: &Measurement, share| {
+            noise_of(&query, measurement, share).ok().and_then(|noise| noise.deviation())
+        };
+        let ties = better_ties(&query, (query.loss(), &weights), reused, apart);
+        if !ties.is_empty() {
+            weights = handed_over(&weights, &ties);
+        }
         let mut shares = split(query.loss(), &weights);
+        let tied = tied(&query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
         let selection_share = shares.pop();
         let selection = match (strategy, selection_share) {
             (Some(strategy), Some(share)) => {
@@ -173,7 +210,12 @@ impl Quote {
             _ => None,
         };
         let mut noise = Vec::with_capacity(shares.len());
-        for (measurement, share) in query.measurements().iter().zip(shares) {
+        let measurements = query.measurements().iter().zip(shares);
+        for ((measurement, share), tied) in measurements.zip(tied) {
+            if let Some(tied) = tied {
+                noise.push(tied);
+                continue;
+            }
             if reused && counted(&measurement.measure) {
                 noise.push(Noise::OfSelection);
                 continue;
@@ -242,15 +284,16 @@ impl Quote {
                 continue;
             }
             let Some(loss) = noise.loss() else { continue };
-            let own = noise.largest();
-            events.push(match (own.and_then(Measuring::additive).map(Additive::law), loss) {
-                (_, Loss::Concentrated { rho, .. }) if own.is_some_and(Measuring::is_gaussian) => {
+            let laplace = match noise {
+                Noise::Tied(_) => true,
+                noise => noise.largest().is_some_and(|own| own.additive().is_some()),
+            };
+            events.push(match loss {
+                Loss::Concentrated { rho, .. } if noise.is_gaussian() => {
                     Event::Gaussian { mu_squared: rho.into() }
                 }
-                (Some(Law::DiscreteLaplace(_)), Loss::Approximate { epsilon, .. }) => {
-                    Event::DiscreteLaplace { epsilon }
-                }
-                (_, loss) => loss.into(),
+                Loss::Approximate { epsilon, .. } if laplace => Event::DiscreteLaplace { epsilon },
+                loss => loss.into(),
             });
         }
         events

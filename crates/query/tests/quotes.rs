@@ -298,7 +298,8 @@ proptest! {
         let text = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({} = {amount:.12}, delta = 1e-6, \
              max_groups_contributed = 2, max_rows_per_group = 1, group_selection_weight = {}{named}) \
-             forum, COUNT(*, weight => {}), SUM(score, weight => {}), MEDIAN(score, weight => {}) FROM posts GROUP BY forum",
+             forum, COUNT(*, weight => {}), SUM(score, weight => {}), MEDIAN(score, weight => {}), AVG(IF(score > 3, 1, 0)), \
+             AVG(IF(score > 4, 1, 0), weight => 7), COUNT(price), SUM(price) FROM posts GROUP BY forum",
             if rho { "rho" } else { "epsilon" }, weights[0], weights[1], weights[2], weights[0],
         );
         if let Ok(quote) = Quote::new(query(&text)) {

@@ -40,7 +40,7 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
             number(m.granularity),
             scale(m),
             near(m),
-            m.loss.map_or_else(|| "paid by the selection".to_owned(), |loss| loss.to_string()),
+            paid(m),
         ]);
         for class in m.by_class.iter().take(MOST_CLASSES) {
             let name = class.class.as_deref().map_or_else(|| "others".to_owned(), visible);
@@ -99,6 +99,15 @@ fn times(rate: f64) -> String {
     if times.is_finite() { number(times) } else { format!("e^{}", number(rate)) }
 }
 
+/// The loss of a measurement, or what has paid for it.
+fn paid(m: &MeasurementExplained) -> String {
+    match m.loss {
+        Some(loss) => loss.to_string(),
+        None if m.mechanism.starts_with("joint") => "paid by its sums".to_owned(),
+        None => "paid by the selection".to_owned(),
+    }
+}
+
 /// What a unit adds to the values of a quantile.
 fn values(rows: u32, m: &MeasurementExplained) -> String {
     let (low, high) = m.bounds;
@@ -139,6 +148,8 @@ pub(super) fn within(half_width: Option<f64>) -> String {
 
 pub(super) fn mechanism(measurement: &MeasurementExplained) -> String {
     match (measurement.mechanism.as_str(), measurement.loss) {
+        ("joint_laplace", _) => "Laplace, sum and count together".to_owned(),
+        ("joint_gaussian", _) => "Gaussian, sum and count together".to_owned(),
         (_, None) => "of the selection".to_owned(),
         ("discrete_laplace", _) => "discrete Laplace".to_owned(),
         ("rounded_gaussian", _) => "rounded Gaussian".to_owned(),

@@ -1,7 +1,7 @@
 //! What an attacker who knows both tables makes of an output.
 
-use hushtable_mechanisms::{Law, Measuring, PerRecord, Quantile, Strategy};
-use hushtable_query::{Noise, Quote};
+use hushtable_mechanisms::{Law, Measuring, PerRecord, Quantile, Span, Strategy, TiedPart};
+use hushtable_query::{Noise, Quote, Tied};
 
 use super::pair::Differing;
 use super::search::Output;
@@ -38,19 +38,48 @@ enum Meant {
     PerRecord(Box<PerRecord>),
     /// A draw near a quantile.
     Quantile(Box<Quantile>),
+    /// That of a sum from both ends of its span, with the place of its count: from the released count
+    /// and sum follow both ends.
+    Ends { count: usize, span: Span, noise: Box<Meant> },
 }
 
 impl Meant {
-    /// ln of the densities' ratio at `y` for a measurement of a group, in the first table against the
-    /// second; but for a number that is the same for all y.
-    fn log_ratio(&self, y: i128, m: usize, group: &Differing) -> Option<f64> {
-        let &[first, second] = group.sums.get(m)?;
+    /// ln of the densities' ratio at `y` for additive noise around two numbers, the first against the
+    /// second.
+    fn of_shift(&self, y: i128, [first, second]: [i128; 2]) -> Option<f64> {
         let far = |s: i128| y.saturating_sub(s) as f64;
-        Some(match self {
-            Self::Laplace(scale) => (far(second).abs() - far(first).abs()) / scale,
+        match self {
+            Self::Laplace(scale) => Some((far(second).abs() - far(first).abs()) / scale),
             Self::Gaussian(sigma) => {
                 let (far, near) = (far(second) / sigma, far(first) / sigma);
-                0.5 * (far - near) * (far + near)
+                Some(0.5 * (far - near) * (far + near))
+            }
+            _ => None,
+        }
+    }
+
+    /// ln of the densities' ratio of what is released, of each measurement, for a measurement of a
+    /// group, in the first table against the second; but for a number that is the same for all.
+    fn log_ratio(
+        &self,
+        released: impl Fn(usize) -> Option<i128>,
+        m: usize,
+        group: &Differing,
+    ) -> Option<f64> {
+        let &[first, second] = group.sums.get(m)?;
+        let y = released(m)?;
+        Some(match self {
+            Self::Laplace(_) | Self::Gaussian(_) => self.of_shift(y, [first, second])?,
+            Self::Ends { count, span, noise } => {
+                let &[own, other] = group.sums.get(*count)?;
+                let of = |end: i64, count: i128, sum: i128| {
+                    sum.saturating_sub(count.saturating_mul(end.into()))
+                };
+                let ratio = |end: i64| {
+                    let both = [of(end, own, first), of(end, other, second)];
+                    noise.of_shift(of(end, released(*count)?, y), both)
+                };
+                ratio(span.low)? + ratio(span.high)?
             }
             Self::PerRecord(record) => record.log_ratio(y, [first, second]),
             Self::Quantile(quantile) => {
@@ -67,6 +96,9 @@ pub(crate) struct Statistics {
     all: Vec<Statistic>,
     /// For each measurement, its noise by class, and whether that is the selection's.
     meant: Vec<(Vec<Meant>, bool)>,
+    /// For each measurement, whether others have all that it tells: a count that is measured with its
+    /// sums.
+    told: Vec<bool>,
     differing: Vec<Differing>,
     /// ln of the ratio of the chances with which each group appears, and of those with which not: as
     /// they were seen.
@@ -93,6 +125,25 @@ impl Statistics {
             },
             Measuring::PerRecord(record) => Meant::PerRecord(record.clone()),
         };
+        let tied = |tied: &Tied| {
+            let of = |scale: f64, gaussian: f64| match tied.noise.is_gaussian() {
+                true => Meant::Gaussian(gaussian),
+                false => Meant::Laplace(scale),
+            };
+            let deviation = tied.noise.deviation(tied.part);
+            let near = of(deviation / 2f64.sqrt(), deviation);
+            let TiedPart::Sum(place) = tied.part else { return near };
+            match (tied.noise.span(place), tied.noise.noise(place)) {
+                (Some(span), Some(noise)) => {
+                    let noise = Box::new(of(noise.scale(), noise.scale()));
+                    Meant::Ends { count: tied.count, span, noise }
+                }
+                _ => near,
+            }
+        };
+        let is_count =
+            |noise: &Noise| matches!(noise, Noise::Tied(Tied { part: TiedPart::Count, .. }));
+        let told = quote.noise().iter().map(is_count).collect();
         let meant: Vec<(Vec<Meant>, bool)> = quote
             .noise()
             .iter()
@@ -101,6 +152,7 @@ impl Statistics {
                 Noise::Own(measuring) => (vec![own(measuring)], false),
                 Noise::ByClass(by_class) => (by_class.all().map(own).collect(), false),
                 Noise::Quantile(quantile) => (vec![Meant::Quantile(quantile.clone())], false),
+                Noise::Tied(own) => (vec![tied(own)], false),
             })
             .collect();
         let mut all = vec![
@@ -114,7 +166,7 @@ impl Statistics {
         }
         let appears = vec![(0.0, 0.0); differing.len()];
         let only_in = differing.iter().map(only_in).collect();
-        Self { all, meant, differing, appears, only_in }
+        Self { all, meant, told, differing, appears, only_in }
     }
 
     /// All statistics, in the order of [`of`](Self::of).
@@ -180,19 +232,19 @@ impl Statistics {
 
     fn values(&self, m: usize, output: &Output) -> f64 {
         let Some((meant, _)) = self.meant.get(m) else { return 0.0 };
-        let sums = output.sums.get(m).into_iter().flatten();
-        let ratio = |(&y, &place): (&i128, &usize)| {
+        let ratio = |(row, &place): (usize, &usize)| {
+            let released = |m: usize| output.sums.get(m)?.get(row).copied();
             let differing = self.differing.get(place)?;
             Some(match only_in(differing) {
                 Some(0) => CERTAIN,
                 Some(_) => -CERTAIN,
                 None => {
                     let meant = meant.get(differing.classes.get(m).copied().unwrap_or(0))?;
-                    meant.log_ratio(y, m, differing)?
+                    meant.log_ratio(released, m, differing)?
                 }
             })
         };
-        sums.zip(&output.places).filter_map(ratio).sum()
+        output.places.iter().enumerate().filter_map(ratio).sum()
     }
 
     fn everything(&self, output: &Output) -> f64 {
@@ -203,7 +255,8 @@ impl Statistics {
             let (appears, hidden) = self.appears.get(place).copied().unwrap_or_default();
             score += if counted { -hidden } else { appears - hidden };
         }
-        score + (0..self.meant.len()).map(|m| self.values(m, output)).sum::<f64>()
+        let own = (0..self.meant.len()).filter(|&m| self.told.get(m) != Some(&true));
+        score + own.map(|m| self.values(m, output)).sum::<f64>()
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{Loss, Rho, normal_quantile};
-use hushtable_query::{Measure, Measurement, Noise, Quote, Refusal, rho_at};
+use hushtable_query::{Measure, Measurement, Noise, Quote, Refusal, Tied, rho_at};
 use serde::Serialize;
 
 use super::records::tally;
@@ -103,15 +103,25 @@ impl Session {
         let mut total = selection.map_or(Some(Rho::ZERO), Loss::rho);
         let all = quote.query().measurements().iter().zip(quote.noise());
         for (place, (measurement, noise)) in all.enumerate() {
-            let Some(additive) = noise.largest() else { continue };
-            let allowed = allowed(&counted, place, noise, &counts, options);
+            if matches!(noise, Noise::Quantile(_)) {
+                continue;
+            }
+            let Some(loss) = noise.loss() else { continue };
+            let mut allowed = allowed_of(&counted, place, noise, &counts, options);
+            // What is measured together has one noise.
+            if let Noise::Tied(Tied { count, .. }) = noise
+                && let Some(common) = quote.noise().get(*count)
+            {
+                let counted = allowed_of(&counted, *count, common, &counts, options);
+                allowed = allowed.zip(counted).map(|(own, count)| own.min(count));
+            }
             let Some(allowed) = allowed.filter(|&times| times > 0.0) else {
                 return Err(impossible(measurement, counts.len(), options));
             };
             if let Some(times) = times.get_mut(place) {
                 *times = allowed;
             }
-            let rho = additive.loss().rho().and_then(|rho| rho_at(rho, allowed));
+            let rho = loss.rho().and_then(|rho| rho_at(rho, allowed));
             let rho = rho.ok_or_else(|| impossible(measurement, counts.len(), options))?;
             total = total.and_then(|total| total.checked_add(rho));
             let step = measurement.step.to_f64();
@@ -168,7 +178,7 @@ pub(super) async fn counted(
 }
 
 /// How many times as large the noise of a measurement may be; `None` where no group counts.
-fn allowed(
+fn allowed_of(
     groups: &Groups,
     place: usize,
     noise: &Noise,
@@ -187,6 +197,7 @@ fn allowed(
                     let class = *groups.counted.classes.get(place)?.get(group)?;
                     by_class.of(class).scale()
                 }
+                Noise::Tied(tied) => tied.noise.deviation(tied.part),
                 Noise::Quantile(_) | Noise::OfSelection => return None,
             };
             let size = sums.get(group)?.unsigned_abs() as f64;

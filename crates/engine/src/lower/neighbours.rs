@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::util::display::array_value_to_string;
-use hushtable_query::{Contract, PrivateQuery, bind};
+use hushtable_mechanisms::{Additive, Law, TiedPart};
+use hushtable_privacy::Loss;
+use hushtable_query::{Contract, Noise, PrivateQuery, Quote, bind};
 
 use super::Files;
 use super::tests::{CONTRACT, Dice, Tables, rows};
@@ -38,7 +40,10 @@ async fn groups(query: &PrivateQuery, contract: &Contract, folder: &Path) -> Gro
 }
 
 const MEASURED: &str = "COUNT(*), COUNT(DISTINCT UNIT), SUM(n, contribution_bounds_per_group => (-2, 9)), \
-                        SUM(n, contribution_bounds_per_row => (0, 4))";
+                        SUM(n, contribution_bounds_per_row => (0, 4)), AVG(n, contribution_bounds_per_row => (-1, 3)), \
+                        AVG(n, contribution_bounds_per_group => (1, 5)), AVG(IF(n > 2, 1, 0)), \
+                        COUNT(n + 0, contribution_bounds_per_group => (0, 1)), \
+                        SUM(n + 0, contribution_bounds_per_group => (-2, 9))";
 
 /// A question about people, and whether it is private.
 fn about_people(dice: &mut Dice) -> (String, bool) {
@@ -54,7 +59,8 @@ fn about_people(dice: &mut Dice) -> (String, bool) {
             "claims c WHERE EXISTS (SELECT 1 FROM claims d WHERE d.visit_id = c.visit_id AND d.amount > c.amount)",
             "claims c WHERE state NOT IN (SELECT town FROM towns)",
         ]);
-        let measured = "COUNT(*), SUM(c.amount, contribution_bounds_per_group => (0, 9))";
+        let measured = "COUNT(*), SUM(c.amount, contribution_bounds_per_group => (0, 9)), \
+                        AVG(c.amount, contribution_bounds_per_row => (-2, 7))";
         return (format!("SELECT c.state, {measured} FROM {from} GROUP BY c.state"), true);
     }
     let depth = dice.below(4);
@@ -88,6 +94,47 @@ fn about_rows(dice: &mut Dice) -> String {
     format!("SELECT k, {measured} FROM ({}) GROUP BY k", dice.one(&once))
 }
 
+fn amount(loss: Loss) -> f64 {
+    match loss {
+        Loss::Approximate { epsilon, .. } => epsilon.to_f64(),
+        Loss::Concentrated { rho, .. } => rho.to_f64(),
+    }
+}
+
+/// The loss of a neighbour by the noise on measurements, in epsilon or rho, from the changes of their
+/// exact sums: what the scales of the noise say, and nothing of what the quote declares. And how many
+/// are measured together.
+fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
+    let (mut loss, mut together) = (0.0, 0);
+    for (place, noise) in quote.noise().iter().enumerate() {
+        let lost = |of: &dyn Fn(&[i128]) -> i128, noise: &Additive| -> f64 {
+            let moved = changes.iter().map(|change| of(change).unsigned_abs() as f64);
+            match noise.law() {
+                Law::DiscreteLaplace(law) => moved.sum::<f64>() / law.scale().to_f64(),
+                Law::RoundedGaussian(law) => {
+                    moved.map(|x| x * x).sum::<f64>() / (2.0 * law.sigma().to_f64().powi(2))
+                }
+            }
+        };
+        match noise {
+            Noise::Own(own) => loss += lost(&|change| change[place], own.additive().unwrap()),
+            Noise::Tied(tied) => {
+                let TiedPart::Sum(sum) = tied.part else { continue };
+                let span = tied.noise.span(sum).unwrap();
+                let ends = |change: &[i128], end: i64| {
+                    change[place] - i128::from(end) * change[tied.count]
+                };
+                let own = tied.noise.noise(sum).unwrap();
+                loss += lost(&|change| ends(change, span.low), own);
+                loss += lost(&|change| ends(change, span.high), own);
+                together += 1;
+            }
+            Noise::OfSelection | Noise::ByClass(_) | Noise::Quantile(_) => {}
+        }
+    }
+    (loss, together)
+}
+
 /// `HUSHTABLE_RELATION_CASES` asks for more cases than a test run has.
 #[test]
 fn removing_a_unit_moves_groups_by_no_more_than_promised() {
@@ -95,7 +142,7 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
     let cases: u64 = cases.unwrap_or(100);
     let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let (mut moved, mut most) = (0, 0);
+    let (mut moved, mut most, mut largest) = (0, 0, 0.0f64);
     for case in 0..cases {
         let mut dice = Dice(case.wrapping_mul(0xd134_2543_de82_ef95) + 7);
         let of_rows = dice.below(3) == 0;
@@ -124,7 +171,7 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
         let after = runtime.block_on(groups(&query, &contract, folder.path()));
 
         let none = || (0, vec![0; query.measurements().len()]);
-        let mut changed = 0;
+        let (mut changed, mut changes) = (0, Vec::new());
         let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for key in keys {
             let (with, without) = (before.get(key), after.get(key));
@@ -134,6 +181,7 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
                 continue;
             }
             changed += 1;
+            changes.push(with.1.iter().zip(&without.1).map(|(a, b)| a - b).collect());
             assert_eq!(with.0 - without.0, 1, "case {case}, group {key}: units\n{sql}");
             for (at, measurement) in query.measurements().iter().enumerate() {
                 let by = with.1[at] - without.1[at];
@@ -143,8 +191,16 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
             }
         }
         assert!(changed <= query.max_groups_contributed(), "case {case}: {changed} groups\n{sql}");
+        let quote = Quote::new(query.clone()).unwrap();
+        let (loss, together) = realized(&quote, &changes);
+        let declared: f64 = quote.noise().iter().filter_map(Noise::loss).map(amount).sum();
+        assert!(loss <= declared * (1.0 + 1e-9), "case {case}: {loss} of {declared}\n{sql}");
+        assert!(together >= 1, "case {case}: nothing is measured together\n{sql}");
+        largest = largest.max(loss / declared);
         moved += u32::from(changed > 0);
         most = most.max(changed);
     }
+    // Some neighbours come near to what is declared.
+    assert!(largest > 0.5, "{largest}");
     assert!(moved > 0 && u64::from(moved) > cases / 8 && most > 1, "{moved} moved, {most} at most");
 }

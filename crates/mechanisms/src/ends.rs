@@ -1,0 +1,325 @@
+//! Sums and the count of the values in them, from one measurement.
+//!
+//! A value x from low to high is measured from both ends of its range: x - low and high - x. The two
+//! always add up to high - low, so that a unit moves both together by no more than it moves one of
+//! them, and their sums over a group give the count, the sum and the mean.
+
+use hushtable_noise::{EntropyError, Generator};
+use hushtable_privacy::{Contribution, Loss, Neighbouring, normal_quantile};
+
+use crate::additive::{Additive, Law};
+use crate::error::MechanismError;
+
+/// Binary places of a noisy count before it is rounded.
+const PLACES: u32 = 32;
+
+/// Largest weight of a sum in the common count.
+const LARGEST_WEIGHT: f64 = (1u64 << 20) as f64;
+
+/// Most Laplace variables whose sum's law is computed.
+const MOST_PARTS: usize = 16;
+
+/// Points of the grid on which the law of a sum of noises is computed, for the largest scale.
+const FINENESS: f64 = 256.0;
+
+/// The range of values that are added up, in lattice units, and how many of them one unit may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Least value.
+    pub low: i64,
+    /// Greatest value.
+    pub high: i64,
+    /// Most values of a unit in a group.
+    pub rows: u32,
+}
+
+impl Span {
+    /// The width of the range.
+    fn width(self) -> i128 {
+        i128::from(self.high) - i128::from(self.low)
+    }
+}
+
+/// What one unit can do to the sums from both ends, as a vector of two numbers for each group.
+///
+/// *Proof.* In a group that it enters, a unit has c values, from 0 to `rows`, and adds a = sum of (x -
+/// low) and b = sum of (high - x). Both are at least 0, and a + b = c (high - low), so that a + b is
+/// at most w = rows (high - low), and a^2 + b^2 <= (a + b)^2 <= w^2. When a unit with `groups` groups
+/// comes or goes, l1 is at most groups w, and the square of l2 at most groups w^2. When it is
+/// replaced, the difference of two vectors that are nowhere below zero is no longer in l1 than both
+/// together, and its square is no larger than both squares together: 2 groups w and 2 groups w^2.
+/// These are the sensitivities of one number from 0 to w in each of `groups` groups, of which a unit
+/// and its replacement share none. All of them are reached.
+fn contribution(span: Span, groups: u32) -> Option<Contribution> {
+    let most = span.width().checked_mul(span.rows.into())?;
+    let high = i64::try_from(most).ok()?;
+    Some(Contribution { groups, single_group: false, low: 0, high })
+}
+
+/// The measurement of one sum from both ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ends {
+    span: Span,
+    noise: Additive,
+}
+
+/// Noise on sums that share one count, each measured from both ends of its range.
+///
+/// Each pair gives a count of its own: both ends' sum over the width of the range. Their mean is the
+/// common count n, weighted by the inverse of their variances. A pair's difference gives the sum
+/// about the middle of the range, and the sum itself is that and the middle times n. As both ends
+/// have the same noise, sum and difference are uncorrelated, so that these are the least-squares
+/// estimates: of all linear ones without bias, none has a smaller variance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TiedSums {
+    ends: Vec<Ends>,
+    weights: Vec<u32>,
+}
+
+/// One of the numbers that are measured together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TiedPart {
+    /// The count.
+    Count,
+    /// The sum in that place.
+    Sum(usize),
+}
+
+impl TiedSums {
+    /// Noise for sums with these spans, each at its share, of units that enter `groups` groups at
+    /// most.
+    ///
+    /// # Errors
+    /// When a share is too small or a span too wide to draw noise for.
+    pub fn new(
+        sums: &[(Span, Loss)],
+        groups: u32,
+        relation: Neighbouring,
+    ) -> Result<Self, MechanismError> {
+        let ends = |&(span, share): &(Span, Loss)| {
+            let contribution = contribution(span, groups).ok_or(MechanismError::TooLarge)?;
+            let noise = match share {
+                Loss::Approximate { epsilon, .. } => {
+                    Additive::laplace(contribution, relation, epsilon)?
+                }
+                Loss::Concentrated { rho, .. } => Additive::gaussian(contribution, relation, rho)?,
+            };
+            Ok(Ends { span, noise })
+        };
+        let ends = sums.iter().map(ends).collect::<Result<Vec<_>, MechanismError>>()?;
+        // Any weights give a count without bias. These are near the inverse variances.
+        let precision = |ends: &Ends| (ends.span.width() as f64 / ends.noise.scale()).powi(2);
+        let largest = ends.iter().map(precision).fold(0.0, f64::max);
+        let weight = |ends: &Ends| {
+            let part = (precision(ends) / largest * LARGEST_WEIGHT).round();
+            part.clamp(1.0, LARGEST_WEIGHT) as u32
+        };
+        let weights = ends.iter().map(weight).collect();
+        Ok(Self { ends, weights })
+    }
+
+    /// The noise on both ends of the sum in that place.
+    pub fn noise(&self, place: usize) -> Option<&Additive> {
+        self.ends.get(place).map(|ends| &ends.noise)
+    }
+
+    /// How many sums there are.
+    pub fn sums(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The span of the sum in that place.
+    pub fn span(&self, place: usize) -> Option<Span> {
+        self.ends.get(place).map(|ends| ends.span)
+    }
+
+    /// Whether the noise is Gaussian.
+    pub fn is_gaussian(&self) -> bool {
+        self.ends.iter().all(|ends| matches!(ends.noise.law(), Law::RoundedGaussian(_)))
+    }
+
+    /// Whether these exact numbers of a group can be: a unit with a count of c has a sum from c low to
+    /// c high.
+    pub fn holds(&self, count: i128, sums: impl IntoIterator<Item = i128>) -> bool {
+        count >= 0
+            && self.ends.iter().zip(sums).all(|(ends, sum)| {
+                let (above, below) = ends.of(count, sum);
+                above >= 0 && below >= 0
+            })
+    }
+
+    /// Replaces the counts of groups and their sums, measurement by measurement, by noisy ones.
+    ///
+    /// # Errors
+    /// When the operating system's generator fails; the numbers must then not be used.
+    pub fn release(
+        &self,
+        generator: &mut Generator,
+        counts: &mut [i128],
+        sums: &mut [Vec<i128>],
+    ) -> Result<(), EntropyError> {
+        let whole: i128 = self.weights.iter().map(|&w| i128::from(w)).sum::<i128>().max(1);
+        let mut common = vec![0i128; counts.len()];
+        for ((ends, &weight), sums) in self.ends.iter().zip(&self.weights).zip(sums.iter_mut()) {
+            let pairs = counts.iter().zip(sums.iter()).map(|(&n, &sum)| ends.of(n, sum));
+            let (mut above, mut below): (Vec<_>, Vec<_>) = pairs.unzip();
+            ends.noise.add(generator, &mut above)?;
+            ends.noise.add(generator, &mut below)?;
+            let pairs = above.iter().zip(&below);
+            for ((common, sum), (&above, &below)) in common.iter_mut().zip(sums).zip(pairs) {
+                let own = ends.fixed_count(above, below).saturating_mul(weight.into());
+                *common = common.saturating_add(own);
+                *sum = above.saturating_sub(below);
+            }
+        }
+        common.iter_mut().for_each(|common| *common = common.div_euclid(whole));
+        for (ends, sums) in self.ends.iter().zip(sums.iter_mut()) {
+            for (sum, &common) in sums.iter_mut().zip(&common) {
+                *sum = ends.sum(*sum, common);
+            }
+        }
+        for (count, common) in counts.iter_mut().zip(common) {
+            *count = common.saturating_add(1 << (PLACES - 1)) >> PLACES;
+        }
+        Ok(())
+    }
+
+    /// The noise of a part as multiples of independent draws: how often each is in it, and the
+    /// draws' scale.
+    fn draws(&self, part: TiedPart) -> Vec<(f64, &Additive)> {
+        let whole: f64 = self.weights.iter().map(|&w| f64::from(w)).sum();
+        let middle = match part {
+            TiedPart::Count => 1.0,
+            TiedPart::Sum(place) => self
+                .ends
+                .get(place)
+                .map_or(0.0, |ends| 0.5 * (ends.span.low as f64 + ends.span.high as f64)),
+        };
+        let mut draws = Vec::with_capacity(2 * self.ends.len());
+        for (place, (ends, &weight)) in self.ends.iter().zip(&self.weights).enumerate() {
+            let common = middle * f64::from(weight) / (whole * ends.span.width() as f64);
+            let half = if part == TiedPart::Sum(place) { 0.5 } else { 0.0 };
+            draws.extend([(common + half, &ends.noise), (common - half, &ends.noise)]);
+        }
+        draws
+    }
+
+    /// The standard deviation of a part's noise in lattice units, but for rounding.
+    pub fn deviation(&self, part: TiedPart) -> f64 {
+        let variance = |(times, noise): (f64, &Additive)| times * times * noise.variance();
+        self.draws(part).into_iter().map(variance).sum::<f64>().sqrt()
+    }
+
+    /// A w, in lattice units, with P\[|noise| <= w\] >= `level` for all of so many values at once:
+    /// the least but for the rounding of draws and of results, for which it is wider.
+    pub fn half_width(&self, part: TiedPart, level: f64, values: u64) -> u128 {
+        let draws = self.draws(part);
+        // Of each, so that all are within with probability `level`.
+        let outside = -(level.ln() / values.max(1) as f64).exp_m1();
+        // P[|X| >= x] of a discrete Laplace draw is 2 q^x/(1 + q), at most that of a continuous one at
+        // x - 1/2; a rounded Gaussian draw is one within half a step. The result is rounded, too.
+        let rounding = 0.5 + draws.iter().map(|(times, _)| 0.5 * times.abs()).sum::<f64>();
+        let scales: Vec<f64> = draws.iter().map(|(times, n)| times.abs() * n.scale()).collect();
+        let width = if self.is_gaussian() {
+            let deviation = scales.iter().map(|s| s * s).sum::<f64>().sqrt();
+            deviation * normal_quantile(0.5 * outside) * (1.0 + 1e-9)
+        } else {
+            laplace_width(&scales, outside)
+        };
+        // What is computed in floating point is off by much less than a billionth.
+        ((width + rounding) * (1.0 + 1e-9)).floor() as u128
+    }
+}
+
+impl Ends {
+    /// The sums from the low and to the high end.
+    fn of(&self, count: i128, sum: i128) -> (i128, i128) {
+        let Span { low, high, .. } = self.span;
+        let times = |end: i64| count.saturating_mul(end.into());
+        (sum.saturating_sub(times(low)), times(high).saturating_sub(sum))
+    }
+
+    /// The count that both ends give, with [`PLACES`] binary places, rounded down.
+    fn fixed_count(&self, above: i128, below: i128) -> i128 {
+        let (both, width) = (above.saturating_add(below), self.span.width().max(1));
+        let (whole, rest) = (both.div_euclid(width), both.rem_euclid(width));
+        whole.saturating_mul(1 << PLACES).saturating_add((rest << PLACES) / width)
+    }
+
+    /// The sum from the difference of both ends and a count with [`PLACES`] binary places, rounded to
+    /// the nearest point: half of the difference, and the middle times the count.
+    fn sum(&self, difference: i128, count: i128) -> i128 {
+        let ends = i128::from(self.span.low) + i128::from(self.span.high);
+        let (whole, places) = (count >> PLACES, count & ((1 << PLACES) - 1));
+        let doubled = difference
+            .saturating_add(ends.saturating_mul(whole))
+            .saturating_add((ends * places) >> PLACES);
+        // Halves are rounded up, and what is left of the places is less than that.
+        doubled.div_euclid(2).saturating_add(doubled.rem_euclid(2))
+    }
+}
+
+/// A w such that a sum of independent Laplace variables is beyond it with probability `outside` at
+/// most, by Chernoff's bound, which is about a tenth too wide.
+fn chernoff_width(scales: &[f64], largest: f64, outside: f64) -> f64 {
+    let bound = |t: f64| {
+        let moments: f64 = scales.iter().map(|s| -(-(s * t).powi(2)).ln_1p()).sum();
+        (moments + (2.0 / outside).ln()) / t
+    };
+    // Any t below 1/S gives a bound.
+    let tried = (1..1000).map(|k| bound(f64::from(k) / (1000.0 * largest)));
+    tried.fold(f64::INFINITY, f64::min)
+}
+
+/// A w such that a sum of independent Laplace variables of these scales is beyond it, either way,
+/// with probability `outside` at most: the least within about a hundredth.
+///
+/// The law is computed on a grid of step g. A variable of scale s that is rounded to it has at each
+/// point at most cosh(g/2s) times the probability of a discrete Laplace variable, and that is the
+/// difference of two geometric ones, which are summed by a recursion of positive terms, so that
+/// tails have all their digits. Rounding moves each by g/2 at most. A scale far below the largest,
+/// S, stays outside of the grid: tails fall no faster than e^(-x/S), so that it multiplies them by
+/// E e^(|X|/S) = 1/(1 - s/S) at most.
+fn laplace_width(scales: &[f64], outside: f64) -> f64 {
+    let largest = scales.iter().copied().fold(0.0, f64::max);
+    let step = largest / FINENESS;
+    let (parts, small): (Vec<f64>, Vec<f64>) = scales.iter().partition(|s| **s > 2.0 * step);
+    let outside = small.iter().fold(outside, |all, s| all * (1.0 - s / largest));
+    if let [only] = parts.as_slice() {
+        return -only * outside.ln();
+    }
+    if parts.len() > MOST_PARTS {
+        return chernoff_width(&parts, largest, outside);
+    }
+    let outside = parts.iter().fold(outside, |all, s| all / (0.5 * step / s).cosh());
+    // A sum of n exponential variables is beyond x with probability 2^n e^(-x/2S) at most: e^-30 of
+    // what is looked for is left out.
+    let reach = 30.0 + parts.len() as f64 - outside.ln();
+    let points = (2.0 * reach * FINENESS) as usize;
+    let mut law = vec![0.0f64; 2 * points + 1];
+    law[points] = 1.0;
+    for scale in &parts {
+        let ratio = (-step / scale).exp();
+        let sums = |carried: &mut f64, mass: &mut f64| {
+            *carried = ratio * *carried + (1.0 - ratio) * *mass;
+            *mass = *carried;
+        };
+        let mut carried = 0.0;
+        law.iter_mut().for_each(|mass| sums(&mut carried, mass));
+        carried = 0.0;
+        law.iter_mut().rev().for_each(|mass| sums(&mut carried, mass));
+    }
+    let rounding = 0.5 * step * parts.len() as f64;
+    let mut beyond = 0.0;
+    for (place, mass) in law.iter().enumerate().skip(points + 1).rev() {
+        beyond += mass;
+        if 2.0 * beyond > outside {
+            return (place - points) as f64 * step + rounding;
+        }
+    }
+    rounding
+}
+
+#[cfg(test)]
+#[path = "ends_tests.rs"]
+mod tests;

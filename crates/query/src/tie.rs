@@ -1,0 +1,169 @@
+//! Sums that are measured together with the count of their values.
+
+use std::sync::Arc;
+
+use hushtable_mechanisms::{MechanismError, Span, TiedPart, TiedSums};
+use hushtable_privacy::Loss;
+
+use crate::bind::{Measure, Measurement, PrivateQuery};
+use crate::quote::{Noise, split};
+
+/// Every weight is divided into so many parts, so that a count's can be shared out.
+const PARTS: u32 = 840;
+
+/// The part of a measurement in a common one.
+#[derive(Clone, Debug)]
+pub struct Tied {
+    /// The place of the count among the measurements.
+    pub count: usize,
+    /// This part.
+    pub part: TiedPart,
+    /// The noise of all of them.
+    pub noise: Arc<TiedSums>,
+}
+
+/// A count and the sums of the values that it counts.
+pub(crate) struct Tie {
+    count: usize,
+    sums: Vec<(usize, Span)>,
+}
+
+/// Whether, whatever the data, a unit with a count of c in a group, as `count` counts, adds from c
+/// times the low to c times the high end of the span that is given back, as `sum` adds up.
+///
+/// *Proof.* The sum's values are those of rows where its expression is not NULL, or of all rows where
+/// its structure tells that it never is: then a NULL is zero ([`Expr::is_never_null`]). The count is of
+/// the same rows: of those where the same expression is not NULL, or of all. Where some of a unit's
+/// rows are added up, they are min(their number, `rows`), which is what the count is clamped to, and
+/// each of them, or their mean, is clamped to the span. Where all are added up and the sum is clamped,
+/// the count is at most one: it is one wherever there is a value, and then the sum is within the span.
+///
+/// [`Expr::is_never_null`]: crate::Expr::is_never_null
+fn span_of(query: &PrivateQuery, count: &Measurement, sum: &Measurement) -> Option<Span> {
+    let of = sum.measure.operand()?;
+    let same_rows = match &count.measure {
+        Measure::Units | Measure::Rows => of.is_never_null(),
+        Measure::Values(counted) => counted == of,
+        _ => false,
+    };
+    // A lower bound above zero would lift counts.
+    let most = if count.measure == Measure::Units { 1 } else { count.high };
+    if !same_rows || count.low > 0 {
+        return None;
+    }
+    let span = match sum.measure {
+        Measure::ClampedSum(_) if most == 1 => Span { low: sum.low, high: sum.high, rows: 1 },
+        Measure::SumOfRows { low, high, rows, .. }
+            if most == i64::from(rows) && query.unit().is_some() =>
+        {
+            Span { low, high, rows }
+        }
+        _ => return None,
+    };
+    (span.low < span.high).then_some(span)
+}
+
+/// The counts whose sums can be measured with them; of counts of units only if the selection does not
+/// give them.
+fn ties(query: &PrivateQuery, units_are_given: bool) -> Vec<Tie> {
+    let mut taken = vec![false; query.measurements().len()];
+    let mut ties = Vec::new();
+    for (count, own) in query.measurements().iter().enumerate() {
+        if units_are_given && own.measure == Measure::Units {
+            continue;
+        }
+        let mut sums = Vec::new();
+        for (place, sum) in query.measurements().iter().enumerate() {
+            if let Some(span) = span_of(query, own, sum)
+                && !std::mem::replace(&mut taken[place], true)
+            {
+                sums.push((place, span));
+            }
+        }
+        if !sums.is_empty() {
+            ties.push(Tie { count, sums });
+        }
+    }
+    ties
+}
+
+/// The weights of all measurements, where the counts of ties have given theirs to their sums.
+pub(crate) fn handed_over(weights: &[u32], ties: &[Tie]) -> Vec<u32> {
+    let mut handed: Vec<u32> = weights.iter().map(|w| w.saturating_mul(PARTS)).collect();
+    for Tie { count, sums } in ties {
+        let whole = handed.get_mut(*count).map(std::mem::take).unwrap_or_default();
+        let each = whole / sums.len().max(1) as u32;
+        let mut left = whole - each * sums.len() as u32;
+        for (place, _) in sums {
+            if let Some(weight) = handed.get_mut(*place) {
+                *weight += each + std::mem::take(&mut left);
+            }
+        }
+    }
+    handed
+}
+
+/// The counts that are better measured together with their sums than apart: where neither the count
+/// nor one of its sums has more noise, at the same cost of all of them. `apart` gives the deviation
+/// of a measurement's noise at a share of its own.
+pub(crate) fn better_ties(
+    query: &PrivateQuery,
+    (loss, weights): (Loss, &[u32]),
+    units_are_given: bool,
+    apart: impl Fn(&Measurement, Loss) -> Option<f64>,
+) -> Vec<Tie> {
+    let mut ties = ties(query, units_are_given);
+    if ties.is_empty() {
+        return ties;
+    }
+    let (own, common) = (split(loss, weights), split(loss, &handed_over(weights, &ties)));
+    ties.retain(|tie| {
+        let better = |part, place: usize, noise: &TiedSums| {
+            let alone = query.measurements().get(place).zip(own.get(place));
+            let alone = alone.and_then(|(measurement, share)| apart(measurement, *share));
+            alone.is_some_and(|apart| noise.deviation(part) <= apart * (1.0 + 1e-9))
+        };
+        let sums = |noise: &TiedSums| {
+            let mut sums = tie.sums.iter().enumerate();
+            sums.all(|(sum, (place, _))| better(TiedPart::Sum(sum), *place, noise))
+        };
+        made(query, tie, &common)
+            .is_ok_and(|noise| better(TiedPart::Count, tie.count, &noise) && sums(&noise))
+    });
+    ties
+}
+
+/// The noise of what is measured together, in the places of the query's measurements.
+///
+/// # Errors
+/// When a share is too small to draw noise for.
+pub(crate) fn tied(
+    query: &PrivateQuery,
+    ties: &[Tie],
+    shares: &[Loss],
+) -> Result<Vec<Option<Noise>>, MechanismError> {
+    let mut noises: Vec<Option<Noise>> = vec![None; query.measurements().len()];
+    for tie in ties {
+        let noise = Arc::new(made(query, tie, shares)?);
+        let mut put = |place: usize, part| {
+            if let Some(own) = noises.get_mut(place) {
+                let noise = Arc::clone(&noise);
+                *own = Some(Noise::Tied(Tied { count: tie.count, part, noise }));
+            }
+        };
+        put(tie.count, TiedPart::Count);
+        for (sum, (place, _)) in tie.sums.iter().enumerate() {
+            put(*place, TiedPart::Sum(sum));
+        }
+    }
+    Ok(noises)
+}
+
+fn made(query: &PrivateQuery, tie: &Tie, shares: &[Loss]) -> Result<TiedSums, MechanismError> {
+    let share = |&(place, span): &(usize, Span)| {
+        let share = shares.get(place).ok_or(MechanismError::NoBudget("epsilon"))?;
+        Ok((span, *share))
+    };
+    let sums = tie.sums.iter().map(share).collect::<Result<Vec<_>, MechanismError>>()?;
+    TiedSums::new(&sums, query.max_groups_contributed(), query.neighbouring())
+}

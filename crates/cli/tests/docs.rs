@@ -242,7 +242,10 @@ fn the_reference_has_every_name_that_the_code_knows() {
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (zzz = 1) COUNT(*) FROM visits";
     let (options, options_page) = (hint(sql, "the options are "), page("options.md"));
     for option in options.split(", ") {
-        assert!(documents(&options_page, option), "docs/options.md lacks {option}");
+        assert!(
+            options_page.contains(&format!("| `{option}` |")),
+            "docs/options.md lacks {option}"
+        );
     }
     let sql = "SELECT SUM(ZZZ(quantity)) FROM visits";
     let (functions, functions_page) = (hint(sql, "the functions are "), page("functions.md"));
@@ -273,7 +276,10 @@ fn the_reference_has_every_name_that_the_code_knows() {
     let statement = fs::read_to_string(folder.path().join("s.json")).unwrap();
     let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
     for field in statement.as_object().unwrap().keys() {
-        assert!(documents(&page("statement.md"), field), "docs/statement.md lacks {field}");
+        assert!(
+            page("statement.md").contains(&format!("`{field}`")),
+            "docs/statement.md lacks {field}"
+        );
     }
 }
 

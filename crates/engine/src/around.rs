@@ -14,8 +14,6 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionStateBuilder, SessionStateDefaults};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
@@ -34,11 +32,9 @@ use hushtable_query::{Around, ColumnType, Computed, Expr, Refusal};
 
 use crate::error::EngineError;
 use crate::eval::Program;
+use crate::memory::Memory;
 use crate::rebuild::rebuilt;
 use crate::source::convert::arrow_type;
-
-/// Most memory of the operators that keep rows.
-const MOST_BYTES: usize = 1 << 30;
 
 /// Checks that SQL can be run over tables of these columns.
 ///
@@ -47,9 +43,11 @@ const MOST_BYTES: usize = 1 << 30;
 pub(crate) async fn check(
     around: &Around,
     tables: Vec<(String, SchemaRef)>,
+    memory: &Memory,
 ) -> Result<(), EngineError> {
     let empty = |(name, schema): (String, SchemaRef)| (name, RecordBatch::new_empty(schema));
-    planned(around, tables.into_iter().map(empty).collect()).await.map_err(refused)?;
+    let tables = tables.into_iter().map(empty).collect();
+    planned(around, tables, memory).await.map_err(|e| failed(e, memory))?;
     Ok(())
 }
 
@@ -60,10 +58,12 @@ pub(crate) async fn check(
 pub(crate) async fn run(
     around: &Around,
     tables: Vec<(String, RecordBatch)>,
+    memory: &Memory,
 ) -> Result<RecordBatch, EngineError> {
-    let (context, plan) = planned(around, tables).await.map_err(refused)?;
+    let (context, plan) = planned(around, tables, memory).await.map_err(|e| failed(e, memory))?;
     let schema = plan.schema();
-    let batches = collect(plan, context.task_ctx()).await.map_err(refused)?;
+    let batches = collect(plan, context.task_ctx()).await;
+    let batches = batches.map_err(|e| failed(e, memory))?;
     let batch = concat_batches(&schema, &batches).map_err(|e| refused(e.into()))?;
     named(around, &batch).map_err(refused)
 }
@@ -71,6 +71,7 @@ pub(crate) async fn run(
 async fn planned(
     around: &Around,
     tables: Vec<(String, RecordBatch)>,
+    memory: &Memory,
 ) -> Result<(SessionContext, Arc<dyn ExecutionPlan>), DataFusionError> {
     // One partition: nothing depends on which of several is first.
     let config = SessionConfig::new().with_target_partitions(1).with_information_schema(false);
@@ -82,14 +83,9 @@ async fn planned(
         };
         Arc::new(ScalarUDF::new_from_impl(Function { computed: own.clone(), signature }))
     });
-    let no_files = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
-    let environment = RuntimeEnvBuilder::new()
-        .with_memory_limit(MOST_BYTES, 1.0)
-        .with_disk_manager_builder(no_files)
-        .build_arc()?;
     let state = SessionStateBuilder::new()
         .with_config(config)
-        .with_runtime_env(environment)
+        .with_runtime_env(memory.tasks().runtime_env())
         .with_expr_planners(SessionStateDefaults::default_expr_planners())
         .with_scalar_functions(functions.collect())
         .with_aggregate_functions(SessionStateDefaults::default_aggregate_functions())
@@ -159,6 +155,14 @@ fn column_type(data_type: &DataType) -> Result<ColumnType, DataFusionError> {
 }
 
 /// A refusal, with what it is about.
+/// The error of SQL that cannot be planned or run with this memory.
+fn failed(error: DataFusionError, memory: &Memory) -> EngineError {
+    match error.find_root() {
+        DataFusionError::ResourcesExhausted(_) => memory.explained(error),
+        _ => refused(error),
+    }
+}
+
 fn refused(error: DataFusionError) -> EngineError {
     let root = error.find_root();
     if let DataFusionError::External(own) = root

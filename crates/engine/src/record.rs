@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::lower::Files;
-use crate::source::{DataFile, SourceError};
 
 /// Name and version, as statements have them.
 pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
@@ -87,13 +86,8 @@ pub(crate) fn fingerprint(
 ) -> Result<Fingerprint, EngineError> {
     let mut identities = Vec::with_capacity(files.len());
     for (table, files) in files {
-        for DataFile { path, bytes, modified_ns, folders, .. } in files {
-            let real = std::fs::canonicalize(path).map_err(|error| SourceError::Unreadable {
-                path: path.clone(),
-                reason: error.to_string(),
-            })?;
-            let folders = format!("{folders:?}");
-            identities.push((table, format!("{real:?}"), bytes, modified_ns, folders));
+        for file in files {
+            identities.push((table, file.identity().resolved()?, format!("{:?}", file.folders)));
         }
     }
     let text = serde_json::to_vec(&(analyst, question, identities))

@@ -54,6 +54,10 @@ const NOT_HELD: &str = "
 # refer to. A table that is about nobody, such as a list of towns, is declared public instead.
 ";
 
+const PUBLIC_KEY: &str = "\
+# If the table is public and this column names its rows, joins on it repeat no row:
+";
+
 const COLUMNS: &str = "
 # Columns that may be used in queries; delete the others. Values that are not of their column's
 # type count as NULL.
@@ -223,9 +227,11 @@ fn held(unit: &str, holds: &Holds) -> String {
             text(column),
             text(&format!("{table}.{references}"))
         ),
-        Holds::Unknown => {
+        Holds::Unknown { key } => {
             let form = format!("TODO: {{ of = {of}, column = … }}, or public = true");
-            format!("{NOT_HELD}unit = {}\n", text(&form))
+            let unique =
+                key.as_ref().map(|key| format!("{PUBLIC_KEY}# unique = [{}]\n", text(key)));
+            format!("{NOT_HELD}unit = {}\n{}", text(&form), unique.unwrap_or_default())
         }
     }
 }

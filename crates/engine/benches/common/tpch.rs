@@ -267,17 +267,20 @@ pub(crate) fn standard(number: i32) -> String {
     text.trim().trim_end_matches(';').to_owned()
 }
 
-/// The query with bounds for the sums and means of its outermost SELECT that nothing reaches; sums
+/// The standard's query with bounds that nothing reaches for the sums and means that are released:
+/// those of its outermost SELECT, and in 11 and 22 those of a sub-query that gives one value. Sums
 /// of constants need none.
-pub(crate) fn bounded(text: &str) -> String {
-    let (mut bounded, mut rest) = (String::new(), text);
+pub(crate) fn bounded(number: i32) -> String {
+    let text = standard(number);
+    let everywhere = matches!(number, 11 | 22);
+    let (mut bounded, mut rest) = (String::new(), text.as_str());
     let outermost = |text: &str| {
         let depth = |text: &str| text.matches('(').count() - text.matches(')').count();
         depth(text) == 0
     };
     while let Some(at) = ["sum(", "avg("].iter().filter_map(|name| rest.find(name)).min() {
         let (before, inside) = rest.split_at(at + 4);
-        let outer = outermost(&format!("{bounded}{}", &before[..at]));
+        let released = everywhere || outermost(&format!("{bounded}{}", &before[..at]));
         bounded += before;
         let mut open = 1;
         let end = inside.char_indices().find(|(_, c)| {
@@ -286,10 +289,10 @@ pub(crate) fn bounded(text: &str) -> String {
         });
         let (operand, after) = inside.split_at(end.unwrap().0);
         bounded += operand;
-        if outer && !operand.contains("then 1") {
+        if released && !operand.contains("then 1") {
             bounded += match before.ends_with("avg(") {
                 true => ", contribution_bounds_per_row => (0, 1000000)",
-                false => ", contribution_bounds_per_group => (-100000000, 100000000)",
+                false => ", contribution_bounds_per_group => (-10000000000, 10000000000)",
             };
         }
         rest = after;

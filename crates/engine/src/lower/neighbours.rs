@@ -1,9 +1,11 @@
-//! Exact groups over random tables: removing a unit moves them by no more than is promised.
+//! Exact groups over random tables: removing a unit moves them by no more than is promised, and
+//! changes neither whether there is an error nor the order in which groups are shown.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::util::display::array_value_to_string;
 use hushtable_mechanisms::{Additive, Law, TiedPart};
 use hushtable_privacy::Loss;
@@ -14,13 +16,16 @@ use super::tests::{CONTRACT, Dice, Tables, rows};
 use crate::bound::SamplingKey;
 use crate::exact::Scan;
 use crate::memory::Memory;
+use crate::release::table;
 use crate::source::{ReadProgress, list_files};
 use crate::survey::Look;
 
 /// Units and sums of each group.
 type Groups = BTreeMap<String, (i64, Vec<i128>)>;
 
-async fn groups(query: &PrivateQuery, contract: &Contract, folder: &Path) -> Groups {
+/// The exact groups, which an error would end, and the groups of the table that would be shown of
+/// them without noise, in its order.
+async fn groups(query: &PrivateQuery, contract: &Contract, folder: &Path) -> (Groups, Vec<String>) {
     let mut files = Files::new();
     for name in query.relation().tables() {
         let path = &contract.tables[name].path;
@@ -31,12 +36,20 @@ async fn groups(query: &PrivateQuery, contract: &Contract, folder: &Path) -> Gro
         Scan::of(query, false, &files, &progress, &Memory::new(None).unwrap()).await.unwrap();
     // The same choices before and after.
     let exact = scan.look(SamplingKey([5; 16]), Look::default()).await.unwrap().exact;
+    let text = |column: &ArrayRef, at: usize| array_value_to_string(column, at).unwrap() + "|";
     let group = |at: usize| {
-        let key = exact.keys.iter().map(|k| array_value_to_string(k, at).unwrap() + "|").collect();
+        let key = exact.keys.iter().map(|k| text(k, at)).collect();
         let sums = exact.measured.iter().map(|m| m.sums().unwrap()[at]).collect();
         (key, (exact.units[at], sums))
     };
-    (0..exact.units.len()).map(group).collect()
+    let groups = (0..exact.units.len()).map(group).collect();
+    if exact.units.is_empty() {
+        return (groups, Vec::new());
+    }
+    let sums = exact.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();
+    let shown = table(query, exact.keys.clone(), sums, exact.units.len()).unwrap();
+    let order = (0..shown.num_rows()).map(|row| text(shown.column(0), row)).collect();
+    (groups, order)
 }
 
 const MEASURED: &str = "COUNT(*), COUNT(DISTINCT UNIT), SUM(n, contribution_bounds_per_group => (-2, 9)), \
@@ -166,9 +179,15 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
         }
         let folder = tempfile::tempdir().unwrap();
         tables.write(folder.path());
-        let before = runtime.block_on(groups(&query, &contract, folder.path()));
+        let (before, order) = runtime.block_on(groups(&query, &contract, folder.path()));
         rest.write(folder.path());
-        let after = runtime.block_on(groups(&query, &contract, folder.path()));
+        let (after, order_after) = runtime.block_on(groups(&query, &contract, folder.path()));
+
+        let both = |order: &[String]| -> Vec<String> {
+            let both = |key: &&String| before.contains_key(*key) && after.contains_key(*key);
+            order.iter().filter(both).cloned().collect()
+        };
+        assert_eq!(both(&order), both(&order_after), "case {case}: order\n{sql}");
 
         let none = || (0, vec![0; query.measurements().len()]);
         let (mut changed, mut changes) = (0, Vec::new());

@@ -122,7 +122,7 @@ impl Session {
         }
         if let Some(around) = &around {
             let tables = planned.iter().map(|part| (part.name.clone(), schema(&part.asked.quote)));
-            around::check(around, tables.collect()).await?;
+            around::check(around, tables.collect(), self.memory()).await?;
         }
         Ok(StatementPlan { session: self, sql: sql.to_owned(), analyst, parts: planned, around })
     }
@@ -185,7 +185,7 @@ impl Session {
             Some(around) => {
                 let tables = plan.parts.iter().zip(&released);
                 let tables = tables.map(|(part, own)| (part.name.clone(), own.table.clone()));
-                around::run(around, tables.collect()).await?
+                around::run(around, tables.collect(), self.memory()).await?
             }
         };
         timings.showing += started.elapsed();
@@ -250,7 +250,7 @@ fn read(stored: &StoredRelease) -> Result<Released, EngineError> {
 }
 
 /// The value of a table's one row in a column; NULL where there is no row.
-fn one_value(table: &RecordBatch, column: usize) -> Result<Value, EngineError> {
+pub(crate) fn one_value(table: &RecordBatch, column: usize) -> Result<Value, EngineError> {
     let column = table.columns().get(column).ok_or(EngineError::Inconsistent)?;
     match table.num_rows() {
         0 => Ok(Value::Null),

@@ -203,7 +203,7 @@ fn the_sql_around_sees_released_tables_only() {
             panic!("{sql}");
         };
         around.query = *query;
-        crate::around::run(&around, one_table()).wait()
+        crate::around::run(&around, one_table(), session.memory()).wait()
     };
     use datafusion::sql::sqlparser::ast;
     assert_eq!(run("SELECT n FROM part_1 ORDER BY n").unwrap().num_rows(), 3);

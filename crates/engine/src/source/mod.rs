@@ -100,6 +100,18 @@ pub enum Identity {
     },
 }
 
+impl Identity {
+    /// The identity in words, the same from every folder: its path is without links.
+    pub(crate) fn resolved(&self) -> Result<String, SourceError> {
+        let Self::File { path, bytes, modified_ns } = self;
+        let real = std::fs::canonicalize(path).map_err(|error| SourceError::Unreadable {
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(format!("file {real:?}, {bytes} bytes, written at {modified_ns}"))
+    }
+}
+
 /// Format of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Format {

@@ -21,8 +21,11 @@ pub(super) enum Holds {
         table: String,
         references: String,
     },
-    /// Its names do not tell.
-    Unknown,
+    /// Its names do not tell; perhaps it is public.
+    Unknown {
+        /// The column that names its rows, which are then all different in it.
+        key: Option<String>,
+    },
 }
 
 /// Kinds of units that names of columns and tables tell, the likelier ones first.
@@ -86,13 +89,14 @@ impl Suggested {
         let unit = unit.map_or(UNITS[0], |(_, unit)| unit);
         let direct = |table: &Known<'_>| {
             let own = table.naming(unit).map(|own| Holds::Column(own.column.clone()));
-            own.unwrap_or(Holds::Unknown)
+            let key = || table.key().map(|key| key.column.clone());
+            own.unwrap_or_else(|| Holds::Unknown { key: key() })
         };
         let mut holds: Vec<Holds> = tables.iter().map(direct).collect();
         // Each round reaches tables that are one reference further away.
         for _ in 0..tables.len() {
             let found = holds.iter().zip(&tables).map(|(own, table)| match own {
-                Holds::Unknown => table.through(&tables, &holds),
+                Holds::Unknown { .. } => table.through(&tables, &holds),
                 _ => None,
             });
             let found: Vec<Option<Holds>> = found.collect();
@@ -122,7 +126,7 @@ impl Known<'_> {
     fn through(&self, tables: &[Self], holds: &[Holds]) -> Option<Holds> {
         let holding = || {
             let all = tables.iter().zip(holds);
-            let held = all.filter(|(_, holds)| !matches!(holds, Holds::Unknown));
+            let held = all.filter(|(_, holds)| !matches!(holds, Holds::Unknown { .. }));
             held.map(|(table, _)| table)
         };
         let to = |column: &Naming, table: &Self, target: &Naming| {
@@ -267,6 +271,10 @@ mod tests {
         Holds::Through { column, table, references }
     }
 
+    fn unknown(key: Option<&str>) -> Holds {
+        Holds::Unknown { key: key.map(str::to_owned) }
+    }
+
     #[test]
     fn names_tell_units_keys_and_references() {
         let (unit, holds) = suggested(&[
@@ -276,7 +284,7 @@ mod tests {
         ]);
         assert_eq!(unit, "person");
         let visits = through("visit_id", "visits", "visit_id");
-        assert_eq!(holds, [column("person_id"), visits, Holds::Unknown]);
+        assert_eq!(holds, [column("person_id"), visits, unknown(Some("town"))]);
         // `id` names the rows of its own table; two steps away.
         let (unit, holds) = suggested(&[
             ("lines.csv", &["id", "order_id", "productId"]),
@@ -304,7 +312,7 @@ mod tests {
             column("c_custkey"),
             column("o_custkey"),
             through("l_orderkey", "orders", "o_orderkey"),
-            Holds::Unknown,
+            unknown(Some("n_nationkey")),
         ];
         assert_eq!(holds, expected);
     }
@@ -315,9 +323,9 @@ mod tests {
             ("visits.csv", &["visit_id", "patient"]),
             ("claims.csv", &["visit_id:s", "amount"]),
         ]);
-        assert_eq!((unit.as_str(), &holds[1]), ("patient", &Holds::Unknown));
+        assert_eq!((unit.as_str(), &holds[1]), ("patient", &unknown(None)));
         let (unit, holds) = suggested(&[("a.csv", &["x", "y"]), ("b.csv", &["x", "z"])]);
-        assert_eq!((unit.as_str(), holds), ("person", vec![Holds::Unknown, Holds::Unknown]));
+        assert_eq!((unit.as_str(), holds), ("person", vec![unknown(None), unknown(None)]));
         // Keys of the same name in tables of other names.
         let (_, holds) = suggested(&[
             ("stays.csv", &["case_no", "patient_id"]),

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::bound::{BoundExec, SamplingKey};
 use crate::bounding::Bounding;
 use crate::error::EngineError;
-use crate::lower::{EncodedExpr, total_function};
+use crate::lower::{EncodedExpr, NeverEmptyExec, total_function};
 use crate::record::ENGINE;
 use crate::source::{DataFile, SourceExec, Table, Wanted};
 
@@ -42,6 +42,7 @@ pub struct PlanCodec;
 enum Node {
     Source(Vec<DataFile>, Wanted),
     Bound(Box<Bounding>, Option<[u8; 16]>),
+    NeverEmpty,
 }
 
 fn foreign() -> DataFusionError {
@@ -135,6 +136,7 @@ impl PhysicalExtensionCodec for PlanCodec {
                 let bound = BoundExec::new(input, Arc::from(bounding))?;
                 Arc::new(bound.with_key(key.map(SamplingKey)))
             }
+            Node::NeverEmpty => Arc::new(NeverEmptyExec::new(input)),
         })
     }
 
@@ -150,6 +152,8 @@ impl PhysicalExtensionCodec for PlanCodec {
         } else if let Some(bound) = node.downcast_ref::<BoundExec>() {
             let key = bound.key().map(|key| key.0);
             Node::Bound(Box::new(Bounding::clone(bound.bounding())), key)
+        } else if node.downcast_ref::<NeverEmptyExec>().is_some() {
+            Node::NeverEmpty
         } else {
             return Err(foreign());
         };
@@ -160,6 +164,7 @@ impl PhysicalExtensionCodec for PlanCodec {
             (Node::Bound(bounding, key), Node::Bound(own, own_key)) => {
                 bounding == own && key == own_key
             }
+            (Node::NeverEmpty, Node::NeverEmpty) => true,
             _ => false,
         };
         write(&node, buffer, same)

@@ -142,7 +142,7 @@ async fn rows_of(
 ) -> Result<Arc<dyn ExecutionPlan>, EngineError> {
     // At least two, so that a table is read in parts on every machine, as in the tests.
     let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-    let lowering = Lowering { files, partitions, progress };
+    let lowering = Lowering::of(query.relation(), files, partitions, progress);
     let read: Vec<usize> = bounding.read.iter().map(|&(place, _)| place).collect();
     lowering.rows(query.relation(), &read).await
 }

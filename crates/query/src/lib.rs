@@ -26,9 +26,9 @@ mod warning;
 mod workload;
 
 pub use bind::{
-    Around, Clamps, Classes, Computed, CountRelease, Groups, Key, MAX_PARTS, Measure, Measurement,
-    Order, Output, Part, PerRecordSum, PrivateQuery, Read, Statement, Thresholds, bind,
-    bind_count_release, bind_expression, known_groups, public_groups,
+    Around, Clamps, Classes, Computed, CountRelease, Groups, Key, MAX_MATCH_OPERATIONS, MAX_PARTS,
+    Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, Read, Statement,
+    Thresholds, bind, bind_count_release, bind_expression, known_groups, public_groups,
 };
 pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,

@@ -371,6 +371,32 @@ fn dear_queries() {
 /// A person with a few rows would have millions of them after some joins, and the time would show
 /// that the person is there.
 #[test]
+fn long_conditions_of_outer_joins_and_exists_are_refused() {
+    let contract = Contract::parse(JOINED, "joined.toml").unwrap();
+    let asked = |from: &str, terms: usize| {
+        let term = |i: usize| format!("ABS(t.size) + v.person_id > {i}");
+        let long = (0..terms).map(term).collect::<Vec<_>>().join(" OR ");
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT v.person_id) \
+             FROM {} ",
+            from.replace("LONG", &format!("({long})"))
+        );
+        bind(&sql, &contract).map(|_| ())
+    };
+    let left = "visits v LEFT JOIN towns t ON t.town = v.town AND LONG";
+    let exists = "visits v WHERE EXISTS (SELECT 1 FROM towns t WHERE t.town = v.town AND LONG)";
+    for from in [left, exists] {
+        assert!(asked(from, 2).is_ok(), "{:?}", asked(from, 2));
+        insta::allow_duplicates! {
+            let Err(refusal) = asked(from, 10) else { panic!("{from}") };
+            insta::assert_snapshot!(refusal);
+        }
+    }
+    // Computed after the join, for batches of pairs.
+    assert!(asked("visits v JOIN towns t ON t.town = v.town AND LONG", 10).is_ok());
+}
+
+#[test]
 fn chains_of_repeating_joins_are_refused() {
     let contract = Contract::parse(JOINED, "joined.toml").unwrap();
     let asked = |joins: &dyn Fn(usize) -> String, n: usize| {

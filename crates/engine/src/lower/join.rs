@@ -1,15 +1,17 @@
 //! Joins as hash joins.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::common::{JoinSide, JoinType, NullEquality};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
-use hushtable_query::{Expr, JoinKind, Protection, Relation};
+use hushtable_query::{Expr, JoinKind, MAX_MATCH_OPERATIONS, Protection, Relation};
 
-use super::{Lowering, Needed, Plan, TotalExpr, column, picked, repartitioned};
+use super::{Lowering, Needed, NeverEmptyExec, Plan, TotalExpr, column, picked, repartitioned};
 use crate::error::EngineError;
 
 impl Lowering<'_> {
@@ -73,10 +75,17 @@ impl Lowering<'_> {
         };
         let keys = build_keys.iter().zip(&probe_keys);
         let keys = keys.map(|(&b, &p)| (column(&build, b), column(&probe, p))).collect();
-        let filter = condition
+        // Within an inner join, a long condition would run for the first pair and never without one.
+        let (within, after) = match condition {
+            Some(long) if kind == JoinKind::Inner && long.size().1 > MAX_MATCH_OPERATIONS => {
+                (None, Some(long))
+            }
+            _ => (condition, None),
+        };
+        let filter = within
             .map(|condition| {
                 let plans = if build_left { (&build, &probe) } else { (&probe, &build) };
-                filter(condition, width, (&ours, &theirs), plans, build_left)
+                filter(condition, width, (&ours, &theirs), plans, (build_left, self.padded))
             })
             .transpose()?;
         let join_type = match (kind, build_left) {
@@ -109,6 +118,21 @@ impl Lowering<'_> {
             let before = if built || !kind.shows_right() { 0 } else { build_width };
             Ok(before + own)
         };
+        let plan = match after {
+            None => plan,
+            Some(condition) => {
+                let mut read = Vec::new();
+                condition.visit_columns(&mut |column| read.push(column));
+                let at = read.iter().map(|&column| Ok((column, place(&column)?)));
+                let at = at.collect::<Result<HashMap<_, _>, EngineError>>()?;
+                let moved = condition
+                    .clone()
+                    .moved(&|column| at.get(&column).copied().unwrap_or(usize::MAX));
+                let plan: Plan = Arc::new(NeverEmptyExec::new(plan));
+                let condition = TotalExpr::over(&moved, &plan.schema(), self.padded)?;
+                Arc::new(FilterExec::try_new(condition, plan)?)
+            }
+        };
         let places = wanted.iter().map(place).collect::<Result<Vec<_>, EngineError>>()?;
         picked(plan, &places)
     }
@@ -131,7 +155,7 @@ impl Lowering<'_> {
             .collect::<Result<_, EngineError>>()?;
         let all: Vec<&Expr> = own.iter().chain(keys.iter().copied()).collect();
         let places = (own.len()..all.len()).collect();
-        Ok((needed.project(&all, plan)?, places))
+        Ok((needed.project(&all, plan, self.padded)?, places))
     }
 
     /// Bytes of the files that a relation reads.
@@ -148,7 +172,7 @@ fn filter(
     width: usize,
     (ours, theirs): (&Needed, &Needed),
     (left, right): (&Plan, &Plan),
-    build_left: bool,
+    (build_left, padded): (bool, bool),
 ) -> Result<JoinFilter, EngineError> {
     let mut read = Needed::default();
     read.add(condition);
@@ -165,6 +189,6 @@ fn filter(
         fields.push(Field::new(name.to_string(), of.data_type().clone(), true));
     }
     let schema = Arc::new(Schema::new(fields));
-    let expr = TotalExpr::over(&read.renumbered(condition), &schema)?;
+    let expr = TotalExpr::over(&read.renumbered(condition), &schema, padded)?;
     Ok(JoinFilter::new(expr, indices, schema))
 }

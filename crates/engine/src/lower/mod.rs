@@ -6,6 +6,7 @@
 //! one partition wherever an operator looks at several of them.
 
 mod join;
+mod never_empty;
 mod sums;
 mod total;
 mod windows;
@@ -39,7 +40,9 @@ use hushtable_query::{
 };
 
 use crate::error::EngineError;
+use crate::rows::MOST_UNPADDED;
 use crate::source::{DataFile, ReadProgress, Wanted, scan};
+pub(crate) use never_empty::NeverEmptyExec;
 pub(crate) use sums::total_function;
 pub(crate) use total::EncodedExpr;
 use total::{AtMost, TotalExpr};
@@ -59,6 +62,21 @@ pub(crate) struct Lowering<'a> {
     /// In how many partitions files are read.
     pub(crate) partitions: usize,
     pub(crate) progress: &'a Arc<ReadProgress>,
+    /// Whether expressions are computed for a row of NULLs after those of every batch.
+    padded: bool,
+}
+
+impl<'a> Lowering<'a> {
+    /// The lowering of a relation over these files.
+    pub(crate) fn of(
+        relation: &Relation,
+        files: &'a Files,
+        partitions: usize,
+        progress: &'a Arc<ReadProgress>,
+    ) -> Self {
+        let padded = relation.operations() > MOST_UNPADDED;
+        Self { files, partitions, progress, padded }
+    }
 }
 
 impl Lowering<'_> {
@@ -95,7 +113,8 @@ impl Lowering<'_> {
                     let mut needed = Needed::of(wanted);
                     needed.add(condition);
                     let plan = self.plan(input, needed.columns()).await?;
-                    let condition = needed.over(condition, &plan)?;
+                    let plan: Plan = Arc::new(NeverEmptyExec::new(plan));
+                    let condition = needed.over(condition, &plan, self.padded)?;
                     let plan = Arc::new(FilterExec::try_new(condition, plan)?);
                     picked(plan, &needed.places(wanted)?)
                 }
@@ -106,7 +125,7 @@ impl Lowering<'_> {
                     columns.iter().for_each(|column| needed.add(&column.expr));
                     let plan = self.plan(input, needed.columns()).await?;
                     let exprs: Vec<&Expr> = columns.iter().map(|column| &column.expr).collect();
-                    needed.project(&exprs, plan)
+                    needed.project(&exprs, plan, self.padded)
                 }
                 Operator::Join { kind, left, right, on, condition } => {
                     self.join(*kind, (left, right), on, condition.as_ref(), wanted).await
@@ -185,7 +204,7 @@ impl Lowering<'_> {
         let mut needed = Needed::default();
         exprs.iter().for_each(|expr| needed.add(expr));
         let plan = self.plan(input, needed.columns()).await?;
-        let plan = needed.project(&exprs, plan)?;
+        let plan = needed.project(&exprs, plan, self.padded)?;
         let unit = input.protection().unit();
         let by: Vec<usize> = match unit {
             Some(unit) => {
@@ -309,14 +328,22 @@ impl Needed {
         expr.clone().moved(&|column| self.0.binary_search(&column).unwrap_or(usize::MAX))
     }
 
-    fn over(&self, expr: &Expr, plan: &Plan) -> Result<Arc<dyn PhysicalExpr>, DataFusionError> {
-        TotalExpr::over(&self.renumbered(expr), &plan.schema())
+    fn over(
+        &self,
+        expr: &Expr,
+        plan: &Plan,
+        padded: bool,
+    ) -> Result<Arc<dyn PhysicalExpr>, DataFusionError> {
+        TotalExpr::over(&self.renumbered(expr), &plan.schema(), padded)
     }
 
     /// One column for each expression.
-    fn project(&self, exprs: &[&Expr], plan: Plan) -> Result<Plan, EngineError> {
-        let named =
-            |(place, expr): (usize, &&Expr)| Ok((self.over(expr, &plan)?, place.to_string()));
+    fn project(&self, exprs: &[&Expr], plan: Plan, padded: bool) -> Result<Plan, EngineError> {
+        let computes = exprs.iter().any(|expr| !matches!(expr.kind, ExprKind::Column(_)));
+        let plan = if computes { Arc::new(NeverEmptyExec::new(plan)) } else { plan };
+        let named = |(place, expr): (usize, &&Expr)| {
+            Ok((self.over(expr, &plan, padded)?, place.to_string()))
+        };
         let exprs = exprs.iter().enumerate().map(named);
         let exprs = exprs.collect::<Result<Vec<_>, DataFusionError>>()?;
         Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))

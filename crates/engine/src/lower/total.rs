@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::error::{DataFusionError, Result};
@@ -15,7 +15,7 @@ use hushtable_query::Expr;
 use serde::{Deserialize, Serialize};
 
 use crate::eval::Program;
-use crate::eval::at_most;
+use crate::eval::{at_most, with_null_row};
 use crate::feed::rows_at_once;
 use crate::source::convert::arrow_type;
 
@@ -26,6 +26,8 @@ pub(crate) struct TotalExpr {
     expr: Expr,
     inputs: Vec<Arc<dyn PhysicalExpr>>,
     program: Arc<Program>,
+    /// Whether a row of NULLs is computed after the others, so that no row brings the first NULL.
+    padded: bool,
 }
 
 impl TotalExpr {
@@ -33,7 +35,11 @@ impl TotalExpr {
     ///
     /// # Errors
     /// Only for expressions that binding cannot have made.
-    pub(crate) fn over(expr: &Expr, schema: &Schema) -> Result<Arc<dyn PhysicalExpr>> {
+    pub(crate) fn over(
+        expr: &Expr,
+        schema: &Schema,
+        padded: bool,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
         let mut read = Vec::new();
         expr.visit_columns(&mut |place| read.push(place));
         read.sort_unstable();
@@ -52,12 +58,21 @@ impl TotalExpr {
             return Ok(Arc::clone(only));
         }
         let expr = expr.clone().moved(&|place| read.binary_search(&place).unwrap_or(usize::MAX));
-        Ok(Arc::new(Self::new(expr, inputs)?))
+        Ok(Arc::new(Self::new(expr, inputs, padded)?))
     }
 
-    fn new(expr: Expr, inputs: Vec<Arc<dyn PhysicalExpr>>) -> Result<Self> {
-        let program = Arc::new(Program::new(&expr)?);
-        Ok(Self { expr, inputs, program })
+    fn new(expr: Expr, inputs: Vec<Arc<dyn PhysicalExpr>>, padded: bool) -> Result<Self> {
+        let program = if padded { Program::padded(&expr)? } else { Program::new(&expr)? };
+        Ok(Self { expr, inputs, program: Arc::new(program), padded })
+    }
+
+    /// The value of each row.
+    fn computed(&self, columns: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        if !self.padded {
+            return Ok(self.program.evaluate(columns, rows)?);
+        }
+        let columns = with_null_row(columns)?;
+        Ok(self.program.evaluate(&columns, rows + 1)?.slice(0, rows))
     }
 }
 
@@ -81,15 +96,21 @@ impl PhysicalExpr for TotalExpr {
             .iter()
             .map(|input| input.evaluate(batch)?.into_array(rows))
             .collect::<Result<Vec<_>>>()?;
+        if rows == 0 {
+            // Where there is no row, one of NULLs costs as much as the first would.
+            let nulls: Vec<ArrayRef> =
+                columns.iter().map(|c| new_null_array(c.data_type(), 1)).collect();
+            return Ok(ColumnarValue::Array(self.computed(&nulls, 1)?.slice(0, 0)));
+        }
         let step = rows_at_once(&columns, rows, self.expr.size().1);
         if step >= rows {
-            return Ok(ColumnarValue::Array(self.program.evaluate(&columns, rows)?));
+            return Ok(ColumnarValue::Array(self.computed(&columns, rows)?));
         }
         let mut parts = Vec::new();
         for from in (0..rows).step_by(step) {
             let rows = step.min(rows - from);
             let columns: Vec<ArrayRef> = columns.iter().map(|c| c.slice(from, rows)).collect();
-            parts.push(self.program.evaluate(&columns, rows)?);
+            parts.push(self.computed(&columns, rows)?);
         }
         let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
         Ok(ColumnarValue::Array(concat(&parts)?))
@@ -106,7 +127,7 @@ impl PhysicalExpr for TotalExpr {
         if children.len() != self.inputs.len() {
             return Err(misfit());
         }
-        Ok(Arc::new(Self::new(self.expr.clone(), children)?))
+        Ok(Arc::new(Self::new(self.expr.clone(), children, self.padded)?))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,15 +150,15 @@ impl fmt::Debug for TotalExpr {
 
 impl PartialEq for TotalExpr {
     fn eq(&self, other: &Self) -> bool {
-        self.expr == other.expr && self.inputs == other.inputs
+        (&self.expr, &self.inputs, self.padded) == (&other.expr, &other.inputs, other.padded)
     }
 }
 
 /// An expression of ours as it travels in a plan. Its inputs travel beside it.
 #[derive(PartialEq, Serialize, Deserialize)]
 pub(crate) enum EncodedExpr {
-    /// A [`TotalExpr`].
-    Total(Box<Expr>),
+    /// A [`TotalExpr`], and whether it is padded.
+    Total(Box<Expr>, bool),
     /// An [`AtMost`]: name and place of the column, and the bytes.
     AtMost(String, usize, usize),
 }
@@ -146,7 +167,7 @@ impl EncodedExpr {
     /// `None` for expressions of others.
     pub(crate) fn of(expr: &Arc<dyn PhysicalExpr>) -> Option<Self> {
         if let Some(total) = expr.downcast_ref::<TotalExpr>() {
-            return Some(Self::Total(Box::new(total.expr.clone())));
+            return Some(Self::Total(Box::new(total.expr.clone()), total.padded));
         }
         let AtMost { column, bytes } = expr.downcast_ref::<AtMost>()?;
         Some(Self::AtMost(column.name().to_owned(), column.index(), *bytes))
@@ -158,13 +179,13 @@ impl EncodedExpr {
     /// When it reads inputs that are not there.
     pub(crate) fn decoded(self, inputs: &[Arc<dyn PhysicalExpr>]) -> Result<Arc<dyn PhysicalExpr>> {
         match self {
-            Self::Total(expr) => {
+            Self::Total(expr, padded) => {
                 let mut within = true;
                 expr.visit_columns(&mut |place| within &= place < inputs.len());
                 if !within {
                     return Err(misfit());
                 }
-                Ok(Arc::new(TotalExpr::new(*expr, inputs.to_vec())?))
+                Ok(Arc::new(TotalExpr::new(*expr, inputs.to_vec(), padded)?))
             }
             Self::AtMost(name, place, bytes) => {
                 Ok(Arc::new(AtMost { column: Column::new(&name, place), bytes }))

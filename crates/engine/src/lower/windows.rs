@@ -55,7 +55,7 @@ impl Lowering<'_> {
         }
         for &at in &computed {
             let window = windows.get(at).ok_or(EngineError::Inconsistent)?;
-            plan = windowed(plan, window, &needed)?;
+            plan = windowed(plan, window, &needed, self.padded)?;
         }
         let place = |&place: &usize| match place.checked_sub(width) {
             None => needed.place(place),
@@ -70,7 +70,12 @@ impl Lowering<'_> {
 }
 
 /// One window's value behind the columns that there are: the input's, and those of earlier windows.
-fn windowed(plan: Plan, window: &WindowedColumn, needed: &Needed) -> Result<Plan, EngineError> {
+fn windowed(
+    plan: Plan,
+    window: &WindowedColumn,
+    needed: &Needed,
+    padded: bool,
+) -> Result<Plan, EngineError> {
     let width = plan.schema().fields().len();
     // Expressions to sort by become columns of their own, so that the order is known to be there.
     let order = window.order_by.iter().map(|o| &o.expr);
@@ -79,7 +84,7 @@ fn windowed(plan: Plan, window: &WindowedColumn, needed: &Needed) -> Result<Plan
     let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> =
         (0..width).map(|place| (column(&plan, place), place.to_string())).collect();
     for (at, part) in parts.iter().enumerate() {
-        let expr = TotalExpr::over(&needed.renumbered(part), &plan.schema())?;
+        let expr = TotalExpr::over(&needed.renumbered(part), &plan.schema(), padded)?;
         exprs.push((expr, format!("w{at}")));
     }
     let plan: Plan = Arc::new(ProjectionExec::try_new(exprs, plan)?);

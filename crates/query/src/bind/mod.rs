@@ -331,7 +331,7 @@ pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<E
 pub use around::{Around, Computed};
 pub use parts::{MAX_PARTS, Part, Read, Statement};
 pub(crate) use parts::{bind_part, released};
-pub use query::PrivateQuery;
+pub use query::{MAX_MATCH_OPERATIONS, PrivateQuery};
 
 pub use counts::{CountRelease, bind_count_release};
 pub use statement::{known_groups, public_groups};

@@ -329,6 +329,24 @@ impl Relation {
         tables
     }
 
+    /// The conditions that are computed while a join looks for partners: of those that keep rows
+    /// without one, and of those that only ask whether there is one.
+    pub(crate) fn match_conditions(&self) -> Vec<&Expr> {
+        let mut conditions = Vec::new();
+        if let Operator::Join { kind, condition: Some(condition), .. } = self.operator()
+            && *kind != JoinKind::Inner
+        {
+            conditions.push(condition);
+        }
+        conditions.extend(inputs_of(self.operator()).into_iter().flat_map(Self::match_conditions));
+        conditions
+    }
+
+    /// The number of columns, constants and operations in all that is computed from single rows.
+    pub fn operations(&self) -> usize {
+        self.row_parts().iter().map(|part| part.expr.size().1).sum()
+    }
+
     /// Everything that is computed from single rows, and where it stands.
     pub(crate) fn row_parts(&self) -> Vec<RowPart<'_>> {
         let mut parts = Vec::new();

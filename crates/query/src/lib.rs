@@ -13,6 +13,7 @@ mod identity;
 mod lattice;
 mod like;
 mod model;
+mod noise;
 mod pattern;
 mod place;
 mod presence;
@@ -50,6 +51,7 @@ pub use format::{FormPiece, form_pieces};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
+pub use noise::NoiseKind;
 pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy, Tied, least_loss};
 pub use relation::{

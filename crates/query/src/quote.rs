@@ -10,6 +10,7 @@ use hushtable_privacy::{Epsilon, Event, Loss, LossError};
 
 use crate::bind::{Groups, Measure, Measurement, PrivateQuery};
 use crate::error::Refusal;
+use crate::noise::{NoiseKind, currency, is_gaussian};
 use crate::types::Value;
 
 pub use crate::tie::Tied;
@@ -121,13 +122,17 @@ impl Quote {
     /// # Errors
     /// When a share of the budget is too small, or a bound too large, to draw noise for.
     pub fn new(query: PrivateQuery) -> Result<Self, Refusal> {
+        let currency = currency(&query)?;
+        // Under a converted loss all noise is Gaussian, as that composes exactly.
+        let converted = currency.rho().is_some() && query.loss().rho().is_none();
         let Groups::Private { strategy, known_threshold, .. } = query.groups() else {
-            return Self::with_strategy(query, None);
+            return Self::with_strategy(query, currency, None);
         };
         let by_pieces = query.chooses_by_pieces();
         let fits = |s: Strategy| {
             (known_threshold.is_none() || s.gives_count())
                 && (!by_pieces || s == Strategy::GaussianThreshold)
+                && (!converted || is_gaussian(s))
         };
         if let Some(named) = strategy {
             if !fits(named) && by_pieces {
@@ -137,6 +142,13 @@ impl Quote {
                      pieces loses is known of it",
                 ));
             }
+            if converted && !is_gaussian(named) {
+                return Err(Refusal::new(
+                    format!("noise = GAUSSIAN with an epsilon and {named} is not supported"),
+                    "group_selection_strategy = GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS or \
+                     POLICY_GAUSSIAN, or leave it out",
+                ));
+            }
             if !fits(named) {
                 return Err(Refusal::new(
                     format!("known_groups_threshold needs a noisy count, and {named} has none"),
@@ -144,12 +156,12 @@ impl Quote {
                      GAUSSIAN_THRESHOLD; or HAVING COUNT(DISTINCT unit) >= the threshold",
                 ));
             }
-            return Self::with_strategy(query, Some(named));
+            return Self::with_strategy(query, currency, Some(named));
         }
         let mut best: Option<(Selection, Self)> = None;
         let mut failure = None;
         for candidate in Strategy::CANDIDATES.into_iter().filter(|&s| fits(s)) {
-            match Self::with_strategy(query.clone(), Some(candidate)) {
+            match Self::with_strategy(query.clone(), currency, Some(candidate)) {
                 Ok(quote) => {
                     let Some(selection) = quote.selection.clone() else { continue };
                     if best.as_ref().is_none_or(|(own, _)| selection.shows_smaller_groups(own)) {
@@ -163,7 +175,12 @@ impl Quote {
         best.map(|(_, quote)| quote).ok_or_else(|| failure.unwrap_or_else(none))
     }
 
-    fn with_strategy(query: PrivateQuery, strategy: Option<Strategy>) -> Result<Self, Refusal> {
+    /// The quote at that loss in the currency of its noise, with that strategy.
+    fn with_strategy(
+        query: PrivateQuery,
+        currency: Loss,
+        strategy: Option<Strategy>,
+    ) -> Result<Self, Refusal> {
         let counted = |m: &Measure| *m == Measure::Units;
         // A noisy count that decides about a group may be shown as its count of units.
         let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();
@@ -183,17 +200,17 @@ impl Quote {
         let apart = |measurement: &Measurement, share| {
             noise_of(&query, measurement, share).ok().and_then(|noise| noise.deviation())
         };
-        let ties = better_ties(&query, (query.loss(), &weights), reused, apart);
+        let ties = better_ties(&query, (currency, &weights), reused, apart);
         if !ties.is_empty() {
             weights = handed_over(&weights, &ties);
         }
-        let mut shares = split(query.loss(), &weights);
+        let mut shares = split(currency, &weights);
         let tied = tied(&query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
         let selection_share = shares.pop();
         let selection = match (strategy, selection_share) {
             (Some(strategy), Some(share)) => {
                 // Only selection uses delta, so it has all of it.
-                let share = share.with_delta(query.loss().delta());
+                let share = share.with_delta(currency.delta());
                 let reach = Reach {
                     groups: u64::from(query.max_groups_contributed()),
                     neighbouring: query.neighbouring(),
@@ -224,10 +241,21 @@ impl Quote {
         }
         let own = noise.iter().filter_map(Noise::loss);
         let mut losses = selection.iter().map(Selection::loss).chain(own);
-        let first = losses.next().unwrap_or(query.loss());
+        let first = losses.next().unwrap_or(currency);
         let total = losses.try_fold(first, Loss::plus).map_err(|e: LossError| {
             Refusal::new(format!("the query's losses cannot be added: {e}"), "a smaller budget")
         })?;
+        // Gaussian noise at the cost of an epsilon and a delta.
+        let total = match (query.loss(), total) {
+            (Loss::Approximate { epsilon, delta }, Loss::Concentrated { .. }) => {
+                if !total.is_within(currency) {
+                    return Err(Refusal::new("the query's losses do not add up", "another budget"));
+                }
+                let delta = if delta.is_zero() { query.noise_delta() } else { delta };
+                Loss::Approximate { epsilon, delta }
+            }
+            _ => total,
+        };
         Ok(Self { query, selection, noise, total })
     }
 
@@ -374,6 +402,10 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
             add(query.loss())?;
             continue;
         };
+        if query.noise() == Some(NoiseKind::Gaussian) {
+            add(currency(query)?)?;
+            continue;
+        }
         let mut weights: Vec<u32> = query.measurements().iter().map(|m| m.weight).collect();
         if let Groups::Private { weight, .. } = query.groups() {
             weights.push(weight);

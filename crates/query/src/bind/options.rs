@@ -7,12 +7,13 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 use super::view::{Unit, View};
 use crate::contract::{Defaults, MAX_GROUPS, MAX_ROWS};
 use crate::error::{Refusal, did_you_mean, similar};
+use crate::noise::NoiseKind;
 use crate::quote::Strategy;
 use crate::sql::QueryOption;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, group_selection_strategy, \
-                     group_selection_by, group_selection_weight, weight, min_privacy_units_per_group, known_groups_threshold";
+                     group_selection_by, group_selection_weight, weight, noise, min_privacy_units_per_group, known_groups_threshold";
 
 /// Largest `min_privacy_units_per_group` and `known_groups_threshold`.
 const MAX_UNITS: u32 = 1_000_000_000;
@@ -28,6 +29,7 @@ pub(super) struct Options {
     pub(super) max_rows_per_group: Option<u32>,
     pub(super) strategy: Option<Strategy>,
     pub(super) selection_weight: u32,
+    pub(super) noise: Option<NoiseKind>,
     pub(super) least_units: u32,
     pub(super) known_groups_threshold: Option<i64>,
     /// Whether a record counts as often as it has pieces when groups are chosen.
@@ -71,6 +73,7 @@ impl Options {
             max_rows_per_group: defaults.max_rows_per_group,
             strategy: defaults.group_selection_strategy,
             selection_weight: 1,
+            noise: None,
             least_units: 1,
             known_groups_threshold: None,
             by_pieces: false,
@@ -91,6 +94,7 @@ impl Options {
                     "group_selection_weight" => {
                         options.selection_weight = count(option, MAX_WEIGHT)?
                     }
+                    "noise" => options.noise = Some(noise(option)?),
                     "group_selection_strategy" => {
                         options.strategy =
                             Some(Strategy::from_name(&option.value).ok_or_else(|| {
@@ -181,6 +185,17 @@ impl Options {
         };
         Ok(options)
     }
+}
+
+/// The noise that an option names, in any letter case.
+fn noise(option: &QueryOption) -> Result<NoiseKind, Refusal> {
+    let named = |kind: &NoiseKind| kind.to_string().eq_ignore_ascii_case(&option.value);
+    NoiseKind::ALL.into_iter().find(named).ok_or_else(|| {
+        Refusal::new(
+            format!("noise = {} is neither LAPLACE nor GAUSSIAN", option.value),
+            "noise = GAUSSIAN, with epsilon and delta; or leave it out",
+        )
+    })
 }
 
 fn amount<T: FromStr<Err = AmountError>>(option: &QueryOption) -> Result<T, Refusal> {

@@ -8,6 +8,7 @@ use super::{Groups, Key, Measurement, Order, Output};
 use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::Expr;
+use crate::noise::NoiseKind;
 use crate::relation::Relation;
 use crate::types::ColumnType;
 use crate::warning::Warning;
@@ -59,6 +60,11 @@ pub struct PrivateQuery {
     pub(super) offset: u64,
     /// What the whole query may cost; delta is zero where no group is chosen privately.
     pub(super) loss: Loss,
+    /// The noise that it asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) noise: Option<NoiseKind>,
+    /// The delta that Gaussian noise may cost where no group is chosen privately.
+    pub(super) noise_delta: Delta,
     /// Probable mistakes in it. They are no part of what is asked.
     #[serde(skip)]
     pub(super) warnings: Vec<Warning>,
@@ -150,6 +156,16 @@ impl PrivateQuery {
         self.loss
     }
 
+    /// The noise that the query asks for.
+    pub fn noise(&self) -> Option<NoiseKind> {
+        self.noise
+    }
+
+    /// The delta that Gaussian noise may cost where no group is chosen privately.
+    pub fn noise_delta(&self) -> Delta {
+        self.noise_delta
+    }
+
     /// Probable mistakes in the query. They are no part of what is asked.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
@@ -163,6 +179,7 @@ impl PrivateQuery {
     /// Gives the query its share of a workload's delta.
     pub(crate) fn set_delta(&mut self, delta: Delta) {
         self.loss = self.loss.with_delta(delta);
+        self.noise_delta = Delta::ZERO;
     }
 
     /// The query without the names that readers see for measurements.

@@ -19,6 +19,7 @@ use crate::bind_expr::balanced;
 use crate::contract::{Contract, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::noise::NoiseKind;
 use crate::relation::Origin;
 use crate::types::{ColumnType, Value};
 
@@ -176,6 +177,14 @@ pub(super) fn bind(
         filter,
         max_groups_contributed: max_groups(table, options, groups)?,
         loss: budget(options, groups)?,
+        noise: options.noise,
+        // Where groups are chosen, that has all of the delta.
+        noise_delta: match (groups, options.noise) {
+            (Groups::Single | Groups::Public, Some(NoiseKind::Gaussian)) => {
+                options.loss.map_or(Delta::ZERO, Loss::delta)
+            }
+            _ => Delta::ZERO,
+        },
         warnings,
         columns: stored,
         column_bytes: table.relation.fields().iter().map(|f| f.max_bytes).collect(),

@@ -239,6 +239,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             continue;
         };
         let losses = split(whole, &weights(|_| true));
+        let alone = parts.len() == 1;
         let deltas = whole.delta().split(&weights(Draft::chooses));
         for (part, (loss, delta)) in parts.iter_mut().zip(losses.into_iter().zip(deltas)) {
             if from(part) != pot {
@@ -251,6 +252,10 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
                 ));
             }
             part.query.loss = loss.with_delta(if part.chooses() { delta } else { Delta::ZERO });
+            // Among several parts, delta is for those that choose groups.
+            if !alone {
+                part.query.noise_delta = Delta::ZERO;
+            }
         }
     }
     let single = parts.len() == 1;

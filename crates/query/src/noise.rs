@@ -1,0 +1,91 @@
+//! The noise that a query asks for, and Gaussian noise at the cost of an epsilon and a delta.
+
+use std::fmt;
+
+use hushtable_mechanisms::Strategy;
+use hushtable_privacy::{Delta, Loss, Rho, analytic_gaussian_mu};
+use serde::{Deserialize, Serialize};
+
+use crate::bind::{Groups, Measure, PrivateQuery};
+use crate::error::Refusal;
+
+/// A kind of noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum NoiseKind {
+    /// Discrete Laplace, of an epsilon.
+    Laplace,
+    /// Rounded Gaussian, of a rho, or of an epsilon and a delta.
+    Gaussian,
+}
+
+impl NoiseKind {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Laplace, Self::Gaussian];
+}
+
+impl fmt::Display for NoiseKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Laplace => "LAPLACE",
+            Self::Gaussian => "GAUSSIAN",
+        })
+    }
+}
+
+/// The query's loss in the currency of its noise.
+///
+/// # Errors
+/// When its loss does not buy the noise that it asks for.
+pub(crate) fn currency(query: &PrivateQuery) -> Result<Loss, Refusal> {
+    match (query.loss(), query.noise()) {
+        (Loss::Concentrated { .. }, Some(NoiseKind::Laplace)) => Err(Refusal::new(
+            "noise = LAPLACE with a rho is not supported",
+            "epsilon in place of rho, or leave noise out: a rho buys Gaussian noise",
+        )),
+        (Loss::Approximate { .. }, Some(NoiseKind::Gaussian)) => as_gaussian(query),
+        (loss, _) => Ok(loss),
+    }
+}
+
+/// Gaussian noise at the cost of a query in epsilon and delta: all of it at a rho, and a delta that is
+/// left for choosing groups.
+///
+/// *Proof.* Mechanisms with Gaussian noise whose rhos add up to rho are together Gaussian
+/// differentially private with mu^2 = 2 rho, but for the chance that a group appears that only one of
+/// two neighbours has, which the selection's delta bounds. By the analytic Gaussian mechanism the rest
+/// is (epsilon, noise's delta)-differentially private, and both deltas add up.
+fn as_gaussian(query: &PrivateQuery) -> Result<Loss, Refusal> {
+    let Loss::Approximate { epsilon, delta } = query.loss() else { return Ok(query.loss()) };
+    let quantile = |measure: &Measure| matches!(measure, Measure::Quantile { .. });
+    if query.measurements().iter().any(|m| quantile(&m.measure)) {
+        return Err(Refusal::new(
+            "noise = GAUSSIAN with an epsilon and a quantile is not supported: a quantile has no noise",
+            "rho in place of epsilon, or leave noise out, or ask for the quantile apart",
+        ));
+    }
+    let (selection, noise) = match query.groups() {
+        Groups::Private { .. } => {
+            let half = delta.share(2);
+            (half, delta.checked_sub(half).unwrap_or(Delta::ZERO))
+        }
+        Groups::Single | Groups::Public => (Delta::ZERO, query.noise_delta()),
+    };
+    let mu = match noise.is_zero() {
+        true => 0.0,
+        false => analytic_gaussian_mu(epsilon.to_f64(), noise.to_f64()),
+    };
+    let rho = Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).unwrap_or(Rho::ZERO);
+    if rho.is_zero() {
+        return Err(Refusal::new(
+            format!("noise = GAUSSIAN with epsilon = {epsilon} needs a delta that is large enough"),
+            "delta = 1e-6 in OPTIONS; or rho in place of epsilon; or leave noise out",
+        ));
+    }
+    Ok(Loss::Concentrated { rho, delta: selection })
+}
+
+/// Whether a strategy is Gaussian under a rho, so that it composes exactly with Gaussian noise.
+pub(crate) fn is_gaussian(strategy: Strategy) -> bool {
+    strategy == Strategy::GaussianThreshold || strategy.by_membership()
+}

@@ -9,7 +9,7 @@ use datafusion::physical_plan::ExecutionPlanProperties;
 use futures::StreamExt;
 use hushtable_engine::{ReadProgress, Wanted, file_schema, guess_csv, list_files, look_at, scan};
 use hushtable_query::{
-    ColumnType, Contract, ModelFile, Publication, Quote, Statement, Value, Workload,
+    ColumnType, Contract, Given, ModelFile, Publication, Quote, Read, Statement, Value, Workload,
     bind_expression,
 };
 
@@ -39,7 +39,11 @@ fn ask(sql: &str) {
         && let Ok(statement) = Statement::bind(sql, contract)
     {
         for part in statement.parts {
-            let nothing = vec![Value::Null; part.reads.len()];
+            let unknown = |read: &Read| match read.all {
+                true => Given::All(Vec::new()),
+                false => Given::One(Value::Null),
+            };
+            let nothing: Vec<Given> = part.reads.iter().map(unknown).collect();
             let _ = Quote::new(part.query).and_then(|quote| quote.with_released(&nothing));
         }
     }

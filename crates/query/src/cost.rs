@@ -182,6 +182,10 @@ impl Expr {
                 BinaryOp::Power => 60,
                 _ => 3 + bytes(left).min(bytes(right)) / AT_ONCE,
             },
+            ExprKind::Among(keys, _) => {
+                let key = |e: &Self| 30 + HASHED * bytes(e);
+                keys.iter().map(key).sum()
+            }
             ExprKind::InList(value, list) => {
                 let texts = list.iter().map(|v| match v {
                     Value::String(text) => text.len() as u64,
@@ -276,14 +280,14 @@ fn matched(pattern: &Pattern, wanted: &MatchUse, bytes: u64, made: u64) -> u64 {
         MatchUse::Count => all,
         // Once to its end and once to its beginning.
         MatchUse::Extract => {
-            let groups = if pattern.groups() > 0 { GROUPED * bytes } else { 0 };
+            let groups = GROUPED * pattern.group_passes() as u64 * bytes;
             2 * look * bytes + groups + made
         }
         MatchUse::Replace(with) => {
             let pieces = template(with).unwrap_or_default();
             let group = |piece: &TemplatePiece| matches!(piece, TemplatePiece::Group(1..));
             let groups = pieces.iter().filter(|piece| group(piece)).count() as u64;
-            all + groups * GROUPED * bytes + made
+            all + groups * GROUPED * pattern.group_passes() as u64 * bytes + made
         }
     }
 }
@@ -317,7 +321,7 @@ fn named(expr: &Expr) -> String {
             MatchUse::Extract => "REGEXP_EXTRACT".to_owned(),
             MatchUse::Replace(_) => "REGEXP_REPLACE".to_owned(),
         },
-        ExprKind::InList(..) => "IN".to_owned(),
+        ExprKind::InList(..) | ExprKind::Among(..) => "IN".to_owned(),
         ExprKind::Case(..) => "CASE".to_owned(),
         ExprKind::Cast(_) => format!("a CAST to {}", expr.column_type),
         ExprKind::Call(function, _) => function.name().to_owned(),

@@ -67,7 +67,7 @@ impl Refusal {
     }
 
     /// Finds the piece in the text that was parsed.
-    pub(crate) fn within(mut self, sql: &str) -> Self {
+    pub fn within(mut self, sql: &str) -> Self {
         if let Some(Place::Counted(span)) = self.place.as_deref()
             && let (Some(from), Some(to)) = (offset(sql, span.start), offset(sql, span.end))
             && from < to

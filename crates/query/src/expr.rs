@@ -39,6 +39,9 @@ pub enum ExprKind {
     IsNull(Box<Expr>),
     /// Two operands of the same type (booleans for AND and OR).
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// Whether the values are those of a row that an earlier part shows. NULL is a value as any
+    /// other.
+    Among(Vec<Expr>, Rows),
     /// Whether the value is one of the constants, which have its type and are not NULL.
     InList(Box<Expr>, Vec<Value>),
     /// SQL LIKE with a constant pattern.
@@ -65,6 +68,16 @@ pub enum ExprKind {
     Cast(Box<Expr>),
     /// A function.
     Call(Function, Vec<Expr>),
+}
+
+/// The rows that an earlier part shows, column by column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rows {
+    /// They are not released yet: the places of their columns among the values that the query reads.
+    Released(Vec<usize>),
+    /// They are known.
+    Shown(Vec<Vec<Value>>),
 }
 
 /// What is wanted of the matches of a regular expression.
@@ -427,7 +440,9 @@ impl Expr {
                 }
                 otherwise.iter_mut().for_each(|e| e.change(change));
             }
-            ExprKind::Call(_, arguments) => arguments.iter_mut().for_each(|e| e.change(change)),
+            ExprKind::Call(_, arguments) | ExprKind::Among(arguments, _) => {
+                arguments.iter_mut().for_each(|e| e.change(change));
+            }
         }
         change(self);
     }
@@ -451,7 +466,9 @@ impl Expr {
                 }
                 otherwise.iter().for_each(|e| visit(e));
             }
-            ExprKind::Call(_, arguments) => arguments.iter().for_each(visit),
+            ExprKind::Call(_, arguments) | ExprKind::Among(arguments, _) => {
+                arguments.iter().for_each(visit);
+            }
         }
     }
 

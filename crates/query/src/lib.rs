@@ -27,9 +27,9 @@ mod warning;
 mod workload;
 
 pub use bind::{
-    Around, Clamps, Classes, Computed, CountRelease, Groups, Key, MAX_MATCH_OPERATIONS, MAX_PARTS,
-    Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, Read, Statement,
-    Thresholds, bind, bind_count_release, bind_expression, known_groups, public_groups,
+    Around, Clamps, Classes, Computed, CountRelease, Given, Groups, Key, MAX_MATCH_OPERATIONS,
+    MAX_PARTS, Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, Read,
+    Statement, Thresholds, bind, bind_count_release, bind_expression, known_groups, public_groups,
 };
 pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
@@ -46,7 +46,7 @@ pub use explain::{
     WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise,
     rho_at,
 };
-pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse};
+pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse, Rows};
 pub use format::{FormPiece, form_pieces};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;

@@ -28,6 +28,23 @@ impl Placed for ast::Ident {
     }
 }
 
+impl Placed for [ast::Ident] {
+    fn place(&self) -> Option<Span> {
+        between(Some(self.first()?.span.start), Some(self.last()?.span.end))
+    }
+}
+
+impl Placed for ast::SetExpr {
+    fn place(&self) -> Option<Span> {
+        match self {
+            Self::Select(select) => select.place(),
+            Self::Query(query) => query.place(),
+            Self::SetOperation { left, .. } => left.place(),
+            _ => None,
+        }
+    }
+}
+
 impl Placed for ast::ObjectName {
     fn place(&self) -> Option<Span> {
         let ident = |part: Option<&ast::ObjectNamePart>| part.and_then(|p| p.as_ident().cloned());

@@ -22,7 +22,7 @@ impl Expr {
             ExprKind::Literal(value) => *value != Value::Null,
             // Only its type is known before it is released.
             ExprKind::Released(_) => false,
-            ExprKind::IsNull(_) => true,
+            ExprKind::IsNull(_) | ExprKind::Among(..) => true,
             ExprKind::Not(of) | ExprKind::InList(of, _) => own(of),
             ExprKind::Binary(op, left, right) => {
                 let total = match op {

@@ -8,7 +8,7 @@ use hushtable_mechanisms::{
 };
 use hushtable_privacy::{Epsilon, Event, Loss, LossError};
 
-use crate::bind::{Groups, Measure, Measurement, PrivateQuery};
+use crate::bind::{Given, Groups, Measure, Measurement, PrivateQuery};
 use crate::error::Refusal;
 use crate::noise::{NoiseKind, currency, is_gaussian};
 use crate::types::Value;
@@ -264,7 +264,7 @@ impl Quote {
     ///
     /// # Errors
     /// When a value is missing.
-    pub fn with_released(self, values: &[Value]) -> Result<Self, Refusal> {
+    pub fn with_released(self, values: &[Given]) -> Result<Self, Refusal> {
         let query = self.query.with_released(values)?;
         Ok(Self { query, ..self })
     }

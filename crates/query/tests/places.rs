@@ -1,12 +1,12 @@
 //! Where in the SQL a refusal is, and what was probably meant.
 
-#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
 mod common;
 
 use std::fmt::Write as _;
 
-use hushtable_query::{Contract, bind};
+use hushtable_query::{Contract, Statement, bind};
 
 const TABLES: &str = r#"
 [units.person]
@@ -70,6 +70,37 @@ fn refusals_underline_the_place() {
         "SELECT county, COUNT(*) AS number_of_loans_in_the_county, SUM(amount) AS all_of_their_amounts \
          FROM loans WHERE amount > 1000 AND county <> 'nowhere at all' AND countty <> '' GROUP BY county",
     ]));
+}
+
+/// Refusals of statements of several parts, and of the SQL around them.
+#[test]
+fn refusals_of_statements_underline_the_place() {
+    let contract =
+        Contract::parse(&format!("{}{TABLES}", common::CONTRACT), "hushtable.toml").unwrap();
+    let by_kind = "(SELECT kind, COUNT(*) AS n FROM visits GROUP BY kind)";
+    let mut shown = String::new();
+    for query in [
+        "WITH by_kind AS (SELECT kind, COUNT(*) AS n FROM visits GROUP BY kind) SELECT * FROM by_kidn",
+        "WITH a_kind AS $t SELECT a_kind.kind, a_kind.m FROM a_kind",
+        "SELECT kidn, n / 2 FROM $t",
+        "SELECT kind FROM $t AS a JOIN visits USING (kind)",
+        "SELECT n FROM $t WHERE kind IN (SELECT kind FROM visits)",
+        "SELECT COUNT(*) FROM visits\nWHERE kind IN (SELECT kind FROM $t)",
+        "SELECT COUNT(*) FROM visits\nWHERE visit_id > (SELECT COUNT(*) FROM visits GROUP BY kind)",
+        "WITH n AS (SELECT COUNT(*) AS many FROM visits) SELECT COUNT(*) FROM visits WHERE visit_id > (SELECT mny FROM n)",
+        "SELECT kind FROM visits UNION ALL SELECT kind FROM $t",
+        "SELECT RANK(n) OVER (ORDER BY n) FROM $t",
+        "SELECT kind FROM $t, UNNEST([1, 2])",
+        "SELECT kind, GROUPING(day), COUNT(*) FROM visits GROUP BY ROLLUP (kind)",
+        "SELECT kind, RANK() OVER v FROM visits GROUP BY kind WINDOW w AS (ORDER BY COUNT(*))",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (other_row = 7) kind, COUNT(*) FROM visits GROUP BY kind",
+    ] {
+        let query = query.replace("$t", by_kind);
+        let Err(refusal) = Statement::bind(&query, &contract) else { panic!("{query}") };
+        let excerpt = refusal.excerpt().unwrap_or_else(|| "(no place)".to_owned());
+        writeln!(shown, "error: {}\n{excerpt}\n  hint: {}\n", refusal.what, refusal.hint).unwrap();
+    }
+    insta::assert_snapshot!(shown);
 }
 
 #[test]

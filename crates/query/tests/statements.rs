@@ -6,7 +6,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use hushtable_query::{Contract, ExprKind, Quote, Read, Statement, Value};
+use hushtable_query::{Contract, ExprKind, Given, Quote, Read, Statement, Value};
 
 fn contract() -> Contract {
     let more = r#"
@@ -136,6 +136,34 @@ fn each_level_of_a_group_by_is_a_part() {
 }
 
 #[test]
+fn groups_that_are_not_shown_have_a_row() {
+    let with = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS";
+    let all = [
+        format!("{with} (other_row = true) town, COUNT(*) AS n FROM people GROUP BY town"),
+        format!(
+            "{with} (epsilon = 0.8, delta = 1e-6, weight = 3, other_row = true, min_privacy_units_per_group = 3) \
+             UPPER(town) AS t, age > 64, AVG(age) AS mean, GROUPING(town) AS other FROM people WHERE Sex = 'f' OR age > 3 \
+             GROUP BY town, 2 HAVING mean > 30 ORDER BY t, 2, COUNT(*) DESC LIMIT 10"
+        ),
+        format!(
+            "SELECT town, n / SUM(n) OVER () AS share FROM ({with} (epsilon = 0.2, delta = 1e-7, other_row = true) town, \
+             COUNT(*) AS n FROM people GROUP BY ALL)"
+        ),
+        format!("{with} (other_row = true) COUNT(*) AS n FROM people"),
+        format!("{with} (other_row = maybe) town, COUNT(*) AS n FROM people GROUP BY town"),
+        format!("{with} (other_row = true) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)"),
+        format!(
+            "{with} (other_row = true) town, RANK() OVER (ORDER BY COUNT(*)) AS r FROM people GROUP BY town"
+        ),
+        format!("{with} (other_row = true) * FROM (SELECT COUNT(*) AS n FROM people)"),
+        format!(
+            "SELECT k, COUNT(*) FROM ({with} (other_row = true) id, COUNT(*) AS k FROM people GROUP BY id) GROUP BY k"
+        ),
+    ];
+    insta::assert_snapshot!(shown(&all.each_ref().map(String::as_str)));
+}
+
+#[test]
 fn named_windows_are_written_where_they_are_used() {
     insta::assert_snapshot!(shown(&[
         "SELECT town, COUNT(*) AS n, RANK() OVER w AS place, SUM(COUNT(*)) OVER (w ROWS UNBOUNDED PRECEDING) AS running FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*) DESC) ORDER BY place",
@@ -229,7 +257,7 @@ fn a_released_value_is_typed_before_it_is_known() {
         found
     };
     assert!(kinds(query).contains(&ExprKind::Released(0)));
-    assert_eq!(statement.parts[1].reads, [Read { part: 0, column: 0 }]);
+    assert_eq!(statement.parts[1].reads, [Read { part: 0, column: 0, all: false }]);
     let quoted = Quote::new(query.clone()).unwrap();
     // The value decides nothing but itself, and an odd one is NULL.
     for (value, shown) in [
@@ -238,7 +266,7 @@ fn a_released_value_is_typed_before_it_is_known() {
         (Value::Float(f64::NAN), Value::Null),
         (Value::Int(3), Value::Null),
     ] {
-        let run = query.clone().with_released(&[value]).unwrap();
+        let run = query.clone().with_released(&[Given::One(value)]).unwrap();
         assert!(kinds(&run).contains(&ExprKind::Literal(shown)));
         assert_eq!(Quote::new(run).unwrap().total(), quoted.total());
     }

@@ -4,6 +4,7 @@
 //! here, since the kernels of libraries make errors of values that do not fit, and an error that
 //! depends on a row would tell of that row. What does not fit is NULL.
 
+mod among;
 mod arithmetic;
 mod buckets;
 mod cast;
@@ -29,7 +30,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::compute::kernels::{boolean, cmp, nullif::nullif, zip::zip};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function, Value};
+use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function, MAX_KEY_BYTES, Rows, Value};
 
 use crate::source::convert::arrow_type;
 
@@ -57,6 +58,7 @@ enum Node {
     Compare(BinaryOp, Box<Program>, Box<Program>),
     Arithmetic(BinaryOp, Box<Program>, Box<Program>),
     In(Box<Program>, listed::Listed),
+    Among(Vec<Program>, among::Among),
     Like(Box<Program>, like::Pattern),
     Match(Box<Program>, pattern::Matcher),
     Case(Vec<(Program, Program)>, Option<Box<Program>>),
@@ -129,6 +131,12 @@ impl Program {
                     | BinaryOp::Ge => Node::Compare(*op, left, right),
                     _ => Node::Arithmetic(*op, left, right),
                 }
+            }
+            ExprKind::Among(_, Rows::Released(_)) => return Err(unexpected()),
+            ExprKind::Among(keys, Rows::Shown(columns)) => {
+                let types: Vec<ColumnType> = keys.iter().map(|key| key.column_type).collect();
+                let among = among::Among::new(columns, &types)?;
+                Node::Among(keys.iter().map(own).collect::<Result<_, _>>()?, among)
             }
             ExprKind::InList(e, values) => {
                 Node::In(boxed(e)?, listed::Listed::new(values, e.column_type))
@@ -237,6 +245,12 @@ impl Program {
             }
             Node::Cast(e) => {
                 cast::cast(&e.evaluate(columns, rows)?, e.column_type, self.column_type)?
+            }
+            Node::Among(keys, among) => {
+                // As keys are that groups are made of.
+                let key = |e: &Program| at_most(&e.evaluate(columns, rows)?, MAX_KEY_BYTES);
+                let keys = keys.iter().map(key);
+                Arc::new(among.found(&keys.collect::<Result<Vec<_>, _>>()?)?)
             }
             Node::Greatest(function, arguments) => {
                 let mut all = arguments.iter();

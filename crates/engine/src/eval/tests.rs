@@ -304,6 +304,41 @@ fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
     }
 }
 
+/// Rows are found by all of their values, NULL among them, in steps that do not depend on the rows.
+#[test]
+fn rows_are_looked_up_among_others() {
+    use hushtable_query::{ExprKind, Rows, Value};
+    let columns = vec![
+        vec![Value::String("a".to_owned()), Value::Null, Value::String("b".to_owned())],
+        vec![Value::Int(1), Value::Int(2), Value::Null],
+    ];
+    let keys = vec![Expr::column(0, ColumnType::String), Expr::column(1, ColumnType::Int)];
+    let among = |shown: Vec<Vec<Value>>| Expr {
+        kind: ExprKind::Among(keys.clone(), Rows::Shown(shown)),
+        column_type: ColumnType::Bool,
+    };
+    let texts: StringViewArray =
+        [Some("a"), None, Some("b"), Some("a"), None].into_iter().collect();
+    let numbers = Int64Array::from(vec![Some(1), Some(2), None, Some(2), None]);
+    let arrays: Vec<ArrayRef> = vec![Arc::new(texts), Arc::new(numbers)];
+    let found = |shown| {
+        let program = Program::new(&among(shown)).unwrap();
+        let array = program.evaluate(&arrays, 5).unwrap();
+        array.as_any().downcast_ref::<BooleanArray>().unwrap().iter().flatten().collect::<Vec<_>>()
+    };
+    assert_eq!(found(columns.clone()), [true, true, true, false, false]);
+    assert_eq!(found(vec![Vec::new(), Vec::new()]), [false; 5]);
+    let program = Program::new(&among(columns.clone())).unwrap();
+    let long = rows(&"é".repeat(300), 2);
+    let (steps, _) = steps_of(|| program.evaluate(&long, 2).unwrap());
+    assert!(steps <= 2 * among(columns).row_operations(&[600; 7]), "{steps}");
+    let unknown = Expr {
+        kind: ExprKind::Among(keys, Rows::Released(vec![0, 1])),
+        column_type: ColumnType::Bool,
+    };
+    assert!(Program::new(&unknown).is_err());
+}
+
 #[test]
 fn any_case_is_that_of_letters() {
     let found = |pattern: &str, text: &str| {

@@ -18,7 +18,7 @@ use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, Sto
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    Around, MechanismsExplained, Part, Population, Quote, Read, Statement, Value,
+    Around, Given, MechanismsExplained, Part, Population, Quote, Read, Statement, Value,
 };
 
 use self::report::statement;
@@ -104,7 +104,7 @@ impl Session {
             let next = heavy(|| self.planned_part(part, &planned, analyst))?;
             let progress = Progress::default();
             // The types of released values are known, and no schema depends on the values.
-            let nothing = vec![Value::Null; next.reads.len()];
+            let nothing: Vec<Given> = next.reads.iter().map(unknown).collect();
             let quote = next.asked.quote.clone().with_released(&nothing)?;
             Scan::plan(&quote, &next.files, &progress.0, self.memory()).await?;
             if planned.iter().any(|own| own.identity == next.identity) {
@@ -122,7 +122,11 @@ impl Session {
         }
         if let Some(around) = &around {
             let tables = planned.iter().map(|part| (part.name.clone(), schema(&part.asked.quote)));
-            around::check(around, tables.collect(), self.memory()).await?;
+            let checked = around::check(around, tables.collect(), self.memory()).await;
+            checked.map_err(|error| match error {
+                EngineError::Refused(refusal) => refusal.within(sql).into(),
+                error => error,
+            })?;
         }
         Ok(StatementPlan { session: self, sql: sql.to_owned(), analyst, parts: planned, around })
     }
@@ -141,7 +145,7 @@ impl Session {
         let mut asked = Question::new(&sql, analyst, quote)?;
         // Which values it will read is part of the question, and so are the files they come from.
         let mut all = files.clone();
-        for &Read { part, column } in &reads {
+        for &Read { part, column, .. } in &reads {
             let read = earlier.get(part).ok_or(EngineError::Inconsistent)?;
             let both = format!("{} {} {column}", asked.question, read.asked.question);
             asked.question = blake3::hash(both.as_bytes()).to_hex().to_string();
@@ -221,9 +225,9 @@ impl Planned<'_> {
             Paid::Charged(payment) => payment,
         };
         let mut values = Vec::with_capacity(self.reads.len());
-        for &Read { part, column } in &self.reads {
-            let read = &earlier.get(part).ok_or(EngineError::Inconsistent)?.table;
-            values.push(one_value(read, column)?);
+        for read in &self.reads {
+            let table = &earlier.get(read.part).ok_or(EngineError::Inconsistent)?.table;
+            values.push(given(table, read)?);
         }
         let quote = self.asked.quote.clone().with_released(&values)?;
         let scan = Scan::plan(&quote, &self.files, &progress.0, session.memory()).await?;
@@ -249,33 +253,41 @@ fn read(stored: &StoredRelease) -> Result<Released, EngineError> {
     Ok(Released { table, statement })
 }
 
-/// The value of a table's one row in a column; NULL where there is no row.
-pub(crate) fn one_value(table: &RecordBatch, column: usize) -> Result<Value, EngineError> {
-    let column = table.columns().get(column).ok_or(EngineError::Inconsistent)?;
-    match table.num_rows() {
-        0 => Ok(Value::Null),
-        1 => first_value(column).ok_or(EngineError::Inconsistent),
-        _ => Err(EngineError::Inconsistent),
-    }
+/// What is read before it is released.
+fn unknown(read: &Read) -> Given {
+    if read.all { Given::All(Vec::new()) } else { Given::One(Value::Null) }
 }
 
-/// The first value of a released column; `None` for a column of no type of the engine's.
-fn first_value(column: &ArrayRef) -> Option<Value> {
-    if column.is_null(0) {
+/// What is read of a released table: a column, or its value in the one row, NULL where there is no
+/// row.
+pub(crate) fn given(table: &RecordBatch, read: &Read) -> Result<Given, EngineError> {
+    let column = table.columns().get(read.column).ok_or(EngineError::Inconsistent)?;
+    let value = |row| value(column, row).ok_or(EngineError::Inconsistent);
+    Ok(match table.num_rows() {
+        rows if read.all => Given::All((0..rows).map(value).collect::<Result<_, _>>()?),
+        0 => unknown(read),
+        1 => Given::One(value(0)?),
+        _ => return Err(EngineError::Inconsistent),
+    })
+}
+
+/// A value of a released column; `None` for a column of no type of the engine's.
+fn value(column: &ArrayRef, row: usize) -> Option<Value> {
+    if column.is_null(row) {
         return Some(Value::Null);
     }
     Some(match column.data_type() {
-        DataType::Boolean => Value::Bool(column.as_boolean_opt()?.value(0)),
-        DataType::Int64 => Value::Int(column.as_primitive_opt::<Int64Type>()?.value(0)),
-        DataType::Float64 => Value::Float(column.as_primitive_opt::<Float64Type>()?.value(0)),
+        DataType::Boolean => Value::Bool(column.as_boolean_opt()?.value(row)),
+        DataType::Int64 => Value::Int(column.as_primitive_opt::<Int64Type>()?.value(row)),
+        DataType::Float64 => Value::Float(column.as_primitive_opt::<Float64Type>()?.value(row)),
         DataType::Decimal128(_, scale) => Value::Decimal {
-            digits: column.as_primitive_opt::<Decimal128Type>()?.value(0),
+            digits: column.as_primitive_opt::<Decimal128Type>()?.value(row),
             scale: u8::try_from(*scale).ok()?,
         },
-        DataType::Utf8View => Value::String(column.as_string_view_opt()?.value(0).to_owned()),
-        DataType::Date32 => Value::Date(column.as_primitive_opt::<Date32Type>()?.value(0)),
+        DataType::Utf8View => Value::String(column.as_string_view_opt()?.value(row).to_owned()),
+        DataType::Date32 => Value::Date(column.as_primitive_opt::<Date32Type>()?.value(row)),
         DataType::Timestamp(TimeUnit::Microsecond, None) => {
-            Value::Timestamp(column.as_primitive_opt::<TimestampMicrosecondType>()?.value(0))
+            Value::Timestamp(column.as_primitive_opt::<TimestampMicrosecondType>()?.value(row))
         }
         _ => return None,
     })
@@ -303,7 +315,7 @@ impl StatementPlan<'_> {
 
     /// The values that a part reads, as people name them.
     fn names_read(&self, part: &Planned<'_>) -> Vec<String> {
-        let name = |&Read { part, column }: &Read| {
+        let name = |&Read { part, column, .. }: &Read| {
             let read = self.parts.get(part)?;
             let output = read.asked.quote.query().outputs().get(column)?;
             Some(format!("{}.{}", read.name, output.name))

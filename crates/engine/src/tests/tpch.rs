@@ -19,7 +19,7 @@ use super::Wait;
 use crate::bound::SamplingKey;
 use crate::draw::Counted;
 use crate::exact::Scan;
-use crate::parts::one_value;
+use crate::parts::given;
 use crate::release::table;
 use crate::session::{Progress, Session};
 use crate::survey::Look;
@@ -33,7 +33,7 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
     let Statement { parts, around } = Statement::bind(sql, session.contract()).unwrap();
     let mut tables: Vec<(String, RecordBatch)> = Vec::new();
     for part in parts {
-        let value = |read: &Read| one_value(&tables[read.part].1, read.column).unwrap();
+        let value = |read: &Read| given(&tables[read.part].1, read).unwrap();
         let values: Vec<_> = part.reads.iter().map(value).collect();
         let quote = Quote::new(part.query).unwrap().with_released(&values).unwrap();
         let files = session.own_files(quote.query()).unwrap();

@@ -196,10 +196,10 @@ impl<'a> Tables<'a> {
         rows.map_err(|refusal| refusal.at(factor))
     }
 
-    /// No table has that name.
-    pub(super) fn unknown(&self, name: &ast::ObjectName) -> Refusal {
+    /// No table has that name. `others` are names that are no tables here, and may have been meant.
+    pub(super) fn unknown(&self, name: &ast::ObjectName, others: &[&str]) -> Refusal {
         let (wanted, names) = (table_name(name), self.names());
-        let similar = similar(&wanted, names.iter().copied());
+        let similar = similar(&wanted, names.iter().chain(others).copied());
         let hint = did_you_mean(similar, self.listed());
         Refusal::new(format!("there is no table `{wanted}`"), hint).at(name)
     }
@@ -218,7 +218,7 @@ impl<'a> Tables<'a> {
                 before.query(&cte.query)?.renamed(&cte.alias)?
             }
             None => {
-                let table = self.contract.table(&wanted).ok_or_else(|| self.unknown(name))?;
+                let table = self.contract.table(&wanted).ok_or_else(|| self.unknown(name, &[]))?;
                 Rows::of_table(table, &table.name, self.contract)?
             }
         };

@@ -329,7 +329,7 @@ pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<E
 }
 
 pub use around::{Around, Computed};
-pub use parts::{MAX_PARTS, Part, Read, Statement};
+pub use parts::{Given, MAX_PARTS, Part, Read, Statement};
 pub(crate) use parts::{bind_part, released};
 pub use query::{MAX_MATCH_OPERATIONS, PrivateQuery};
 

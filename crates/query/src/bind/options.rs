@@ -13,7 +13,7 @@ use crate::sql::QueryOption;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, group_selection_strategy, \
-                     group_selection_by, group_selection_weight, weight, noise, min_privacy_units_per_group, known_groups_threshold";
+                     group_selection_by, group_selection_weight, weight, other_row, noise, min_privacy_units_per_group, known_groups_threshold";
 
 /// Largest `min_privacy_units_per_group` and `known_groups_threshold`.
 const MAX_UNITS: u32 = 1_000_000_000;

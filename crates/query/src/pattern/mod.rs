@@ -22,8 +22,9 @@ use regex_automata::dfa::onepass;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::ast::parse::ParserBuilder;
+use regex_syntax::hir::literal::{Extractor, Literal};
 use regex_syntax::hir::translate::TranslatorBuilder;
-use regex_syntax::hir::{Hir, Look};
+use regex_syntax::hir::{Hir, HirKind, Look, Repetition};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -51,12 +52,13 @@ struct Compiled {
     forward: Table,
     backward: Table,
     groups: usize,
-    /// Finds groups, where there are some and each byte tells which of them it is in.
-    within: Option<onepass::DFA>,
+    /// Find groups, where there are some and each byte tells which of them it is in: the first that
+    /// matches. There are two where the pattern has an optional piece, with it and without it.
+    within: Vec<onepass::DFA>,
 }
 
 /// Room for what is known while groups are found.
-pub struct GroupCache(Option<onepass::Cache>);
+pub struct GroupCache(Vec<onepass::Cache>);
 
 /// Why a pattern cannot be used.
 enum Odd {
@@ -124,7 +126,7 @@ impl Pattern {
         }
         let forward = automaton(&hir, false, false)?;
         let backward = automaton(&hir, true, false)?;
-        let within = if groups == 0 { None } else { one_pass(&hir)? };
+        let within = if groups == 0 { Vec::new() } else { within(&hir)? };
         Ok(Compiled {
             text: text.to_owned(),
             forward: Table::new(forward, MatchKind::LeftmostFirst, Anchored::No)
@@ -147,7 +149,12 @@ impl Pattern {
 
     /// Whether it can be told where its groups are.
     pub fn finds_groups(&self) -> bool {
-        self.0.within.is_some()
+        !self.0.within.is_empty()
+    }
+
+    /// How often a match may be read to find its groups.
+    pub(crate) fn group_passes(&self) -> usize {
+        self.0.within.len()
     }
 
     /// What a look at a byte costs, in operations: more where the tables do not fit the first cache.
@@ -177,7 +184,7 @@ impl Pattern {
 
     /// Room for [`group`](Self::group).
     pub fn group_cache(&self) -> GroupCache {
-        GroupCache(self.0.within.as_ref().map(onepass::DFA::create_cache))
+        GroupCache(self.0.within.iter().map(onepass::DFA::create_cache).collect())
     }
 
     /// Where the group of that number is in a match; `None` where it is not a part of it.
@@ -191,10 +198,13 @@ impl Pattern {
         if group == 0 {
             return Some(found);
         }
-        let (within, cache) = (self.0.within.as_ref()?, cache.0.as_mut()?);
         let input = Input::new(text).range(found).anchored(Anchored::Yes);
         let mut slots = [None; 2 * (MAX_GROUPS + 1)];
-        within.try_search_slots(cache, &input, &mut slots).ok()??;
+        let mut variants = self.0.within.iter().zip(&mut cache.0);
+        variants.find_map(|(within, cache)| {
+            slots = [None; 2 * (MAX_GROUPS + 1)];
+            within.try_search_slots(cache, &input, &mut slots).ok()?
+        })?;
         let end = |slot: usize| slots.get(slot).copied().flatten().map(|at| at.get());
         Some(end(2 * group)?..end(2 * group + 1)?)
     }
@@ -207,6 +217,50 @@ fn automaton(hir: &Hir, backward: bool, groups: bool) -> Result<NFA, Odd> {
         .which_captures(captures)
         .nfa_size_limit(Some(MAX_AUTOMATON));
     thompson::Compiler::new().configure(config).build_from_hir(hir).map_err(|_| Odd::Large)
+}
+
+/// What finds the groups of a pattern; nothing where bytes do not tell them.
+fn within(hir: &Hir) -> Result<Vec<onepass::DFA>, Odd> {
+    if let Some(whole) = one_pass(hir)? {
+        return Ok(vec![whole]);
+    }
+    for (first, second) in with_and_without(hir) {
+        if let (Some(first), Some(second)) = (one_pass(&first)?, one_pass(&second)?) {
+            return Ok(vec![first, second]);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The pattern with each of its optional pieces and without it, what is tried first before the
+/// other, where all matches from one place begin the piece at the same place: no text of the pieces
+/// before it is the beginning of another. So what is tried first is taken wherever it matches.
+fn with_and_without(hir: &Hir) -> Vec<(Hir, Hir)> {
+    let HirKind::Concat(pieces) = hir.kind() else { return Vec::new() };
+    let variants = pieces.iter().enumerate().filter_map(|(place, piece)| {
+        let HirKind::Repetition(Repetition { min: 0, max: Some(1), greedy, sub }) = piece.kind()
+        else {
+            return None;
+        };
+        let (before, after) = (pieces.get(..place)?, pieces.get(place + 1..)?);
+        if sub.properties().explicit_captures_len() > 0 || !is_free_of_beginnings(before) {
+            return None;
+        }
+        let joined = |own: &[Hir]| Hir::concat([before, own, after].concat());
+        let (with, without) = (joined(std::slice::from_ref(sub.as_ref())), joined(&[]));
+        Some(if *greedy { (with, without) } else { (without, with) })
+    });
+    variants.collect()
+}
+
+/// Whether the pieces stand for few texts, none of which is the beginning of another.
+fn is_free_of_beginnings(pieces: &[Hir]) -> bool {
+    let texts = Extractor::new().extract(&Hir::concat(pieces.to_vec()));
+    let Some(texts) = texts.literals().filter(|_| texts.is_exact()) else { return false };
+    texts.iter().enumerate().all(|(place, text)| {
+        let begins = |other: &Literal| other.as_bytes().starts_with(text.as_bytes());
+        !texts.iter().enumerate().any(|(at, other)| at != place && begins(other))
+    })
 }
 
 fn one_pass(hir: &Hir) -> Result<Option<onepass::DFA>, Odd> {

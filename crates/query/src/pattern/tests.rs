@@ -43,6 +43,47 @@ fn groups_are_found_where_each_byte_tells() {
     assert!(!Pattern::new("(.*)@").unwrap().finds_groups());
 }
 
+/// With an optional piece that a group could take, too, groups are those of the `regex` crate.
+#[test]
+fn groups_are_found_behind_an_optional_piece() {
+    let texts = [
+        "http://www.a.b/c",
+        "https://a.b/c/d",
+        "https://www./x",
+        "http://www.x",
+        "ftp://a/b",
+        "http://wwwww.www.www/",
+        "https://www/www.a/",
+        "http:///",
+        "aab",
+        "aaab",
+        "ab",
+    ];
+    for pattern in [
+        r"^https?://(?:www\.)?([^/]+)/.*$",
+        r"https?://(?:www\.)??([^/]+)/",
+        r"^(http|https)://(?:www\.)?([^/]+)",
+        r"^a(?:a)?(a*)b",
+        r"^a(?:a)??(a*)b",
+    ] {
+        let own = Pattern::new(pattern).unwrap();
+        assert_eq!(own.group_passes(), 2, "{pattern}");
+        let theirs = regex::Regex::new(pattern).unwrap();
+        for text in texts {
+            let mut cache = own.group_cache();
+            let whole = own.find(text, 0, &mut 0);
+            let captures = theirs.captures(text);
+            for group in 0..=own.groups() {
+                let ours = whole.clone().and_then(|at| own.group(&mut cache, text, at, group));
+                let theirs = captures.as_ref().and_then(|c| c.get(group)).map(|m| m.range());
+                assert_eq!(ours, theirs, "{pattern} {text} {group}");
+            }
+        }
+    }
+    // The text before the piece could be longer, so what is tried first is not known.
+    assert!(!Pattern::new("^(?:a|ab)(?:b)?(.*)c").unwrap().finds_groups());
+}
+
 #[test]
 fn large_and_odd_patterns_are_refused() {
     for pattern in ["(", "(?=a)", r"(a)\1", r"(?-u:\xFF)", "a{1000}{100}", "(a|b)*a(a|b){12}"] {

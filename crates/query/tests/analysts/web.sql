@@ -28,7 +28,7 @@ SELECT search_phrase, COUNT(*) AS c, COUNT(DISTINCT user_id) FROM hits WHERE tit
 
 SELECT counter_id, AVG(LENGTH(url), contribution_bounds_per_row => (0, 400)) AS l, COUNT(*) AS c FROM hits WHERE url <> '' GROUP BY counter_id HAVING COUNT(*) > 100000 ORDER BY l DESC LIMIT 25
 
-SELECT REGEXP_REPLACE(REGEXP_EXTRACT(referer, r'^https?://([^/]+)/'), r'^www\.', '') AS k, AVG(LENGTH(referer), contribution_bounds_per_row => (0, 400)) AS l, COUNT(*) AS c FROM hits WHERE referer <> '' GROUP BY k HAVING COUNT(*) > 1000 ORDER BY l DESC LIMIT 25
+SELECT REGEXP_REPLACE(referer, r'^https?://(?:www\.)?([^/]+)/.*$', r'\1') AS k, AVG(LENGTH(referer), contribution_bounds_per_row => (0, 400)) AS l, COUNT(*) AS c FROM hits WHERE referer <> '' GROUP BY k HAVING COUNT(*) > 1000 ORDER BY l DESC LIMIT 25
 
 SELECT SUM(resolution_width), SUM(resolution_width + 1, contribution_bounds_per_row => (0, 4001)), SUM(resolution_width + 2, contribution_bounds_per_row => (0, 4002)) FROM hits
 

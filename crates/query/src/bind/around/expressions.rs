@@ -30,12 +30,13 @@ impl Computed {
             Visible::new(None, &operand_name(place), Expr::column(place, *column_type))
         };
         let scope = RowScope::new(types.iter().enumerate().map(operand).collect());
-        bind_row_expression(&self.node, &scope).map_err(|refusal| {
+        bind_row_expression(&self.node, &scope).map_err(|mut refusal| {
             let named = |what: String, (place, written): (usize, &String)| {
                 what.replace(&format!("`{}`", operand_name(place)), &format!("`{written}`"))
             };
-            let what = self.operands.iter().enumerate().fold(refusal.what, named);
-            Refusal::new(what, refusal.hint)
+            let what = std::mem::take(&mut refusal.what);
+            refusal.what = self.operands.iter().enumerate().fold(what, named);
+            refusal
         })
     }
 
@@ -114,6 +115,15 @@ fn cast(expr: ast::Expr, data_type: ast::DataType) -> ast::Expr {
 impl Walk<'_> {
     /// An expression as it is run.
     pub(super) fn expression(
+        &mut self,
+        node: &ast::Expr,
+        scope: &Scope<'_>,
+        tables: &Tables,
+    ) -> Result<ast::Expr, Refusal> {
+        self.run(node, scope, tables).map_err(|refusal| refusal.at(node))
+    }
+
+    fn run(
         &mut self,
         node: &ast::Expr,
         scope: &Scope<'_>,
@@ -203,9 +213,7 @@ impl Walk<'_> {
             self.computed.push(Computed { name, node, operands: written });
             self.computed.len() - 1
         });
-        let name = ast::Ident::new(&self.computed[place].name);
-        let operands = operands.into_iter().map(unnamed).collect();
-        Ok(call(ast::ObjectName::from(vec![name]), operands))
+        Ok(call(&self.computed[place].name, operands))
     }
 
     /// Takes the columns, aggregates, windows and sub-queries out of an expression, each with the
@@ -363,7 +371,7 @@ impl Walk<'_> {
 }
 
 /// A sort key with the place of NULL said: in GoogleSQL, NULL is the least value.
-pub(super) fn ordered(expr: ast::Expr, options: ast::OrderByOptions) -> ast::OrderByExpr {
+pub(in crate::bind) fn ordered(expr: ast::Expr, options: ast::OrderByOptions) -> ast::OrderByExpr {
     let descending = options.asc == Some(false);
     let nulls_first = Some(options.nulls_first.unwrap_or(!descending));
     let options = ast::OrderByOptions { asc: Some(!descending), nulls_first };
@@ -374,9 +382,11 @@ fn unnamed(expr: ast::Expr) -> ast::FunctionArg {
     ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr))
 }
 
-fn call(name: ast::ObjectName, args: Vec<ast::FunctionArg>) -> ast::Expr {
+/// A call of a function.
+pub(in crate::bind) fn call(name: &str, operands: Vec<ast::Expr>) -> ast::Expr {
+    let args = operands.into_iter().map(unnamed).collect();
     ast::Expr::Function(ast::Function {
-        name,
+        name: ast::ObjectName::from(vec![ast::Ident::new(name)]),
         uses_odbc_syntax: false,
         parameters: ast::FunctionArguments::None,
         args: ast::FunctionArguments::List(ast::FunctionArgumentList {

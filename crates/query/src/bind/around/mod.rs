@@ -13,6 +13,7 @@ mod queries;
 use sqlparser::ast;
 
 pub use self::expressions::Computed;
+pub(super) use self::expressions::{call, ordered};
 use crate::bind::parts::part_name;
 use crate::error::Refusal;
 

@@ -2,7 +2,7 @@
 
 use sqlparser::ast;
 
-use crate::error::Refusal;
+use crate::error::{Refusal, did_you_mean, similar};
 
 /// The names of the columns that a query shows.
 pub(super) type Shown = Vec<String>;
@@ -43,7 +43,8 @@ impl Scope<'_> {
             (2.., _) if table.is_none() && !named(&self.joined) => Err(Refusal::new(
                 format!("`{name}` could be more than one column"),
                 format!("name the table as well; the columns are {}", self.listed()),
-            )),
+            )
+            .at(path)),
             _ => Ok(match table {
                 None => ast::Expr::Identifier(quoted(name)),
                 Some(table) => ast::Expr::CompoundIdentifier(vec![quoted(table), quoted(name)]),
@@ -53,10 +54,13 @@ impl Scope<'_> {
 
     fn unknown(&self, path: &[ast::Ident]) -> Refusal {
         let whole: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
+        let columns = self.tables.iter().flat_map(|(_, columns)| columns).map(String::as_str);
+        let meant = whole.last().and_then(|wanted| similar(wanted, columns));
         Refusal::new(
             format!("there is no released column `{}`", whole.join(".")),
-            format!("the columns are {}", self.listed()),
+            did_you_mean(meant, format!("the columns are {}", self.listed())),
         )
+        .at(path)
     }
 
     fn listed(&self) -> String {

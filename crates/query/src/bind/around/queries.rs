@@ -51,7 +51,8 @@ impl Walk<'_> {
         let (body, shown, mut order) = match query.body.as_ref() {
             ast::SetExpr::Select(select) => {
                 plain_clauses(query, select)?;
-                self.select(select, order_by, tables, outer)?
+                let bound = self.select(select, order_by, tables, outer);
+                bound.map_err(|refusal| refusal.at(select.as_ref()))?
             }
             body => {
                 let (body, shown) = self.sides(body, tables, outer)?;
@@ -83,7 +84,8 @@ impl Walk<'_> {
     ) -> Result<(ast::SetExpr, Shown), Refusal> {
         match body {
             ast::SetExpr::Select(select) => {
-                let (body, shown, _) = self.select(select, &[], tables, outer)?;
+                let bound = self.select(select, &[], tables, outer);
+                let (body, shown, _) = bound.map_err(|refusal| refusal.at(select.as_ref()))?;
                 Ok((body, shown))
             }
             ast::SetExpr::Query(query) => {
@@ -282,7 +284,7 @@ impl Walk<'_> {
                     }
                     all.extend(own);
                 }
-                other => return Err(unsupported(other, "columns, expressions and *")),
+                other => return Err(unsupported(other, "columns, expressions and *").at(other)),
             }
         }
         if all.is_empty() {
@@ -405,7 +407,7 @@ impl Walk<'_> {
                 let own = self.joined(table_with_joins, scope, tables)?;
                 Ok(F::NestedJoin { table_with_joins: Box::new(own), alias: None })
             }
-            other => Err(unsupported(other, "tables, joins and sub-queries are")),
+            other => Err(unsupported(other, "tables, joins and sub-queries are").at(other)),
         }
     }
 }

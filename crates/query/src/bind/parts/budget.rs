@@ -21,6 +21,9 @@ pub(super) enum Paying<'a> {
     Share(Loss, &'a Defaults),
 }
 
+/// The option that asks for a row of all groups that are not shown.
+pub(super) const OTHER_ROW: &str = "other_row";
+
 /// The OPTIONS of a statement's SELECTs.
 pub(super) struct Clauses<'a> {
     all: &'a [PrivacyClause],
@@ -48,6 +51,20 @@ pub(super) enum Pot {
     Own { select: Location, levels: usize },
 }
 
+/// Which of the parts of one SELECT a part is.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// How many parts the SELECT has.
+    pub(super) of: usize,
+    /// Whether it is the row of all groups that are not shown.
+    pub(super) is_other: bool,
+}
+
+impl Place {
+    /// The only part of a SELECT.
+    pub(super) const ONLY: Self = Self { of: 1, is_other: false };
+}
+
 impl Pot {
     /// Whether parts with equal shares of both cost the same.
     fn same_as(self, other: Self) -> bool {
@@ -69,12 +86,28 @@ impl<'a> Clauses<'a> {
         self.all.iter().position(|clause| Some(clause.select) == place)
     }
 
+    /// Whether the SELECT that stands there asks for a row of all groups that are not shown.
+    pub(super) fn other_row(&self, select: Location) -> Result<bool, Refusal> {
+        let Some(own) = self.at(Some(select)) else { return Ok(false) };
+        let asked = self.all[own].options.iter().find(|option| option.name == OTHER_ROW);
+        match asked.map(|option| (option, option.value.to_ascii_lowercase())) {
+            None => Ok(false),
+            Some((_, value)) if value == "true" => Ok(true),
+            Some((_, value)) if value == "false" => Ok(false),
+            Some((option, _)) => Err(Refusal::new(
+                format!("{OTHER_ROW} = {} is neither true nor false", option.value),
+                format!("{OTHER_ROW} = true"),
+            )
+            .at_span(option.span)),
+        }
+    }
+
     /// The terms of the part whose SELECT stands there. A budget that it does not name is the whole
     /// of the statement's, until all parts are known.
     pub(super) fn terms(
         &mut self,
         select: Location,
-        levels: usize,
+        place: Place,
         view: &View,
     ) -> Result<Terms, Refusal> {
         let own = self.at(Some(select));
@@ -89,6 +122,7 @@ impl<'a> Clauses<'a> {
         let weight = given.iter().position(|option| option.name == "weight");
         let weight = weight.map(|place| given.remove(place));
         let weight = weight.map(|option| count(&option, MAX_WEIGHT)).transpose()?;
+        given.retain(|option| option.name != OTHER_ROW);
         let named = |name: &str, given: &[QueryOption]| given.iter().any(|o| o.name == name);
         let pays_itself = !outermost && (named("epsilon", &given) || named("rho", &given));
         if pays_itself && weight.is_some() {
@@ -119,9 +153,11 @@ impl<'a> Clauses<'a> {
                 Options::read_part(&given, view, &of_workload(share, defaults, view.defaults()))?
             }
         };
+        let levels = place.of;
         options.of_levels = levels > 1;
         let pot = if pays_itself { Pot::Own { select, levels } } else { Pot::Statement };
-        Ok(Terms { options, pot, weight: weight.unwrap_or(1) })
+        let weight = weight.filter(|_| !place.is_other).unwrap_or(1);
+        Ok(Terms { options, pot, weight })
     }
 
     /// # Errors

@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::walk::{any, looks_around, ordered, shown};
+use crate::bind::around::call;
 use crate::bind::mentions::{aggregates_rows, names_columns};
 use crate::bind::statement::select_item;
 use crate::error::Refusal;
@@ -84,6 +85,11 @@ pub(super) fn grouping(node: &ast::Expr) -> Option<Vec<&ast::Expr>> {
         _ => None,
     };
     list.args.iter().map(key).collect()
+}
+
+/// GROUPING of a key.
+pub(super) fn grouping_of(key: &ast::Expr) -> ast::Expr {
+    call("GROUPING", vec![key.clone()])
 }
 
 /// Whether a query's SELECT calls GROUPING.

@@ -18,6 +18,7 @@ pub(super) mod walk;
 use serde::Serialize;
 
 use self::budget::{Draft, Paying};
+pub use self::released::Given;
 pub(crate) use self::released::released;
 use self::split::{Kind, Splitter};
 use super::PrivateQuery;
@@ -61,13 +62,15 @@ pub struct Part {
     pub query: PrivateQuery,
 }
 
-/// A value that a part releases in its one row.
+/// What a part reads of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Read {
     /// The part, by its place in the statement.
     pub part: usize,
     /// The column of its release.
     pub column: usize,
+    /// Whether it is the column in all rows; otherwise it is the value in the one row.
+    pub all: bool,
 }
 
 impl Statement {
@@ -122,8 +125,8 @@ pub(crate) fn bind_part(
 
 fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<Statement, Refusal> {
     let sql::Parsed { clauses, mut query } = sql::parse(text, contract.quoted_names)?;
-    walk::settle(&mut query)?;
-    let mut splitter = Splitter::new(contract, &clauses, paying, &query);
+    let unread = walk::settle(&mut query)?;
+    let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread);
     let kind = splitter.whole(&mut query)?;
     let drafts = splitter.finished()?;
     let (around, used) = match kind {

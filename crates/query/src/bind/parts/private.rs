@@ -4,6 +4,7 @@
 use sqlparser::ast::{self, SetExpr};
 
 use super::MAX_SHOWN;
+use super::budget::Place;
 use super::levels::{self, Levels, grouping};
 use super::split::{Kind, Names, Splitter};
 use super::syntax::{from_table, missing, query_of, select_of, select_of_mut, simple_select};
@@ -11,10 +12,12 @@ use super::walk::{
     any, calls_aggregate, column, ident, looks_around, operands, operands_mut, ordered,
     ordered_mut, shown, substitute,
 };
+use crate::bind::around;
 use crate::bind::from::Selected;
 use crate::bind::statement::{self, MAX_KEYS, default_name, select_item};
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
+use crate::types::ColumnType;
 
 /// Whether a part's SELECT computes from several of its groups.
 fn needs_around(query: &ast::Query) -> Result<bool, Refusal> {
@@ -46,13 +49,25 @@ pub(super) struct Grouped {
     written: Vec<ast::Expr>,
     /// Its levels, where it may have several.
     pub(super) levels: Option<Levels>,
+    /// Whether its last level is the row of all groups that are not shown.
+    with_other: bool,
 }
 
 /// Writes GROUP BY as a list of keys, where something is computed around its groups; else gives
 /// `None`.
-pub(super) fn grouped(query: &mut ast::Query) -> Result<Option<Grouped>, Refusal> {
+pub(super) fn grouped(
+    query: &mut ast::Query,
+    with_other: bool,
+) -> Result<Option<Grouped>, Refusal> {
     let levels = levels::flatten(query)?;
-    if levels.is_none() && !needs_around(query)? {
+    if with_other && (levels.as_ref().is_some_and(|all| all.len() > 1) || needs_around(query)?) {
+        return Err(Refusal::new(
+            "other_row is of a SELECT without levels, windows, QUALIFY, DISTINCT and sub-queries over its groups",
+            "a SELECT with them around it: SELECT …, RANK() OVER (ORDER BY n DESC) FROM (SELECT WITH \
+             DIFFERENTIAL_PRIVACY OPTIONS (other_row = true) town, COUNT(*) AS n FROM people GROUP BY town)",
+        ));
+    }
+    if levels.is_none() && !with_other && !needs_around(query)? {
         return Ok(None);
     }
     let select = select_of_mut(query)?;
@@ -60,20 +75,32 @@ pub(super) fn grouped(query: &mut ast::Query) -> Result<Option<Grouped>, Refusal
     let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else { return Ok(None) };
     if keys.len() > MAX_KEYS {
         // Refused by name when they are bound.
-        return Ok(Some(Grouped { written: Vec::new(), levels }));
+        return Ok(Some(Grouped { written: Vec::new(), levels, with_other }));
     }
     let written = keys.iter().map(|key| select_item(key, select).cloned());
     let written = written.collect::<Result<Vec<_>, _>>()?;
     if let ast::GroupByExpr::Expressions(keys, _) = &mut select.group_by {
         keys.clone_from(&written);
     }
-    Ok(Some(Grouped { written, levels }))
+    if with_other && written.is_empty() {
+        return Err(Refusal::new(
+            "other_row is of the groups that are not shown, and the SELECT has no GROUP BY",
+            "leave it out: the one row is of all groups",
+        ));
+    }
+    let levels = match with_other {
+        true => Some(vec![(0..written.len()).collect(), Vec::new()]),
+        false => levels,
+    };
+    Ok(Some(Grouped { written, levels, with_other }))
 }
 
 /// What a part shows to the SQL around it.
 #[derive(Default)]
 struct Outputs {
     shown: Vec<(ast::Expr, String)>,
+    /// How many of them are for more than ORDER BY.
+    of_select: usize,
 }
 
 impl Outputs {
@@ -104,6 +131,7 @@ struct Keys<'a> {
     bound: Vec<Expr>,
     rows: RowScope,
     levels: Option<&'a Levels>,
+    with_other: bool,
 }
 
 impl<'a> Keys<'a> {
@@ -112,7 +140,7 @@ impl<'a> Keys<'a> {
         select: &ast::Select,
         selected: &Selected,
     ) -> Result<Self, Refusal> {
-        let Grouped { written, levels } = grouped;
+        let Grouped { written, levels, with_other } = grouped;
         let placed = match &select.group_by {
             ast::GroupByExpr::Expressions(keys, _) => keys.clone(),
             ast::GroupByExpr::All(_) => Vec::new(),
@@ -120,7 +148,8 @@ impl<'a> Keys<'a> {
         let rows = selected.rows.clone().with_units()?.scope();
         let bound = placed.iter().map(|key| bind_row_expression(key, &rows));
         let bound = bound.collect::<Result<_, _>>()?;
-        Ok(Self { written, placed, bound, rows, levels: levels.as_ref() })
+        let (levels, with_other) = (levels.as_ref(), *with_other);
+        Ok(Self { written, placed, bound, rows, levels, with_other })
     }
 
     /// The place of the key that an expression is, however it is written.
@@ -129,6 +158,12 @@ impl<'a> Keys<'a> {
             return self.first(place);
         }
         self.levels?;
+        let form = |node| std::mem::discriminant(unwrapped(node));
+        let is_named =
+            matches!(unwrapped(node), ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
+        if !is_named && !self.written.iter().any(|key| form(key) == form(node)) {
+            return None;
+        }
         let bound = bind_row_expression(node, &self.rows).ok()?;
         self.bound.iter().position(|key| *key == bound)
     }
@@ -137,6 +172,28 @@ impl<'a> Keys<'a> {
     fn first(&self, place: usize) -> Option<usize> {
         let own = self.bound.get(place)?;
         self.bound.iter().position(|key| key == own)
+    }
+
+    /// The columns that show the keys, in their order.
+    fn columns(&self, outputs: &Outputs) -> Result<Vec<String>, Refusal> {
+        let column = |place: usize| {
+            let own = |(expr, _): &&(ast::Expr, String)| self.place(expr) == self.first(place);
+            outputs.shown.iter().find(own).map(|(_, name)| name.clone())
+        };
+        (0..self.placed.len()).map(column).collect::<Option<_>>().ok_or_else(missing)
+    }
+
+    /// SQL for the rows whose keys a part does not show.
+    fn not_in(&self, part: &str, columns: &[String]) -> ast::Expr {
+        let items = columns.iter().map(|name| ast::SelectItem::UnnamedExpr(column(name)));
+        let projection = items.collect();
+        let from = vec![from_table(part)];
+        let keys = self.placed.clone();
+        ast::Expr::InSubquery {
+            expr: Box::new(ast::Expr::Tuple(keys)),
+            subquery: Box::new(query_of(ast::Select { projection, from, ..simple_select() })),
+            negated: true,
+        }
     }
 
     fn is_in(&self, level: &[usize], place: usize) -> bool {
@@ -186,7 +243,7 @@ impl Splitter<'_> {
         let Some(grouped) = grouped else {
             let select = statement::check(query)?;
             let sql = names.complete(query.to_string());
-            return self.part(sql, query, select, selected, 1).map(Kind::Part);
+            return self.part(sql, query, select, selected, Place::ONLY).map(Kind::Part);
         };
         let mut inner = select_of(query)?.clone();
         if inner.projection.len() > MAX_SHOWN {
@@ -221,7 +278,7 @@ impl Splitter<'_> {
         }
         if let Some(mut having) = inner.having.take() {
             substitute(&mut having, &named);
-            if any(&having, &|node| keys.looks_around(node)) {
+            if !keys.with_other && any(&having, &|node| keys.looks_around(node)) {
                 self.take_out(&mut having, "having", &keys, &mut outputs, names)?;
                 outer.selection = Some(having);
             } else {
@@ -233,13 +290,40 @@ impl Splitter<'_> {
             self.take_out(&mut qualify, "qualify", &keys, &mut outputs, names)?;
             outer.qualify = Some(qualify);
         }
+        // Which groups are shown is decided before the others are put together.
+        let mut shown = query_of(simple_select());
+        if keys.with_other {
+            shown.order_by.clone_from(&query.order_by);
+            for node in ordered_mut(shown.order_by.as_mut()) {
+                if let Ok(item) = select_item(node, select_of(query)?) {
+                    *node = item.clone();
+                }
+            }
+            shown.limit_clause = query.limit_clause.take();
+            for key in &keys.placed {
+                outputs.add(key.clone(), "key");
+            }
+        }
+        outputs.of_select = outputs.shown.len();
         for node in ordered_mut(query.order_by.as_mut()) {
             let alias = |(own, _): &(String, ast::Expr)| matches!(node, ast::Expr::Identifier(name) if own.eq_ignore_ascii_case(&name.value));
             if !named.iter().any(alias) && !matches!(node, ast::Expr::Value(_)) {
                 self.take_out(node, "order_by", &keys, &mut outputs, names)?;
             }
         }
-        outer.from = vec![self.released_groups(&inner, &keys, outputs, selected, names)?];
+        if let (true, Some(key)) = (keys.with_other, keys.placed.first()) {
+            let last = outputs.add(levels::grouping_of(key), "other_row");
+            let last = around::ordered(last, ast::OrderByOptions::default());
+            let by = query.order_by.take().map(|by| by.kind);
+            let rest = match by {
+                Some(ast::OrderByKind::Expressions(items)) => items,
+                _ => Vec::new(),
+            };
+            let kind = ast::OrderByKind::Expressions(std::iter::once(last).chain(rest).collect());
+            query.order_by = Some(ast::OrderBy { kind, interpolate: None });
+        }
+        outer.from =
+            vec![self.released_groups((&inner, shown), &keys, outputs, selected, names)?];
         *select_of_mut(query)? = outer;
         Ok(Kind::Around)
     }
@@ -247,7 +331,7 @@ impl Splitter<'_> {
     /// Binds a part for each level, and gives the table of all of their groups.
     fn released_groups(
         &mut self,
-        select: &ast::Select,
+        (select, shown): (&ast::Select, ast::Query),
         keys: &Keys<'_>,
         outputs: Outputs,
         selected: Selected,
@@ -256,13 +340,17 @@ impl Splitter<'_> {
         let all: Levels = vec![(0..keys.placed.len()).collect()];
         let levels = keys.levels.unwrap_or(&all);
         let mut table: Option<SetExpr> = None;
+        let mut first = None;
         for level in levels {
+            let is_other = keys.with_other && first.is_some();
+            let mut selected = selected.clone();
             let mut inner = ast::Select { projection: Vec::new(), ..select.clone() };
             let own_keys: Vec<ast::Expr> =
                 level.iter().map(|&key| keys.placed[key].clone()).collect();
             // Columns of the part, and what is shown of them beside those of other levels.
             let mut columns = Vec::new();
-            for (expr, name) in &outputs.shown {
+            for (at, (expr, name)) in outputs.shown.iter().enumerate() {
+                let only_order = at >= outputs.of_select;
                 let place = keys.levels.and_then(|_| keys.place(expr));
                 columns.push(match (grouping(expr), place) {
                     (Some(of), _) => {
@@ -270,6 +358,15 @@ impl Splitter<'_> {
                         named(ast::Expr::value(ast::Value::Number(bits, false)), name)
                     }
                     (None, Some(place)) if !keys.is_in(level, place) => {
+                        let is_text = keys.bound[place].column_type == ColumnType::String;
+                        let shown = match is_other && is_text {
+                            true => ast::Value::SingleQuotedString("(other)".to_owned()),
+                            false => ast::Value::Null,
+                        };
+                        named(ast::Expr::value(shown), name)
+                    }
+                    // One row has an order.
+                    (None, None) if is_other && only_order => {
                         named(ast::Expr::value(ast::Value::Null), name)
                     }
                     _ => {
@@ -290,10 +387,30 @@ impl Splitter<'_> {
             }
             if !inner.projection.is_empty() {
                 inner.group_by = ast::GroupByExpr::Expressions(own_keys, Vec::new());
-                let inner = query_of(inner);
-                let sql = names.complete(inner.to_string());
-                let select = statement::check(&inner)?;
-                let part = self.part(sql, &inner, select, selected.clone(), levels.len())?;
+                if let (true, Some(first)) = (is_other, first) {
+                    inner.having = None;
+                    let columns = keys.columns(&outputs)?;
+                    selected.rest.push(self.not_shown(first, &columns, &keys.bound)?);
+                    let others = keys.not_in(&self.name_of(first)?, &columns);
+                    inner.selection = Some(match inner.selection.take() {
+                        None => others,
+                        Some(own) => ast::Expr::BinaryOp {
+                            left: Box::new(ast::Expr::Nested(Box::new(own))),
+                            op: ast::BinaryOperator::And,
+                            right: Box::new(others),
+                        },
+                    });
+                }
+                let mut query = match first {
+                    None => shown.clone(),
+                    Some(_) => query_of(simple_select()),
+                };
+                *query.body = SetExpr::Select(Box::new(inner));
+                let sql = names.complete(query.to_string());
+                let select = statement::check(&query)?;
+                let place = Place { of: levels.len(), is_other };
+                let part = self.part(sql, &query, select, selected, place)?;
+                first.get_or_insert(part);
                 side.from = vec![from_table(&self.name_of(part)?)];
             }
             if levels.len() == 1 && side.projection.iter().all(is_column) {
@@ -360,6 +477,14 @@ impl Splitter<'_> {
         }
         Ok(())
     }
+}
+
+/// An expression without the brackets around it.
+fn unwrapped(mut node: &ast::Expr) -> &ast::Expr {
+    while let ast::Expr::Nested(inner) = node {
+        node = inner;
+    }
+    node
 }
 
 /// A column of a SELECT's list, under a name.

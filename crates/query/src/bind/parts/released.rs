@@ -5,7 +5,7 @@ use sqlparser::ast;
 use super::{MAX_SHOWN, Read};
 use crate::bind::PrivateQuery;
 use crate::error::Refusal;
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Expr, ExprKind, Rows};
 use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
 
 /// Begins the text of a placeholder in a syntax tree. No placeholder that SQL can write has a
@@ -16,6 +16,15 @@ const MARK: &str = "released value ";
 pub(super) fn placeholder(read: Read, column_type: ColumnType) -> ast::Expr {
     let text = format!("{MARK}{} {column_type}", read.part * MAX_SHOWN + read.column);
     ast::Expr::Value(ast::Value::Placeholder(text).into())
+}
+
+/// What an earlier part released, for one that reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    /// The value in its one row.
+    One(Value),
+    /// The values in all of its rows.
+    All(Vec<Value>),
 }
 
 /// The typed placeholder that a syntax stands for, if it does.
@@ -47,14 +56,19 @@ impl PrivateQuery {
     /// gives where they come from: so the query is the same in every statement.
     pub(super) fn numbered(self) -> Result<(Self, Vec<Read>), Refusal> {
         let mut reads: Vec<Read> = Vec::new();
-        let query = self.with_expressions(&mut |expr| {
-            if let ExprKind::Released(place) = &mut expr.kind {
-                let read = Read { part: *place / MAX_SHOWN, column: *place % MAX_SHOWN };
-                *place = reads.iter().position(|own| *own == read).unwrap_or_else(|| {
-                    reads.push(read);
-                    reads.len() - 1
-                });
+        let mut number = |place: &mut usize, all: bool| {
+            let read = Read { part: *place / MAX_SHOWN, column: *place % MAX_SHOWN, all };
+            *place = reads.iter().position(|own| *own == read).unwrap_or_else(|| {
+                reads.push(read);
+                reads.len() - 1
+            });
+        };
+        let query = self.with_expressions(&mut |expr| match &mut expr.kind {
+            ExprKind::Released(place) => number(place, false),
+            ExprKind::Among(_, Rows::Released(places)) => {
+                places.iter_mut().for_each(|place| number(place, true));
             }
+            _ => {}
         })?;
         Ok((query, reads))
     }
@@ -65,15 +79,29 @@ impl PrivateQuery {
     ///
     /// # Errors
     /// When a value is missing.
-    pub fn with_released(self, values: &[Value]) -> Result<Self, Refusal> {
+    pub fn with_released(self, values: &[Given]) -> Result<Self, Refusal> {
         let mut missing = false;
-        let query = self.with_expressions(&mut |expr| {
-            if let ExprKind::Released(place) = &expr.kind {
-                match values.get(*place) {
-                    Some(value) => expr.kind = ExprKind::Literal(fitting(value, expr.column_type)),
+        let query = self.with_expressions(&mut |expr| match &mut expr.kind {
+            ExprKind::Released(place) => match values.get(*place) {
+                Some(Given::One(value)) => {
+                    expr.kind = ExprKind::Literal(fitting(value, expr.column_type));
+                }
+                _ => missing = true,
+            },
+            ExprKind::Among(keys, rows) => {
+                let Rows::Released(places) = rows else { return };
+                let column = |(place, key): (&usize, &Expr)| match values.get(*place)? {
+                    Given::All(values) => {
+                        Some(values.iter().map(|v| fitting(v, key.column_type)).collect())
+                    }
+                    Given::One(_) => None,
+                };
+                match places.iter().zip(keys.iter()).map(column).collect() {
+                    Some(columns) => *rows = Rows::Shown(columns),
                     None => missing = true,
                 }
             }
+            _ => {}
         })?;
         if missing {
             return Err(Refusal::new("a released value is missing", "ask the whole statement"));

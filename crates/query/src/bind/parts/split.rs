@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sqlparser::ast;
 
-use super::budget::{Clauses, Draft, Paying, Terms};
+use super::budget::{Clauses, Draft, Paying, Place, Terms};
 use super::released::placeholder;
 use super::syntax::{
     all_of, from_table, missing, query_of, select_of, select_of_mut, simple_select,
@@ -12,14 +12,17 @@ use super::syntax::{
 use super::walk::{
     any, calls_aggregate, on_mut, operands_mut, ordered_mut, shown, shown_mut, table_name,
 };
-use super::{MAX_NAMES, MAX_PARTS, Read, part_name, private};
+use super::{MAX_NAMES, MAX_PARTS, MAX_SHOWN, Read, part_name, private};
 use crate::bind::Groups;
 use crate::bind::from::{Selected, Tables};
 use crate::bind::statement::{self, bound_keys, plain_clauses};
 use crate::contract::Contract;
-use crate::error::Refusal;
+use crate::error::{Refusal, did_you_mean, similar};
+use crate::expr::{Expr, ExprKind, Rows};
+use crate::place::Placed;
 use crate::relation::Protection;
 use crate::sql::{PrivacyClause, select_at};
+use crate::types::ColumnType;
 
 /// What a query of a statement shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +102,8 @@ pub(super) struct Splitter<'a> {
     drafts: Vec<Draft>,
     /// How often a part was bound; some were the same.
     bound: usize,
+    /// Common table expressions that nothing reads.
+    unread: Vec<String>,
 }
 
 impl<'a> Splitter<'a> {
@@ -107,6 +112,7 @@ impl<'a> Splitter<'a> {
         clauses: &'a [PrivacyClause],
         paying: Paying<'a>,
         query: &ast::Query,
+        unread: Vec<String>,
     ) -> Self {
         let outermost = match query.body.as_ref() {
             ast::SetExpr::Select(select) => Some(select_at(select)),
@@ -117,6 +123,7 @@ impl<'a> Splitter<'a> {
             clauses: Clauses::new(clauses, outermost, paying),
             drafts: Vec::new(),
             bound: 0,
+            unread,
         }
     }
 
@@ -136,15 +143,14 @@ impl<'a> Splitter<'a> {
         Ok(self.drafts)
     }
 
-    /// Binds a part, of a SELECT that has as many of them as it has levels; the same question at the
-    /// same terms is one part.
+    /// Binds a part; the same question at the same terms is one part.
     pub(super) fn part(
         &mut self,
         sql: String,
         query: &ast::Query,
         select: &ast::Select,
         selected: Selected,
-        levels: usize,
+        place: Place,
     ) -> Result<usize, Refusal> {
         self.bound += 1;
         if self.bound > MAX_PARTS {
@@ -154,7 +160,7 @@ impl<'a> Splitter<'a> {
             ));
         }
         let (view, conditions) = statement::view(selected, self.contract)?;
-        let terms = self.clauses.terms(select_at(select), levels, &view)?;
+        let terms = self.clauses.terms(select_at(select), place, &view)?;
         let bound = statement::bind(query, select, &view, conditions, &terms.options)?;
         let (query, reads) = bound.numbered()?;
         let Terms { pot, weight, options } = terms;
@@ -172,13 +178,30 @@ impl<'a> Splitter<'a> {
     fn readable(&self, mut sql: String) -> String {
         for (part, draft) in self.drafts.iter().enumerate().rev() {
             for (column, output) in draft.query.outputs.iter().enumerate() {
-                let own = placeholder(Read { part, column }, output.expr.column_type).to_string();
+                let own = placeholder(Read { part, column, all: false }, output.expr.column_type)
+                    .to_string();
                 if sql.contains(&own) {
                     sql = sql.replace(&own, &format!("({}.{})", draft.name, output.name));
                 }
             }
         }
         sql
+    }
+
+    /// Whether rows are not among those that a part shows in these columns.
+    pub(super) fn not_shown(
+        &self,
+        part: usize,
+        columns: &[String],
+        keys: &[Expr],
+    ) -> Result<Expr, Refusal> {
+        let outputs = self.drafts.get(part).ok_or_else(missing)?.query.outputs();
+        let place = |name: &String| outputs.iter().position(|output| output.name == *name);
+        let places = columns.iter().map(|name| Some(part * MAX_SHOWN + place(name)?));
+        let places = places.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        let among = ExprKind::Among(keys.to_vec(), Rows::Released(places));
+        let among = Expr::new(among, ColumnType::Bool);
+        Ok(Expr::new(ExprKind::Not(Box::new(among)), ColumnType::Bool))
     }
 
     pub(super) fn name_of(&self, part: usize) -> Result<String, Refusal> {
@@ -204,7 +227,8 @@ impl<'a> Splitter<'a> {
             // Rows are never shown: bound as a part, the statement is refused for the right reason.
             let select = statement::check(query)?;
             let selected = names.tables(self.contract).selected(select, None)?;
-            return self.part(query.to_string(), query, select, selected, 1).map(Kind::Part);
+            let sql = query.to_string();
+            return self.part(sql, query, select, selected, Place::ONLY).map(Kind::Part);
         }
         if kind != Kind::Rows
             && let Some(with) = &mut query.with
@@ -245,7 +269,8 @@ impl<'a> Splitter<'a> {
                 return Err(Refusal::new(
                     format!("WITH names `{name}`, which is kept for the parts of statements"),
                     "another name",
-                ));
+                )
+                .at(&cte.alias.name));
             }
             let kind = self.query(&mut cte.query, &names, false)?;
             self.refer(&mut cte.query, kind)?;
@@ -269,7 +294,8 @@ impl<'a> Splitter<'a> {
         match body {
             ast::SetExpr::SetOperation { left, right, op, .. } => {
                 let kind = self.sides(left, names)?;
-                kind.beside(self.sides(right, names)?, &op.to_string())
+                let other = self.sides(right, names)?;
+                kind.beside(other, &op.to_string()).map_err(|refusal| refusal.at(right.as_ref()))
             }
             ast::SetExpr::Select(select) => {
                 let mut query = query_of(std::mem::replace(select.as_mut(), simple_select()));
@@ -294,8 +320,9 @@ impl<'a> Splitter<'a> {
             let joined = from.joins.iter_mut().map(|join| &mut join.relation);
             for factor in std::iter::once(&mut from.relation).chain(joined) {
                 let kind = self.factor(factor, names)?;
+                let meet = |before: Kind| before.beside(kind, "FROM").map_err(|r| r.at(factor));
                 sources = Some(match sources {
-                    Some(before) => before.beside(kind, "FROM")?,
+                    Some(before) => meet(before)?,
                     None => kind,
                 });
             }
@@ -322,7 +349,12 @@ impl<'a> Splitter<'a> {
                     Some(Kind::Rows) => Ok(Kind::Rows),
                     Some(_) => Ok(Kind::Around),
                     None if self.contract.table(&name).is_some() => Ok(Kind::Rows),
-                    None => Err(names.tables(self.contract).unknown(written)),
+                    None => {
+                        let named = names.kinds.iter().map(|(name, _)| name);
+                        let others = named.chain(&self.unread).map(String::as_str);
+                        let others: Vec<&str> = others.collect();
+                        Err(names.tables(self.contract).unknown(written, &others))
+                    }
                 }
             }
             ast::TableFactor::Derived { subquery, alias, lateral: false, .. } => {
@@ -339,14 +371,16 @@ impl<'a> Splitter<'a> {
             ast::TableFactor::NestedJoin { table_with_joins, .. } => {
                 let mut kind = self.factor(&mut table_with_joins.relation, names)?;
                 for join in &mut table_with_joins.joins {
-                    kind = kind.beside(self.factor(&mut join.relation, names)?, "a join")?;
+                    let joined = self.factor(&mut join.relation, names)?;
+                    kind = kind.beside(joined, "a join").map_err(|r| r.at(&join.relation))?;
                 }
                 Ok(kind)
             }
             other => Err(Refusal::new(
                 format!("`{other}` in FROM is not supported"),
                 "tables, joins and sub-queries are",
-            )),
+            )
+            .at(other)),
         }
     }
 
@@ -362,7 +396,8 @@ impl<'a> Splitter<'a> {
         let aggregates = keys
             || select.having.is_some()
             || shown(select).any(|node| any(node, &calls_aggregate));
-        let grouped = private::grouped(query)?;
+        let asks_other = self.clauses.other_row(select_at(select_of(query)?))?;
+        let grouped = private::grouped(query, asks_other)?;
         let select = select_of_mut(query)?;
         for condition in constraints_mut(&mut select.from).chain(&mut select.selection) {
             self.rows_expression(condition, names)?;
@@ -379,7 +414,7 @@ impl<'a> Splitter<'a> {
             if !stays_with_units(select, &selected)? {
                 return self.private(query, grouped.as_ref(), selected, names);
             }
-            if grouped.is_some_and(|grouped| grouped.levels.is_some()) {
+            if !asks_other && grouped.is_some_and(|grouped| grouped.levels.is_some()) {
                 return Err(Refusal::new(
                     "ROLLUP, CUBE, GROUPING SETS and GROUPING are for releases, and this GROUP BY shows rows \
                      again: its table is public, or one of its keys is the privacy unit",
@@ -407,19 +442,26 @@ impl<'a> Splitter<'a> {
     ) -> Result<(), Refusal> {
         match node {
             ast::Expr::Subquery(query) => {
-                let kind = self.query(query, names, false).map_err(alone)?;
+                let place = query.place();
+                let at = |refusal: Refusal| match place {
+                    Some(place) => refusal.at_span(place),
+                    None => refusal,
+                };
+                let kind = self.query(query, names, false).map_err(alone).map_err(at)?;
                 match kind {
                     Kind::Rows | Kind::Constant => {}
-                    Kind::Part(part) => *node = self.one_value(part, None)?,
+                    Kind::Part(part) => *node = self.one_value(part, None).map_err(at)?,
                     Kind::Around => match self.column_of_part(query, names) {
-                        Some((part, column)) => *node = self.one_value(part, Some(&column))?,
+                        Some((part, column)) => {
+                            *node = self.one_value(part, Some(&column)).map_err(at)?;
+                        }
                         None => {
-                            return Err(Refusal::new(
+                            return Err(at(Refusal::new(
                                 "a sub-query in a condition on rows computes its value from several \
                                  releases, or by SQL around one",
                                 "one SELECT of one aggregate: (SELECT AVG(x) FROM table WHERE …); or one \
                                  column of a common table expression that is one",
-                            ));
+                            )));
                         }
                     },
                 }
@@ -428,7 +470,7 @@ impl<'a> Splitter<'a> {
             | ast::Expr::InSubquery { subquery: query, .. } => {
                 let kind = self.query(query, names, false)?;
                 if matches!(kind, Kind::Part(_) | Kind::Around) {
-                    return Err(mixed("IN or EXISTS"));
+                    return Err(mixed("IN or EXISTS").at(query.as_ref()));
                 }
             }
             _ => {}
@@ -478,9 +520,11 @@ impl<'a> Splitter<'a> {
         let (place, output) = match (outputs.next(), outputs.next()) {
             (Some(only), None) => only,
             (None, _) => {
-                let what = format!("there is no released column `{}`", column.unwrap_or("?"));
+                let wanted = column.unwrap_or("?");
+                let what = format!("there is no released column `{wanted}`");
                 let names: Vec<&str> = query.outputs.iter().map(|o| o.name.as_str()).collect();
-                return Err(Refusal::new(what, format!("the columns are {}", names.join(", "))));
+                let hint = format!("the columns are {}", names.join(", "));
+                return Err(Refusal::new(what, did_you_mean(similar(wanted, names), hint)));
             }
             (Some(_), Some(_)) => {
                 return Err(Refusal::new(
@@ -495,7 +539,7 @@ impl<'a> Splitter<'a> {
                 "(SELECT AVG(x) FROM table WHERE …), without GROUP BY; or ORDER BY … LIMIT 1",
             ));
         }
-        Ok(placeholder(Read { part, column: place }, output.expr.column_type))
+        Ok(placeholder(Read { part, column: place, all: false }, output.expr.column_type))
     }
 
     /// Takes the parts out of the sub-queries in the clauses of a SELECT over releases. Whether it
@@ -536,9 +580,11 @@ impl<'a> Splitter<'a> {
         else {
             return Ok(());
         };
+        let place = query.place();
         let kind = self.query(query, names, false)?;
         if kind == Kind::Rows {
-            return Err(mixed("a sub-query"));
+            let mixed = mixed("a sub-query");
+            return Err(place.into_iter().fold(mixed, Refusal::at_span));
         }
         self.refer(query, kind)
     }

@@ -149,8 +149,11 @@ impl Depth {
 /// Refuses a statement that is nested too deep for those who walk it. Chains of AND and OR, which
 /// the parser nests, are balanced: the same terms in the same order, few of them deep. Windows are
 /// written where they are used. Common table expressions that nothing reads are left out.
-pub(super) fn settle(query: &mut ast::Query) -> Result<(), Refusal> {
-    Settling::default().query(query, Depth::default())
+/// Gives their names.
+pub(super) fn settle(query: &mut ast::Query) -> Result<Vec<String>, Refusal> {
+    let mut settling = Settling::default();
+    settling.query(query, Depth::default())?;
+    Ok(settling.unread)
 }
 
 #[derive(Default)]
@@ -161,6 +164,8 @@ struct Settling {
     windows: NamedWindows,
     /// How often named windows were used.
     uses: usize,
+    /// The common table expressions that are left out.
+    unread: Vec<String>,
 }
 
 impl Settling {
@@ -189,6 +194,8 @@ impl Settling {
             {
                 self.query(&mut cte.query, depth)?;
                 with.cte_tables.push(cte);
+            } else {
+                self.unread.push(cte.alias.name.value);
             }
         }
         with.cte_tables.reverse();

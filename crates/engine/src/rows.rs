@@ -64,6 +64,8 @@ impl RowProgram {
         let computed = |accumulator: &Accumulator| {
             Ok(match &accumulator.value {
                 RowValue::One => Computed::One,
+                // As for its sum: where an expression always has a value, every row counts.
+                RowValue::Present(of) if of.is_never_null() => Computed::One,
                 RowValue::Present(of) => Computed::Present(program(of)?),
                 RowValue::Code(of) => Computed::Code(program(of)?),
                 RowValue::Points(of, step) => {

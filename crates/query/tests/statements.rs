@@ -280,3 +280,24 @@ fn a_released_value_is_typed_before_it_is_known() {
     };
     assert_eq!(text(&more), text(&statement));
 }
+
+/// Forms that are written out: a short text must not become millions of parts of a tree.
+#[test]
+fn forms_that_are_written_out_are_bounded() {
+    let refused = |sql: &str| Statement::bind(sql, &contract()).map(|_| ()).unwrap_err().what;
+    let any = format!(" LIKE ANY ({})", vec!["''"; 100].join(","));
+    let chain = format!("SELECT COUNT(*) FROM people WHERE town{}", any.repeat(4));
+    assert!(refused(&chain).contains("at most 200 characters"), "{}", refused(&chain));
+    let windows = |keys: usize, uses: usize, long: &str| {
+        let (keys, uses) = (vec![long; keys].join(","), vec!["SUM(n) OVER w"; uses].join(","));
+        format!(
+            "SELECT {uses} FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) \
+             WINDOW w AS (PARTITION BY {keys})"
+        )
+    };
+    let keys = refused(&windows(3_000, 1, "n"));
+    assert!(keys.contains("at most 30 are allowed"), "{keys}");
+    let long =
+        refused(&windows(20, 100, "n + n + n + n + n + n + n + n + n + n + n + n + n + n + n"));
+    assert!(long.contains("more than 100000 characters"), "{long}");
+}

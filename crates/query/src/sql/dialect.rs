@@ -14,6 +14,8 @@ use sqlparser::tokenizer::{Token, Word};
 
 /// Most patterns of LIKE ANY.
 const MAX_PATTERNS: usize = 100;
+/// Most characters of what is matched with each of them.
+const MAX_MATCHED: usize = 200;
 
 /// GoogleSQL, in which every word has one meaning where it stands.
 ///
@@ -293,6 +295,14 @@ fn like_each(
     if patterns.len() > MAX_PATTERNS {
         let many = format!("LIKE ANY and LIKE ALL take at most {MAX_PATTERNS} patterns");
         return Err(ParserError::ParserError(many));
+    }
+    // It is written out for each pattern, and a chain of chains would grow without end.
+    if value.to_string().len() > MAX_MATCHED {
+        let long = format!(
+            "what stands before LIKE ANY and LIKE ALL takes at most {MAX_MATCHED} characters; give it \
+             a name in a sub-query"
+        );
+        return Err(ParserError::ParserError(long));
     }
     let like = |pattern: Expr| {
         let (expr, pattern) = (Box::new(value.clone()), Box::new(pattern));

@@ -6,8 +6,10 @@ use crate::error::{Refusal, did_you_mean, similar};
 
 /// Most windows of one WINDOW clause.
 const MAX_WINDOWS: usize = 20;
-/// Most uses of named windows in a statement.
-const MAX_USES: usize = 200;
+/// Most characters of all windows that are written where they are named.
+const MAX_WRITTEN: usize = 100_000;
+/// Most keys that a window partitions and orders by.
+const MAX_KEYS: usize = 30;
 
 /// The windows that a SELECT names.
 #[derive(Default)]
@@ -76,24 +78,40 @@ impl NamedWindows {
         Ok(window)
     }
 
-    /// Writes the window of a call where it names one. `uses` counts them.
-    pub(super) fn write(&self, node: &mut ast::Expr, uses: &mut usize) -> Result<(), Refusal> {
+    /// Writes the window of a call where it names one. `written` counts characters.
+    pub(super) fn write(&self, node: &mut ast::Expr, written: &mut usize) -> Result<(), Refusal> {
         let ast::Expr::Function(function) = node else { return Ok(()) };
         let window = match &function.over {
             Some(ast::WindowType::NamedWindow(name)) => self.named(name)?.clone(),
             Some(ast::WindowType::WindowSpec(window)) if window.window_name.is_some() => {
                 self.whole(window.clone())?
             }
-            _ => return Ok(()),
+            Some(ast::WindowType::WindowSpec(window)) => return few_keys(window),
+            None => return Ok(()),
         };
-        *uses += 1;
-        if *uses > MAX_USES {
+        few_keys(&window)?;
+        *written += window.to_string().len();
+        if *written > MAX_WRITTEN {
             return Err(Refusal::new(
-                format!("named windows are used more than {MAX_USES} times"),
-                "several statements",
+                format!(
+                    "the windows that WINDOW names come to more than {MAX_WRITTEN} characters where \
+                     they are used"
+                ),
+                "shorter windows, fewer uses, or several statements",
             ));
         }
         function.over = Some(ast::WindowType::WindowSpec(window));
         Ok(())
     }
+}
+
+fn few_keys(window: &ast::WindowSpec) -> Result<(), Refusal> {
+    let keys = window.partition_by.len() + window.order_by.len();
+    if keys <= MAX_KEYS {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!("a window has {keys} keys; at most {MAX_KEYS} are allowed"),
+        "PARTITION BY and ORDER BY of what tells rows apart",
+    ))
 }

@@ -385,6 +385,11 @@ impl Splitter<'_> {
                 // What is shown is about the groups alone, as COUNT(*) OVER () is.
                 inner.projection.push(named(key.clone(), "key"));
             }
+            if inner.projection.is_empty() && inner.having.is_some() {
+                // Nothing is shown of the total but whether it is there.
+                let there = ast::Expr::value(ast::Value::Number("1".to_owned(), false));
+                inner.projection.push(named(there, "key"));
+            }
             if !inner.projection.is_empty() {
                 inner.group_by = ast::GroupByExpr::Expressions(own_keys, Vec::new());
                 if let (true, Some(first)) = (is_other, first) {

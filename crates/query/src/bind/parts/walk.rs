@@ -162,8 +162,8 @@ struct Settling {
     tables: Vec<String>,
     /// The windows that the SELECT names.
     windows: NamedWindows,
-    /// How often named windows were used.
-    uses: usize,
+    /// Characters of named windows that were written where they are used.
+    written: usize,
     /// The common table expressions that are left out.
     unread: Vec<String>,
 }
@@ -279,7 +279,7 @@ impl Settling {
 
     fn expression(&mut self, node: &mut ast::Expr, depth: Depth) -> Result<(), Refusal> {
         let depth = depth.deeper()?;
-        self.windows.write(node, &mut self.uses)?;
+        self.windows.write(node, &mut self.written)?;
         if let ast::Expr::BinaryOp { op: op @ (Operator::And | Operator::Or), .. } = node {
             let op = op.clone();
             let null = || ast::Expr::value(ast::Value::Null);

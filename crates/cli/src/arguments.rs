@@ -15,6 +15,7 @@ mod tables;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hushtable::query::{IntervalsWanted, Level};
 
 pub(crate) use assess::{
     AssessArguments, AssessCommand, AssessComposeArguments, AssessCountArguments,
@@ -39,6 +40,8 @@ pub(crate) use tables::{DescribeArguments, TablesArguments};
 
 use crate::colour::ColourChoice;
 use crate::surroundings;
+
+use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -137,6 +140,32 @@ pub(crate) struct PaceArguments {
     pub(crate) at_least_seconds: Option<String>,
 }
 
+/// The intervals, for the commands that give results.
+#[derive(Debug, Args)]
+pub(crate) struct IntervalsArguments {
+    /// Put an interval beside each released value: columns x_low and x_high beside x
+    ///
+    /// The level is a percentage from 50 to 99.9 [default: 95]. The interval holds the value without
+    /// noise; what bounds cut off is not in it. It costs nothing, at any level, also for an answer on
+    /// record. JSON always has intervals, and Parquet has them in its metadata.
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "95")]
+    pub(crate) intervals: Option<String>,
+
+    /// Make all intervals of a result hold at once with that probability, and not each by itself
+    #[arg(long, requires = "intervals")]
+    pub(crate) simultaneous: bool,
+}
+
+impl IntervalsArguments {
+    /// The intervals that are asked for.
+    pub(crate) fn wanted(&self) -> Result<Option<IntervalsWanted>, Failure> {
+        let level = self.intervals.as_ref().map(|level| level.parse::<Level>());
+        let level =
+            level.transpose().map_err(|refusal| Failure::new(refusal.what, refusal.hint))?;
+        Ok(level.map(|level| IntervalsWanted { level, simultaneous: self.simultaneous }))
+    }
+}
+
 /// The text of a query, and what is put in it.
 #[derive(Debug, Args)]
 pub(crate) struct SqlArguments {
@@ -187,6 +216,7 @@ Examples:
       max_groups_contributed = 3) town, COUNT(DISTINCT customer_id) AS customers
       FROM visits GROUP BY town\"
   hushtable query --analyst ana --output towns.parquet --statement towns.json --file towns.sql
+  hushtable query --intervals 90 \"SELECT COUNT(*) AS n FROM visits\"
   hushtable query --param since=2024-01-01 \"SELECT COUNT(*) FROM visits WHERE day >= @since\"
 
 The charge is taken before the data is read, and is not given back. An answer is recorded before it
@@ -229,6 +259,13 @@ pub(crate) struct QueryArguments {
     pub(crate) csv_safe: bool,
 
     #[command(flatten)]
+    pub(crate) intervals: IntervalsArguments,
+
+    /// Draw the first column of noisy numbers, with its intervals as bars, to an .svg or .png file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+
+    #[command(flatten)]
     pub(crate) pace: PaceArguments,
 }
 
@@ -253,6 +290,10 @@ pub(crate) struct ExplainArguments {
 
     #[command(flatten)]
     pub(crate) question: QuestionArguments,
+
+    /// Show all mechanisms, losses and probabilities, in tables
+    #[arg(long)]
+    pub(crate) verbose: bool,
 
     /// How to write it
     #[arg(long, value_enum, default_value_t)]

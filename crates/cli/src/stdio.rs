@@ -102,11 +102,17 @@ pub(crate) fn optional_query(
 }
 
 /// The arguments of the command, with a blank before a text that begins with a comment of SQL: it is
-/// a query and no option.
+/// a query and no option. So is what follows `--intervals`, unless it is a number.
 pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
-    std::env::args_os().map(|argument| match argument.to_str() {
-        Some(text) if is_comment(text) => format!(" {text}").into(),
-        _ => argument,
+    let is_level = |next: &OsString| next.to_str().is_some_and(|text| text.parse::<f64>().is_ok());
+    let mut all = std::env::args_os().peekable();
+    std::iter::from_fn(move || {
+        let argument = all.next()?;
+        Some(match argument.to_str() {
+            Some("--intervals") if !all.peek().is_some_and(is_level) => "--intervals=95".into(),
+            Some(text) if is_comment(text) => format!(" {text}").into(),
+            _ => argument,
+        })
     })
 }
 

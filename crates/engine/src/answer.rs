@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::{Charge, Fingerprint, Ledger, Request};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
@@ -12,7 +11,7 @@ use crate::bound::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::record::{Asked, Statement, decode, encode, question};
-use crate::release::Released;
+use crate::release::{Released, ReleasedTable};
 use crate::runtime::heavy;
 use crate::session::Timings;
 
@@ -80,7 +79,7 @@ impl Answering<'_> {
         charge: Charge,
         scan: Scan,
         timings: &mut Timings,
-    ) -> Result<(RecordBatch, Statement), EngineError> {
+    ) -> Result<(ReleasedTable, Statement), EngineError> {
         let Question { sql, analyst, quote, explanation, question } = asked;
         // The receipt must be for this question and for what its noise was made for.
         if charge.fingerprint() != identity || charge.loss() != quote.total() {

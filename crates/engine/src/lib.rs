@@ -22,6 +22,7 @@ mod eval;
 mod exact;
 mod feed;
 mod intern;
+mod intervals;
 mod local;
 mod losses;
 mod lower;
@@ -39,6 +40,7 @@ mod sketch;
 mod source;
 mod survey;
 mod tabulate;
+mod value;
 mod values;
 mod workload;
 
@@ -54,6 +56,7 @@ pub use check::{
 pub use codec::PlanCodec;
 pub use counts::{GroupSizes, group_sizes};
 pub use error::EngineError;
+pub use intervals::{ColumnIntervals, TableIntervals, Uncertainty};
 pub use local::{Secret, randomise};
 pub use losses::{
     Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossOptions, LossReport, Losses,

@@ -1,6 +1,10 @@
 //! What goes on record: the question's identity, the released table, the statement.
 
-use datafusion::arrow::array::RecordBatch;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
 use hushtable_ledger::{Fingerprint, Release};
@@ -9,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::lower::Files;
+use crate::release::ReleasedTable;
 
 /// Name and version, as statements have them.
 pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
@@ -102,16 +107,31 @@ pub(crate) struct Asked<'a> {
     pub(crate) question: String,
 }
 
-/// The release as the ledger keeps it.
+/// The number of released groups, in the metadata of a table on record.
+const GROUPS: &str = "released_groups";
+
+/// The release as the ledger keeps it: after the columns shown come the released values that they were
+/// computed from.
 pub(crate) fn encode(
-    table: &RecordBatch,
+    released: &ReleasedTable,
     asked: Asked<'_>,
     explanation: &Explanation,
     query: &PrivateQuery,
 ) -> Result<Release, EngineError> {
+    let ReleasedTable { table, values, groups } = released;
+    let mut fields = table.schema().fields().to_vec();
+    let field = |(place, column): (usize, &ArrayRef)| {
+        Arc::new(Field::new(format!("released {place}"), column.data_type().clone(), true))
+    };
+    fields.extend(values.iter().enumerate().map(field));
+    let metadata = HashMap::from([(GROUPS.to_owned(), groups.to_string())]);
+    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+    let columns = table.columns().iter().chain(values).cloned().collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(table.num_rows()));
+    let whole = RecordBatch::try_new_with_options(schema, columns, &options)?;
     let mut bytes = Vec::new();
-    let mut writer = StreamWriter::try_new(&mut bytes, table.schema_ref())?;
-    writer.write(table)?;
+    let mut writer = StreamWriter::try_new(&mut bytes, whole.schema_ref())?;
+    writer.write(&whole)?;
     writer.finish()?;
     drop(writer);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -133,10 +153,19 @@ pub(crate) fn encode(
 }
 
 /// The table and statement of a release on record.
-pub(crate) fn decode(release: &Release) -> Result<(RecordBatch, Statement), EngineError> {
+pub(crate) fn decode(release: &Release) -> Result<(ReleasedTable, Statement), EngineError> {
     let unreadable = |_| EngineError::Record;
     let mut reader = StreamReader::try_new(release.table.as_slice(), None).map_err(unreadable)?;
     let batch = reader.next().ok_or(EngineError::Record)?.map_err(unreadable)?;
-    let statement = serde_json::from_str(&release.statement).map_err(|_| EngineError::Record)?;
-    Ok((batch, statement))
+    let statement: Statement =
+        serde_json::from_str(&release.statement).map_err(|_| EngineError::Record)?;
+    let groups = batch.schema().metadata().get(GROUPS).and_then(|groups| groups.parse().ok());
+    let groups = groups.ok_or(EngineError::Record)?;
+    let shown = statement.query.outputs().len();
+    let fields = batch.schema().fields().iter().take(shown).cloned().collect::<Vec<_>>();
+    let (columns, values) = batch.columns().split_at_checked(shown).ok_or(EngineError::Record)?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let schema = Arc::new(Schema::new(fields));
+    let table = RecordBatch::try_new_with_options(schema, columns.to_vec(), &options)?;
+    Ok((ReleasedTable { table, values: values.to_vec(), groups }, statement))
 }

@@ -22,9 +22,19 @@ use crate::rebuild::rebuilt;
 use crate::source::convert::arrow_type;
 use crate::source::normalise::decimals;
 
+/// A released table, and the released values that it was computed from, row by row.
+#[derive(Clone, Debug)]
+pub(crate) struct ReleasedTable {
+    pub(crate) table: RecordBatch,
+    /// The keys and, after them, each measurement in steps of its lattice.
+    pub(crate) values: Vec<ArrayRef>,
+    /// The number of released groups, with those that HAVING and LIMIT hide.
+    pub(crate) groups: u64,
+}
+
 /// What came out, with the charge under which it is to be recorded.
 pub(crate) struct Released {
-    pub(crate) table: RecordBatch,
+    pub(crate) table: ReleasedTable,
     pub(crate) charge: OpenedCharge,
     /// Time that computing what is shown took, after all noise was drawn.
     pub(crate) showing: Duration,
@@ -71,10 +81,15 @@ pub(crate) fn table(
     keys: Vec<ArrayRef>,
     sums: Vec<Vec<i128>>,
     groups: usize,
-) -> Result<RecordBatch, DataFusionError> {
+) -> Result<ReleasedTable, DataFusionError> {
+    let steps = sums.iter().map(|sums| {
+        let most = 10i128.pow(38) - 1;
+        decimals(sums.iter().map(|s| (*s).clamp(-most, most)).collect(), 0)
+    });
+    let values = keys.iter().cloned().map(Ok).chain(steps).collect::<Result<_, _>>()?;
     let measured = query.measurements().iter().zip(sums).map(|(m, sums)| released(m, sums));
     let columns = keys.into_iter().map(Ok).chain(measured).collect::<Result<_, _>>()?;
-    shown(query, columns, groups)
+    shown(query, columns, values, groups)
 }
 
 /// Noisy lattice sums in the measurement's own units.
@@ -103,11 +118,15 @@ fn released(measurement: &Measurement, sums: Vec<i128>) -> Result<ArrayRef, Data
 fn shown(
     query: &PrivateQuery,
     mut columns: Vec<ArrayRef>,
+    mut values: Vec<ArrayRef>,
     mut rows: usize,
-) -> Result<RecordBatch, DataFusionError> {
+) -> Result<ReleasedTable, DataFusionError> {
+    let groups = rows as u64;
     if let Some(having) = query.having() {
         let keep: BooleanArray = known(&Program::new(having)?.condition(&columns, rows)?);
-        columns = columns.iter().map(|c| filter(c, &keep)).collect::<Result<_, _>>()?;
+        for columns in [&mut columns, &mut values] {
+            *columns = columns.iter().map(|c| filter(c, &keep)).collect::<Result<_, _>>()?;
+        }
         rows = keep.true_count();
     }
     let outputs = query
@@ -117,8 +136,10 @@ fn shown(
         .collect::<Result<Vec<_>, _>>()?;
     let (from, to) = window(query, rows);
     let order = sorted(query, &columns, rows)?.slice(from, to - from);
-    let outputs =
-        outputs.iter().map(|c| rebuilt(&take(c, &order, None)?)).collect::<Result<Vec<_>, _>>()?;
+    let taken = |columns: Vec<ArrayRef>| {
+        columns.iter().map(|c| rebuilt(&take(c, &order, None)?)).collect::<Result<Vec<_>, _>>()
+    };
+    let (outputs, values) = (taken(outputs)?, taken(values)?);
     let fields: Vec<Field> = query
         .outputs()
         .iter()
@@ -126,7 +147,9 @@ fn shown(
         .collect();
     let length = outputs.first().map_or(0, |c| c.len());
     let options = RecordBatchOptions::new().with_row_count(Some(length));
-    Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), outputs, &options)?)
+    let schema = Arc::new(Schema::new(fields));
+    let table = RecordBatch::try_new_with_options(schema, outputs, &options)?;
+    Ok(ReleasedTable { table, values, groups })
 }
 
 /// First row shown, and the first not shown any more.

@@ -11,13 +11,14 @@ use hushtable_ledger::{Account, Ledger, Notice, Outcome, StoredRelease};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    Contract, Explanation, MechanismsExplained, Population, PrivateQuery, Quote, Table, Warning,
-    bind, least_loss,
+    Contract, Explanation, IntervalsWanted, MechanismsExplained, Population, PrivateQuery, Quote,
+    Table, Warning, bind, least_loss,
 };
 
 use crate::answer::{Answering, Question};
 use crate::error::EngineError;
 use crate::exact::Scan;
+use crate::intervals::{TableIntervals, Uncertainty};
 use crate::lower::Files;
 use crate::memory::{Memory, MemoryLimit};
 use crate::parts::{AccountCharge, StatementOfParts};
@@ -57,6 +58,10 @@ pub struct Quoted {
 pub struct Answer {
     /// The noisy table.
     pub table: RecordBatch,
+    /// The uncertainty of its values; `None` where SQL around private parts computed it.
+    pub(crate) uncertainty: Option<Uncertainty>,
+    /// The intervals that the query or the contract asks for.
+    pub(crate) wanted: Option<IntervalsWanted>,
     /// The machine-readable statement of what was promised; of the last part, where there are several.
     pub statement: Statement,
     /// The machine-readable statement of all parts, where there are several or SQL around one.
@@ -74,6 +79,24 @@ pub struct Answer {
     pub others: Vec<AccountCharge>,
     /// Whether the ledger's file was made by this query.
     pub ledger_created: bool,
+}
+
+impl Answer {
+    /// The intervals that the query's OPTIONS or the contract's defaults ask for.
+    pub fn intervals_wanted(&self) -> Option<IntervalsWanted> {
+        self.wanted
+    }
+
+    /// The intervals around the values of the table, from what is on record: at no cost, at any level.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
+        match &self.uncertainty {
+            Some(uncertainty) => uncertainty.intervals(wanted),
+            None => Ok(TableIntervals::around(&self.table, wanted)),
+        }
+    }
 }
 
 /// Time spent in the parts of a query; zero for what an answer on record did not need. It depends
@@ -342,7 +365,9 @@ impl Session {
         };
         let account = heavy(|| ledger.account(&asked.analyst, &population.name, limit))?;
         let answer = Answer {
-            table: released,
+            table: released.table.clone(),
+            wanted: asked.quote.query().intervals(),
+            uncertainty: Some(Uncertainty::new(&asked.quote, released)),
             statement,
             parts: None,
             analyst: asked.analyst,

@@ -55,14 +55,14 @@ pub use engine::Engine;
 pub use files::{group_sizes, randomise};
 pub use hushtable_engine::{
     AccountCharge, AccountQuoted, Advice, Answer, AuditOptions, AuditReport, BudgetLine,
-    CheckReport, ColumnCheck, Compared, CutOff, Distribution, EngineError as Error, EventFound,
-    FitOptions, FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck,
-    KeysCheck, Limit, LossOptions, LossReport, Losses, MechanismLosses, MemoryLimit, OwnerLosses,
-    PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal, Progress, Quantile,
-    QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing, Statement,
-    StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck, Timings, Together,
-    WorkloadAnswer, WorkloadCharge, WorkloadProgress, WorkloadQuoted, WorkloadStatement,
-    open_workload, resolved, same,
+    CheckReport, ColumnCheck, ColumnIntervals, Compared, CutOff, Distribution,
+    EngineError as Error, EventFound, FitOptions, FitReport, Fitted, FormCount, Forms, GroupLosses,
+    GroupSizes, GroupsCheck, KeysCheck, Limit, LossOptions, LossReport, Losses, MechanismLosses,
+    MemoryLimit, OwnerLosses, PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal,
+    Progress, Quantile, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing,
+    Statement, StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck, TableIntervals,
+    Timings, Together, Uncertainty, WorkloadAnswer, WorkloadCharge, WorkloadProgress,
+    WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;
@@ -75,14 +75,15 @@ pub use workers::{Workers, wait};
 pub mod query {
     pub use hushtable_query::{
         Clamps, ClassesExplained, Column, ColumnType, Contract, ContractError, CsvSettings,
-        Defaults, EpsilonAt, ExchangeExplained, Explanation, GroupsExplained, INTERVAL_LEVEL,
-        IntervalExplained, KeepProbability, MAX_LATTICE, MAX_QUERY_BYTES, MeasurementExplained,
-        MechanismCompared, MechanismsExplained, MechanismsOnData, Number, OutputExplained,
+        Defaults, EpsilonAt, ExchangeExplained, Explanation, GroupsExplained, HalfWidth,
+        INTERVAL_LEVEL, IntervalExplained, IntervalsExplained, IntervalsWanted, KeepProbability,
+        Level, MAX_LATTICE, MAX_QUERY_BYTES, MeasurementExplained, MechanismCompared,
+        MechanismsExplained, MechanismsOnData, NoInterval, Number, OutputExplained,
         PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained, Population,
-        PrivateGroups, PrivateQuery, QuantileExplained, Refusal, Relation, RoundExplained,
-        SimultaneousInterval, SizeQuantile, Split, SplitBy, Strategy, Table, TableUnit, Warning,
-        WarningCode, Workload, WorkloadExplanation, WorkloadPolicy, WorkloadQuery, WorkloadTerm,
-        with_parameters,
+        PrecisionExplained, PrivateGroups, PrivateQuery, QuantileExplained, Refusal, Relation,
+        RoundExplained, SimultaneousInterval, SizeQuantile, Split, SplitBy, Strategy, Table,
+        TableUnit, Warning, WarningCode, Workload, WorkloadExplanation, WorkloadPolicy,
+        WorkloadQuery, WorkloadTerm, with_parameters,
     };
 }
 

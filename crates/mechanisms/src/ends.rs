@@ -184,9 +184,9 @@ impl TiedSums {
         Ok(())
     }
 
-    /// The noise of a part as multiples of independent draws: how often each is in it, and the
-    /// draws' scale.
-    fn draws(&self, part: TiedPart) -> Vec<(f64, &Additive)> {
+    /// The noise of a part as multiples of independent draws, but for rounding: how often each is in
+    /// it, and its mechanism. All parts have the same draws, in the same order.
+    pub fn draws(&self, part: TiedPart) -> Vec<(f64, &Additive)> {
         let whole: f64 = self.weights.iter().map(|&w| f64::from(w)).sum();
         let middle = match part {
             TiedPart::Count => 1.0,

@@ -36,7 +36,7 @@ pub use optimal::Optimal;
 pub use quantile::{Percentile, Quantile};
 pub use record::{PerRecord, RecordMechanism, standard_error};
 pub use response::{Estimate, RandomisedResponse, ResponseError};
-pub use selection::{Chosen, Population, Selection};
+pub use selection::{Chosen, Population, Seen, Selection};
 pub use strategy::Strategy;
 pub use threshold::CountThreshold;
 pub use truncated::TruncatedGeometric;

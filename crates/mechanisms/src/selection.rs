@@ -14,6 +14,10 @@ use crate::threshold::CountThreshold;
 use crate::truncated::TruncatedGeometric;
 use crate::weighted::WeightedGaussian;
 
+mod seen;
+
+pub use self::seen::Seen;
+
 /// Parts of delta that are tried for the groups' own deltas; the last is equal shares.
 const DELTA_PARTS: [f64; 5] = [0.25, 0.5, 0.75, 0.9, 1.0];
 

@@ -54,6 +54,24 @@ impl Range {
         Some(Self { low, high, ticks })
     }
 
+    /// Around all marks and positions, with the marks as ticks; `None` if one is out of place.
+    pub(crate) fn marked(
+        scale: Scale,
+        marks: &[(f64, String)],
+        positions: impl Iterator<Item = f64>,
+    ) -> Option<Self> {
+        let ticks: Option<Vec<(f64, String)>> =
+            marks.iter().map(|(at, text)| Some((scale.position(*at)?, text.clone()))).collect();
+        let ticks = ticks?;
+        let gaps = ticks.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        let room = 0.5 * gaps.filter(|gap| *gap > 0.0).fold(f64::INFINITY, f64::min);
+        let room = if room.is_finite() { room } else { 0.5 };
+        let all = positions.chain(ticks.iter().map(|(at, _)| *at));
+        let (low, high) = all
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| (low.min(p), high.max(p)));
+        (low <= high).then_some(Self { low: low - room, high: high + room, ticks })
+    }
+
     /// From 0 at the low end to 1 at the high end.
     pub(crate) fn share(&self, position: f64) -> f64 {
         (position - self.low) / (self.high - self.low)

@@ -40,6 +40,9 @@ pub struct Axis {
     pub label: String,
     /// How they are placed.
     pub scale: Scale,
+    /// The numbers that are marked, rising, with their texts: names or dates. Without any, round
+    /// numbers are. On a vertical axis the page grows with them.
+    pub marks: Vec<(f64, String)>,
 }
 
 /// How numbers are placed along an axis.

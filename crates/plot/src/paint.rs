@@ -19,6 +19,10 @@ pub(crate) const UNIT: u32 = 4;
 /// The page, in points; its height is without the legend.
 const WIDTH: u32 = 800;
 const HEIGHT: u32 = 488;
+/// Height of a mark on a vertical axis.
+const MARK: u32 = 17;
+/// Most width of the text at a tick of a vertical axis.
+const WIDEST: f64 = 240.0;
 const MARGIN: f64 = 14.0;
 
 /// Sizes of text, in points.
@@ -39,6 +43,8 @@ pub(crate) struct Layout<'a> {
     right: f64,
     top: f64,
     bottom: f64,
+    /// Without the legend.
+    height: u32,
 }
 
 impl<'a> Layout<'a> {
@@ -47,21 +53,28 @@ impl<'a> Layout<'a> {
         let points: usize = chart.series.iter().map(|s| s.points.len()).sum();
         let nothing = || PlotError::Nothing { points };
         let places = || chart.series.iter().flat_map(|series| positions(chart, series));
-        let x = Range::around(chart.x.scale, places().map(|p| p.0)).ok_or_else(nothing)?;
-        let y = Range::around(chart.y.scale, places().map(|p| p.1)).ok_or_else(nothing)?;
+        let range = |axis: &Axis, positions: &mut dyn Iterator<Item = f64>| match &axis.marks[..] {
+            [] => Range::around(axis.scale, positions).ok_or_else(nothing),
+            marks => Range::marked(axis.scale, marks, positions).ok_or_else(nothing),
+        };
+        let x = range(&chart.x, &mut places().map(|p| p.0))?;
+        let y = range(&chart.y, &mut places().map(|p| p.1))?;
         let ticks = y.ticks.iter().map(|(_, label)| width(label, TICK)).fold(0.0, f64::max);
+        let ticks = ticks.min(WIDEST);
+        let marks = u32::try_from(chart.y.marks.len()).unwrap_or(u32::MAX).min(1_000);
+        let height = HEIGHT.max(MARK * marks + 90);
         let label = |axis: &Axis| if axis.label.is_empty() { 0.0 } else { 22.0 };
         let left = MARGIN + label(&chart.y) + ticks + 8.0;
         let right = f64::from(WIDTH) - MARGIN - 12.0;
         let top = MARGIN + if chart.title.is_empty() { 0.0 } else { 24.0 };
-        let bottom = f64::from(HEIGHT) - MARGIN - 20.0 - label(&chart.x);
+        let bottom = f64::from(height) - MARGIN - 20.0 - label(&chart.x);
         let legend = Legend::new(chart, right - left);
-        Ok(Self { chart, x, y, legend, left, right, top, bottom })
+        Ok(Self { chart, x, y, legend, left, right, top, bottom, height })
     }
 
     /// Width and height of the page, in points.
     pub(crate) fn size(&self) -> (u32, u32) {
-        (WIDTH, HEIGHT + self.legend.height())
+        (WIDTH, self.height + self.legend.height())
     }
 
     /// Draws it, on a `bitmap` or not.
@@ -76,7 +89,7 @@ impl<'a> Layout<'a> {
         for series in &self.chart.series {
             self.series(&canvas, series)?;
         }
-        self.legend.paint(&canvas, self.left, f64::from(HEIGHT) - MARGIN)?;
+        self.legend.paint(&canvas, self.left, f64::from(self.height) - MARGIN)?;
         canvas.area.present().map_err(failed)
     }
 
@@ -90,7 +103,7 @@ impl<'a> Layout<'a> {
         for (at, label) in &self.y.ticks {
             let y = bottom - self.y.share(*at) * (bottom - top);
             canvas.line(&[dot(left, y), dot(right, y)], GRID.stroke_width(UNIT / 2))?;
-            canvas.text(label, (left - 7.0, y), TICK, Anchor::Left, 100.0)?;
+            canvas.text(label, (left - 7.0, y), TICK, Anchor::Left, WIDEST)?;
         }
         let frame = [dot(left, top), dot(left, bottom), dot(right, bottom)];
         canvas.line(&frame, FRAME.stroke_width(UNIT))?;

@@ -11,8 +11,8 @@ fn small() -> Chart {
     };
     Chart {
         title: "Count & \"noise\" <ours>".to_owned(),
-        x: Axis { label: "epsilon".to_owned(), scale: Scale::Linear },
-        y: Axis { label: "delta".to_owned(), scale: Scale::Logarithmic },
+        x: Axis { label: "epsilon".to_owned(), scale: Scale::Linear, marks: Vec::new() },
+        y: Axis { label: "delta".to_owned(), scale: Scale::Logarithmic, marks: Vec::new() },
         series: vec![
             series("exact", Style::Line, &[(0.0, 0.1), (1.0, 1e-3), (2.0, 1e-6)]),
             series("exact", Style::Points, &[(1.0, 1e-3), (1.5, f64::NAN), (1.5, 0.0)]),
@@ -125,4 +125,19 @@ fn colours_repeat_and_long_legends_wrap() {
     }
     let (_, height, _) = decoded(&chart.draw(Format::Png).unwrap());
     assert!(height > 1100, "{height}");
+}
+
+#[test]
+fn marks_take_the_place_of_round_numbers() {
+    let mut chart = small();
+    chart.series.truncate(1);
+    chart.y.scale = Scale::Linear;
+    chart.y.marks = (0..40).map(|k| (f64::from(k), format!("town {k}"))).collect();
+    chart.x.marks = vec![(0.0, "2024-01-01".to_owned()), (2.0, "2024-03-01".to_owned())];
+    let text = svg(&chart);
+    for label in ["town 0", "town 39", "2024-03-01"] {
+        assert!(text.contains(label), "{label}");
+    }
+    // Forty marks of 17 points each make the page higher.
+    assert!(text.contains("height=\"78"), "{}", &text[..200]);
 }

@@ -1,8 +1,11 @@
 //! The quote in words and numbers, for people and for programs.
 
+mod cut_off;
 mod mechanisms;
 mod policy;
+mod precision;
 mod workload;
+mod written;
 
 use hushtable_mechanisms::{Additive, Law, Measuring, Selection};
 use hushtable_privacy::{
@@ -21,6 +24,7 @@ pub use policy::{
     PolicyTermExplained, policy_of, policy_of_noise, rho_at,
 };
 use policy::{delta_of_pieces, explain_policy};
+pub use precision::{HalfWidth, PrecisionExplained};
 pub use workload::{WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm};
 
 /// Probability that intervals cover.
@@ -33,6 +37,9 @@ pub struct Explanation {
     pub population: String,
     /// The tables that are read.
     pub tables: Vec<String>,
+    /// The condition on rows, as it was understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
     /// `row`, or the column of the privacy unit.
     pub privacy_unit: String,
     /// Which tables are neighbours.
@@ -45,6 +52,12 @@ pub struct Explanation {
     pub measurements: Vec<MeasurementExplained>,
     /// What is shown.
     pub outputs: Vec<OutputExplained>,
+    /// How precise each output with noise is, by the size of a group.
+    pub precision: Vec<PrecisionExplained>,
+    /// What would make outputs more precise.
+    pub advice: Vec<String>,
+    /// What intervals are about.
+    pub intervals: IntervalsExplained,
     /// What is charged.
     pub total: Loss,
     /// The possible loss of a record that is larger than a threshold, where sums are not clamped;
@@ -57,6 +70,15 @@ pub struct Explanation {
     /// Probable mistakes in the query.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+}
+
+/// What intervals around released values are about, of any level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntervalsExplained {
+    /// `noise only`: they hold the value of the same bounded contributions without noise.
+    pub cover: String,
+    /// What bounds cut off, which is in no interval.
+    pub not_in_them: Vec<String>,
 }
 
 /// (epsilon, delta) implied by a rho, rounded up.
@@ -379,12 +401,19 @@ impl Explanation {
         Self {
             population: query.population().to_owned(),
             tables: query.relation().tables().into_iter().map(str::to_owned).collect(),
+            condition: query.filter().map(|filter| written::written(filter, query.columns())),
             privacy_unit: query.unit_name().to_owned(),
             neighbouring: query.neighbouring(),
             max_groups_contributed: query.max_groups_contributed(),
             groups,
             measurements,
             outputs,
+            precision: precision::precision(quote),
+            advice: precision::advice(quote),
+            intervals: IntervalsExplained {
+                cover: "noise only".to_owned(),
+                not_in_them: cut_off::cut_off(query),
+            },
             total: quote.total(),
             policy: explain_policy(quote),
             total_as_epsilon,

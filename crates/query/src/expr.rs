@@ -423,28 +423,33 @@ impl Expr {
 
     /// Calls `change` with the expression and all its parts, operands first.
     pub(crate) fn change(&mut self, change: &mut dyn FnMut(&mut Self)) {
+        self.each_operand_mut(&mut |e| e.change(change));
+        change(self);
+    }
+
+    /// Calls `change` with every operand.
+    pub(crate) fn each_operand_mut(&mut self, change: &mut dyn FnMut(&mut Self)) {
         match &mut self.kind {
             ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Released(_) => {}
             ExprKind::Not(e) | ExprKind::IsNull(e) | ExprKind::Cast(e) | ExprKind::InList(e, _) => {
-                e.change(change);
+                change(e);
             }
-            ExprKind::Like { value, .. } | ExprKind::Match { value, .. } => value.change(change),
+            ExprKind::Like { value, .. } | ExprKind::Match { value, .. } => change(value),
             ExprKind::Binary(_, left, right) => {
-                left.change(change);
-                right.change(change);
+                change(left);
+                change(right);
             }
             ExprKind::Case(branches, otherwise) => {
                 for (condition, result) in branches {
-                    condition.change(change);
-                    result.change(change);
+                    change(condition);
+                    change(result);
                 }
-                otherwise.iter_mut().for_each(|e| e.change(change));
+                otherwise.iter_mut().for_each(|e| change(e));
             }
             ExprKind::Call(_, arguments) | ExprKind::Among(arguments, _) => {
-                arguments.iter_mut().for_each(|e| e.change(change));
+                arguments.iter_mut().for_each(change);
             }
         }
-        change(self);
     }
 
     /// Calls `visit` with every operand.

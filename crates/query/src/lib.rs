@@ -10,6 +10,7 @@ mod explain;
 mod expr;
 mod format;
 mod identity;
+mod interval;
 mod lattice;
 mod like;
 mod model;
@@ -39,15 +40,16 @@ pub use cost::MAX_ROW_OPERATIONS;
 pub use error::Refusal;
 pub use explain::{
     ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, ExchangeExplained,
-    Explanation, GroupsExplained, INTERVAL_LEVEL, IntervalExplained, KeepProbability,
-    MeasurementExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, Met,
-    OutputExplained, PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
-    PrivateGroups, QuantileExplained, RoundExplained, SimultaneousInterval, SizeQuantile,
-    WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise,
-    rho_at,
+    Explanation, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained, IntervalsExplained,
+    KeepProbability, MeasurementExplained, MechanismCompared, MechanismsExplained,
+    MechanismsOnData, Met, OutputExplained, PerRowExplained, PolicyExample, PolicyExplained,
+    PolicyTermExplained, PrecisionExplained, PrivateGroups, QuantileExplained, RoundExplained,
+    SimultaneousInterval, SizeQuantile, WholePieces, WorkloadExplanation, WorkloadPolicy,
+    WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse, Rows};
 pub use format::{FormPiece, form_pieces};
+pub use interval::{Covered, Intervals, IntervalsWanted, Level, NoInterval, ReleasedRow};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};

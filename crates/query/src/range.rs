@@ -6,9 +6,13 @@
 //! widened outwards. What does not fit a type is NULL, and NULL is in no range. No promise rests on
 //! this: rows are clamped to a range all the same.
 
+mod facts;
+
 use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse};
 use crate::lattice::{MAX_LATTICE, Step};
 use crate::types::{ColumnType, Value};
+
+pub(crate) use self::facts::{Fact, Facts};
 
 /// 10^38: decimals have fewer digits.
 const DECIMAL_LIMIT: i128 = 10i128.pow(38);
@@ -31,18 +35,24 @@ impl Range {
     /// The range of an expression; `None` where the structure does not tell it, and for what is no
     /// number.
     pub(crate) fn of(expr: &Expr) -> Option<Self> {
+        Self::given(expr, &Facts::default())
+    }
+
+    /// The range of an expression, given facts about its columns.
+    pub(crate) fn given(expr: &Expr, facts: &Facts) -> Option<Self> {
         let range = match &expr.kind {
+            ExprKind::Column(place) => facts.range(*place)?,
             ExprKind::Literal(value) => Self::of_value(value)?,
-            ExprKind::Case(branches, otherwise) => {
-                let results = branches.iter().map(|(_, result)| result);
-                Self::hull(results.chain(otherwise.as_deref()))?
-            }
-            ExprKind::Cast(inner) => Self::cast(inner, expr.column_type)?,
-            ExprKind::Binary(BinaryOp::Mod, left, right) => Self::remainder(left, right)?,
+            ExprKind::Case(branches, otherwise) => Self::case(branches, otherwise, facts)?,
+            ExprKind::Cast(inner) => Self::cast(inner, expr.column_type, facts)?,
+            ExprKind::Binary(BinaryOp::Mod, left, right) => Self::remainder(left, right, facts)?,
+            ExprKind::Binary(BinaryOp::Div, left, right) => Self::quotient(left, right, facts)?,
             ExprKind::Binary(op, left, right) => {
-                Self::arithmetic(*op, Self::of(left)?, Self::of(right)?)?
+                Self::arithmetic(*op, Self::given(left, facts)?, Self::given(right, facts)?)?
             }
-            ExprKind::Call(Function::Coalesce, all) => Self::hull(all.iter())?,
+            ExprKind::Call(Function::Coalesce, all) => {
+                Self::hull(all.iter().map(|e| Self::given(e, facts)))?
+            }
             ExprKind::Call(Function::Length, of) => Self::Exact(0, characters(of.first()?)?.into()),
             ExprKind::Call(Function::Position, of) => {
                 Self::Exact(0, characters(of.first()?)?.into())
@@ -50,21 +60,22 @@ impl Range {
             ExprKind::Call(Function::RangeBucket, of) => {
                 Self::Exact(0, i128::try_from(of.len().checked_sub(1)?).ok()?)
             }
-            ExprKind::Call(Function::WidthBucket, of) => match Self::of(of.get(3)?)? {
+            ExprKind::Call(Function::WidthBucket, of) => match Self::given(of.get(3)?, facts)? {
                 Self::Exact(_, buckets) => Self::Exact(0, buckets.checked_add(1)?),
                 _ => return None,
             },
             ExprKind::Call(function @ (Function::Greatest | Function::Least), all) => {
-                Self::extreme(*function, all)?
+                Self::extreme(*function, all, facts)?
             }
             ExprKind::Call(Function::DatePart(part), _) => Self::of_part(*part)?,
-            ExprKind::Call(function, of) => Self::called(*function, of.first()?)?,
+            ExprKind::Call(function, of) => Self::called(*function, of.first()?, facts)?,
             _ => return None,
         };
         range.fitting(expr.column_type)
     }
 
-    fn of_value(value: &Value) -> Option<Self> {
+    /// The range of a value; `None` for what is no number.
+    pub(crate) fn of_value(value: &Value) -> Option<Self> {
         Some(match *value {
             Value::Null => Self::Nothing,
             Value::Int(n) => Self::Exact(n.into(), n.into()),
@@ -98,9 +109,9 @@ impl Range {
         }
     }
 
-    /// The smallest range that holds those of all expressions.
-    fn hull<'a>(all: impl Iterator<Item = &'a Expr>) -> Option<Self> {
-        all.map(Self::of).try_fold(Self::Nothing, |whole, next| {
+    /// The smallest range that holds all ranges.
+    fn hull(mut all: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+        all.try_fold(Self::Nothing, |whole, next| {
             Some(match (whole, next?) {
                 (Self::Nothing, other) | (other, Self::Nothing) => other,
                 (Self::Exact(a, b), Self::Exact(c, d)) => Self::Exact(a.min(c), b.max(d)),
@@ -110,13 +121,64 @@ impl Range {
         })
     }
 
+    /// The range of the results that the facts allow.
+    fn case(
+        branches: &[(Expr, Expr)],
+        otherwise: &Option<Box<Expr>>,
+        facts: &Facts,
+    ) -> Option<Self> {
+        let mut possible = Vec::new();
+        for (test, result) in branches {
+            let truth = facts.truth(test);
+            if truth != Some(false) {
+                possible.push(Self::given(result, &facts.assuming(test)));
+            }
+            if truth == Some(true) {
+                return Self::hull(possible.into_iter());
+            }
+        }
+        possible.extend(otherwise.iter().map(|e| Self::given(e, facts)));
+        Self::hull(possible.into_iter())
+    }
+
+    /// The range of what both ranges hold; the nearest end of `self` where they have nothing in
+    /// common.
+    pub(crate) fn within(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Exact(a, b), Self::Exact(c, d)) if c <= d => {
+                Self::Exact(a.clamp(c, d), b.clamp(c, d))
+            }
+            (Self::Float(a, b), Self::Float(c, d)) if c <= d => {
+                Self::Float(a.clamp(c, d), b.clamp(c, d))
+            }
+            _ => self,
+        }
+    }
+
+    /// The range of a quotient. What zero divides is NULL, so a whole divisor is one or more in size.
+    fn quotient(left: &Expr, right: &Expr, facts: &Facts) -> Option<Self> {
+        let mut divisor = Self::given(right, facts)?;
+        if facts.are_given()
+            && let (Self::Float(low, high), Some(Self::Exact(..))) = (divisor, whole(right, facts))
+        {
+            divisor = match (low, high) {
+                (0.0, 0.0) => Self::Nothing,
+                (0.0, high) => Self::Float(1.0, high),
+                (low, 0.0) => Self::Float(low, -1.0),
+                _ => divisor,
+            };
+        }
+        let quotient = Self::arithmetic(BinaryOp::Div, Self::given(left, facts)?, divisor)?;
+        Some(facts.quotient(left, right).map_or(quotient, |known| quotient.within(known)))
+    }
+
     /// The greatest or least of values: no end is beyond those of the others.
-    fn extreme(function: Function, all: &[Expr]) -> Option<Self> {
+    fn extreme(function: Function, all: &[Expr], facts: &Facts) -> Option<Self> {
         let pick =
             |a: i128, b: i128| if function == Function::Greatest { a.max(b) } else { a.min(b) };
         let float =
             |a: f64, b: f64| if function == Function::Greatest { a.max(b) } else { a.min(b) };
-        let ranges = all.iter().map(Self::of).collect::<Option<Vec<_>>>()?;
+        let ranges = all.iter().map(|e| Self::given(e, facts)).collect::<Option<Vec<_>>>()?;
         ranges.into_iter().map(Some).reduce(|whole, next| {
             Some(match (whole?, next?) {
                 (Self::Nothing, _) | (_, Self::Nothing) => Self::Nothing,
@@ -168,13 +230,13 @@ impl Range {
     }
 
     /// A remainder has the dividend's sign, and is nearer to zero than both operands allow.
-    fn remainder(left: &Expr, right: &Expr) -> Option<Self> {
-        let (low, high) = match Self::of(left) {
+    fn remainder(left: &Expr, right: &Expr, facts: &Facts) -> Option<Self> {
+        let (low, high) = match Self::given(left, facts) {
             Some(Self::Nothing) => return Some(Self::Nothing),
             Some(Self::Exact(low, high)) => (low, high),
             _ => (i128::MIN, i128::MAX),
         };
-        Some(match Self::of(right)? {
+        Some(match Self::given(right, facts)? {
             Self::Exact(c, d) => match c.abs().max(d.abs()) {
                 0 => Self::Nothing,
                 largest => {
@@ -187,12 +249,12 @@ impl Range {
         })
     }
 
-    fn called(function: Function, operand: &Expr) -> Option<Self> {
+    fn called(function: Function, operand: &Expr, facts: &Facts) -> Option<Self> {
         let one = match operand.column_type {
             ColumnType::Decimal { scale } => 10i128.pow(scale.into()),
             _ => 1,
         };
-        let range = Self::of(operand);
+        let range = Self::given(operand, facts);
         if function == Function::Sign && range.is_none() {
             return match operand.column_type {
                 ColumnType::Float => Some(Self::Float(-1.0, 1.0)),
@@ -244,11 +306,27 @@ impl Range {
             (Self::Float(low, high), Function::Sqrt) => {
                 Self::Float(low.max(0.0).sqrt(), high.sqrt())
             }
+            // Bounds of rows, for which nothing is given, do not rest on how libraries round.
+            (Self::Float(low, high), Function::Exp) if facts.are_given() => {
+                widened(low.exp(), high.exp())
+            }
+            // Logarithms of what is not above zero are NULL.
+            (Self::Float(_, high), Function::Ln | Function::Log10)
+                if facts.are_given() && high <= 0.0 =>
+            {
+                Self::Nothing
+            }
+            (Self::Float(low, high), Function::Ln) if facts.are_given() && low > 0.0 => {
+                widened(low.ln(), high.ln())
+            }
+            (Self::Float(low, high), Function::Log10) if facts.are_given() && low > 0.0 => {
+                widened(low.log10(), high.log10())
+            }
             _ => return None,
         })
     }
 
-    fn cast(inner: &Expr, to: ColumnType) -> Option<Self> {
+    fn cast(inner: &Expr, to: ColumnType, facts: &Facts) -> Option<Self> {
         let from = inner.column_type;
         if (from, to) == (ColumnType::Bool, ColumnType::Int) {
             return Some(Self::Exact(0, 1));
@@ -258,7 +336,7 @@ impl Range {
             ColumnType::Decimal { scale } => Some(scale),
             _ => None,
         };
-        Some(match (Self::of(inner)?, scale(from), scale(to)) {
+        Some(match (Self::given(inner, facts)?, scale(from), scale(to)) {
             (Self::Nothing, ..) => Self::Nothing,
             (Self::Exact(low, high), Some(own), Some(to)) if to >= own => {
                 let factor = 10i128.pow((to - own).into());
@@ -367,6 +445,21 @@ impl Range {
             _ => false,
         }
     }
+}
+
+/// The range of a number that a cast made a float of, where it is whole; `None` for others.
+fn whole(expr: &Expr, facts: &Facts) -> Option<Range> {
+    match &expr.kind {
+        ExprKind::Cast(inner) if inner.column_type == ColumnType::Int => Range::given(inner, facts),
+        _ => None,
+    }
+}
+
+/// The range between two results of a function that is monotone, and that libraries compute to
+/// within a few units in the last place.
+fn widened(low: f64, high: f64) -> Range {
+    let away = |x: f64| 4.0 * f64::EPSILON * x.abs() + f64::MIN_POSITIVE;
+    Range::Float(low - away(low), high + away(high))
 }
 
 fn pairs<T: Copy>(left: [T; 2], right: [T; 2]) -> impl Iterator<Item = (T, T)> {

@@ -65,7 +65,7 @@ impl Grid {
 
 /// An axis of any numbers.
 pub(crate) fn linear(label: &str) -> Axis {
-    Axis { label: label.to_owned(), scale: Scale::Linear }
+    Axis { label: label.to_owned(), scale: Scale::Linear, marks: Vec::new() }
 }
 
 /// A figure of curves, with a row for each number of the grid.

@@ -50,7 +50,7 @@ pub(crate) fn series(name: &str, style: Style, points: Vec<(f64, f64)>) -> Serie
 
 /// An axis of numbers above zero.
 pub(crate) fn logarithmic(label: &str) -> Axis {
-    Axis { label: label.to_owned(), scale: Scale::Logarithmic }
+    Axis { label: label.to_owned(), scale: Scale::Logarithmic, marks: Vec::new() }
 }
 
 /// The names of columns.

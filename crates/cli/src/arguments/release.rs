@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{MemoryArgument, PaceArguments, ReportFormat, TableFormat};
+use super::{IntervalsArguments, MemoryArgument, PaceArguments, ReportFormat, TableFormat};
 
 const RELEASE_EXAMPLES: &str = "\
 Examples:
@@ -42,6 +42,9 @@ pub(crate) struct ReleaseArguments {
     /// In CSV, put ' before what a spreadsheet would take as a formula
     #[arg(long)]
     pub(crate) csv_safe: bool,
+
+    #[command(flatten)]
+    pub(crate) intervals: IntervalsArguments,
 
     /// Show what the workload would promise and cost, and do nothing else
     #[arg(

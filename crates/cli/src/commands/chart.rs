@@ -20,6 +20,11 @@ impl ChartFile {
         Ok(Self { format: Format::of(path)?, file: PendingFile::replacing(path)? })
     }
 
+    /// A file that can be written.
+    pub(super) fn of(format: Format, file: PendingFile) -> Self {
+        Self { format, file }
+    }
+
     pub(super) fn write(self, chart: &Chart) -> Result<(), Failure> {
         let bytes = chart.draw(self.format)?;
         pace::written(self.file, bytes)

@@ -5,7 +5,7 @@ use hushtable::wait;
 use super::engine;
 use crate::arguments::{ExplainArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::render::{explanation, parts, quoted};
+use crate::render::{explanation, page, parts, quoted};
 use crate::stdio;
 
 pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
@@ -19,13 +19,14 @@ pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
     let text = if wait(analyst.is_plain(&sql))? {
         let quote = wait(analyst.explain(&sql))?;
         match asked.format {
-            ReportFormat::Text => explanation::text(&quote),
+            ReportFormat::Text if asked.verbose => explanation::text(&quote),
+            ReportFormat::Text => page::text(&quote),
             ReportFormat::Json => quoted::json(&quote)?,
         }
     } else {
         let quote = wait(analyst.explain_parts(&sql))?;
         match asked.format {
-            ReportFormat::Text => parts::text(&quote),
+            ReportFormat::Text => parts::text(&quote, asked.verbose),
             ReportFormat::Json => parts::json(&quote)?,
         }
     };

@@ -84,10 +84,11 @@ fn chart(rho: f64, losses: &Losses, owners: Option<&OwnerLosses>) -> Chart {
     });
     Chart {
         title: "CONFIDENTIAL: what records lose".to_owned(),
-        x: Axis { label: "loss in rho".to_owned(), scale: Scale::Logarithmic },
+        x: Axis { label: "loss in rho".to_owned(), scale: Scale::Logarithmic, marks: Vec::new() },
         y: Axis {
             label: "share of the records that lose no more".to_owned(),
             scale: Scale::Linear,
+            marks: Vec::new(),
         },
         series,
     }

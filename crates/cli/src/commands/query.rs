@@ -1,9 +1,13 @@
 //! `hushtable query`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use hushtable::query::IntervalsWanted;
 use hushtable::{AccountCharge, Answer, Engine, Progress, resolved, same, wait};
 
+use hushtable_plot::Format;
+
+use super::chart::ChartFile;
 use super::{engine, within};
 use crate::arguments::{QueryArguments, TableFormat};
 use crate::failure::Failure;
@@ -11,24 +15,36 @@ use crate::progress::watched;
 use crate::render::TableStyle;
 use crate::render::cell::timestamp;
 use crate::render::grid::visible;
+use crate::render::intervals::Shown;
 use crate::{pace, render, stdio};
 
 pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     // Whatever can be wrong with the command is found before the budget is touched.
     let on_terminal = asked.output.is_none() && stdio::stdout_is_terminal();
     let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
+    let wanted = asked.intervals.wanted()?;
     let engine = within(engine(&asked.contract.path())?, &asked.memory)?;
     let sql = stdio::query(&asked.question.sql)?;
     let protected = engine.protected();
     let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;
     let statement = asked.statement.as_deref().map(|p| protected.pending(p)).transpose()?;
-    if let (Some(output), Some(statement)) = (&asked.output, &asked.statement)
-        && same(&resolved(output), &resolved(statement))
-    {
-        return Err(Failure::new(
-            format!("--output and --statement both name {}", output.display()),
-            "give them different names",
-        ));
+    let plot = asked
+        .plot
+        .as_deref()
+        .map(|p| Ok::<_, Failure>(ChartFile::of(Format::of(p)?, protected.pending(p)?)));
+    let plot = plot.transpose()?;
+    let files =
+        [("--output", &asked.output), ("--statement", &asked.statement), ("--plot", &asked.plot)];
+    let files: Vec<_> =
+        files.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?))).collect();
+    for (place, (one, path)) in files.iter().enumerate() {
+        let alike = |(_, other): &&(&str, &PathBuf)| same(&resolved(path), &resolved(other));
+        if let Some((other, _)) = files.iter().take(place).find(alike) {
+            return Err(Failure::new(
+                format!("{other} and {one} both name {}", path.display()),
+                "give them different names",
+            ));
+        }
     }
 
     let analyst = engine.analyst(asked.question.analyst().as_deref());
@@ -39,7 +55,17 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     let answer = watched("reading", &progress, || wait(analyst.query_watched(&sql, &progress)))?;
     // From here on the charge stands, so it is told whatever happens to the files.
     stdio::note(&account_of(&answer, &engine));
-    let result = render::result(&answer.table, style)?;
+    let wanted = wanted.or(answer.intervals_wanted());
+    let shown = Shown {
+        table: &answer.table,
+        intervals: &answer.intervals(wanted.unwrap_or(IntervalsWanted::USUAL))?,
+        asked_for: wanted.is_some(),
+        not_in_them: &not_in_intervals(&answer),
+    };
+    let result = render::result(&shown, style)?;
+    if shown.asked_for && style.format != TableFormat::Table {
+        stdio::note(&shown.note());
+    }
     if let Some(statement) = statement {
         let stated = match &answer.parts {
             Some(parts) => render::pretty_json(parts)?,
@@ -48,8 +74,12 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         pace::written(statement, stated.into_bytes())?;
     }
     match output {
-        Some(output) => pace::written(output, result),
-        None => stdio::print(&result),
+        Some(output) => pace::written(output, result)?,
+        None => stdio::print(&result)?,
+    }
+    match plot {
+        Some(plot) => plot.write(&render::plot::chart(&shown)?),
+        None => Ok(()),
     }
 }
 
@@ -80,6 +110,19 @@ fn by_extension(path: &Path) -> Option<TableFormat> {
         "parquet" | "pq" => Some(TableFormat::Parquet),
         _ => None,
     }
+}
+
+/// What bounds cut off, in all parts.
+fn not_in_intervals(answer: &Answer) -> Vec<String> {
+    let parts = answer.parts.iter().flat_map(|whole| &whole.parts).map(|part| &part.statement);
+    let own = answer.parts.is_none().then_some(&answer.statement);
+    let mut all: Vec<String> = Vec::new();
+    for text in parts.chain(own).flat_map(|of| &of.explanation.intervals.not_in_them) {
+        if !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    all
 }
 
 /// The charge, and the rest of the budget.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hushtable::output::{PendingFile, Protected};
-use hushtable::query::Workload;
+use hushtable::query::{IntervalsWanted, Workload};
 use hushtable::{Engine, Plan, Step, WorkloadCharge, wait};
 
 use super::within;
@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::pace;
 use crate::progress::{is_shown, watched_workload};
 use crate::render::grid::visible;
+use crate::render::intervals::Shown;
 use crate::render::{TableStyle, workload};
 use crate::{render, stdio, surroundings};
 
@@ -41,13 +42,14 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
         return stdio::print(text.as_bytes());
     };
     let style = TableStyle::new(asked.format, asked.csv_safe, false)?;
+    let wanted = asked.intervals.wanted()?;
     for (query, warning) in plan.warnings() {
         stdio::note(&render::warnings::note(warning, Some(query)));
     }
     let protected = engine.protected().and(&asked.workload);
     let made = make(folder)?;
     let result = Files::in_folder(folder, &workload, style, &protected)
-        .and_then(|files| release(plan, files, &engine));
+        .and_then(|files| release(plan, files, wanted, &engine));
     if made && result.is_err() {
         let folder = folder.to_owned();
         pace::seen(move || {
@@ -59,7 +61,12 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
     result
 }
 
-fn release(plan: Plan, files: Files, engine: &Engine) -> Result<(), Failure> {
+fn release(
+    plan: Plan,
+    files: Files,
+    wanted: Option<IntervalsWanted>,
+    engine: &Engine,
+) -> Result<(), Failure> {
     let Files { folder, style, tables, statement } = files;
     let progress = plan.progress();
     let mut releasing = plan.release(move |query| named(query, style))?;
@@ -81,7 +88,15 @@ fn release(plan: Plan, files: Files, engine: &Engine) -> Result<(), Failure> {
             }
             number += 1;
             let (name, file) = tables.next().ok_or_else(not_planned)?;
-            pace::written(file, render::result(&answer.table, style)?)?;
+            let wanted = wanted.or(answer.uncertainty.wanted());
+            let intervals = wanted.unwrap_or(IntervalsWanted::USUAL);
+            let shown = Shown {
+                table: &answer.table,
+                intervals: &answer.uncertainty.intervals(intervals)?,
+                asked_for: wanted.is_some(),
+                not_in_them: &answer.statement.explanation.intervals.not_in_them,
+            };
+            pace::written(file, render::result(&shown, style)?)?;
             if !is_shown() {
                 let count = progress.queries();
                 stdio::note(&finished(number, count, &folder.join(&name), answer.on_record));

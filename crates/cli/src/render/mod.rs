@@ -13,6 +13,7 @@ pub(crate) mod differencing;
 pub(crate) mod explanation;
 pub(crate) mod grid;
 pub(crate) mod html;
+pub(crate) mod intervals;
 pub(crate) mod json;
 pub(crate) mod ledger;
 pub(crate) mod local;
@@ -23,8 +24,10 @@ mod mechanisms;
 pub(crate) mod model;
 pub(crate) mod model_words;
 pub(crate) mod number;
+pub(crate) mod page;
 pub(crate) mod parquet;
 pub(crate) mod parts;
+pub(crate) mod plot;
 mod policy;
 pub(crate) mod quoted;
 pub(crate) mod table;
@@ -37,9 +40,8 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-use hushtable::arrow::record_batch::RecordBatch;
-
 use self::csv::CsvStyle;
+use self::intervals::Shown;
 use crate::arguments::TableFormat;
 use crate::failure::Failure;
 use hushtable::visible::visible_json;
@@ -69,16 +71,30 @@ impl TableStyle {
     }
 }
 
-/// A result in a style.
-pub(crate) fn result(batch: &RecordBatch, style: TableStyle) -> Result<Vec<u8>, Failure> {
-    match style.format {
-        TableFormat::Table => table::table(batch).map(String::into_bytes),
-        TableFormat::Csv => csv::csv(batch, style.csv).map(String::into_bytes),
-        TableFormat::Json => json::json(batch).map(String::into_bytes),
-        TableFormat::Markdown => markdown::markdown(batch).map(String::into_bytes),
-        TableFormat::Html => html::html(batch).map(String::into_bytes),
-        TableFormat::Parquet => parquet::parquet(batch),
-    }
+/// A result in a style. JSON always has intervals beside its values, and Parquet in its metadata.
+pub(crate) fn result(shown: &Shown<'_>, style: TableStyle) -> Result<Vec<u8>, Failure> {
+    let with_columns = shown.asked_for || style.format == TableFormat::Json;
+    let batch = if with_columns { &shown.beside()? } else { shown.table };
+    Ok(match style.format {
+        TableFormat::Table => {
+            let mut text = table::table(batch)?;
+            if shown.asked_for {
+                text += &format!("\n{}", shown.note());
+            }
+            text.into_bytes()
+        }
+        TableFormat::Csv => csv::csv(batch, style.csv)?.into_bytes(),
+        TableFormat::Json => json::json(batch)?.into_bytes(),
+        TableFormat::Markdown => {
+            let mut text = markdown::markdown(batch)?;
+            if shown.asked_for {
+                text += &format!("\n{}", shown.note());
+            }
+            text.into_bytes()
+        }
+        TableFormat::Html => html::html(batch)?.into_bytes(),
+        TableFormat::Parquet => parquet::parquet(batch, &shown.json()?)?,
+    })
 }
 
 /// A report as JSON.

@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::explanation::of_one_query;
 use super::grid::{Grid, Side, visible};
 use super::number::less;
-use super::pretty_json;
 use super::quoted::BudgetReport;
 use super::workload::standing;
+use super::{page, pretty_json};
 use crate::failure::Failure;
 
 #[derive(Debug, Serialize)]
@@ -62,8 +62,8 @@ pub(crate) fn json(quoted: &StatementQuoted) -> Result<String, Failure> {
     pretty_json(&Report { parts, around, accounts: accounts.collect() })
 }
 
-/// A quote of a statement as text.
-pub(crate) fn text(quoted: &StatementQuoted) -> String {
+/// A quote of a statement as text: a page for each part, or all of its tables.
+pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
     let mut out = overview(&quoted.parts);
     for part in &quoted.parts {
         // Writing to a String cannot fail.
@@ -71,7 +71,11 @@ pub(crate) fn text(quoted: &StatementQuoted) -> String {
         if !part.reads.is_empty() {
             let _ = writeln!(out, "It reads {}.", part.reads.join(", "));
         }
-        let _ = write!(out, "\n{}", of_one_query(&part.explanation, &part.mechanisms));
+        let shown = match verbose {
+            true => of_one_query(&part.explanation, &part.mechanisms),
+            false => page::of_one_query(&part.explanation),
+        };
+        let _ = write!(out, "\n{shown}");
     }
     if let Some(around) = &quoted.around {
         let _ = write!(

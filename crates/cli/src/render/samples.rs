@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use hushtable::Quoted;
 use hushtable::arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array, StringArray,
-    StringViewArray, TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
+    StringArray, StringViewArray, TimestampMicrosecondArray,
 };
+use hushtable::arrow::datatypes::DataType;
 use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::ledger::Account;
 use hushtable::privacy::{Loss, Neighbouring};
 use hushtable::query::{
-    EpsilonAt, Explanation, GroupsExplained, KeepProbability, MeasurementExplained,
-    OutputExplained, PrivateGroups, RoundExplained, Strategy,
+    EpsilonAt, Explanation, GroupsExplained, IntervalsExplained, IntervalsWanted, KeepProbability,
+    MeasurementExplained, NoInterval, OutputExplained, PrivateGroups, RoundExplained, Strategy,
 };
+use hushtable::{ColumnIntervals, Quoted, TableIntervals};
 
 pub(super) fn batch() -> RecordBatch {
     let decimals = Decimal128Array::from(vec![
@@ -63,6 +64,23 @@ pub(super) fn batch() -> RecordBatch {
         .unwrap()
 }
 
+/// Two around each whole number, none around the decimals, and nothing for the others.
+pub(super) fn intervals(table: &RecordBatch) -> TableIntervals {
+    let moved = |values: &Int64Array, by: i64| -> ArrayRef {
+        Arc::new(values.iter().map(|n| Some(n?.saturating_add(by))).collect::<Int64Array>())
+    };
+    let of = |column: &ArrayRef| match column.data_type() {
+        DataType::Int64 => {
+            let values: &Int64Array = column.as_primitive();
+            ColumnIntervals::Ends { low: moved(values, -2), high: moved(values, 2) }
+        }
+        DataType::Decimal128(..) => ColumnIntervals::Without(NoInterval::Quantile),
+        _ => ColumnIntervals::Exact,
+    };
+    let columns = table.columns().iter().map(of).collect();
+    TableIntervals { wanted: IntervalsWanted::USUAL, columns }
+}
+
 pub(super) fn epsilon(epsilon: &str, delta: &str) -> Loss {
     Loss::Approximate { epsilon: epsilon.parse().unwrap(), delta: delta.parse().unwrap() }
 }
@@ -100,6 +118,11 @@ fn measurement(
     }
 }
 
+fn noise_only() -> IntervalsExplained {
+    let not_in_them = vec!["groups of one person beyond 3".to_owned()];
+    IntervalsExplained { cover: "noise only".to_owned(), not_in_them }
+}
+
 fn output(
     name: &str,
     column_type: &str,
@@ -120,6 +143,10 @@ pub(super) fn single() -> Quoted {
     let loss = epsilon("0.5", "0");
     Quoted {
         explanation: Explanation {
+            intervals: noise_only(),
+            condition: Some("age >= 18".to_owned()),
+            precision: Vec::new(),
+            advice: vec!["twice the epsilon: half of the noise".to_owned()],
             population: "loans".to_owned(),
             tables: vec!["loans".to_owned()],
             privacy_unit: "row".to_owned(),
@@ -151,6 +178,10 @@ pub(super) fn public() -> Quoted {
     let total = rho("0.5", "0");
     Quoted {
         explanation: Explanation {
+            intervals: noise_only(),
+            condition: Some("age >= 18".to_owned()),
+            precision: Vec::new(),
+            advice: vec!["twice the epsilon: half of the noise".to_owned()],
             population: "posts".to_owned(),
             tables: vec!["posts".to_owned()],
             privacy_unit: "author".to_owned(),
@@ -196,6 +227,10 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
     let own = (!strategy.gives_count()).then(|| make("0.5", "0"));
     Quoted {
         explanation: Explanation {
+            intervals: noise_only(),
+            condition: Some("age >= 18".to_owned()),
+            precision: Vec::new(),
+            advice: vec!["twice the epsilon: half of the noise".to_owned()],
             population: "posts".to_owned(),
             tables: vec!["posts".to_owned()],
             privacy_unit: "author".to_owned(),

@@ -3,15 +3,35 @@ use hushtable::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use hushtable::query::Strategy;
 use hushtable::{BudgetLine, Together};
 
-use super::samples::{batch, epsilon, private, public, rho, single};
+use hushtable::arrow::record_batch::RecordBatch;
+
+use super::samples::{batch, epsilon, intervals, private, public, rho, single};
 use super::*;
 
 fn style(format: TableFormat) -> TableStyle {
     TableStyle::new(format, false, false).unwrap()
 }
 
+/// A result without intervals that were asked for.
+fn written(table: &RecordBatch, format: TableFormat) -> Vec<u8> {
+    let intervals = &intervals(table);
+    let shown = Shown { table, intervals, asked_for: false, not_in_them: &[] };
+    result(&shown, style(format)).unwrap()
+}
+
 fn text(format: TableFormat) -> String {
-    String::from_utf8(result(&batch(), style(format)).unwrap()).unwrap()
+    String::from_utf8(written(&batch(), format)).unwrap()
+}
+
+#[test]
+fn intervals_are_beside_their_values() {
+    let table = batch().project(&[0, 2, 3, 4]).unwrap();
+    let intervals = &intervals(&table);
+    let not_in_them = ["groups of one person beyond 3".to_owned()];
+    let shown = Shown { table: &table, intervals, asked_for: true, not_in_them: &not_in_them };
+    let texts = [TableFormat::Table, TableFormat::Csv, TableFormat::Json]
+        .map(|format| String::from_utf8(result(&shown, style(format)).unwrap()).unwrap());
+    insta::assert_snapshot!(texts.join("\n") + &shown.json().unwrap());
 }
 
 #[test]
@@ -42,11 +62,11 @@ fn json_texts() {
 #[test]
 fn results_without_rows() {
     let none = batch().slice(0, 0).project(&[0, 2]).unwrap();
-    let text = |format| String::from_utf8(result(&none, style(format)).unwrap()).unwrap();
+    let text = |format| String::from_utf8(written(&none, format)).unwrap();
     assert_eq!(text(TableFormat::Table), "town  n\n────  ─\n");
     assert_eq!(text(TableFormat::Csv), "town,n\n");
     assert_eq!(text(TableFormat::Json), "[]\n");
-    assert!(!result(&none, style(TableFormat::Parquet)).unwrap().is_empty());
+    assert!(!written(&none, TableFormat::Parquet).is_empty());
 }
 
 #[test]
@@ -74,14 +94,20 @@ fn other_programs_read_the_same_json() {
 
 #[test]
 fn parquet_keeps_everything() {
-    let bytes = result(&batch(), style(TableFormat::Parquet)).unwrap();
+    let bytes = written(&batch(), TableFormat::Parquet);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
     std::fs::write(&path, bytes).unwrap();
     let file = std::fs::File::open(path).unwrap();
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
-    let back: Vec<_> = reader.map(Result::unwrap).collect();
-    assert_eq!(back, [batch()]);
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let metadata = builder.schema().metadata()["hushtable.intervals"].clone();
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).unwrap();
+    assert_eq!((&metadata["level"], &metadata["cover"]), (&95.into(), &"noise only".into()));
+    assert_eq!(metadata["columns"]["n"]["low"][1], -5);
+    assert!(metadata["columns"]["n"]["high"][2].is_null());
+    let back: Vec<_> = builder.build().unwrap().map(Result::unwrap).collect();
+    assert_eq!(back.len(), 1);
+    assert_eq!(back[0].columns(), batch().columns());
 }
 
 #[test]

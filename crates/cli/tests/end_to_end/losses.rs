@@ -69,10 +69,10 @@ fn a_fit_is_found_and_explained() {
 #[test]
 fn explanations_name_classes_and_pieces() {
     let sql = BY_COUNTY.replace("1e-6)", "1e-6, group_selection_by = PIECES)");
-    insta::assert_snapshot!(firms().run(&["explain", &sql]).success());
+    insta::assert_snapshot!(firms().run(&["explain", "--verbose", &sql]).success());
     // Each class has a formula of its own under other mechanisms.
     let log = BY_COUNTY.replace("SUM(pay)", "SUM(pay, mechanism => 'LOG')");
-    let text = firms().run(&["explain", &log]).success();
+    let text = firms().run(&["explain", "--verbose", &log]).success();
     let (from, to) =
         (text.find("What a record may lose").unwrap(), text.find("Mechanisms").unwrap());
     insta::assert_snapshot!("losses_of_each_class", &text[from..to]);

@@ -32,11 +32,11 @@ fn shop() -> Shop {
 #[test]
 fn explain_compares_the_mechanisms() {
     let shop = shop();
-    insta::assert_snapshot!(shop.run(&["explain", ALL]).success());
+    insta::assert_snapshot!(shop.run(&["explain", "--verbose", ALL]).success());
     // Under a rho of 0.001 there is no logarithm; the others are still compared.
     let little =
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.001) SUM(quantity) AS q FROM visits";
-    let text = shop.run(&["explain", little]).success();
+    let text = shop.run(&["explain", "--verbose", little]).success();
     let section =
         text.split("Mechanisms for").nth(1).unwrap().split("What is shown").next().unwrap();
     insta::assert_snapshot!("a_logarithm_that_is_impossible", section);

@@ -46,10 +46,11 @@ fn shop() -> Shop {
 #[test]
 fn explain_says_what_quantiles_cost_and_how_near_they_are() {
     let shop = shop();
-    let text = shop.run(&["explain", FIRMS]).success();
+    let text = shop.run(&["explain", "--verbose", FIRMS]).success();
     let before_mechanisms = text.split("Mechanisms for").next().unwrap();
     insta::assert_snapshot!(before_mechanisms);
-    let text = shop.run(&["explain", "SELECT MEDIAN(quantity) AS m FROM visits"]).success();
+    let text =
+        shop.run(&["explain", "--verbose", "SELECT MEDIAN(quantity) AS m FROM visits"]).success();
     let section = text.split("Budget of").next().unwrap();
     insta::assert_snapshot!("explain_a_median_of_units", section);
 }

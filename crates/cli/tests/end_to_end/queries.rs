@@ -39,6 +39,89 @@ fn the_same_question_is_free_and_has_the_same_answer() {
     assert!(other.contains("bo"), "{other}");
 }
 
+/// A page within 80 columns, of queries of every kind.
+#[test]
+fn explain_is_a_page() {
+    let shop = Shop::new();
+    let mut pages = String::new();
+    for sql in [
+        COUNT_BY_PRODUCT,
+        "SELECT COUNT(DISTINCT customer) AS n FROM visits WHERE quantity > 3 AND product <> 'wine'",
+        "SELECT quantity, COUNT(*) AS n, AVG(quantity, contribution_bounds_per_row => (0, 9)) AS mean, \
+         MEDIAN(quantity, contribution_bounds_per_row => (0, 9)) AS m FROM visits \
+         WHERE product IN ('Wine', 'bread') GROUP BY quantity",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 99) 100 * COUNTIF(quantity > 5) / COUNT(*) AS \
+         share FROM visits",
+    ] {
+        let page = shop.run(&["explain", sql]).success();
+        assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+        pages += &format!("{sql}\n\n{page}\n");
+    }
+    insta::assert_snapshot!("pages", pages);
+    shop.assert_untouched();
+}
+
+/// Names below each other, each with a bar.
+#[test]
+fn a_release_is_drawn() {
+    let shop = Shop::new();
+    shop.run(&["query", "--plot", "n.svg", COUNT_BY_PRODUCT]).success();
+    let svg = fs::read_to_string(shop.path("n.svg")).unwrap();
+    for text in ["visits by product", "visits (bars: 95 %, noise only)", "coffee", "wine"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    let refused = shop.run(&["query", "--plot", "visits.csv", COUNT_BY_PRODUCT]).refusal();
+    assert!(refused.contains("hint: "), "{refused}");
+    assert_eq!(shop.spent(), 1.0);
+}
+
+/// They cost nothing, at any level, of a release on record.
+#[test]
+fn intervals_are_beside_values() {
+    let shop = Shop::new();
+    let plain = shop.run(&["query", COUNT_BY_PRODUCT]).success();
+    let ends = |arguments: &[&str]| -> Vec<[i64; 3]> {
+        let run = shop.run(&[&["query"], arguments].concat());
+        assert!(run.stderr.contains("intervals: noise only"), "{}", run.stderr);
+        assert!(run.stderr.contains("on record since"), "{}", run.stderr);
+        let csv = run.success();
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        assert_eq!(
+            reader.headers().unwrap(),
+            vec!["product", "visits", "visits_low", "visits_high"]
+        );
+        let row = |row: csv::StringRecord| [1, 2, 3].map(|place| row[place].parse().unwrap());
+        reader.records().map(|r| row(r.unwrap())).collect()
+    };
+    let usual = ends(&["--intervals", COUNT_BY_PRODUCT]);
+    let narrow = ends(&[COUNT_BY_PRODUCT, "--intervals", "50"]);
+    let together = ends(&["--intervals", "95", "--simultaneous", COUNT_BY_PRODUCT]);
+    for ((usual, narrow), together) in usual.iter().zip(narrow).zip(together) {
+        let [n, low, high] = *usual;
+        // The noise has scale 10: 95 % are within 30.
+        assert!(n - low == high - n && (29..=31).contains(&(n - low)), "{usual:?}");
+        assert!(low < narrow[1] && narrow[2] < high && together[1] < low && high < together[2]);
+        assert!(plain.contains(&format!(",{n}\n")));
+    }
+    assert_eq!(shop.spent(), 1.0);
+    let json = shop.run(&["query", "--format", "json", COUNT_BY_PRODUCT]).success();
+    let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(rows[0]["visits_low"], usual[0][1]);
+    let table =
+        shop.run(&["query", "--format", "table", "--intervals", COUNT_BY_PRODUCT]).success();
+    assert!(table.contains("intervals: noise only; each holds the value without noise with 95 %"));
+    for level in ["49", "99.99"] {
+        let refused = shop.run(&["query", "--intervals", level, COUNT_BY_PRODUCT]).refusal();
+        assert!(refused.contains("no percentage from 50 to 99.9"), "{refused}");
+    }
+    // The query asks for them itself.
+    let options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (intervals = 90) ";
+    let asking = COUNT_BY_PRODUCT.replacen("SELECT ", options, 1);
+    let csv = shop.run(&["query", &asking]).success();
+    assert!(csv.starts_with("product,visits,visits_low,visits_high\n"), "{csv}");
+    assert_eq!(shop.spent(), 1.0);
+}
+
 #[test]
 fn a_query_may_come_from_standard_input() {
     let shop = Shop::new();
@@ -114,7 +197,7 @@ fn what_is_refused_costs_nothing_and_prints_nothing() {
 fn warnings_come_before_the_charge() {
     let shop = Shop::new();
     let odd = "SELECT product, COUNT(*) AS n FROM visits WHERE product IN ('Wine', 'bread') GROUP BY product";
-    let explained = shop.run(&["explain", odd]).success();
+    let explained = shop.run(&["explain", "--verbose", odd]).success();
     let warning = "'Wine' is not among the public keys of `product`";
     assert!(
         explained.contains(&format!("Warnings\n  warning: {warning}\n    hint: ")),
@@ -152,7 +235,7 @@ fn warnings_come_before_the_charge() {
 fn rows_are_bounded_as_the_statement_says() {
     let shop = Shop::new();
     let sql = "SELECT AVG(IF(quantity >= 6, 1, 0)) AS high FROM visits";
-    let explained = shop.run(&["explain", sql]).success();
+    let explained = shop.run(&["explain", "--verbose", sql]).success();
     assert!(explained.contains("5 rows of 0 to 1"), "{explained}");
     let run = shop.run(&["query", sql, "--statement", "s.json"]);
     let answer = run.success();
@@ -206,11 +289,11 @@ fn a_contract_must_be_there_and_decided() {
 #[test]
 fn explain_reads_no_data_and_writes_nothing() {
     let shop = Shop::new();
-    let before = shop.run(&["explain", COUNT_BY_PRODUCT]).success();
+    let before = shop.run(&["explain", "--verbose", COUNT_BY_PRODUCT]).success();
     let mut garbage = b"customer,town,product,quantity\n".to_vec();
     garbage.extend(b"\xff\xfe\"\n,,,,,,,\n\0");
     fs::write(shop.path("visits.csv"), garbage).unwrap();
-    assert_eq!(shop.run(&["explain", COUNT_BY_PRODUCT]).success(), before);
+    assert_eq!(shop.run(&["explain", "--verbose", COUNT_BY_PRODUCT]).success(), before);
     assert_eq!(shop.files(), ["hushtable.toml", "visits.csv"]);
     for part in ["ana", "visits", "customer", "epsilon = 1", "epsilon = 2", "The budget suffices"] {
         assert!(before.contains(part), "{part}: {before}");
@@ -227,7 +310,7 @@ fn explain_knows_what_is_on_record_and_what_is_too_much() {
     assert_eq!(json["budget"]["charge"]["epsilon"], 0.0);
     assert_eq!(json["budget"]["left_after"]["epsilon"], 2.0);
     let much = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 2.5) COUNT(*) FROM visits";
-    let text = shop.run(&["explain", much]).success();
+    let text = shop.run(&["explain", "--verbose", much]).success();
     assert!(text.contains("does not suffice"), "{text}");
     assert_eq!(shop.spent(), 1.0);
 }

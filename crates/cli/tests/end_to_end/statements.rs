@@ -13,7 +13,7 @@ const SHARES: &str = "WITH by_product AS (SELECT product, COUNT(*) AS n FROM vis
 #[test]
 fn explain_shows_each_part_and_the_sql_around_them() {
     let shop = Shop::new();
-    insta::assert_snapshot!("explain", shop.run(&["explain", SHARES]).success());
+    insta::assert_snapshot!("explain", shop.run(&["explain", "--verbose", SHARES]).success());
     let json = shop.run(&["explain", "--format", "json", SHARES]).success();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["parts"].as_array().unwrap().len(), 2);
@@ -42,7 +42,7 @@ fn a_statement_is_one_answer_in_every_format() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap()[0]["place"], 1);
     shop.run(&["query", "--output", "x.parquet", SHARES]).success();
     assert_eq!(shop.spent(), 1.0);
-    let explained = shop.run(&["explain", SHARES]).success();
+    let explained = shop.run(&["explain", "--verbose", SHARES]).success();
     assert!(explained.contains("All parts are paid for: asking is free."), "{explained}");
 }
 

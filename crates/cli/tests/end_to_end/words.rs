@@ -22,7 +22,11 @@ fn refusals_read_as_expected() {
         vec!["query", "--contract", "missing.toml", count],
         vec!["query", "--analyst", "eve", count],
         vec!["query", "SELECT nothing FROM visits"],
-        vec!["explain", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) COUNT(*) FROM visits"],
+        vec![
+            "explain",
+            "--verbose",
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) COUNT(*) FROM visits",
+        ],
         vec!["query", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) COUNT(*) FROM visits"],
         vec![
             "query",

@@ -48,7 +48,7 @@ async fn groups(query: &PrivateQuery, contract: &Contract, folder: &Path) -> (Gr
     }
     let sums = exact.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();
     let shown = table(query, exact.keys.clone(), sums, exact.units.len()).unwrap();
-    let order = (0..shown.num_rows()).map(|row| text(shown.column(0), row)).collect();
+    let order = (0..shown.table.num_rows()).map(|row| text(shown.table.column(0), row)).collect();
     (groups, order)
 }
 

@@ -9,11 +9,8 @@ mod tests;
 use std::sync::Arc;
 use std::time::Instant;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Field, Float64Type, Int64Type, Schema, SchemaRef,
-    TimeUnit, TimestampMicrosecondType,
-};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
@@ -30,11 +27,14 @@ use crate::answer::{Answering, Question};
 use crate::around;
 use crate::error::EngineError;
 use crate::exact::Scan;
+use crate::intervals::Uncertainty;
 use crate::lower::Files;
 use crate::record::{decode, fingerprint};
+use crate::release::ReleasedTable;
 use crate::runtime::heavy;
 use crate::session::{Answer, Progress, Session, Timings, payer};
 use crate::source::convert::arrow_type;
+use crate::value::value_at;
 use crate::workload::{Standing, begin};
 
 /// A statement of which everything that can be wrong by itself is checked.
@@ -61,8 +61,10 @@ struct Planned<'a> {
 
 /// The release of a part.
 struct Released {
-    table: RecordBatch,
+    table: ReleasedTable,
     statement: crate::record::Statement,
+    /// The part with the released values that it reads in their places.
+    quote: Quote,
 }
 
 impl Session {
@@ -184,16 +186,20 @@ impl Session {
             timings = timings.and(own);
         }
         let started = Instant::now();
-        let table = match &plan.around {
-            None => released.last().ok_or(EngineError::Inconsistent)?.table.clone(),
+        let (table, uncertainty) = match &plan.around {
+            None => {
+                let last = released.last().ok_or(EngineError::Inconsistent)?;
+                let uncertainty = Uncertainty::new(&last.quote, last.table.clone());
+                (last.table.table.clone(), Some(uncertainty))
+            }
             Some(around) => {
                 let tables = plan.parts.iter().zip(&released);
-                let tables = tables.map(|(part, own)| (part.name.clone(), own.table.clone()));
-                around::run(around, tables.collect(), self.memory()).await?
+                let tables = tables.map(|(part, own)| (part.name.clone(), own.table.table.clone()));
+                (around::run(around, tables.collect(), self.memory()).await?, None)
             }
         };
         timings.showing += started.elapsed();
-        let answer = heavy(|| plan.answer(&ledger, charged, table, released))?;
+        let answer = heavy(|| plan.answer(&ledger, charged, (table, uncertainty), released))?;
         Ok((answer, timings))
     }
 }
@@ -220,21 +226,21 @@ impl Planned<'_> {
         progress: &Progress,
         timings: &mut Timings,
     ) -> Result<Released, EngineError> {
-        let payment = match paid {
-            Paid::Stored(stored) => return read(&stored),
-            Paid::Charged(payment) => payment,
-        };
         let mut values = Vec::with_capacity(self.reads.len());
         for read in &self.reads {
             let table = &earlier.get(read.part).ok_or(EngineError::Inconsistent)?.table;
-            values.push(given(table, read)?);
+            values.push(given(&table.table, read)?);
         }
         let quote = self.asked.quote.clone().with_released(&values)?;
+        let payment = match paid {
+            Paid::Stored(stored) => return read(&stored, quote),
+            Paid::Charged(payment) => payment,
+        };
         let scan = Scan::plan(&quote, &self.files, &progress.0, session.memory()).await?;
         let asked = self.asked.with_quote(quote);
         let query = asked.quote.query();
         match heavy(|| begin(session, query, &self.files, answering.ledger, &payment))? {
-            Outcome::Stored(stored) => read(&stored),
+            Outcome::Stored(stored) => read(&stored, asked.quote),
             Outcome::Charged(charge) => {
                 let (table, statement) =
                     answering.answer(&asked, self.identity, charge, scan, timings).await?;
@@ -242,15 +248,18 @@ impl Planned<'_> {
                 let (analyst, population) = (&self.asked.analyst, &self.population.name);
                 let stored =
                     heavy(|| answering.ledger.stored(analyst, population, &self.identity))?;
-                stored.map_or(Ok(Released { table, statement }), |stored| read(&stored))
+                match stored {
+                    Some(stored) => read(&stored, asked.quote),
+                    None => Ok(Released { table, statement, quote: asked.quote }),
+                }
             }
         }
     }
 }
 
-fn read(stored: &StoredRelease) -> Result<Released, EngineError> {
+fn read(stored: &StoredRelease, quote: Quote) -> Result<Released, EngineError> {
     let (table, statement) = decode(&stored.release)?;
-    Ok(Released { table, statement })
+    Ok(Released { table, statement, quote })
 }
 
 /// What is read before it is released.
@@ -262,34 +271,12 @@ fn unknown(read: &Read) -> Given {
 /// row.
 pub(crate) fn given(table: &RecordBatch, read: &Read) -> Result<Given, EngineError> {
     let column = table.columns().get(read.column).ok_or(EngineError::Inconsistent)?;
-    let value = |row| value(column, row).ok_or(EngineError::Inconsistent);
+    let value = |row| value_at(column, row).ok_or(EngineError::Inconsistent);
     Ok(match table.num_rows() {
         rows if read.all => Given::All((0..rows).map(value).collect::<Result<_, _>>()?),
         0 => unknown(read),
         1 => Given::One(value(0)?),
         _ => return Err(EngineError::Inconsistent),
-    })
-}
-
-/// A value of a released column; `None` for a column of no type of the engine's.
-fn value(column: &ArrayRef, row: usize) -> Option<Value> {
-    if column.is_null(row) {
-        return Some(Value::Null);
-    }
-    Some(match column.data_type() {
-        DataType::Boolean => Value::Bool(column.as_boolean_opt()?.value(row)),
-        DataType::Int64 => Value::Int(column.as_primitive_opt::<Int64Type>()?.value(row)),
-        DataType::Float64 => Value::Float(column.as_primitive_opt::<Float64Type>()?.value(row)),
-        DataType::Decimal128(_, scale) => Value::Decimal {
-            digits: column.as_primitive_opt::<Decimal128Type>()?.value(row),
-            scale: u8::try_from(*scale).ok()?,
-        },
-        DataType::Utf8View => Value::String(column.as_string_view_opt()?.value(row).to_owned()),
-        DataType::Date32 => Value::Date(column.as_primitive_opt::<Date32Type>()?.value(row)),
-        DataType::Timestamp(TimeUnit::Microsecond, None) => {
-            Value::Timestamp(column.as_primitive_opt::<TimestampMicrosecondType>()?.value(row))
-        }
-        _ => return None,
     })
 }
 
@@ -409,9 +396,10 @@ impl StatementPlan<'_> {
         &self,
         ledger: &Ledger,
         charged: Vec<(String, Loss, Option<Loss>)>,
-        table: RecordBatch,
+        (table, uncertainty): (RecordBatch, Option<Uncertainty>),
         released: Vec<Released>,
     ) -> Result<Answer, EngineError> {
+        let wanted = self.parts.iter().find_map(|part| part.asked.quote.query().intervals());
         let mut charges = Vec::with_capacity(charged.len());
         for (population, limit, charged) in charged {
             let account = ledger.account(&self.analyst, &population, limit)?;
@@ -435,6 +423,8 @@ impl StatementPlan<'_> {
             charges.next().ok_or(EngineError::Inconsistent)?;
         Ok(Answer {
             table,
+            uncertainty,
+            wanted,
             statement: last,
             parts: Some(whole),
             analyst: self.analyst.clone(),

@@ -1,7 +1,8 @@
 //! Statements of several parts: charged together, taken up again, the same when asked again; and
 //! what the SQL around them can see.
 
-use datafusion::arrow::array::Int64Array;
+use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use hushtable_noise::TestSeed;

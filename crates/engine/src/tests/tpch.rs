@@ -42,7 +42,7 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
         let looked = scan.look(SamplingKey([7; 16]), Look::default()).await.unwrap();
         let (keys, counted) = Counted::new(quote.query(), looked.exact).unwrap();
         let sums = counted.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();
-        let shown = table(quote.query(), keys, sums, counted.groups).unwrap();
+        let shown = table(quote.query(), keys, sums, counted.groups).unwrap().table;
         tables.push((part.name, shown));
     }
     match around {

@@ -28,6 +28,7 @@ pub use self::statement::{PartStatement, WorkloadStatement};
 use crate::answer::{Answering, Question};
 use crate::error::EngineError;
 use crate::exact::Scan;
+use crate::intervals::Uncertainty;
 use crate::lower::Files;
 use crate::record::{decode, fingerprint};
 use crate::runtime::heavy;
@@ -242,6 +243,7 @@ impl WorkloadPlan {
                 }
             };
             let on_record = matches!(outcome, Outcome::Stored(_));
+            let quote = part.asked.quote.clone();
             let shown = match outcome {
                 Outcome::Stored(StoredRelease { release, .. }) => decode(&release),
                 Outcome::Charged(charge) => {
@@ -251,8 +253,11 @@ impl WorkloadPlan {
                     answering.answer(&asked, identity, charge, scan, &mut timings).await
                 }
             };
-            let (table, statement) = shown.map_err(|error| in_workload(workload, query, error))?;
-            let answer = PartAnswer { name: query.name.clone(), table, statement, on_record };
+            let (released, statement) =
+                shown.map_err(|error| in_workload(workload, query, error))?;
+            let (name, table) = (query.name.clone(), released.table.clone());
+            let uncertainty = Uncertainty::new(&quote, released);
+            let answer = PartAnswer { name, table, uncertainty, statement, on_record };
             let file = answered(&answer)?;
             let PartAnswer { name, statement, .. } = answer;
             stated.push(PartStatement { name, file, weight: query.weight, statement });

@@ -7,6 +7,7 @@ use hushtable_query::{Explanation, WorkloadExplanation};
 use serde::Serialize;
 
 use super::statement::WorkloadStatement;
+use crate::intervals::Uncertainty;
 use crate::record::Statement;
 
 /// What a workload would cost, and what there is to pay it from.
@@ -77,6 +78,8 @@ pub struct PartAnswer {
     pub name: String,
     /// The noisy table.
     pub table: RecordBatch,
+    /// The uncertainty of its values.
+    pub uncertainty: Uncertainty,
     /// The statement of what was promised.
     pub statement: Statement,
     /// Whether it was on record before.

@@ -7,13 +7,15 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 use super::view::{Unit, View};
 use crate::contract::{Defaults, MAX_GROUPS, MAX_ROWS};
 use crate::error::{Refusal, did_you_mean, similar};
+use crate::interval::IntervalsWanted;
 use crate::noise::NoiseKind;
 use crate::quote::Strategy;
 use crate::sql::QueryOption;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, group_selection_strategy, \
-                     group_selection_by, group_selection_weight, weight, other_row, noise, min_privacy_units_per_group, known_groups_threshold";
+                     group_selection_by, group_selection_weight, weight, other_row, noise, min_privacy_units_per_group, known_groups_threshold, \
+                     intervals, simultaneous_intervals";
 
 /// Largest `min_privacy_units_per_group` and `known_groups_threshold`.
 const MAX_UNITS: u32 = 1_000_000_000;
@@ -37,6 +39,8 @@ pub(super) struct Options {
     /// Whether they are those of a SELECT with several levels: what is said of choosing groups is
     /// about the levels that choose them.
     pub(super) of_levels: bool,
+    /// The intervals that are wanted beside released values.
+    pub(super) intervals: Option<IntervalsWanted>,
 }
 
 impl Options {
@@ -67,6 +71,7 @@ impl Options {
         let mut epsilon: Option<Epsilon> = None;
         let mut rho: Option<Rho> = None;
         let mut delta = defaults.delta;
+        let (mut level, mut simultaneous) = (defaults.intervals, defaults.simultaneous_intervals);
         let mut options = Self {
             loss: None,
             max_groups_contributed: defaults.max_groups_contributed,
@@ -78,6 +83,7 @@ impl Options {
             known_groups_threshold: None,
             by_pieces: false,
             of_levels: false,
+            intervals: None,
         };
         for option in given {
             let mut read = || {
@@ -143,6 +149,8 @@ impl Options {
                     "known_groups_threshold" => {
                         options.known_groups_threshold = Some(threshold(option)?);
                     }
+                    "intervals" => level = Some(option.value.parse()?),
+                    "simultaneous_intervals" => simultaneous = Some(truth(option)?),
                     "privacy_unit_column" => same_unit(option, table)?,
                     "neighbouring" | "neighboring" => {
                         let own = table.neighbouring.to_string();
@@ -177,6 +185,14 @@ impl Options {
         if epsilon.is_none() && rho.is_none() {
             (epsilon, rho) = (defaults.epsilon, defaults.rho);
         }
+        let simultaneous = simultaneous == Some(true);
+        options.intervals = match level {
+            Some(level) => Some(IntervalsWanted { level, simultaneous }),
+            None if simultaneous => {
+                Some(IntervalsWanted { simultaneous, ..IntervalsWanted::USUAL })
+            }
+            None => None,
+        };
         let delta = delta.unwrap_or(Delta::ZERO);
         options.loss = match (epsilon, rho) {
             (Some(epsilon), _) => Some(Loss::Approximate { epsilon, delta }),
@@ -225,6 +241,17 @@ fn threshold(option: &QueryOption) -> Result<i64, Refusal> {
                 option.name, option.value
             ),
             format!("{} = 0", option.name),
+        )),
+    }
+}
+
+fn truth(option: &QueryOption) -> Result<bool, Refusal> {
+    match option.value.to_uppercase().as_str() {
+        "TRUE" => Ok(true),
+        "FALSE" => Ok(false),
+        _ => Err(Refusal::new(
+            format!("{} = {} is neither TRUE nor FALSE", option.name, option.value),
+            format!("{} = TRUE", option.name),
         )),
     }
 }

@@ -8,6 +8,7 @@ use super::{Groups, Key, Measurement, Order, Output};
 use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::Expr;
+use crate::interval::IntervalsWanted;
 use crate::noise::NoiseKind;
 use crate::relation::Relation;
 use crate::types::ColumnType;
@@ -65,6 +66,10 @@ pub struct PrivateQuery {
     pub(super) noise: Option<NoiseKind>,
     /// The delta that Gaussian noise may cost where no group is chosen privately.
     pub(super) noise_delta: Delta,
+    /// The intervals that are wanted beside released values. They are no part of what is asked, as
+    /// they follow from what is released.
+    #[serde(skip)]
+    pub(super) intervals: Option<IntervalsWanted>,
     /// Probable mistakes in it. They are no part of what is asked.
     #[serde(skip)]
     pub(super) warnings: Vec<Warning>,
@@ -164,6 +169,11 @@ impl PrivateQuery {
     /// The delta that Gaussian noise may cost where no group is chosen privately.
     pub fn noise_delta(&self) -> Delta {
         self.noise_delta
+    }
+
+    /// The intervals that its OPTIONS or the contract's defaults ask for.
+    pub fn intervals(&self) -> Option<IntervalsWanted> {
+        self.intervals
     }
 
     /// Probable mistakes in the query. They are no part of what is asked.

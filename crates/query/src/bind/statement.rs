@@ -185,6 +185,7 @@ pub(super) fn bind(
             }
             _ => Delta::ZERO,
         },
+        intervals: options.intervals,
         warnings,
         columns: stored,
         column_bytes: table.relation.fields().iter().map(|f| f.max_bytes).collect(),

@@ -14,6 +14,7 @@ use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
 use crate::expr::{Expr, ExprKind};
+use crate::interval::Level;
 use crate::lattice::{Number, Step};
 use crate::quote::Strategy;
 use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, Value};
@@ -143,17 +144,23 @@ pub struct Defaults {
     pub max_rows_per_group: Option<u32>,
     /// How groups are chosen.
     pub group_selection_strategy: Option<Strategy>,
+    /// The level of the intervals beside released values.
+    pub intervals: Option<Level>,
+    /// Whether all of them hold at once.
+    pub simultaneous_intervals: Option<bool>,
 }
 
 impl Defaults {
     /// The names of the options. In statements they hold for all parts.
-    pub(crate) const NAMES: [&str; 6] = [
+    pub(crate) const NAMES: [&str; 8] = [
         "epsilon",
         "rho",
         "delta",
         "max_groups_contributed",
         "max_rows_per_group",
         "group_selection_strategy",
+        "intervals",
+        "simultaneous_intervals",
     ];
 }
 

@@ -10,6 +10,7 @@ use super::csv;
 use super::read::{ContractError, Item, Section, Source};
 use super::units::{self, TableUnit};
 use super::{Column, Contract, Defaults, Population, Table};
+use crate::interval::Level;
 use crate::quote::Strategy;
 
 /// Most groups that a unit may be allowed to enter: what one unit can make the engine do grows with
@@ -274,6 +275,12 @@ pub(crate) fn loss(
     }
 }
 
+/// The level of intervals.
+fn level(item: &Item<'_, '_>) -> Result<Level, ContractError> {
+    let (expected, hint) = ("a percentage from 50 to 99.9", "intervals = 95");
+    item.number_text(expected, hint)?.parse().map_err(|_| item.wrong(expected, hint))
+}
+
 /// What a query has that says nothing else.
 pub(crate) fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractError> {
     section.only(&Defaults::NAMES)?;
@@ -301,5 +308,10 @@ pub(crate) fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractEr
             .map(|i| i.count(1, MAX_ROWS, "the most rows of one unit that COUNT counts in a group"))
             .transpose()?,
         group_selection_strategy: strategy.transpose()?,
+        intervals: section.get("intervals").map(|item| level(&item)).transpose()?,
+        simultaneous_intervals: section
+            .get("simultaneous_intervals")
+            .map(|item| item.flag("simultaneous_intervals = true"))
+            .transpose()?,
     })
 }

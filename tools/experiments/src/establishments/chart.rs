@@ -10,7 +10,7 @@ pub(super) const NO_GUARANTEE: &str = "no formal guarantee";
 
 /// An axis of numbers that may be zero.
 pub(super) fn linear(label: &str) -> Axis {
-    Axis { label: label.to_owned(), scale: Scale::Linear }
+    Axis { label: label.to_owned(), scale: Scale::Linear, marks: Vec::new() }
 }
 
 /// The cumulative distribution as (value, share) at the shares of a figure: 200 steps, and finer

@@ -145,7 +145,11 @@ fn errors(farms: &[Farm], noise: &mut Rehearsal) -> Result<Figure, ExperimentErr
         chart: Chart {
             title: format!("Four queries at rho = {RHO}, shared equally; threshold {DRAWN} cows"),
             x: logarithmic("absolute relative error"),
-            y: Axis { label: "share of answers within".to_owned(), scale: Scale::Linear },
+            y: Axis {
+                label: "share of answers within".to_owned(),
+                scale: Scale::Linear,
+                marks: Vec::new(),
+            },
             series: curves,
         },
         columns: columns(&[

@@ -202,6 +202,8 @@ fn of_workload(share: Loss, own: &Defaults, theirs: &Defaults) -> Defaults {
         max_groups_contributed: own.max_groups_contributed.or(theirs.max_groups_contributed),
         max_rows_per_group: own.max_rows_per_group.or(theirs.max_rows_per_group),
         group_selection_strategy: own.group_selection_strategy.or(theirs.group_selection_strategy),
+        intervals: own.intervals.or(theirs.intervals),
+        simultaneous_intervals: own.simultaneous_intervals.or(theirs.simultaneous_intervals),
     }
 }
 

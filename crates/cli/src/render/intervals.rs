@@ -1,0 +1,92 @@
+//! The intervals beside a result, and what they are about.
+
+use hushtable::arrow::record_batch::RecordBatch;
+use hushtable::query::IntervalsWanted;
+use hushtable::{ColumnIntervals, TableIntervals};
+
+use super::cell::rows;
+use super::grid::visible;
+use super::json::{object, value};
+use crate::failure::Failure;
+
+/// A result with its intervals.
+pub(crate) struct Shown<'a> {
+    pub(crate) table: &'a RecordBatch,
+    pub(crate) intervals: &'a TableIntervals,
+    /// Whether they were asked for.
+    pub(crate) asked_for: bool,
+    /// What bounds cut off, which is in no interval.
+    pub(crate) not_in_them: &'a [String],
+}
+
+impl Shown<'_> {
+    /// The table, with the ends of the intervals as columns.
+    pub(super) fn beside(&self) -> Result<RecordBatch, Failure> {
+        Ok(self.intervals.beside(self.table)?)
+    }
+
+    /// What the intervals are about, in lines for people.
+    pub(crate) fn note(&self) -> String {
+        let IntervalsWanted { level, simultaneous } = self.intervals.wanted;
+        let mut out = match simultaneous {
+            true => format!(
+                "intervals: noise only; with {level} %, all of them hold the values without noise at once\n"
+            ),
+            false => format!(
+                "intervals: noise only; each holds the value without noise with {level} %\n"
+            ),
+        };
+        if !self.not_in_them.is_empty() {
+            let all: Vec<String> = self.not_in_them.iter().map(|text| visible(text)).collect();
+            out += &format!("cut off, and not in them: {}\n", all.join("; "));
+        }
+        for (name, why) in self.without() {
+            out += &format!("no interval: {} {why}\n", visible(&name));
+        }
+        out
+    }
+
+    /// The columns with noise that have no intervals, and why.
+    fn without(&self) -> Vec<(String, &'static str)> {
+        let schema = self.table.schema();
+        let columns = schema.fields().iter().zip(&self.intervals.columns);
+        let without = columns.filter_map(|(field, own)| match own {
+            ColumnIntervals::Without(why) => Some((field.name().clone(), why.reason())),
+            ColumnIntervals::Exact | ColumnIntervals::Ends { .. } => None,
+        });
+        without.collect()
+    }
+
+    /// All of it as one object of JSON, for the metadata of a file.
+    pub(super) fn json(&self) -> Result<String, Failure> {
+        let IntervalsWanted { level, simultaneous } = self.intervals.wanted;
+        let text = |text: &str| serde_json::Value::from(text).to_string();
+        let list = |all: &mut dyn Iterator<Item = String>| {
+            format!("[{}]", all.collect::<Vec<_>>().join(","))
+        };
+        let schema = self.table.schema();
+        let mut columns = Vec::new();
+        for (field, own) in schema.fields().iter().zip(&self.intervals.columns) {
+            let ColumnIntervals::Ends { low, high } = own else { continue };
+            let ends = [("low", low.clone(), true), ("high", high.clone(), true)];
+            let ends = RecordBatch::try_from_iter_with_nullable(ends);
+            let ends = rows(&ends.map_err(|_| super::cannot_show("column"))?)?
+                .iter()
+                .map(|row| row.iter().map(value).collect::<Vec<_>>())
+                .collect::<Vec<_>>();
+            let end =
+                |place: usize| list(&mut ends.iter().filter_map(|row| row.get(place).cloned()));
+            columns.push((field.name().as_str(), object([("low", end(0)), ("high", end(1))])));
+        }
+        let without = self.without();
+        let without = without.iter().map(|(name, why)| (name.as_str(), text(why)));
+        Ok(object([
+            ("level", level.to_string()),
+            ("simultaneous", simultaneous.to_string()),
+            ("cover", text("noise only")),
+            ("not_in_them", list(&mut self.not_in_them.iter().map(|own| text(own)))),
+            ("columns", object(columns)),
+            ("without", object(without)),
+        ]))
+    }
+}

@@ -1,0 +1,204 @@
+//! A quote as one page for people without training in privacy, within 80 columns.
+
+use hushtable::Quoted;
+use hushtable::privacy::Neighbouring;
+use hushtable::query::{Explanation, GroupsExplained, PrecisionExplained, PrivateGroups};
+
+use super::assess::wrapped_at;
+use super::grid::visible;
+use super::number::{at_least, number, probability};
+use super::quoted::left_after;
+
+/// The widest line.
+const WIDTH: usize = 80;
+/// The column in which texts begin.
+const INDENT: usize = 13;
+
+/// A quote as one page.
+pub(crate) fn text(quoted: &Quoted) -> String {
+    let more = entry("More", "--verbose shows all mechanisms, losses and probabilities");
+    page(&quoted.explanation, &cost(quoted)) + &more
+}
+
+/// One query, without its budget.
+pub(super) fn of_one_query(explanation: &Explanation) -> String {
+    page(explanation, "")
+}
+
+fn page(explanation: &Explanation, cost: &str) -> String {
+    let mut out = entry("Protects", &protects(explanation)) + cost;
+    let tables = explanation.tables.iter().map(|table| visible(table)).collect::<Vec<_>>();
+    let rows = match &explanation.condition {
+        Some(condition) => format!("{}, where {}", tables.join(", "), visible(condition)),
+        None => format!("{}, all rows", tables.join(", ")),
+    };
+    out += &entry("Reads", &rows);
+    out += &entry("Groups", &groups(explanation));
+    let shown: Vec<String> = explanation.precision.iter().map(precise).collect();
+    if !shown.is_empty() {
+        let mut lines = vec!["noise only; 95 of 100 values are within".to_owned()];
+        lines.extend(shown);
+        out += &entries("Precision", &lines);
+    }
+    let cut_off = &explanation.intervals.not_in_them;
+    if !cut_off.is_empty() {
+        let mut lines = vec!["and not in the ±:".to_owned()];
+        lines.extend(cut_off.iter().map(|text| format!("- {}", visible(text))));
+        out += &entries("Cut off", &lines);
+    }
+    if !explanation.precision.is_empty() {
+        let advice: Vec<String> =
+            explanation.advice.iter().map(|text| format!("- {}", visible(text))).collect();
+        out += &entries("To be nearer", &advice);
+    }
+    let warnings: Vec<String> = explanation
+        .warnings
+        .iter()
+        .map(|own| format!("- {}; {}", visible(&own.what), visible(&own.hint)))
+        .collect();
+    if !warnings.is_empty() {
+        out += &entries("Warnings", &warnings);
+    }
+    out
+}
+
+fn protects(explanation: &Explanation) -> String {
+    let unit = visible(&explanation.privacy_unit);
+    let (one, together) = match unit.as_str() {
+        "row" => ("each row".to_owned(), String::new()),
+        unit => (format!("each {unit}"), format!(", with all rows of the same {unit}")),
+    };
+    let population = visible(&explanation.population);
+    let told = match explanation.neighbouring {
+        Neighbouring::AddRemove => "nobody can tell whether it is in the data",
+        Neighbouring::Replace => "nobody can tell it from another; how many there are is public",
+    };
+    let policy = match explanation.policy {
+        Some(_) => ". Large records lose more than small ones: see --verbose",
+        None => "",
+    };
+    format!("{one} of {population}{together}: {told}{policy}")
+}
+
+fn groups(explanation: &Explanation) -> String {
+    match &explanation.groups {
+        GroupsExplained::Single => "one row, always shown".to_owned(),
+        GroupsExplained::Public { groups } => {
+            format!("all {} of the contract's keys are shown, empty or not", number(*groups as f64))
+        }
+        GroupsExplained::Private(private) => shown_from(private, &explanation.privacy_unit),
+    }
+}
+
+/// From how many units on a group is shown.
+fn shown_from(private: &PrivateGroups, unit: &str) -> String {
+    let units = match (private.by_pieces, unit) {
+        (true, _) => "pieces of records".to_owned(),
+        (_, "row") => "rows".to_owned(),
+        (_, unit) => format!("different {}", visible(unit)),
+    };
+    let half = number(private.units_for_half as f64);
+    let mut out = format!("those of about {half} {units} or more are mostly shown");
+    if let Some(one) = private.keep.iter().find(|keep| keep.units == 1) {
+        out += &format!("; one of 1 with probability {}", probability(one.probability));
+    }
+    if let Some(alone) = private.units_for_half_alone {
+        out += &format!("; of {} if their other groups are shown anyway", number(alone as f64));
+    }
+    if let Some(least) = private.min_units {
+        out += &format!("; none of fewer than {}", number(least as f64));
+    }
+    if let Some(known) = private.known_groups {
+        out += &format!("; {} are known and shown with any number", number(known as f64));
+    }
+    out
+}
+
+/// How precise an output is.
+fn precise(own: &PrecisionExplained) -> String {
+    let name = visible(&own.name);
+    if let Some(why) = &own.without {
+        return format!("{name}: no ±, as it {why}");
+    }
+    let Some(first) = own.half_widths.first() else {
+        return format!("{name}: by its size");
+    };
+    let same = own
+        .half_widths
+        .iter()
+        .all(|other| (other.half_width - first.half_width).abs() <= 0.02 * first.half_width.abs());
+    let mut out = if same {
+        format!("{name}: ± {}", short(first.half_width))
+    } else {
+        let sizes: Vec<String> = own
+            .half_widths
+            .iter()
+            .map(|at| format!("± {} in {} rows", short(at.half_width), number(at.rows as f64)))
+            .collect();
+        format!("{name}: {}", sizes.join(", "))
+    };
+    if let Some(rows) = own.rows_for_tenth {
+        out += &format!("; a group of {} rows is ± 10 %", number(rows as f64));
+    }
+    out
+}
+
+/// Three digits.
+fn short(value: f64) -> String {
+    let magnitude = if value > 0.0 { value.log10().floor() } else { 0.0 };
+    let unit = 10f64.powf(magnitude - 2.0);
+    number(if unit < 1.0 || value >= 1e3 { (value / unit).round() * unit } else { value })
+}
+
+fn cost(quoted: &Quoted) -> String {
+    let explanation = &quoted.explanation;
+    let (analyst, population) = (visible(&quoted.analyst), visible(&explanation.population));
+    let left = quoted.account.left;
+    let of_whom =
+        if explanation.policy.is_some() { ", for a record at the thresholds" } else { "" };
+    let mut text = match left_after(quoted) {
+        _ if quoted.on_record => {
+            format!("nothing: the answer is on record. Left to {analyst} on {population}: {left}")
+        }
+        Some(after) => format!(
+            "{}{of_whom}, of {left} that {analyst} has left on {population}; then {after} is left",
+            quoted.charge
+        ),
+        None => format!(
+            "{}{of_whom}, and {analyst} has only {left} left on {population}: the budget does not suffice, \
+             and the query would be refused",
+            quoted.charge
+        ),
+    };
+    if let [.., implied] = explanation.total_as_epsilon.as_slice() {
+        let (epsilon, delta) = (at_least(implied.epsilon), at_least(implied.delta));
+        text += &format!(". This implies epsilon = {epsilon} at delta = {delta}");
+    }
+    entry("Costs", &text)
+}
+
+/// A title and its text.
+fn entry(title: &str, text: &str) -> String {
+    entries(title, &[text.to_owned()])
+}
+
+/// A title and its lines.
+fn entries(title: &str, lines: &[String]) -> String {
+    let text: String = lines.iter().map(|line| folded(line, 2, WIDTH - INDENT)).collect();
+    let mut out = String::new();
+    for (place, line) in text.lines().enumerate() {
+        let title = if place == 0 { title } else { "" };
+        out += &format!("{title:INDENT$}{line}\n");
+    }
+    out
+}
+
+/// A line broken between words, with what follows moved to the right by `by` columns.
+fn folded(line: &str, by: usize, width: usize) -> String {
+    let mut out = String::new();
+    for (place, part) in wrapped_at(line, width - by).lines().enumerate() {
+        let before = if place == 0 { 0 } else { by };
+        out += &format!("{:before$}{part}\n", "");
+    }
+    out
+}

@@ -1,0 +1,236 @@
+//! A result as a chart: its first column of noisy numbers, with an error bar for each interval.
+//!
+//! Dates and numbers are on the horizontal axis; dates are joined by a line, for each group of the other
+//! keys. Names are below each other, with bars to the right.
+
+use std::collections::BTreeMap;
+
+use hushtable::ColumnIntervals;
+use hushtable::arrow::array::{Array, ArrayRef, AsArray};
+use hushtable::arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType,
+};
+use hushtable_plot::{Axis, Chart, Scale, Series, Style};
+
+use super::cell::{is_number, rows};
+use super::intervals::Shown;
+use super::table::shown as text_of;
+use crate::failure::Failure;
+
+/// Most rows that are below each other.
+const MOST_NAMES: usize = 60;
+/// Most lines.
+const MOST_LINES: usize = 8;
+/// About as many dates are marked.
+const MARKS: usize = 7;
+
+/// A value with its interval, at a place on the axis of its key.
+struct Point {
+    place: f64,
+    value: f64,
+    ends: Option<(f64, f64)>,
+}
+
+/// A result as a chart.
+pub(crate) fn chart(shown: &Shown<'_>) -> Result<Chart, Failure> {
+    let schema = shown.table.schema();
+    let noisy = |place: &usize| {
+        let own = shown.intervals.columns.get(*place);
+        let field = schema.fields().get(*place);
+        field.is_some_and(|f| is_number(f.data_type()))
+            && own.is_some_and(|own| !matches!(own, ColumnIntervals::Exact))
+    };
+    let Some(value) = (0..schema.fields().len()).find(noisy) else {
+        return Err(Failure::new(
+            "--plot draws a column of noisy numbers, and the result has none",
+            "SELECT with COUNT(*), SUM(x) or AVG(x); the answer is on record, and asking again is free",
+        ));
+    };
+    let keys: Vec<usize> = (0..schema.fields().len())
+        .filter(|place| matches!(shown.intervals.columns.get(*place), Some(ColumnIntervals::Exact)))
+        .collect();
+    let name_of = |place: usize| schema.fields().get(place).map_or("", |f| f.name()).to_owned();
+    let level = shown.intervals.wanted.level;
+    let measured = format!("{} (bars: {level} %, noise only)", name_of(value));
+    let along = keys.iter().copied().find(|&place| {
+        let column = shown.table.column(place);
+        is_moment(column) || (keys.len() == 1 && is_number(column.data_type()))
+    });
+    let of_what: Vec<String> = keys.iter().map(|&place| name_of(place)).collect();
+    let by = if of_what.is_empty() { String::new() } else { format!(" by {}", of_what.join(", ")) };
+    let title = format!("{}{by}", name_of(value));
+    match along {
+        Some(along) => over(shown, (value, along), &keys, (title, measured)),
+        None => below(shown, value, &keys, (title, measured)),
+    }
+}
+
+fn is_moment(column: &ArrayRef) -> bool {
+    matches!(column.data_type(), DataType::Date32 | DataType::Timestamp(..))
+}
+
+/// Along dates or numbers.
+fn over(
+    shown: &Shown<'_>,
+    (value, along): (usize, usize),
+    keys: &[usize],
+    (title, measured): (String, String),
+) -> Result<Chart, Failure> {
+    let cells = rows(shown.table)?;
+    let column = shown.table.column(along);
+    let mut lines: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+    let mut marks: BTreeMap<i64, (f64, String)> = BTreeMap::new();
+    for (row, cells) in cells.iter().enumerate() {
+        let others = keys.iter().filter(|place| **place != along);
+        let name = others.filter_map(|place| cells.get(*place)).map(text_of).collect::<Vec<_>>();
+        let (Some(place), Some(cell)) = (number(column, row), cells.get(along)) else { continue };
+        if let Some(point) = point(shown, value, row, place) {
+            lines.entry(name.join(", ")).or_default().push(point);
+            marks.insert(place as i64, (place, text_of(cell)));
+        }
+    }
+    let dated = is_moment(column);
+    let marks: Vec<(f64, String)> = match dated {
+        true => marks.into_values().collect(),
+        false => Vec::new(),
+    };
+    let every = marks.len().div_ceil(MARKS).max(1);
+    let marks = marks.into_iter().step_by(every).collect();
+    let whole = lines.len();
+    let title =
+        if whole > MOST_LINES { format!("{title}: {MOST_LINES} of {whole}") } else { title };
+    let mut series = Vec::new();
+    for (name, mut points) in lines.into_iter().take(MOST_LINES) {
+        points.sort_by(|a, b| a.place.total_cmp(&b.place));
+        let all: Vec<(f64, f64)> = points.iter().map(|p| (p.place, p.value)).collect();
+        let line = |style, points| Series { name: name.clone(), style, points };
+        series.push(line(Style::Points, all.clone()));
+        if dated {
+            series.push(line(Style::Line, all));
+        }
+        series.extend(points.iter().filter_map(|p| {
+            let (low, high) = p.ends?;
+            Some(line(Style::Line, vec![(p.place, low), (p.place, high)]))
+        }));
+    }
+    let x = shown.table.schema().field(along).name().clone();
+    Ok(Chart {
+        title,
+        x: Axis { label: x, scale: Scale::Linear, marks },
+        y: Axis { label: measured, scale: Scale::Linear, marks: Vec::new() },
+        series,
+    })
+}
+
+/// Below each other, the first row at the top.
+fn below(
+    shown: &Shown<'_>,
+    value: usize,
+    keys: &[usize],
+    (title, measured): (String, String),
+) -> Result<Chart, Failure> {
+    let cells = rows(shown.table)?;
+    let whole = cells.len();
+    let count = whole.min(MOST_NAMES);
+    let title =
+        if whole > count { format!("{title}: the first {count} of {whole}") } else { title };
+    let (mut marks, mut points) = (Vec::new(), Vec::new());
+    for (row, cells) in cells.iter().take(count).enumerate() {
+        let place = (count - 1 - row) as f64;
+        let names: Vec<String> =
+            keys.iter().filter_map(|key| cells.get(*key)).map(text_of).collect();
+        marks.push((place, names.join(", ")));
+        points.extend(point(shown, value, row, place));
+    }
+    marks.reverse();
+    let mut series = vec![Series {
+        name: String::new(),
+        style: Style::Points,
+        points: points.iter().map(|p| (p.value, p.place)).collect(),
+    }];
+    series.extend(points.iter().filter_map(|p| {
+        let (low, high) = p.ends?;
+        let points = vec![(low, p.place), (high, p.place)];
+        Some(Series { name: String::new(), style: Style::Line, points })
+    }));
+    let names: Vec<String> =
+        keys.iter().map(|key| shown.table.schema().field(*key).name().clone()).collect();
+    Ok(Chart {
+        title,
+        x: Axis { label: measured, scale: Scale::Linear, marks: Vec::new() },
+        y: Axis { label: names.join(", "), scale: Scale::Linear, marks },
+        series,
+    })
+}
+
+fn point(shown: &Shown<'_>, column: usize, row: usize, place: f64) -> Option<Point> {
+    let value = number(shown.table.column(column), row)?;
+    let ends = match shown.intervals.columns.get(column)? {
+        ColumnIntervals::Ends { low, high } => number(low, row).zip(number(high, row)),
+        ColumnIntervals::Exact | ColumnIntervals::Without(_) => None,
+    };
+    Some(Point { place, value, ends })
+}
+
+/// A number, or a moment as days since 1970.
+fn number(column: &ArrayRef, row: usize) -> Option<f64> {
+    if column.is_null(row) {
+        return None;
+    }
+    let number = match column.data_type() {
+        DataType::Int64 => column.as_primitive_opt::<Int64Type>()?.value(row) as f64,
+        DataType::Float64 => column.as_primitive_opt::<Float64Type>()?.value(row),
+        DataType::Decimal128(_, scale) => {
+            let digits = column.as_primitive_opt::<Decimal128Type>()?.value(row) as f64;
+            digits / 10f64.powi(i32::from(*scale))
+        }
+        DataType::Date32 => f64::from(column.as_primitive_opt::<Date32Type>()?.value(row)),
+        DataType::Timestamp(..) => {
+            column.as_primitive_opt::<TimestampMicrosecondType>()?.value(row) as f64 / 86_400e6
+        }
+        _ => return None,
+    };
+    number.is_finite().then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use hushtable::TableIntervals;
+    use hushtable::arrow::array::{Date32Array, Int64Array, StringViewArray};
+    use hushtable::arrow::record_batch::RecordBatch;
+    use hushtable::query::IntervalsWanted;
+
+    use super::*;
+
+    fn counts(key: ArrayRef) -> Chart {
+        let of = |values: [i64; 3]| -> ArrayRef { Arc::new(Int64Array::from(values.to_vec())) };
+        let columns = [("key", key, true), ("n", of([50, 40, 30]), true)];
+        let table = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        let ends = ColumnIntervals::Ends { low: of([45, 35, 25]), high: of([55, 45, 35]) };
+        let columns = vec![ColumnIntervals::Exact, ends];
+        let intervals = &TableIntervals { wanted: IntervalsWanted::USUAL, columns };
+        chart(&Shown { table: &table, intervals, asked_for: false, not_in_them: &[] }).unwrap()
+    }
+
+    #[test]
+    fn names_are_below_each_other_with_error_bars() {
+        let own = counts(Arc::new(StringViewArray::from(vec!["a", "b", "c"])));
+        assert_eq!(own.title, "n by key");
+        assert_eq!(own.x.label, "n (bars: 95 %, noise only)");
+        let marks: Vec<&str> = own.y.marks.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(marks, ["c", "b", "a"]);
+        assert_eq!(own.series[0].points, [(50.0, 2.0), (40.0, 1.0), (30.0, 0.0)]);
+        assert_eq!(own.series[1].points, [(45.0, 2.0), (55.0, 2.0)]);
+    }
+
+    #[test]
+    fn dates_are_joined_by_a_line() {
+        let own = counts(Arc::new(Date32Array::from(vec![19_782, 19_784, 19_783])));
+        assert_eq!(own.x.marks[0], (19_782.0, "2024-02-29".to_owned()));
+        assert_eq!(own.series[1].style, Style::Line);
+        assert_eq!(own.series[1].points, [(19_782.0, 50.0), (19_783.0, 30.0), (19_784.0, 40.0)]);
+        assert_eq!(own.series[2].points, [(19_782.0, 45.0), (19_782.0, 55.0)]);
+    }
+}

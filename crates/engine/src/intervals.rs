@@ -1,0 +1,182 @@
+//! Intervals around the values of a released table.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
+};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, Schema};
+use hushtable_query::{
+    ColumnType, Covered, Intervals, IntervalsWanted, NoInterval, Quote, ReleasedRow, Value,
+};
+
+use crate::error::EngineError;
+use crate::eval::Program;
+use crate::release::ReleasedTable;
+use crate::source::normalise::decimals;
+use crate::value::value_at;
+
+/// The released values behind a table, and the laws of their noise. Intervals of any level follow
+/// from them, at no cost.
+#[derive(Clone, Debug)]
+pub struct Uncertainty {
+    quote: Quote,
+    released: ReleasedTable,
+}
+
+/// The intervals around the values of a table. They hold the values without noise; what bounds cut off
+/// is not in them.
+#[derive(Clone, Debug)]
+pub struct TableIntervals {
+    /// Their level, and whether they hold all at once.
+    pub wanted: IntervalsWanted,
+    /// The intervals of each column, in the table's order.
+    pub columns: Vec<ColumnIntervals>,
+}
+
+/// The intervals of a column.
+#[derive(Clone, Debug)]
+pub enum ColumnIntervals {
+    /// None, as it has no noise.
+    Exact,
+    /// None.
+    Without(NoInterval),
+    /// Their ends, row by row, of the column's type. NULL where a row has no interval: its value is
+    /// not a number, or its denominator may be zero.
+    Ends {
+        /// The lower ends.
+        low: ArrayRef,
+        /// The upper ends.
+        high: ArrayRef,
+    },
+}
+
+impl Uncertainty {
+    pub(crate) fn new(quote: &Quote, released: ReleasedTable) -> Self {
+        Self { quote: quote.clone(), released }
+    }
+
+    /// The intervals that the query or its contract asks for.
+    pub fn wanted(&self) -> Option<IntervalsWanted> {
+        self.quote.query().intervals()
+    }
+
+    /// The intervals around the values of the table.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
+        let query = self.quote.query();
+        let ReleasedTable { values, groups, table } = &self.released;
+        let intervals = Intervals::new(&self.quote, wanted, *groups);
+        let rows = table.num_rows();
+        let (keys, steps) =
+            values.split_at_checked(query.keys().len()).ok_or(EngineError::Inconsistent)?;
+        let steps = steps.iter().map(|column| column.as_primitive_opt::<Decimal128Type>());
+        let steps: Option<Vec<_>> = steps.collect();
+        let steps = steps.ok_or(EngineError::Inconsistent)?;
+        if values.iter().any(|column| column.len() != rows) {
+            return Err(EngineError::Inconsistent);
+        }
+        let known = intervals.known().iter();
+        let known = known.map(|expr| Ok(Program::new(expr)?.evaluate(keys, rows)?));
+        let known = known.collect::<Result<Vec<_>, EngineError>>()?;
+        let keys = if intervals.reads_keys() { keys } else { &[] };
+        let row_of = |columns: &[ArrayRef], row: usize| {
+            let values = columns.iter().map(|column| value_at(column, row));
+            values.collect::<Option<Vec<Value>>>().ok_or(EngineError::Inconsistent)
+        };
+        let mut ends: Vec<Vec<Option<(Value, Value)>>> =
+            vec![Vec::with_capacity(rows); query.outputs().len()];
+        for row in 0..rows {
+            let (keys, known) = (row_of(keys, row)?, row_of(&known, row)?);
+            let steps: Vec<i128> = steps.iter().map(|column| column.value(row)).collect();
+            let of = intervals.of(&ReleasedRow { keys: &keys, steps: &steps, known: &known });
+            ends.iter_mut().zip(of).for_each(|(column, own)| column.push(own));
+        }
+        let outputs = query.outputs().iter().zip(intervals.covered()).zip(ends);
+        let columns = outputs.map(|((output, covered), ends)| {
+            let column_type = output.expr.column_type;
+            Ok(match covered {
+                Covered::Exact => ColumnIntervals::Exact,
+                Covered::Without(why) => ColumnIntervals::Without(why),
+                Covered::Interval => {
+                    let (low, high): (Vec<_>, Vec<_>) = ends.into_iter().map(Option::unzip).unzip();
+                    let (low, high) = (column(column_type, low)?, column(column_type, high)?);
+                    ColumnIntervals::Ends { low, high }
+                }
+            })
+        });
+        Ok(TableIntervals { wanted, columns: columns.collect::<Result<_, EngineError>>()? })
+    }
+}
+
+/// Values as a column of their type.
+fn column(column_type: ColumnType, values: Vec<Option<Value>>) -> Result<ArrayRef, EngineError> {
+    let values = values.into_iter();
+    Ok(match column_type {
+        ColumnType::Int => Arc::new(
+            values
+                .map(|v| if let Value::Int(n) = v? { Some(n) } else { None })
+                .collect::<Int64Array>(),
+        ),
+        ColumnType::Float => Arc::new(
+            values
+                .map(|v| if let Value::Float(x) = v? { Some(x) } else { None })
+                .collect::<Float64Array>(),
+        ),
+        ColumnType::Decimal { scale } => {
+            let digits: Decimal128Array = values
+                .map(|v| if let Value::Decimal { digits, .. } = v? { Some(digits) } else { None })
+                .collect();
+            decimals(digits, scale)?
+        }
+        _ => return Err(EngineError::Inconsistent),
+    })
+}
+
+impl TableIntervals {
+    /// Of a table whose values are computed from several released ones: those without noise are not
+    /// told apart, and numbers have no intervals.
+    pub(crate) fn around(table: &RecordBatch, wanted: IntervalsWanted) -> Self {
+        let of = |field: &Arc<Field>| match is_number(field.data_type()) {
+            true => ColumnIntervals::Without(NoInterval::Around),
+            false => ColumnIntervals::Exact,
+        };
+        Self { wanted, columns: table.schema().fields().iter().map(of).collect() }
+    }
+
+    /// The table with the ends of intervals beside the values: for x, the columns x_low and x_high. A
+    /// name that the table has already gets further underscores.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub fn beside(&self, table: &RecordBatch) -> Result<RecordBatch, EngineError> {
+        let schema = table.schema();
+        if schema.fields().len() != self.columns.len() {
+            return Err(EngineError::Inconsistent);
+        }
+        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        let mut names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+        let shown = schema.fields().iter().zip(table.columns()).zip(&self.columns);
+        for ((field, values), intervals) in shown {
+            fields.push(Arc::clone(field));
+            columns.push(Arc::clone(values));
+            let ColumnIntervals::Ends { low, high } = intervals else { continue };
+            for (end, values) in [("low", low), ("high", high)] {
+                let mut name = format!("{}_{end}", field.name());
+                while names.contains(&name) {
+                    name.push('_');
+                }
+                names.push(name.clone());
+                fields.push(Arc::new(Field::new(name, values.data_type().clone(), true)));
+                columns.push(Arc::clone(values));
+            }
+        }
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
+    }
+}
+
+fn is_number(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Int64 | DataType::Float64 | DataType::Decimal128(..))
+}

@@ -1,0 +1,95 @@
+//! Intervals around noisy counts that are seen only because they reached a threshold.
+
+use super::{Mechanism, Selection};
+
+/// How it came that a noisy count is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// It reached the threshold of the selection.
+    Selected,
+    /// Its group is known without the data: it is seen from this noisy count on, or always.
+    Known(Option<i64>),
+}
+
+impl Selection {
+    /// The least and greatest number of units with which the noisy count is not in an outer tail of
+    /// its law, each tail with a probability of (1 - `level`)/2, *given that the count is seen*. The
+    /// interval holds the released count, too. `None` for strategies without noisy counts.
+    ///
+    /// Of all counts that are seen of a group, a share of at least `level` has the true number in
+    /// the interval: the number is left out only where the count is in one of the two tails. The
+    /// tails are monotone in the number, as the laws have monotone likelihood ratios, also where
+    /// they are cut off below.
+    pub fn count_interval(&self, count: i128, level: f64, seen: Seen) -> Option<(i128, i128)> {
+        if !self.strategy().gives_count() {
+            return None;
+        }
+        let tail = 0.5 * (1.0 - level);
+        let least = match seen {
+            Seen::Selected => i128::from(self.least),
+            Seen::Known(_) => 0,
+        };
+        let law = Law { selection: self, seen };
+        let start = count.max(least);
+        let above = |n: i128| law.at_least(count, n) > tail * law.seen(n);
+        let below = |n: i128| law.at_most(count, n) > tail * law.seen(n);
+        let low = if above(least) { least } else { boundary(least, start, |n| !above(n)) + 1 };
+        let mut far = 1;
+        while below(start.saturating_add(far)) && far < i128::MAX / 4 {
+            far *= 2;
+        }
+        let high = boundary(start, start.saturating_add(far), below);
+        Some((low.min(start), high))
+    }
+}
+
+/// The last number from `low` on for which something holds, which does not for `high` or beyond; at
+/// least `low`.
+fn boundary(mut low: i128, mut high: i128, holds: impl Fn(i128) -> bool) -> i128 {
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// The law of a noisy count that is seen.
+struct Law<'a> {
+    selection: &'a Selection,
+    seen: Seen,
+}
+
+impl Law<'_> {
+    /// P\[noise >= `x`\], of noise in whole units.
+    fn tail(&self, x: i128) -> f64 {
+        match &self.selection.mechanism {
+            Mechanism::TruncatedGeometric(m) => m.law().tail(x).clamp(0.0, 1.0),
+            // The fine noise is rounded to units.
+            Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5).clamp(0.0, 1.0),
+            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => 0.0,
+        }
+    }
+
+    /// The probability that the count of a group of `n` units is seen.
+    fn seen(&self, n: i128) -> f64 {
+        match self.seen {
+            Seen::Selected => self.selection.keep_probability(u64::try_from(n).unwrap_or(u64::MAX)),
+            Seen::Known(Some(threshold)) => self.tail(i128::from(threshold).saturating_sub(n)),
+            Seen::Known(None) => 1.0,
+        }
+    }
+
+    /// The probability that it is seen and at least `count`.
+    fn at_least(&self, count: i128, n: i128) -> f64 {
+        self.tail(count.saturating_sub(n)).min(self.seen(n))
+    }
+
+    /// The probability that it is seen and at most `count`.
+    fn at_most(&self, count: i128, n: i128) -> f64 {
+        self.seen(n) - self.at_least(count.saturating_add(1), n)
+    }
+}

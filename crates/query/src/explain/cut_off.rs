@@ -1,0 +1,78 @@
+//! What bounds cut off: it is in no interval.
+
+use crate::bind::{Clamps, Groups, Measure, Measurement, PrivateQuery};
+use crate::expr::Expr;
+use crate::range::Range;
+
+/// The kinds of rows and values that a query leaves out or changes before it adds noise, each in a few
+/// words.
+pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut add = |text: String| {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    };
+    let unit = query.unit().map(|_| query.unit_name());
+    if query.keys().iter().any(|key| key.public.is_some()) {
+        add("rows whose keys are not among the public ones".to_owned());
+    }
+    if let (Some(unit), false) = (unit, query.groups() == Groups::Single) {
+        let most = query.max_groups_contributed();
+        add(format!("groups of one {unit} beyond {most}"));
+    }
+    for measurement in query.measurements() {
+        of_measurement(measurement, unit).into_iter().for_each(&mut add);
+    }
+    all
+}
+
+fn of_measurement(measurement: &Measurement, unit: Option<&str>) -> Vec<String> {
+    let (step, name) = (measurement.step.to_f64(), &measurement.name);
+    let beyond = |low: i64, high: i64| {
+        format!("beyond {} to {} ({name})", low as f64 * step, high as f64 * step)
+    };
+    let rows = |rows: i64| {
+        unit.map(|unit| format!("rows of one {unit} in a group beyond {rows} ({name})"))
+    };
+    // Bounds that follow from an expression's structure change no value.
+    let changes = |of: &Expr, low: i64, high: i64| {
+        let known = Range::of(of).and_then(|r| r.in_steps(measurement.step, of.column_type));
+        known.is_none_or(|(least, most)| least < low || most > high)
+    };
+    match &measurement.measure {
+        Measure::Units => Vec::new(),
+        Measure::Rows | Measure::Values(_) => rows(measurement.high).into_iter().collect(),
+        Measure::PerRecordSum(_) => Vec::new(),
+        Measure::ClampedSum(of) => match unit {
+            Some(unit) => {
+                let (low, high) = (measurement.low, measurement.high);
+                vec![format!("the sum of the rows of one {unit} in a group {}", beyond(low, high))]
+            }
+            None if changes(of, measurement.low, measurement.high) => {
+                vec![format!("values {}", beyond(measurement.low, measurement.high))]
+            }
+            None => Vec::new(),
+        },
+        Measure::SumOfRows { of, low, high, clamps, rows: most } => {
+            let what = match clamps {
+                Clamps::Rows => "values",
+                Clamps::Mean => "means of a unit's values in a group",
+            };
+            let values =
+                changes(of, *low, *high).then(|| format!("{what} {}", beyond(*low, *high)));
+            values.into_iter().chain(rows((*most).into())).collect()
+        }
+        Measure::Distinct { values, .. } => unit
+            .map(|unit| {
+                format!("different values of one {unit} in a group beyond {values} ({name})")
+            })
+            .into_iter()
+            .collect(),
+        Measure::Quantile { of, rows: most, .. } => {
+            let (low, high) = (measurement.low, measurement.high);
+            let values = changes(of, low, high).then(|| format!("values {}", beyond(low, high)));
+            values.into_iter().chain(rows((*most).into())).collect()
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Expressions over rows as SQL, as they were understood.
+
+use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
+use crate::types::{ColumnType, Value};
+
+/// An expression as SQL over columns of these names.
+pub(super) fn written(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
+    let own = |e: &Expr| written(e, columns);
+    let inner = |e: &Expr| match &e.kind {
+        ExprKind::Binary(..) | ExprKind::Not(_) | ExprKind::InList(..) | ExprKind::Like { .. } => {
+            format!("({})", own(e))
+        }
+        _ => own(e),
+    };
+    let list = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(", ");
+    match &expr.kind {
+        ExprKind::Column(place) => columns.get(*place).map_or("?", |(name, _)| name).to_owned(),
+        ExprKind::Literal(value) => constant(value),
+        ExprKind::Released(_) => "a released value".to_owned(),
+        ExprKind::Not(e) => match &e.kind {
+            ExprKind::IsNull(e) => format!("{} IS NOT NULL", inner(e)),
+            _ => format!("NOT {}", inner(e)),
+        },
+        ExprKind::IsNull(e) => format!("{} IS NULL", inner(e)),
+        ExprKind::Binary(op, left, right) => {
+            // Chains of one operator need no brackets.
+            let side = |e: &Expr| match &e.kind {
+                ExprKind::Binary(own_op, ..)
+                    if own_op == op && matches!(op, BinaryOp::And | BinaryOp::Or) =>
+                {
+                    own(e)
+                }
+                ExprKind::Binary(own_op, ..) if *op == BinaryOp::And && compares(*own_op) => own(e),
+                ExprKind::InList(..) | ExprKind::Like { .. } if *op == BinaryOp::And => own(e),
+                _ => inner(e),
+            };
+            format!("{} {} {}", side(left), operator(*op), side(right))
+        }
+        ExprKind::InList(e, values) => {
+            format!("{} IN ({})", inner(e), list(&mut shortened(values)))
+        }
+        ExprKind::Like { value, pattern, any_case } => {
+            let like = if *any_case { "ILIKE" } else { "LIKE" };
+            format!("{} {like} {}", inner(value), quoted(pattern))
+        }
+        ExprKind::Match { value, pattern, wanted } => {
+            let name = match wanted {
+                MatchUse::Contains => "REGEXP_CONTAINS",
+                MatchUse::Count => "REGEXP_COUNT",
+                MatchUse::Extract => "REGEXP_EXTRACT",
+                MatchUse::Replace(_) => "REGEXP_REPLACE",
+            };
+            format!("{name}({}, {})", own(value), quoted(pattern.text()))
+        }
+        ExprKind::Case(branches, otherwise) => {
+            let mut out = "CASE".to_owned();
+            for (test, result) in branches {
+                out += &format!(" WHEN {} THEN {}", own(test), own(result));
+            }
+            if let Some(e) = otherwise {
+                out += &format!(" ELSE {}", own(e));
+            }
+            out + " END"
+        }
+        ExprKind::Cast(e) => match (e.column_type, expr.column_type) {
+            // A wider number is the same number.
+            (from, to) if from.is_numeric() && to.is_numeric() => own(e),
+            (_, to) => format!("CAST({} AS {to})", own(e)),
+        },
+        ExprKind::Among(of, _) => {
+            format!("({}) IN (released values)", list(&mut of.iter().map(own)))
+        }
+        ExprKind::Call(Function::ToInt, of) => list(&mut of.iter().map(own)),
+        ExprKind::Call(Function::DatePart(part), of) => {
+            let part = format!("{part:?}").to_uppercase();
+            format!("EXTRACT({part} FROM {})", list(&mut of.iter().map(own)))
+        }
+        ExprKind::Call(function, of) => {
+            format!("{}({})", function.name(), list(&mut of.iter().map(own)))
+        }
+    }
+}
+
+fn compares(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+    )
+}
+
+fn operator(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::And => "AND",
+        BinaryOp::Or => "OR",
+        BinaryOp::Eq => "=",
+        BinaryOp::Ne => "<>",
+        BinaryOp::Lt => "<",
+        BinaryOp::Le => "<=",
+        BinaryOp::Gt => ">",
+        BinaryOp::Ge => ">=",
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::IntDiv => "DIV",
+        BinaryOp::Mod => "MOD",
+        BinaryOp::Power => "POW",
+    }
+}
+
+/// Most constants of a list that are written.
+const MOST: usize = 6;
+
+fn shortened(values: &[Value]) -> impl Iterator<Item = String> {
+    let more = (values.len() > MOST).then(|| format!("… {} in all", values.len()));
+    values.iter().take(MOST).map(constant).chain(more)
+}
+
+fn constant(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Date(_) => format!("DATE '{value}'"),
+        Value::Timestamp(_) => format!("TIMESTAMP '{value}'"),
+        Value::Bool(truth) => truth.to_string().to_uppercase(),
+        _ => value.to_string(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,143 @@
+//! The interval of one measurement, from its released value and the law of its noise.
+
+use hushtable_mechanisms::{Measuring, PerRecord, Seen, Selection};
+
+use crate::bind::{Measure, Measurement};
+use crate::lattice::Step;
+use crate::quote::Noise;
+use crate::range::Range;
+
+/// A measurement with what is needed for its intervals at one level.
+pub(super) struct Measured<'a> {
+    measurement: &'a Measurement,
+    law: Law<'a>,
+    level: f64,
+}
+
+enum Law<'a> {
+    /// By class, that of all others last; one where there are no classes.
+    Sums {
+        key: Option<usize>,
+        classes: Vec<Sum<'a>>,
+    },
+    Count(&'a Selection),
+}
+
+enum Sum<'a> {
+    /// The sum is within so many steps.
+    Within(i128),
+    /// The interval depends on the released value.
+    Of(&'a PerRecord),
+}
+
+/// What is known of a row beside its measurements.
+#[derive(Clone, Copy)]
+pub(super) struct Group {
+    /// How it came that it is seen, where that was by its noisy count.
+    pub(super) seen: Seen,
+    /// Whether it has a unit for sure.
+    pub(super) least: u64,
+}
+
+impl<'a> Measured<'a> {
+    /// `None` for quantiles, whose noise says nothing about how far the exact value is.
+    pub(super) fn new(
+        measurement: &'a Measurement,
+        noise: &'a Noise,
+        selection: Option<&'a Selection>,
+        level: f64,
+    ) -> Option<Self> {
+        let sum = |own: &'a Measuring| match own {
+            Measuring::Additive(additive) => {
+                Sum::Within(i128::try_from(additive.half_width(level, 1)).unwrap_or(i128::MAX))
+            }
+            Measuring::PerRecord(record) => Sum::Of(record),
+        };
+        let law = match noise {
+            Noise::Own(own) => Law::Sums { key: None, classes: vec![sum(own)] },
+            Noise::ByClass(by_class) => {
+                Law::Sums { key: Some(by_class.key), classes: by_class.all().map(sum).collect() }
+            }
+            Noise::Tied(tied) => {
+                let width = tied.noise.half_width(tied.part, level, 1);
+                let within = Sum::Within(i128::try_from(width).unwrap_or(i128::MAX));
+                Law::Sums { key: None, classes: vec![within] }
+            }
+            Noise::OfSelection => Law::Count(selection?),
+            Noise::Quantile(_) => return None,
+        };
+        Some(Self { measurement, law, level })
+    }
+
+    /// The key whose value tells the class, where there are classes.
+    pub(super) fn key(&self) -> Option<usize> {
+        match &self.law {
+            Law::Sums { key, .. } => *key,
+            Law::Count(_) => None,
+        }
+    }
+
+    /// The exact values that the released one allows, as the released column has them.
+    pub(super) fn range(&self, released: i128, class: usize, group: Group) -> Option<Range> {
+        let (low, high) = match &self.law {
+            Law::Sums { classes, .. } => match classes.get(class).or(classes.last())? {
+                Sum::Within(width) => {
+                    (released.saturating_sub(*width), released.saturating_add(*width))
+                }
+                Sum::Of(record) => {
+                    let (low, high) = record.interval(released, self.level);
+                    // Beyond 2^53, floats are whole, and may be too near by one.
+                    (low.next_down().floor() as i128, high.next_up().ceil() as i128)
+                }
+            },
+            Law::Count(selection) => selection.count_interval(released, self.level, group.seen)?,
+        };
+        let (low, high) = self.possible(low, high, group.least);
+        in_units(self.measurement.step, low, high)
+    }
+
+    /// The part of an interval that a sum of such contributions can be in.
+    fn possible(&self, low: i128, high: i128, least: u64) -> (i128, i128) {
+        let own = self.measurement;
+        let least = match own.measure {
+            Measure::Units => Some(least.into()),
+            _ => (own.low >= 0).then_some(0),
+        };
+        let most = (own.high <= 0).then_some(0);
+        let within = |end: i128| {
+            let end = least.map_or(end, |least| end.max(least));
+            most.map_or(end, |most| end.min(most))
+        };
+        (within(low), within(high))
+    }
+}
+
+/// Steps of the lattice in the unit of the released column: whole numbers, digits of decimals, or
+/// floats.
+fn in_units(step: Step, low: i128, high: i128) -> Option<Range> {
+    Some(match step {
+        Step::Whole(size) => {
+            let size = i128::from(size);
+            Range::Exact(low.saturating_mul(size), high.saturating_mul(size))
+        }
+        Step::Decimal(_) => Range::Exact(low, high),
+        Step::PowerOfTwo(exponent) => {
+            let size = 2f64.powi(exponent.into());
+            let exact = |n: i128| n.unsigned_abs() <= 1 << 53;
+            let float = |n: i128| n as f64;
+            let down = if exact(low) { float(low) } else { float(low).next_down() };
+            let up = if exact(high) { float(high) } else { float(high).next_up() };
+            let (low, high) = (down * size, up * size);
+            return (low.is_finite() && high.is_finite()).then_some(Range::Float(low, high));
+        }
+    })
+}
+
+/// The range of the quotient of two exact counts: a share of counted rows is within 0 and 1.
+pub(super) fn share(part: &Measurement, whole: &Measurement) -> Option<Range> {
+    let is_share = matches!(part.measure, Measure::Values(_))
+        && matches!(whole.measure, Measure::Units | Measure::Rows)
+        && (part.low, whole.low) == (0, 0)
+        && part.high == whole.high;
+    is_share.then_some(Range::Float(0.0, 1.0))
+}

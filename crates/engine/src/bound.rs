@@ -79,7 +79,7 @@ impl Listing {
         value.clamp(self.range.0, self.range.1)
     }
 
-    /// What the sum of so many values of a unit in a group counts as, where their mean is clamped.
+    /// The sum of `count` values of a unit in a group, after their mean is clamped.
     fn within_mean(&self, sum: i128, count: u32) -> i128 {
         match self.mean {
             Some((low, high)) if sum != NOTHING => {
@@ -207,8 +207,8 @@ impl Bounder {
         Self { surveyed: true, ..self }
     }
 
-    /// Also tallies contributions and what limits cut off. The sum in place `rows` among sums counts
-    /// rows.
+    /// Also tallies contributions and what limits cut off. The sum in place `rows` among sums
+    /// counts rows.
     pub(crate) fn tallied(self, rows: usize) -> Self {
         let tally = Tally::new(&self.kept);
         Self { tallied: Some((rows, tally)), ..self }

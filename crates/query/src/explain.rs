@@ -77,7 +77,7 @@ pub struct Explanation {
 pub struct IntervalsExplained {
     /// `noise only`: they hold the value of the same bounded contributions without noise.
     pub cover: String,
-    /// What bounds cut off, which is in no interval.
+    /// Everything that bounds cut off: no interval holds it.
     pub not_in_them: Vec<String>,
 }
 

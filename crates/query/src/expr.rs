@@ -74,7 +74,8 @@ pub enum ExprKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rows {
-    /// They are not released yet: the places of their columns among the values that the query reads.
+    /// They are not released yet: the places of their columns among the values that the query
+    /// reads.
     Released(Vec<usize>),
     /// They are known.
     Shown(Vec<Vec<Value>>),
@@ -128,6 +129,29 @@ pub enum BinaryOp {
     Mod,
     /// Power of floats.
     Power,
+}
+
+impl BinaryOp {
+    /// The operator as SQL writes it.
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Self::And => "AND",
+            Self::Or => "OR",
+            Self::Eq => "=",
+            Self::Ne => "<>",
+            Self::Lt => "<",
+            Self::Le => "<=",
+            Self::Gt => ">",
+            Self::Ge => ">=",
+            Self::Add => "+",
+            Self::Sub => "-",
+            Self::Mul => "*",
+            Self::Div => "/",
+            Self::IntDiv => "DIV",
+            Self::Mod => "MOD",
+            Self::Power => "POW",
+        }
+    }
 }
 
 /// Functions, with what is constant in them.

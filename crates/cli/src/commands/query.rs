@@ -112,7 +112,7 @@ fn by_extension(path: &Path) -> Option<TableFormat> {
     }
 }
 
-/// What bounds cut off, in all parts.
+/// Everything that bounds cut off, in all parts.
 fn not_in_intervals(answer: &Answer) -> Vec<String> {
     let parts = answer.parts.iter().flat_map(|whole| &whole.parts).map(|part| &part.statement);
     let own = answer.parts.is_none().then_some(&answer.statement);

@@ -15,7 +15,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) intervals: &'a TableIntervals,
     /// Whether they were asked for.
     pub(crate) asked_for: bool,
-    /// What bounds cut off, which is in no interval.
+    /// Everything that bounds cut off: no interval holds it.
     pub(crate) not_in_them: &'a [String],
 }
 
@@ -25,7 +25,7 @@ impl Shown<'_> {
         Ok(self.intervals.beside(self.table)?)
     }
 
-    /// What the intervals are about, in lines for people.
+    /// The level and the limits of the intervals, in lines for people.
     pub(crate) fn note(&self) -> String {
         let IntervalsWanted { level, simultaneous } = self.intervals.wanted;
         let mut out = match simultaneous {

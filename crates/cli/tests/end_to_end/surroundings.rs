@@ -1,4 +1,4 @@
-//! What a command takes from its folder and its environment, and what it makes for them.
+//! Settings from the folder and the environment, and files that commands make for them.
 
 use std::fs;
 

@@ -16,12 +16,13 @@ pub(crate) enum Statistic {
     OnlyIn(usize),
     /// How many of the groups that differ appear.
     Appearing,
-    /// The log-likelihood ratio of everything that is shown, for the first table against the second.
+    /// The log-likelihood ratio of everything that is shown, for the first table against the
+    /// second.
     Everything,
     /// The same of the noisy values of one measurement.
     Values(usize),
-    /// The largest difference of a noisy value of a measurement from the exact one; of a quantile, the largest
-    /// value.
+    /// The largest difference of a noisy value of a measurement from the exact one; of a quantile,
+    /// the largest value.
     Largest(usize),
     /// The smallest such difference.
     Smallest(usize),
@@ -38,14 +39,14 @@ enum Meant {
     PerRecord(Box<PerRecord>),
     /// A draw near a quantile.
     Quantile(Box<Quantile>),
-    /// That of a sum from both ends of its span, with the place of its count: from the released count
-    /// and sum follow both ends.
+    /// The noise of a sum that is measured from both ends of its span, with the place of its count.
+    /// Both ends follow from the released count and sum.
     Ends { count: usize, span: Span, noise: Box<Meant> },
 }
 
 impl Meant {
-    /// ln of the densities' ratio at `y` for additive noise around two numbers, the first against the
-    /// second.
+    /// ln of the densities' ratio at `y` for additive noise around two numbers, the first against
+    /// the second.
     fn of_shift(&self, y: i128, [first, second]: [i128; 2]) -> Option<f64> {
         let far = |s: i128| y.saturating_sub(s) as f64;
         match self {
@@ -96,12 +97,12 @@ pub(crate) struct Statistics {
     all: Vec<Statistic>,
     /// For each measurement, its noise by class, and whether that is the selection's.
     meant: Vec<(Vec<Meant>, bool)>,
-    /// For each measurement, whether others have all that it tells: a count that is measured with its
-    /// sums.
+    /// For each measurement, whether others have all that it tells: a count that is measured with
+    /// its sums.
     told: Vec<bool>,
     differing: Vec<Differing>,
-    /// ln of the ratio of the chances with which each group appears, and of those with which not: as
-    /// they were seen.
+    /// ln of the ratio of the chances with which each group appears, and of those with which not:
+    /// as they were seen.
     appears: Vec<(f64, f64)>,
     /// The table that alone has each group, or that alone has shown it.
     only_in: Vec<Option<usize>>,

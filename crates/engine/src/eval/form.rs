@@ -88,7 +88,7 @@ impl Form {
     }
 }
 
-/// What has been read of a moment.
+/// The parts of a moment that were read so far.
 #[derive(Default)]
 struct Parts {
     year: i32,

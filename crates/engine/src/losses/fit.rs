@@ -108,7 +108,7 @@ impl Session {
             }
             let Some(loss) = noise.loss() else { continue };
             let mut allowed = allowed_of(&counted, place, noise, &counts, options);
-            // What is measured together has one noise.
+            // A count and its sums have one noise.
             if let Noise::Tied(Tied { count, .. }) = noise
                 && let Some(common) = quote.noise().get(*count)
             {

@@ -162,7 +162,7 @@ impl<'a> Conditions<'a> {
     }
 
     fn comparison(&mut self, op: BinaryOp, left: &Expr, right: &Expr) {
-        let shown = format!("{} {} {}", self.shown(left), symbol(op), self.shown(right));
+        let shown = format!("{} {} {}", self.shown(left), op.symbol(), self.shown(right));
         if !reads(left) && !reads(right) {
             let always = match (&left.kind, &right.kind) {
                 (ExprKind::Literal(a), ExprKind::Literal(b)) => holds(op, a, b),
@@ -284,18 +284,6 @@ fn constant(value: &Value) -> String {
         Value::Date(_) | Value::Timestamp(_) => format!("'{value}'"),
         Value::Bool(b) => b.to_string().to_uppercase(),
         other => other.to_string(),
-    }
-}
-
-fn symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Eq => "=",
-        BinaryOp::Ne => "<>",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        _ => "…",
     }
 }
 

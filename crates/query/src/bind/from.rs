@@ -2,6 +2,7 @@
 
 use sqlparser::ast;
 
+use super::parts::syntax::plain_table;
 use super::parts::walk::table_name;
 use super::rowset::{References, Rows, RowsColumn, conjuncts, same_unit};
 use super::statement::condition;
@@ -161,21 +162,10 @@ impl<'a> Tables<'a> {
 
     /// One table or sub-query of FROM.
     fn factor(&self, factor: &'a ast::TableFactor) -> Result<Rows, Refusal> {
+        if let Some((name, alias)) = plain_table(factor) {
+            return self.named_table(name, alias).map_err(|refusal| refusal.at(factor));
+        }
         let rows = match factor {
-            ast::TableFactor::Table {
-                name,
-                alias,
-                args: None,
-                with_hints,
-                version: None,
-                with_ordinality: false,
-                partitions,
-                json_path: None,
-                sample: None,
-                index_hints,
-            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
-                self.named_table(name, alias.as_ref())
-            }
             ast::TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
                 self.query(subquery).and_then(|rows| match alias {
                     Some(alias) => rows.renamed(alias),

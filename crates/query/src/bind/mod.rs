@@ -256,22 +256,17 @@ impl Measure {
 
     /// All expressions that are computed of rows.
     fn expressions_mut(&mut self) -> Vec<&mut Expr> {
-        if let Self::PerRecordSum(PerRecordSum { of, thresholds, .. }) = self {
-            let classes = thresholds.classes.as_mut().map(|classes| &mut classes.expr);
-            return [of].into_iter().chain(classes).collect();
-        }
-        self.operand_mut().into_iter().collect()
-    }
-
-    fn operand_mut(&mut self) -> Option<&mut Expr> {
         match self {
-            Self::Units | Self::Rows => None,
+            Self::Units | Self::Rows => Vec::new(),
+            Self::PerRecordSum(PerRecordSum { of, thresholds, .. }) => {
+                let classes = thresholds.classes.as_mut().map(|classes| &mut classes.expr);
+                [of].into_iter().chain(classes).collect()
+            }
             Self::Values(of)
             | Self::ClampedSum(of)
-            | Self::PerRecordSum(PerRecordSum { of, .. })
             | Self::SumOfRows { of, .. }
             | Self::Distinct { of, .. }
-            | Self::Quantile { of, .. } => Some(of),
+            | Self::Quantile { of, .. } => vec![of],
         }
     }
 

@@ -1,11 +1,11 @@
-//! What bounds cut off: it is in no interval.
+//! Rows and values that bounds cut off: no interval holds them.
 
 use crate::bind::{Clamps, Groups, Measure, Measurement, PrivateQuery};
 use crate::expr::Expr;
 use crate::range::Range;
 
-/// The kinds of rows and values that a query leaves out or changes before it adds noise, each in a few
-/// words.
+/// The kinds of rows and values that a query leaves out or changes before it adds noise, each in a
+/// few words.
 pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |text: String| {

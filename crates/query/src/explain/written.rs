@@ -34,7 +34,7 @@ pub(super) fn written(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
                 ExprKind::InList(..) | ExprKind::Like { .. } if *op == BinaryOp::And => own(e),
                 _ => inner(e),
             };
-            format!("{} {} {}", side(left), operator(*op), side(right))
+            format!("{} {} {}", side(left), op.symbol(), side(right))
         }
         ExprKind::InList(e, values) => {
             format!("{} IN ({})", inner(e), list(&mut shortened(values)))
@@ -86,26 +86,6 @@ fn compares(op: BinaryOp) -> bool {
         op,
         BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
     )
-}
-
-fn operator(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::And => "AND",
-        BinaryOp::Or => "OR",
-        BinaryOp::Eq => "=",
-        BinaryOp::Ne => "<>",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::IntDiv => "DIV",
-        BinaryOp::Mod => "MOD",
-        BinaryOp::Power => "POW",
-    }
 }
 
 /// Most constants of a list that are written.

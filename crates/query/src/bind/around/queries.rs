@@ -9,7 +9,7 @@ use super::names::{Scope, Shown, quoted};
 use super::{Tables, Walk, unsupported};
 use crate::bind::parts::MAX_SHOWN;
 use crate::bind::parts::levels::name_all;
-use crate::bind::parts::syntax::table_factor;
+use crate::bind::parts::syntax::{plain_table, table_factor};
 use crate::bind::parts::walk::substitute;
 use crate::bind::statement::{default_name, limits, plain_clauses, select_item};
 use crate::bind::subquery::is_plain;
@@ -362,36 +362,25 @@ impl Walk<'_> {
         tables: &Tables,
     ) -> Result<ast::TableFactor, Refusal> {
         use ast::TableFactor as F;
+        if let Some((name, alias)) = plain_table(factor) {
+            let [ast::ObjectNamePart::Identifier(own)] = name.0.as_slice() else {
+                return Err(unsupported(factor, "a table's name"));
+            };
+            let (run, columns) = self.table(&own.value, tables)?;
+            let named = match alias {
+                Some(alias) => {
+                    let (alias, columns) = aliased(alias, columns)?;
+                    scope.tables.push((alias.name.value.clone(), columns));
+                    Some(alias)
+                }
+                None => {
+                    scope.tables.push((own.value.clone(), columns));
+                    None
+                }
+            };
+            return Ok(table_factor(ast::ObjectName::from(vec![quoted(&run)]), named));
+        }
         match factor {
-            F::Table {
-                name,
-                alias,
-                args: None,
-                with_hints,
-                version: None,
-                with_ordinality: false,
-                partitions,
-                json_path: None,
-                sample: None,
-                index_hints,
-            } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
-                let [ast::ObjectNamePart::Identifier(own)] = name.0.as_slice() else {
-                    return Err(unsupported(factor, "a table's name"));
-                };
-                let (run, columns) = self.table(&own.value, tables)?;
-                let named = match alias {
-                    Some(alias) => {
-                        let (alias, columns) = aliased(alias, columns)?;
-                        scope.tables.push((alias.name.value.clone(), columns));
-                        Some(alias)
-                    }
-                    None => {
-                        scope.tables.push((own.value.clone(), columns));
-                        None
-                    }
-                };
-                Ok(table_factor(ast::ObjectName::from(vec![quoted(&run)]), named))
-            }
             F::Derived { lateral: false, subquery, alias, sample: None } => {
                 let (query, columns) = self.query(subquery, tables, None, false)?;
                 let unnamed = || format!("derived_{}", scope.tables.len() + 1);

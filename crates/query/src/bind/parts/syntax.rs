@@ -67,6 +67,29 @@ pub(in crate::bind) fn table_factor(
     }
 }
 
+/// The name of a table that nothing but another name is given to.
+pub(in crate::bind) fn plain_table(
+    factor: &ast::TableFactor,
+) -> Option<(&ast::ObjectName, Option<&ast::TableAlias>)> {
+    match factor {
+        ast::TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            with_hints,
+            version: None,
+            with_ordinality: false,
+            partitions,
+            json_path: None,
+            sample: None,
+            index_hints,
+        } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
+            Some((name, alias.as_ref()))
+        }
+        _ => None,
+    }
+}
+
 /// A query that is one SELECT.
 pub(super) fn query_of(select: ast::Select) -> ast::Query {
     ast::Query {

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::panic::catch_unwind;
+use std::panic::{catch_unwind, set_hook, take_hook};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,11 +18,15 @@ use crate::mutate::{Random, mutated};
 /// optimises what reads SQL and TOML.
 pub const LIMIT: Duration = Duration::from_millis(100);
 
-/// Time after which an input hangs, by the clock, as other programs may have the processor.
-const PATIENCE: Duration = LIMIT.saturating_mul(30);
+/// Time after which an input hangs, by the clock, as other programs may have the processor and
+/// the disk.
+const PATIENCE: Duration = LIMIT.saturating_mul(300);
 
 /// Inputs that took longest, from which others are made.
 const KEPT: usize = 16;
+
+/// The last panic of a target, in words.
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// A reader, and inputs to begin with.
 #[derive(Clone, Copy, Debug)]
@@ -92,12 +98,30 @@ pub fn replay(target: &Target, file: &Path, folder: &Path) -> Result<Duration, F
     one(target, &input, folder)
 }
 
+/// Keeps the panics of targets in words, without a backtrace. Readers catch the panics of the
+/// decoders that they use, so most are no failures; and to write a backtrace for each takes longer
+/// than an input may.
+fn keep_panics(running: bool) {
+    static ONCE: Once = Once::new();
+    static RUNNING: AtomicBool = AtomicBool::new(false);
+    RUNNING.store(running, Ordering::SeqCst);
+    ONCE.call_once(|| {
+        let others = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !RUNNING.load(Ordering::SeqCst) {
+                return others(panic);
+            }
+            *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
+        }));
+    });
+}
+
 /// The CPU time that an input takes.
 fn one(target: &Target, input: &[u8], folder: &Path) -> Result<Duration, Failed> {
     let path = folder.join(format!("{}.input", target.name));
     let failed = |what: String| Failed { what, input: path.clone() };
     let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&path, input));
-    kept.map_err(|error| failed(format!("cannot keep the input: {error}")))?;
+    kept.map_err(|error| failed(format!("cannot keep the input: {error}:")))?;
 
     let (running, ended) = channel::<()>();
     let shown = path.clone();
@@ -112,15 +136,18 @@ fn one(target: &Target, input: &[u8], folder: &Path) -> Result<Duration, Failed>
     });
     let before = ProcessTime::try_now().map_err(|error| failed(error.to_string()))?;
     let run = target.run;
+    keep_panics(true);
     let result = catch_unwind(|| run(input));
+    keep_panics(false);
     let taken = before.try_elapsed().map_err(|error| failed(error.to_string()))?;
     drop(running);
     let _ = watch.join();
     if result.is_err() {
-        return Err(failed("panics".to_owned()));
+        let panic = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        return Err(failed(format!("panics: {panic}:")));
     }
     if taken > LIMIT {
-        return Err(failed(format!("takes {taken:?} of CPU time, more than {LIMIT:?}")));
+        return Err(failed(format!("takes {taken:?} of CPU time, more than {LIMIT:?}:")));
     }
     fs::remove_file(&path).map_err(|error| failed(error.to_string()))?;
     Ok(taken)

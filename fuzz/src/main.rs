@@ -35,7 +35,7 @@ fn main() -> ExitCode {
                 println!("{name}: {runs} inputs, the longest {longest:?} of CPU")
             }
             Err(Failed { what, input }) => {
-                eprintln!("{name} {what}: {} (seed {})", input.display(), asked.seed);
+                eprintln!("{name} {what} {} (seed {})", input.display(), asked.seed);
                 return ExitCode::FAILURE;
             }
         }

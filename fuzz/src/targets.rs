@@ -9,8 +9,8 @@ use datafusion::physical_plan::ExecutionPlanProperties;
 use futures::StreamExt;
 use hushtable_engine::{ReadProgress, Wanted, file_schema, guess_csv, list_files, look_at, scan};
 use hushtable_query::{
-    ColumnType, Contract, Given, ModelFile, Publication, Quote, Read, Statement, Value, Workload,
-    bind_expression,
+    ColumnType, Contract, Given, ModelFile, Publication, Quote, Read, SqlStatement, Value,
+    Workload, bind_expression,
 };
 
 use crate::harness::Target;
@@ -36,7 +36,7 @@ static CONTRACT: LazyLock<Option<Contract>> =
 /// Binds a statement and makes the mechanisms of its parts, whatever budgets they name.
 fn ask(sql: &str) {
     if let Some(contract) = &*CONTRACT
-        && let Ok(statement) = Statement::bind(sql, contract)
+        && let Ok(statement) = SqlStatement::bind(sql, contract)
     {
         for part in statement.parts {
             let unknown = |read: &Read| match read.all {

@@ -307,12 +307,23 @@ fn the_glossary_has_the_codes_own_names() {
     types(&root().join("crates"), &mut known);
     let glossary = fs::read_to_string(root().join("docs/glossary.md")).unwrap();
     let mut words = Vec::new();
+    let mut named = BTreeSet::new();
     for row in glossary.lines().filter(|line| line.starts_with("| **")) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         assert_eq!(cells.len(), 3, "{row}");
         words.push(cells[0]);
         for name in cells[2].split('`').skip(1).step_by(2) {
             assert!(known.contains(name), "{name} is no public type: {row}");
+            assert!(named.insert(name.to_owned()), "{name} stands for two words: {row}");
+        }
+        // A type that is called as the word is means it.
+        for word in cells[0].split("**").skip(1).step_by(2) {
+            let parts = word.split([' ', '-']);
+            let name: String = parts.map(|p| p[..1].to_uppercase() + &p[1..]).collect();
+            assert!(
+                !known.contains(&name) || cells[2].contains(&format!("`{name}`")),
+                "{name} means something else: {row}"
+            );
         }
     }
     assert!(words.len() >= 35, "{} words", words.len());

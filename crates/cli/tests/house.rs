@@ -175,6 +175,81 @@ fn theorems_name_functions_and_tests_that_exist() {
     assert!(rows >= 15, "{rows} rows");
 }
 
+/// One word, one thing: a public type's name has one meaning in all crates.
+#[test]
+fn no_two_public_types_share_a_name() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, text) in sources() {
+        for line in text.lines() {
+            let mut words = line.trim_start().split(|c: char| !c.is_alphanumeric());
+            let is_type = words.next() == Some("pub")
+                && words.next().is_some_and(|w| ["struct", "enum", "trait", "type"].contains(&w));
+            if let Some(name) = words.next().filter(|_| is_type) {
+                places.entry(name.to_owned()).or_default().push(path.display().to_string());
+            }
+        }
+    }
+    assert!(places.len() > 250, "{} types", places.len());
+    places.retain(|_, paths| paths.len() > 1);
+    assert!(places.is_empty(), "names of more than one type: {places:#?}");
+}
+
+/// Names that files of several modules share, since they hold one idea on two levels: a function's
+/// form and how it runs, a law and its loss, a record and its report.
+const SHARED: [&str; 28] = [
+    "aggregate",
+    "binomial",
+    "buckets",
+    "columns",
+    "composition",
+    "convert",
+    "csv",
+    "discrete_gaussian",
+    "exec",
+    "gaussian",
+    "join",
+    "like",
+    "mechanisms",
+    "model",
+    "neighbours",
+    "partition_selection",
+    "per_record",
+    "programme",
+    "progress",
+    "quantile",
+    "query",
+    "read",
+    "release",
+    "report",
+    "sums",
+    "thresholds",
+    "units",
+    "windows",
+];
+
+/// Files are named by what they hold; those of the command's layers go by the command.
+#[test]
+fn no_two_files_share_a_name_for_different_ideas() {
+    const LAYERS_OF_COMMANDS: [&str; 3] = ["arguments", "commands", "render"];
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in sources().into_keys() {
+        let own = path.strip_prefix(root()).unwrap();
+        let folders: Vec<&str> = own.parent().unwrap().iter().filter_map(|f| f.to_str()).collect();
+        let name = own.file_stem().unwrap().to_str().unwrap();
+        let by_convention = ["mod", "lib", "main", "error", "tests"].contains(&name)
+            || name.ends_with("_tests")
+            || folders.iter().any(|f| ["tests", "benches", "fuzz_targets"].contains(f))
+            || (folders.starts_with(&["crates", "cli"])
+                && folders.get(3).is_some_and(|f| LAYERS_OF_COMMANDS.contains(f)));
+        if !by_convention {
+            places.entry(name.to_owned()).or_default().push(own.display().to_string());
+        }
+    }
+    assert!(places.len() > 250, "{} files", places.len());
+    places.retain(|name, paths| paths.len() > 1 && !SHARED.contains(&name.as_str()));
+    assert!(places.is_empty(), "names of files with several ideas: {places:#?}");
+}
+
 /// The README says `cargo run`, and the workspace has more programs than one.
 #[test]
 fn cargo_run_is_the_command() {

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher24;
 
 use crate::intern::{Hashes, Interner, inconsistent};
+use crate::kept_values::List;
 use crate::survey::{Extremes, Survey};
-use crate::values::List;
 pub(crate) use exec::BoundExec;
 pub(crate) use tally::{Cut, Histogram, Tallied, Tally};
 pub(crate) use units::PartialMembers;

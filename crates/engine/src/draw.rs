@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use datafusion::arrow::array::{ArrayRef, UInt64Array};
 use datafusion::arrow::compute::{concat, take};
 use datafusion::error::DataFusionError;
-use hushtable_mechanisms::{Chosen, Memberships, Population, TiedPart};
+use hushtable_mechanisms::{Candidates, Chosen, Memberships, TiedPart};
 use hushtable_noise::{BatchError, Generator};
 use hushtable_query::{
     Groups, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Tied, Value, known_groups,
@@ -115,7 +115,7 @@ impl Counted {
             return Ok(all.map(|group| Chosen { group, noisy_count: None }).collect());
         };
         let Self { units, known, members, .. } = self;
-        let population = Population { units, members: members.as_ref(), known };
+        let population = Candidates { units, members: members.as_ref(), known };
         let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
         let mut chosen = selection.choose(&population, generator)?;
         if let Some(threshold) = known_threshold {

@@ -19,13 +19,13 @@ use crate::bound::{BoundExec, Kept, Rows, SamplingKey, Tally};
 use crate::bounding::{Bounding, RowValue, places};
 use crate::error::EngineError;
 use crate::feed::{RowsOf, bounded};
+use crate::kept_values::Values;
 use crate::lower::{Files, Lowering, repartitioned};
 use crate::memory::Memory;
 use crate::merged::{All, Merged};
 use crate::runtime::heavy;
 use crate::source::ReadProgress;
-use crate::survey::{Look, Surveyed, Without};
-use crate::values::Values;
+use crate::survey::{ScanOptions, Surveyed, Without};
 
 /// Exact sums by group, with the charge that opened them: only this can be released.
 pub(crate) struct ExactGroups {
@@ -185,7 +185,7 @@ impl Reading {
     }
 }
 
-/// Exact groups, with what a [`Look`] has asked for.
+/// Exact groups, with what a [`ScanOptions`] has asked for.
 pub(crate) struct Looked {
     pub(crate) exact: Exact,
     pub(crate) surveys: Vec<Surveyed>,
@@ -273,12 +273,16 @@ impl Scan {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub(crate) async fn look(self, key: SamplingKey, look: Look) -> Result<Looked, EngineError> {
+    pub(crate) async fn look(
+        self,
+        key: SamplingKey,
+        look: ScanOptions,
+    ) -> Result<Looked, EngineError> {
         let memory = self.memory.clone();
         self.looked(key, look).await.map_err(|error| memory.explained(error))
     }
 
-    async fn looked(self, key: SamplingKey, look: Look) -> Result<Looked, EngineError> {
+    async fn looked(self, key: SamplingKey, look: ScanOptions) -> Result<Looked, EngineError> {
         let Self { bound, memory, places } = self;
         let (bounding, context) = (bound.bounding(), memory.tasks());
         let held = MemoryConsumer::new("exact groups").register(context.memory_pool());

@@ -15,14 +15,15 @@ mod budgets;
 mod check;
 mod classes;
 mod codec;
-mod counts;
 mod draw;
 mod error;
 mod eval;
 mod exact;
 mod feed;
+mod group_sizes;
 mod intern;
 mod intervals;
+mod kept_values;
 mod local;
 mod losses;
 mod lower;
@@ -41,7 +42,6 @@ mod source;
 mod survey;
 mod tabulate;
 mod value;
-mod values;
 mod workload;
 
 #[cfg(test)]
@@ -50,17 +50,17 @@ mod tests;
 pub use audit::{AuditOptions, AuditReport, Compared, EventFound};
 pub use budgets::{BudgetLine, Together};
 pub use check::{
-    Advice, CheckReport, ColumnCheck, CutOff, FormCount, Forms, GroupsCheck, KeysCheck, Limit,
-    QueryCheck, RangeCheck, Spread, TableCheck,
+    Advice, CheckReport, ColumnCheck, ContributionLimit, CutOff, FormCount, Forms, GroupsCheck,
+    KeysCheck, QueryCheck, RangeCheck, Spread, TableCheck,
 };
 pub use codec::PlanCodec;
-pub use counts::{GroupSizes, group_sizes};
 pub use error::EngineError;
+pub use group_sizes::{GroupSizes, group_sizes};
 pub use intervals::{ColumnIntervals, TableIntervals, Uncertainty};
 pub use local::{Secret, randomise};
 pub use losses::{
-    Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossOptions, LossReport, Losses,
-    MechanismLosses, OwnerLosses, Quantile,
+    Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossOptions, LossQuantile,
+    LossReport, Losses, MechanismLosses, OwnerLosses,
 };
 pub use memory::MemoryLimit;
 pub use parts::{
@@ -71,7 +71,7 @@ pub use record::Statement;
 pub use runtime::runtime;
 pub use session::{Answer, Progress, Quoted, Session, Timings};
 pub use source::{
-    Compression, DataFile, FileColumn, FolderValue, Format, LogKind, LookedAt, Proposed,
+    Compression, DataFile, FileColumn, FileFormat, FolderValue, LogKind, LookedAt, Proposed,
     ReadProgress, SourceError, Wanted, file_schema, guess_csv, list_files, look_at, resolved, same,
     scan, would_read,
 };

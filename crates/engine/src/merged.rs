@@ -7,8 +7,8 @@ use hushtable_mechanisms::Memberships;
 use crate::bound::{Kept, Partial, Total, too_many};
 use crate::exact::Measured;
 use crate::intern::{Interner, inconsistent};
+use crate::kept_values::{List, Values};
 use crate::survey::Surveyed;
-use crate::values::{List, Values};
 
 /// Exact groups of all partitions. No Debug, Display or Serialize.
 pub(crate) struct All {

@@ -285,7 +285,7 @@ impl Session {
     /// # Errors
     /// When the query is refused.
     pub fn warnings(&self, sql: &str) -> Result<Vec<Warning>, EngineError> {
-        let parts = hushtable_query::Statement::bind(sql, &self.contract)?.parts;
+        let parts = hushtable_query::SqlStatement::bind(sql, &self.contract)?.parts;
         Ok(parts.iter().flat_map(|part| part.query.warnings()).cloned().collect())
     }
 
@@ -326,7 +326,7 @@ impl Session {
         progress: &Progress,
         generator: &mut Generator,
     ) -> Result<(Answer, Timings), EngineError> {
-        let statement = heavy(|| hushtable_query::Statement::bind(sql, &self.contract))?;
+        let statement = heavy(|| hushtable_query::SqlStatement::bind(sql, &self.contract))?;
         if statement.parts.len() > 1 || statement.around.is_some() {
             heavy(|| self.check_budgets(&statement, analyst))?;
             let plan = self.plan_statement(sql, statement, analyst).await?;
@@ -494,7 +494,7 @@ impl Session {
     /// As [`check_budget`](Self::check_budget), for the parts of a statement.
     fn check_budgets(
         &self,
-        statement: &hushtable_query::Statement,
+        statement: &hushtable_query::SqlStatement,
         analyst: Option<&str>,
     ) -> Result<(), EngineError> {
         for (name, population) in &self.contract.populations {

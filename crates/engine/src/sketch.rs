@@ -30,7 +30,7 @@ pub struct Distribution {
     /// The same as a share of all.
     pub share_above_rho: f64,
     /// Losses that so large a share does not exceed, rounded up by less than 0.07 %.
-    pub quantiles: Vec<Quantile>,
+    pub quantiles: Vec<LossQuantile>,
     /// The largest loss.
     pub largest: f64,
     /// (loss, share that loses no more), for a picture.
@@ -40,7 +40,7 @@ pub struct Distribution {
 
 /// A quantile of a distribution.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Quantile {
+pub struct LossQuantile {
     /// The share.
     pub share: f64,
     /// The loss, in rho.
@@ -80,7 +80,7 @@ impl Sketch {
         }
         let quantile = |share: f64| {
             let reached = curve.iter().find(|(_, below)| *below >= share);
-            Quantile { share, loss: reached.map_or(self.largest, |(loss, _)| *loss) }
+            LossQuantile { share, loss: reached.map_or(self.largest, |(loss, _)| *loss) }
         };
         Distribution {
             above_rho: self.above,
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!((told.above_rho, sketch.records()), (499, 1000));
         assert_eq!(told.share_above_rho, 0.499);
         assert_eq!(told.largest, 0.999);
-        for Quantile { share, loss } in told.quantiles {
+        for LossQuantile { share, loss } in told.quantiles {
             let exact = losses[(share * 1000.0).ceil() as usize - 1];
             assert!(loss >= exact && loss <= exact * 1.0007 + 1e-12, "{share} {loss} {exact}");
         }

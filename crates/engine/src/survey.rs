@@ -11,7 +11,7 @@ use crate::intern::Hashes;
 
 /// What is to be done beside adding up: by default nothing.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Look {
+pub(crate) struct ScanOptions {
     /// Tell what single units contribute.
     pub(crate) survey: bool,
     /// Tally contributions and what limits cut off. The last measurement must count rows, without a

@@ -175,7 +175,7 @@ pub struct Plan {
 }
 
 /// The steps of a workload, one after the other.
-pub enum Step {
+pub enum WorkloadStep {
     /// The charge stands.
     Charged(Box<WorkloadCharge>),
     /// The answer to the next query is on record.
@@ -221,14 +221,15 @@ impl Plan {
         workers.begin(async move {
             // Where nobody listens, the releases go on record all the same.
             let charged = |charge: &WorkloadCharge| {
-                let _ = charges.unbounded_send(Ok(Step::Charged(Box::new(charge.clone()))));
+                let _ = charges.unbounded_send(Ok(WorkloadStep::Charged(Box::new(charge.clone()))));
             };
             let answered = |answer: &PartAnswer| {
-                let _ = answers.unbounded_send(Ok(Step::Answered(Box::new(answer.clone()))));
+                let _ =
+                    answers.unbounded_send(Ok(WorkloadStep::Answered(Box::new(answer.clone()))));
                 Ok::<_, Error>(file(&answer.name))
             };
             let ended = plan.release(charged, answered).await;
-            let _ = steps.unbounded_send(ended.map(|answer| Step::Whole(Box::new(answer))));
+            let _ = steps.unbounded_send(ended.map(|answer| WorkloadStep::Whole(Box::new(answer))));
         })?;
         Ok(Releasing { steps: receiver, ended: false })
     }
@@ -236,7 +237,7 @@ impl Plan {
 
 /// A workload that is being answered.
 pub struct Releasing {
-    steps: UnboundedReceiver<Result<Step, Error>>,
+    steps: UnboundedReceiver<Result<WorkloadStep, Error>>,
     ended: bool,
 }
 
@@ -246,12 +247,12 @@ impl Releasing {
     /// # Errors
     /// When the budget does not suffice for all or the ledger cannot be written; when the data
     /// cannot be read, which leaves the charges in place.
-    pub async fn next(&mut self) -> Option<Result<Step, Error>> {
+    pub async fn next(&mut self) -> Option<Result<WorkloadStep, Error>> {
         if self.ended {
             return None;
         }
         let step = self.steps.next().await.unwrap_or(Err(Error::Interrupted));
-        self.ended = !matches!(step, Ok(Step::Charged(_) | Step::Answered(_)));
+        self.ended = !matches!(step, Ok(WorkloadStep::Charged(_) | WorkloadStep::Answered(_)));
         Some(step)
     }
 }

@@ -35,9 +35,9 @@
 //! ```
 
 mod analyst;
+mod bare_files;
 pub mod draft;
 mod engine;
-mod files;
 pub mod model;
 pub mod output;
 mod owner;
@@ -49,20 +49,20 @@ mod workers;
 #[doc = include_str!("../../../docs/library.md")]
 struct LibraryPage;
 
-pub use analyst::{Analyst, Plan, Releasing, Step};
+pub use analyst::{Analyst, Plan, Releasing, WorkloadStep};
+pub use bare_files::{group_sizes, randomise};
 pub use datafusion::{arrow, parquet};
 pub use engine::Engine;
-pub use files::{group_sizes, randomise};
 pub use hushtable_engine::{
     AccountCharge, AccountQuoted, Advice, Answer, AuditOptions, AuditReport, BudgetLine,
-    CheckReport, ColumnCheck, ColumnIntervals, Compared, CutOff, Distribution,
+    CheckReport, ColumnCheck, ColumnIntervals, Compared, ContributionLimit, CutOff, Distribution,
     EngineError as Error, EventFound, FitOptions, FitReport, Fitted, FormCount, Forms, GroupLosses,
-    GroupSizes, GroupsCheck, KeysCheck, Limit, LossOptions, LossReport, Losses, MechanismLosses,
-    MemoryLimit, OwnerLosses, PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal,
-    Progress, Quantile, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing,
-    Statement, StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck, TableIntervals,
-    Timings, Together, Uncertainty, WorkloadAnswer, WorkloadCharge, WorkloadProgress,
-    WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
+    GroupSizes, GroupsCheck, KeysCheck, LossOptions, LossQuantile, LossReport, Losses,
+    MechanismLosses, MemoryLimit, OwnerLosses, PartAnswer, PartQuoted, PartStated, PartStatement,
+    PopulationTotal, Progress, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread,
+    Standing, Statement, StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck,
+    TableIntervals, Timings, Together, Uncertainty, WorkloadAnswer, WorkloadCharge,
+    WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;

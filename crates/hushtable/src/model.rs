@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hushtable_engine::{Numbered, Tabulated};
 use hushtable_knowledge::model::{
-    Definitions, Fraction, Law, Mechanism, Model, ModelError, Witness, Worlds,
+    Definitions, FiniteLaw, Fraction, Mechanism, Model, ModelError, Witness, Worlds,
 };
 use hushtable_query::{ModelFile, Publication, RandomVariable, Refusal, TableRow, Written};
 
@@ -149,10 +149,15 @@ impl Reader {
         })
     }
 
-    fn law(&self, line: usize, name: &str, probabilities: &[Written]) -> Result<Law, Refusal> {
+    fn law(
+        &self,
+        line: usize,
+        name: &str,
+        probabilities: &[Written],
+    ) -> Result<FiniteLaw, Refusal> {
         let exact = probabilities.iter().map(|written| self.fraction(written));
         let exact: Vec<Fraction> = exact.collect::<Result<_, _>>()?;
-        Law::new(&exact).map_err(|error| {
+        FiniteLaw::new(&exact).map_err(|error| {
             let what = format!("{name}: {error}");
             self.wrong(line, &what, "write thirds as \"1/3\", which decimals cannot add up to 1")
         })
@@ -161,7 +166,7 @@ impl Reader {
     fn worlds(&self, variables: &[RandomVariable]) -> Result<Worlds, Refusal> {
         let law = |variable: &RandomVariable| match &variable.probabilities {
             Some(all) => self.law(variable.line, &format!("`{}`", variable.name), all),
-            None => Law::uniform(variable.values.len()).map_err(|e| self.refused(&e)),
+            None => FiniteLaw::uniform(variable.values.len()).map_err(|e| self.refused(&e)),
         };
         let laws = variables.iter().map(law).collect::<Result<_, _>>()?;
         Worlds::new(laws).map_err(|e| self.refused(&e))

@@ -15,7 +15,7 @@ use hushtable::arrow::array::{AsArray, RecordBatch};
 use hushtable::arrow::datatypes::Int64Type;
 use hushtable::ledger::ChargeRecord;
 use hushtable::{
-    AuditOptions, Engine, Error, LossOptions, Progress, Step, WorkloadStatement, wait,
+    AuditOptions, Engine, Error, LossOptions, Progress, WorkloadStatement, WorkloadStep, wait,
 };
 use tempfile::TempDir;
 
@@ -209,9 +209,11 @@ fn a_workload_goes_on_record_whether_anybody_waits_or_not() {
     let mut steps = Vec::new();
     while let Some(step) = wait(releasing.next()) {
         steps.push(match step.unwrap() {
-            Step::Charged(charge) => format!("{} new, {} known", charge.new, charge.on_record),
-            Step::Answered(answer) => format!("{}: {}", answer.name, number(&answer.table)),
-            Step::Whole(whole) => {
+            WorkloadStep::Charged(charge) => {
+                format!("{} new, {} known", charge.new, charge.on_record)
+            }
+            WorkloadStep::Answered(answer) => format!("{}: {}", answer.name, number(&answer.table)),
+            WorkloadStep::Whole(whole) => {
                 let text = serde_json::to_string(&whole.statement).unwrap();
                 let read: WorkloadStatement = serde_json::from_str(&text).unwrap();
                 read.parts.into_iter().map(|part| part.file).collect()

@@ -5,8 +5,8 @@
 use std::time::Instant;
 
 use hushtable_knowledge::{
-    Count, CountWithin, Histogram, Interval, Noise, Probability, Profile, ThresholdWithin,
-    least_epsilon,
+    Count, CountAboveWithin, CountNoise, CountWithin, Histogram, Probability, ProbabilityRange,
+    Profile, least_epsilon,
 };
 
 fn p(value: f64) -> Probability {
@@ -39,7 +39,7 @@ fn main() {
         format!("{apart:?}")
     });
     timed("1,000,000 with 100, discrete Gaussian noise", || {
-        let noise = Noise::discrete_gaussian(10_000.0).unwrap();
+        let noise = CountNoise::discrete_gaussian(10_000.0).unwrap();
         format!("{:?}", Count::new(&hundred, Some(noise)).map(|c| c.delta(0.01)))
     });
     for (others, low, high, epsilon) in [
@@ -51,17 +51,17 @@ fn main() {
         (100_000, 0.05, 0.95, 0.1),
         (1_000_000, 0.05, 0.95, 0.03),
     ] {
-        let between = Interval::new(p(low), p(high)).unwrap();
+        let between = ProbabilityRange::new(p(low), p(high)).unwrap();
         let within = CountWithin::new(others, between, None).unwrap();
         timed(&format!("{others} within {low}..{high} at {epsilon}"), || {
             format!("{:?}", within.worst(epsilon))
         });
         timed("  epsilon at 1e-9", || format!("{:?}", within.epsilon(1e-9)));
     }
-    let between = Interval::new(p(0.05), p(0.95)).unwrap();
+    let between = ProbabilityRange::new(p(0.05), p(0.95)).unwrap();
     timed("10,000 within 0.05..0.95 with geometric noise", || {
         let within =
-            CountWithin::new(10_000, between, Some(Noise::geometric(0.75).unwrap())).unwrap();
+            CountWithin::new(10_000, between, Some(CountNoise::geometric(0.75).unwrap())).unwrap();
         format!("{:?}", within.worst(0.1))
     });
     timed("histogram of 10,000", || {
@@ -76,8 +76,8 @@ fn main() {
         [(10_000, 10, 0.001), (10_000, 500, 0.001), (100_000, 10, 0.0001), (100_000, 10, 0.01)]
     {
         timed(&format!("threshold 30 of {others}, {known} known, up to {high}"), || {
-            let between = Interval::new(p(0.0), p(high)).unwrap();
-            let within = ThresholdWithin::new(
+            let between = ProbabilityRange::new(p(0.0), p(high)).unwrap();
+            let within = CountAboveWithin::new(
                 u64::max(30, (others as f64 * high * 1.5) as u64),
                 others,
                 known,

@@ -3,18 +3,18 @@
 use hushtable_privacy::Epsilon;
 
 use crate::error::KnowledgeError;
-use crate::law::UNIT;
+use crate::integer_law::UNIT;
 
 /// The promise of one release against attackers who know only a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Release {
+pub struct Guarantee {
     /// Epsilon.
     pub epsilon: Epsilon,
     /// The delta at it.
     pub delta: f64,
 }
 
-impl Release {
+impl Guarantee {
     /// The delta at another `epsilon`, rounded up: above the release's own epsilon its delta, and
     /// below it delta + (1 - delta) (e^E - e^epsilon)/(1 + e^E), E being its own.
     ///
@@ -99,10 +99,10 @@ impl Dependence {
     /// to 1, and the sum of epsilons at most 1,000,000.
     pub fn together(
         dependence: Option<Self>,
-        releases: &[Release],
-    ) -> Result<Release, KnowledgeError> {
+        releases: &[Guarantee],
+    ) -> Result<Guarantee, KnowledgeError> {
         let (mu, nu) = dependence.ok_or(KnowledgeError::Unbounded)?.bound()?;
-        let mut all = Release { epsilon: Epsilon::ZERO, delta: 0.0 };
+        let mut all = Guarantee { epsilon: Epsilon::ZERO, delta: 0.0 };
         for (place, release) in releases.iter().enumerate() {
             if !(0.0..=1.0).contains(&release.delta) {
                 let (what, given) = ("delta", release.delta);

@@ -1,11 +1,11 @@
 //! Counts without noise, or with.
 
+use crate::count_noise::CountNoise;
 use crate::divergence::{both, larger};
 use crate::error::KnowledgeError;
-use crate::law::{Law, check_work};
+use crate::integer_law::{IntegerLaw, check_work};
 use crate::least_epsilon;
-use crate::noise::Noise;
-use crate::probability::{Interval, Profile};
+use crate::probability::{ProbabilityRange, Profile};
 use crate::vertices::Vertices;
 
 /// A count of records, of which an attacker does not know some; perhaps with noise on top.
@@ -15,8 +15,8 @@ use crate::vertices::Vertices;
 /// makes no difference how many they are, nor whether the attacker planted them (PK Proposition 6).
 #[derive(Clone, Debug)]
 pub struct Count {
-    law: Law,
-    noise: Option<(Noise, Law)>,
+    law: IntegerLaw,
+    noise: Option<(CountNoise, IntegerLaw)>,
 }
 
 impl Count {
@@ -24,8 +24,8 @@ impl Count {
     ///
     /// # Errors
     /// If there are too many different probabilities for so many records.
-    pub fn new(unknown: &Profile, noise: Option<Noise>) -> Result<Self, KnowledgeError> {
-        let law = Law::of(unknown)?;
+    pub fn new(unknown: &Profile, noise: Option<CountNoise>) -> Result<Self, KnowledgeError> {
+        let law = IntegerLaw::of(unknown)?;
         let noise = match noise {
             Some(noise) => {
                 let below = noise.below(FLOOR);
@@ -72,7 +72,7 @@ const FLOOR: f64 = 1e-290;
 #[derive(Clone, Debug)]
 pub struct CountWithin {
     vertices: Vertices,
-    noise: Option<Noise>,
+    noise: Option<CountNoise>,
 }
 
 /// The largest delta within bounds.
@@ -96,8 +96,8 @@ impl CountWithin {
     /// Unless `others` is from 1 to 10,000,000; if it is too much work.
     pub fn new(
         others: u64,
-        between: Interval,
-        noise: Option<Noise>,
+        between: ProbabilityRange,
+        noise: Option<CountNoise>,
     ) -> Result<Self, KnowledgeError> {
         let vertices = Vertices::new(others, between)?;
         let within = Self { vertices, noise };
@@ -142,7 +142,7 @@ impl CountWithin {
         Some(epsilon)
     }
 
-    fn delta(&self, law: &Law, epsilon: f64) -> f64 {
+    fn delta(&self, law: &IntegerLaw, epsilon: f64) -> f64 {
         let noisy = self.noise.and_then(|noise| noise.on_top(law));
         let alone = self.noise.map_or(1.0, |noise| noise.delta(epsilon));
         larger(both(noisy.as_ref().unwrap_or(law), epsilon)).min(alone)
@@ -163,7 +163,7 @@ impl CountWithin {
         self.vertices.slack() == 0
     }
 
-    fn start(&self) -> Law {
-        self.noise.map_or_else(|| Law::point(0), |noise| noise.below(self.vertices.floor()))
+    fn start(&self) -> IntegerLaw {
+        self.noise.map_or_else(|| IntegerLaw::point(0), |noise| noise.below(self.vertices.floor()))
     }
 }

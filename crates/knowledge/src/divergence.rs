@@ -1,6 +1,6 @@
 //! How far apart what is published is, for the two values of the target's record.
 
-use crate::law::{Law, UNIT};
+use crate::integer_law::{IntegerLaw, UNIT};
 
 /// The hockey-stick divergences at `epsilon` of a count with the target in it from one without, and
 /// of one without from one with: of S + 1 from S and of S from S + 1, where S has the `law`. Both
@@ -8,7 +8,7 @@ use crate::law::{Law, UNIT};
 ///
 /// As the law is log-concave, the terms above zero of the one are those of its upper part, and of
 /// the other those of its lower part.
-pub(crate) fn both(law: &Law, epsilon: f64) -> [f64; 2] {
+pub(crate) fn both(law: &IntegerLaw, epsilon: f64) -> [f64; 2] {
     if law.tail < f64::INFINITY && epsilon >= law.tail {
         return [0.0, 0.0];
     }
@@ -29,7 +29,7 @@ pub(crate) fn larger([one, other]: [f64; 2]) -> f64 {
 ///
 /// S + 1 is suppressed less often than S, so the suppressed outcome adds to the second only:
 /// P\[S <= t\] - e^epsilon P\[S <= t - 1\] = P\[t\] - (e^epsilon - 1) P\[S <= t - 1\].
-pub(crate) fn above(law: &Law, epsilon: f64, thresholds: &[i64]) -> Vec<[f64; 2]> {
+pub(crate) fn above(law: &IntegerLaw, epsilon: f64, thresholds: &[i64]) -> Vec<[f64; 2]> {
     let factors = Factors::new(law, epsilon);
     let weights = &law.weights;
     let weight = |k: i64| {
@@ -80,7 +80,7 @@ struct Factors {
 }
 
 impl Factors {
-    fn new(law: &Law, epsilon: f64) -> Self {
+    fn new(law: &IntegerLaw, epsilon: f64) -> Self {
         let more = 1.0 + law.error;
         let end = if law.tail < f64::INFINITY {
             // The sum over all i of a^i (1 - e^epsilon a), with a = e^-tail.
@@ -119,7 +119,7 @@ impl Factors {
         sum
     }
 
-    fn rounded(&self, sum: f64, law: &Law) -> f64 {
+    fn rounded(&self, sum: f64, law: &IntegerLaw) -> f64 {
         let rounding = (law.weights.len() as f64 + 8.0) * 2.0 * UNIT;
         (sum * (1.0 + rounding) + law.lost).clamp(f64::MIN_POSITIVE, 1.0)
     }

@@ -35,7 +35,7 @@ use std::collections::HashMap;
 
 use crate::count::CountWithin;
 use crate::error::KnowledgeError;
-use crate::probability::{Interval, Probability};
+use crate::probability::{Probability, ProbabilityRange};
 
 /// Most unknown records that a guarantee is computed for; with more, it is no worse. A worst case
 /// of so many takes some seconds.
@@ -73,7 +73,7 @@ impl Knows {
 #[derive(Clone, Debug)]
 pub struct GroupCounts {
     knows: Knows,
-    between: Interval,
+    between: ProbabilityRange,
     epsilon: f64,
     delta: f64,
     /// The least number of unknown records that meets the target.
@@ -105,7 +105,7 @@ impl GroupCounts {
     /// Unless `epsilon` >= 0 is finite, and `delta` is from 0 to 1.
     pub fn new(
         knows: Knows,
-        between: Interval,
+        between: ProbabilityRange,
         epsilon: f64,
         delta: f64,
     ) -> Result<Self, KnowledgeError> {
@@ -244,8 +244,9 @@ mod tests {
         Knows::AllButShare(Probability::new(share).unwrap())
     }
 
-    fn between(low: f64, high: f64) -> Interval {
-        Interval::new(Probability::new(low).unwrap(), Probability::new(high).unwrap()).unwrap()
+    fn between(low: f64, high: f64) -> ProbabilityRange {
+        ProbabilityRange::new(Probability::new(low).unwrap(), Probability::new(high).unwrap())
+            .unwrap()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::divergence::both;
 use crate::double::Sum;
 use crate::error::KnowledgeError;
-use crate::law::{Law, UNIT};
+use crate::integer_law::{IntegerLaw, UNIT};
 use crate::probability::{MOST_RECORDS, Probability};
 
 /// Weights of laws that are kept at most, of all sizes of the blanket together.
@@ -21,7 +21,7 @@ const MOST_WEIGHTS: f64 = 4e6;
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// The blanket's size, by the probability of being so large or of being up to the next size.
-    sizes: Vec<(f64, Law)>,
+    sizes: Vec<(f64, IntegerLaw)>,
     lost: f64,
     error: f64,
     exact: bool,
@@ -65,12 +65,12 @@ impl Histogram {
         let total = (a.get() + b.get()).min(1.0);
         if a.get() <= 0.0 || b.get() <= 0.0 {
             // No blanket tells the two apart from what they are.
-            let sizes = vec![(1.0, Law::point(0))];
+            let sizes = vec![(1.0, IntegerLaw::point(0))];
             return Ok(Self { sizes, lost: 0.0, error: 0.0, exact: true });
         }
-        let blanket = Law::binomial(others, Probability::new(total)?, FLOOR);
+        let blanket = IntegerLaw::binomial(others, Probability::new(total)?, FLOOR);
         let share = Probability::new((a.get() / (a.get() + b.get())).min(1.0))?;
-        let width = Law::binomial(u64::try_from(blanket.last()).unwrap_or(0), share, FLOOR);
+        let width = IntegerLaw::binomial(u64::try_from(blanket.last()).unwrap_or(0), share, FLOOR);
         let laws = blanket.weights.len() as f64;
         // What is in a cell of sizes is taken to be of its smallest: an attacker who knows more
         // learns no less.
@@ -80,7 +80,7 @@ impl Histogram {
             let mut sum = Sum::default();
             chunk.iter().for_each(|w| sum.add(*w));
             let size = u64::try_from(blanket.first).unwrap_or(0) + (i * cell) as u64;
-            sizes.push((sum.value(), Law::binomial(size, share, FLOOR)));
+            sizes.push((sum.value(), IntegerLaw::binomial(size, share, FLOOR)));
         }
         let error = blanket.error + 4.0 * UNIT;
         Ok(Self { sizes, lost: blanket.lost, error, exact: cell == 1 })

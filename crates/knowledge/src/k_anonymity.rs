@@ -2,8 +2,8 @@
 
 use crate::error::KnowledgeError;
 use crate::histogram::{Histogram, check_lower_bounds};
-use crate::law::Law;
-use crate::probability::{Interval, MOST_RECORDS, Probability};
+use crate::integer_law::IntegerLaw;
+use crate::probability::{MOST_RECORDS, Probability, ProbabilityRange};
 
 /// Most values that are computed with.
 const MOST_VALUES: usize = 20;
@@ -24,8 +24,8 @@ const WEIGHTS: f64 = 2e5;
 ///   d) and (epsilon, d') give (epsilon, d' + e^epsilon d).
 #[derive(Clone, Debug)]
 pub struct KAnonymity {
-    values: Vec<Interval>,
-    absent: Option<Interval>,
+    values: Vec<ProbabilityRange>,
+    absent: Option<ProbabilityRange>,
     /// By value: P\[Bin(m, h) >= k-1\].
     rare: Vec<f64>,
     /// For pairs of lower bounds.
@@ -77,8 +77,8 @@ impl KAnonymity {
     pub fn new(
         k: u64,
         others: u64,
-        values: &[Interval],
-        absent: Option<Interval>,
+        values: &[ProbabilityRange],
+        absent: Option<ProbabilityRange>,
     ) -> Result<Self, KnowledgeError> {
         if others == 0 || others > MOST_RECORDS {
             return Err(KnowledgeError::Records(others));
@@ -86,7 +86,7 @@ impl KAnonymity {
         if k == 0 || k > others + 1 {
             return Err(KnowledgeError::K { k, records: others + 1 });
         }
-        let all: Vec<Interval> = values.iter().copied().chain(absent).collect();
+        let all: Vec<ProbabilityRange> = values.iter().copied().chain(absent).collect();
         if all.len() < 2 || values.is_empty() || values.len() > MOST_VALUES {
             return Err(KnowledgeError::Values(values.len()));
         }
@@ -99,7 +99,7 @@ impl KAnonymity {
         let least = i64::try_from(k).unwrap_or(i64::MAX) - 1;
         let rare = values
             .iter()
-            .map(|v| Law::binomial(others, v.high(), 1e-290).at_least(least))
+            .map(|v| IntegerLaw::binomial(others, v.high(), 1e-290).at_least(least))
             .collect();
         let mut spread: Vec<(Probability, Probability, Histogram)> = Vec::new();
         for (i, one) in lower.iter().enumerate() {
@@ -163,7 +163,7 @@ impl KAnonymity {
         self.pairs(epsilon).iter().map(|pair| pair.delta).fold(0.0, f64::max)
     }
 
-    fn bounds(&self, side: Side) -> Option<Interval> {
+    fn bounds(&self, side: Side) -> Option<ProbabilityRange> {
         match side {
             Side::Value(place) => self.values.get(place).copied(),
             Side::Absent => self.absent,

@@ -8,10 +8,10 @@
 //!
 //! - [`Count`]: a count, with unknown records of given probabilities ([`Profile`]).
 //! - [`CountWithin`]: the worst case where probabilities are known within bounds only
-//!   ([`Interval`]).
+//!   ([`ProbabilityRange`]).
 //! - [`GroupCounts`]: tables of counts by group, as a known number of records came to them.
 //! - [`Histogram`]: counts of several values.
-//! - [`Threshold`], [`ThresholdWithin`]: a count that is released above a threshold.
+//! - [`CountAbove`], [`CountAboveWithin`]: a count that is released above a threshold.
 //! - [`KAnonymity`]: counts that are released from k on.
 //! - [`Dependence`]: several releases together.
 //! - [`model`]: every definition of the paper, exactly, in small finite models.
@@ -24,32 +24,32 @@
 
 mod composition;
 mod count;
+mod count_noise;
 mod differencing;
 mod divergence;
 mod double;
 mod error;
 mod groups;
 mod histogram;
+mod integer_law;
 mod k_anonymity;
-mod law;
 pub mod model;
-mod noise;
 mod probability;
 mod threshold;
 mod threshold_within;
 mod vertices;
 
-pub use composition::{Dependence, Release};
+pub use composition::{Dependence, Guarantee};
 pub use count::{Count, CountWithin, WorstCase};
+pub use count_noise::CountNoise;
 pub use differencing::{Bounded, Cell, Combination, Counted, Differences, Published, Recovered};
 pub use error::KnowledgeError;
 pub use groups::{GroupCounts, GroupRisk, Knows};
 pub use histogram::Histogram;
 pub use k_anonymity::{KAnonymity, Pair, Reason, Side};
-pub use noise::Noise;
-pub use probability::{Interval, Probability, Profile};
-pub use threshold::{Attackers, Threshold};
-pub use threshold_within::ThresholdWithin;
+pub use probability::{Probability, ProbabilityRange, Profile};
+pub use threshold::{Attackers, CountAbove};
+pub use threshold_within::CountAboveWithin;
 
 use hushtable_privacy::falls_to;
 

@@ -47,12 +47,12 @@ impl fmt::Display for Probability {
 
 /// Bounds of a probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub struct ProbabilityRange {
     low: Probability,
     high: Probability,
 }
 
-impl Interval {
+impl ProbabilityRange {
     /// From `low` to `high`, both included.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::divergence::{above, larger};
 use crate::double::Sum;
 use crate::error::KnowledgeError;
-use crate::law::{Law, UNIT};
+use crate::integer_law::{IntegerLaw, UNIT};
 use crate::probability::Profile;
 
 /// A count that is released if it is above a threshold (PK Definition 15), and otherwise only that
@@ -13,9 +13,9 @@ use crate::probability::Profile;
 /// the closed bound of PK Theorem 4). An attacker knows b of the known records to be counted, which
 /// leaves a threshold that is lower by b.
 #[derive(Clone, Debug)]
-pub struct Threshold {
-    law: Law,
-    known: Law,
+pub struct CountAbove {
+    law: IntegerLaw,
+    known: IntegerLaw,
     knowns: u64,
     above: i64,
 }
@@ -29,7 +29,7 @@ pub struct Attackers {
     pub active: f64,
 }
 
-impl Threshold {
+impl CountAbove {
     /// Counts above `above` are released. Beside the target, the records of `unknown` are not
     /// known, and those of `known` are.
     ///
@@ -38,7 +38,7 @@ impl Threshold {
     /// for so many records.
     pub fn new(above: u64, unknown: &Profile, known: &Profile) -> Result<Self, KnowledgeError> {
         let above = checked_threshold(above, unknown.records(), known.records())?;
-        let (law, known_law) = (Law::of(unknown)?, Law::of(known)?);
+        let (law, known_law) = (IntegerLaw::of(unknown)?, IntegerLaw::of(known)?);
         Ok(Self { law, known: known_law, knowns: known.records(), above })
     }
 
@@ -73,7 +73,7 @@ pub(crate) fn checked_threshold(
 }
 
 /// The mean of divergences over how many known records are counted, in the worse direction.
-pub(crate) fn passive(known: &Law, at: impl Fn(i64) -> [f64; 2]) -> f64 {
+pub(crate) fn passive(known: &IntegerLaw, at: impl Fn(i64) -> [f64; 2]) -> f64 {
     let mut sums = [Sum::default(); 2];
     for (b, weight) in (known.first..).zip(&known.weights) {
         for (sum, part) in sums.iter_mut().zip(at(b)) {
@@ -91,7 +91,7 @@ pub(crate) struct Suppressed {
 }
 
 impl Suppressed {
-    pub(crate) fn new(law: &Law, epsilon: f64, lowest: i64, highest: i64) -> Self {
+    pub(crate) fn new(law: &IntegerLaw, epsilon: f64, lowest: i64, highest: i64) -> Self {
         // Below the law nothing is suppressed, and above it everything: there is no change there.
         let (bottom, top) = (law.first - 1, law.last() + 2);
         let first = lowest.clamp(bottom, top);

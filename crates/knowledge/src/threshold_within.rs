@@ -1,8 +1,8 @@
 //! The worst case of counts that are released above a threshold.
 
 use crate::error::KnowledgeError;
-use crate::law::Law;
-use crate::probability::Interval;
+use crate::integer_law::IntegerLaw;
+use crate::probability::ProbabilityRange;
 use crate::threshold::{Attackers, Suppressed, checked_threshold, passive};
 use crate::vertices::Vertices;
 
@@ -14,15 +14,15 @@ use crate::vertices::Vertices;
 /// passive attacker knows is affine in each known record's probability, so that these too are at
 /// their bounds.
 #[derive(Clone, Debug)]
-pub struct ThresholdWithin {
+pub struct CountAboveWithin {
     vertices: Vertices,
     /// The laws of the known records at all of their vertices.
-    known: Vec<Law>,
+    known: Vec<IntegerLaw>,
     knowns: u64,
     above: i64,
 }
 
-impl ThresholdWithin {
+impl CountAboveWithin {
     /// Most known records.
     pub const MOST_KNOWN: u64 = 500;
 
@@ -37,7 +37,7 @@ impl ThresholdWithin {
         above: u64,
         others: u64,
         known: u64,
-        between: Interval,
+        between: ProbabilityRange,
     ) -> Result<Self, KnowledgeError> {
         let vertices = Vertices::new(others, between)?.for_visits();
         let above = checked_threshold(above, others, known)?;
@@ -46,7 +46,7 @@ impl ThresholdWithin {
         }
         let mut laws = Vec::new();
         if known == 0 {
-            laws.push(Law::point(0));
+            laws.push(IntegerLaw::point(0));
         } else {
             Vertices::new(known, between)?.each(|_, law| laws.push(law.clone()));
         }

@@ -2,15 +2,15 @@
 
 use crate::count::WorstCase;
 use crate::error::KnowledgeError;
-use crate::law::Law;
-use crate::probability::Interval;
+use crate::integer_law::IntegerLaw;
+use crate::probability::ProbabilityRange;
 
 /// Records with probabilities in an interval. Vertex j has j of them at the lower bound and the
 /// others at the upper.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vertices {
     others: u64,
-    between: Interval,
+    between: ProbabilityRange,
     floor: f64,
     /// Vertices that are not told apart, less one.
     slack: u64,
@@ -40,7 +40,7 @@ impl Vertices {
 
     /// # Errors
     /// Unless `others` is from 1 to 10,000,000.
-    pub(crate) fn new(others: u64, between: Interval) -> Result<Self, KnowledgeError> {
+    pub(crate) fn new(others: u64, between: ProbabilityRange) -> Result<Self, KnowledgeError> {
         if others == 0 || others > MOST_WITHIN {
             return Err(KnowledgeError::Within(others));
         }
@@ -66,7 +66,7 @@ impl Vertices {
     }
 
     /// A law as wide as any of a vertex.
-    pub(crate) fn widest(&self) -> Law {
+    pub(crate) fn widest(&self) -> IntegerLaw {
         let (low, high) = (self.between.low(), self.between.high());
         let near = if self.between.most_variance() > low.variance().max(high.variance()) {
             crate::Probability::new(0.5).unwrap_or(low)
@@ -75,13 +75,13 @@ impl Vertices {
         } else {
             high
         };
-        Law::binomial(self.others, near, self.floor)
+        IntegerLaw::binomial(self.others, near, self.floor)
     }
 
     /// The laws at the first vertex and the last, with all records at one bound.
-    pub(crate) fn ends(&self, start: &Law) -> [Law; 2] {
+    pub(crate) fn ends(&self, start: &IntegerLaw) -> [IntegerLaw; 2] {
         let [low, high] = [self.between.low(), self.between.high()]
-            .map(|p| Law::binomial(self.others, p, self.floor));
+            .map(|p| IntegerLaw::binomial(self.others, p, self.floor));
         [start.plus(&low, self.floor), start.plus(&high, self.floor)]
     }
 
@@ -93,10 +93,10 @@ impl Vertices {
     /// less; so a range below the best vertex that was found is done with (branch and bound).
     pub(crate) fn largest(
         &self,
-        start: &Law,
+        start: &IntegerLaw,
         from: f64,
-        delta: impl Fn(&Law) -> f64,
-    ) -> Option<(WorstCase, Law)> {
+        delta: impl Fn(&IntegerLaw) -> f64,
+    ) -> Option<(WorstCase, IntegerLaw)> {
         let mut least = from;
         let mut worst = None;
         let all = Range { first: 0, last: self.others };
@@ -123,9 +123,9 @@ impl Vertices {
 
     /// Calls `visit` with the law of every vertex, or, with many records, of every short range of
     /// vertices, and with the number of records that are missing from it.
-    pub(crate) fn each(&self, mut visit: impl FnMut(u64, &Law)) {
+    pub(crate) fn each(&self, mut visit: impl FnMut(u64, &IntegerLaw)) {
         let all = Range { first: 0, last: self.others };
-        let mut open = vec![(all, Law::point(0))];
+        let mut open = vec![(all, IntegerLaw::point(0))];
         while let Some((range, law)) = open.pop() {
             if range.records() <= self.slack {
                 visit(range.records(), &law);
@@ -135,11 +135,12 @@ impl Vertices {
         }
     }
 
-    fn halves(&self, range: Range, law: &Law) -> [(Range, Law); 2] {
+    fn halves(&self, range: Range, law: &IntegerLaw) -> [(Range, IntegerLaw); 2] {
         let middle = range.first + range.records() / 2;
         let left = Range { first: range.first, last: middle };
         let right = Range { first: middle + 1, last: range.last };
-        let more = |count: u64, p| law.plus(&Law::binomial(count, p, self.floor), self.floor);
+        let more =
+            |count: u64, p| law.plus(&IntegerLaw::binomial(count, p, self.floor), self.floor);
         [
             (left, more(range.last - middle, self.between.high())),
             (right, more(middle + 1 - range.first, self.between.low())),

@@ -3,16 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
 use hushtable_knowledge::{
-    Count, CountWithin, Histogram, Interval, KAnonymity, Noise, Probability, Profile, Reason, Side,
-    Threshold, ThresholdWithin, least_epsilon,
+    Count, CountAbove, CountAboveWithin, CountNoise, CountWithin, Histogram, KAnonymity,
+    Probability, ProbabilityRange, Profile, Reason, Side, least_epsilon,
 };
 
 fn p(value: f64) -> Probability {
     Probability::new(value).unwrap()
 }
 
-fn between(low: f64, high: f64) -> Interval {
-    Interval::new(p(low), p(high)).unwrap()
+fn between(low: f64, high: f64) -> ProbabilityRange {
+    ProbabilityRange::new(p(low), p(high)).unwrap()
 }
 
 /// theory section 7: with e^epsilon in it but else as printed, PK Theorem 3 has 6.6e-12 here.
@@ -46,7 +46,7 @@ fn tails_have_nine_digits_at_any_depth() {
     for (above, epsilon, want) in
         [(450, 0.1, 8.271_699_166_106_142e-4), (520, 0.3, 1.051_572_018_468_207_3e-15)]
     {
-        let got = Threshold::new(above, &profile, &Profile::none()).unwrap().delta(epsilon);
+        let got = CountAbove::new(above, &profile, &Profile::none()).unwrap().delta(epsilon);
         assert!(got.active >= want && got.active <= want * (1.0 + 1e-10), "{above}: {got:?}");
         assert!((got.passive / want - 1.0).abs() < 1e-10);
     }
@@ -92,7 +92,7 @@ fn bounds_for_many_are_above_and_near() {
         reached = reached.max(Count::new(&vertex.unwrap(), None).unwrap().delta(0.08));
     }
     assert!(bound.delta >= reached && bound.delta <= reached * 1.05, "{bound:?} {reached:e}");
-    let exact = ThresholdWithin::new(20, 50_000, 2, between(0.0, 1e-4)).unwrap();
+    let exact = CountAboveWithin::new(20, 50_000, 2, between(0.0, 1e-4)).unwrap();
     assert_eq!(exact.forgone(), 0);
     assert!(exact.delta(0.1).passive < 1e-5);
 }
@@ -100,9 +100,11 @@ fn bounds_for_many_are_above_and_near() {
 #[test]
 fn noise_and_uncertainty_together_are_below_each() {
     let profile = Profile::new([(300, p(0.1)), (200, p(0.4))]).unwrap();
-    for noise in
-        [Noise::geometric(0.5), Noise::discrete_laplace(3.0), Noise::discrete_gaussian(9.0)]
-    {
+    for noise in [
+        CountNoise::geometric(0.5),
+        CountNoise::discrete_laplace(3.0),
+        CountNoise::discrete_gaussian(9.0),
+    ] {
         let noise = noise.unwrap();
         let count = Count::new(&profile, Some(noise)).unwrap();
         let within = CountWithin::new(500, between(0.1, 0.4), Some(noise)).unwrap();
@@ -152,12 +154,12 @@ fn epsilons_are_those_at_which_deltas_are_reached() {
 fn wrong_parameters_are_refused() {
     for wrong in [-0.1, 1.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert!(Probability::new(wrong).is_err());
-        assert!(Noise::geometric(wrong).is_err());
-        assert!(Noise::discrete_gaussian(wrong.min(0.0)).is_err());
-        assert!(Noise::discrete_laplace(wrong.min(0.0)).is_err());
+        assert!(CountNoise::geometric(wrong).is_err());
+        assert!(CountNoise::discrete_gaussian(wrong.min(0.0)).is_err());
+        assert!(CountNoise::discrete_laplace(wrong.min(0.0)).is_err());
     }
-    assert!(Noise::discrete_gaussian(1e7).is_err());
-    assert!(Interval::new(p(0.5), p(0.4)).is_err());
+    assert!(CountNoise::discrete_gaussian(1e7).is_err());
+    assert!(ProbabilityRange::new(p(0.5), p(0.4)).is_err());
     assert!(Profile::new([]).is_err());
     assert!(Profile::new([(0, p(0.5))]).is_err());
     assert!(Profile::new([(1_000_000_001, p(0.5))]).is_err());
@@ -168,11 +170,11 @@ fn wrong_parameters_are_refused() {
     assert!(Histogram::of_values(9, &[p(0.1)]).is_err());
     assert!(Histogram::of_values(9, &[p(0.5), p(0.5), p(0.5)]).is_err());
     let ten = Profile::new([(10, p(0.5))]).unwrap();
-    assert!(Threshold::new(11, &ten, &Profile::none()).is_err());
-    assert!(Threshold::new(10, &ten, &Profile::none()).is_ok());
-    assert!(Threshold::new(u64::MAX, &ten, &ten).is_err());
-    assert!(ThresholdWithin::new(3, 10, 501, between(0.0, 0.1)).is_err());
-    assert!(ThresholdWithin::new(12, 10, 1, between(0.0, 0.1)).is_err());
+    assert!(CountAbove::new(11, &ten, &Profile::none()).is_err());
+    assert!(CountAbove::new(10, &ten, &Profile::none()).is_ok());
+    assert!(CountAbove::new(u64::MAX, &ten, &ten).is_err());
+    assert!(CountAboveWithin::new(3, 10, 501, between(0.0, 0.1)).is_err());
+    assert!(CountAboveWithin::new(12, 10, 1, between(0.0, 0.1)).is_err());
     let half = between(0.3, 0.5);
     assert!(KAnonymity::new(0, 10, &[half, half], None).is_err());
     assert!(KAnonymity::new(12, 10, &[half, half], None).is_err());

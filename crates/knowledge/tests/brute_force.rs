@@ -6,7 +6,8 @@ mod enumeration;
 
 use enumeration::{DUST, Law, Model, above, delta, hockey_stick, law, p, whole};
 use hushtable_knowledge::{
-    Count, CountWithin, GroupCounts, Interval, Knows, Noise, Profile, Threshold, ThresholdWithin,
+    Count, CountAbove, CountAboveWithin, CountNoise, CountWithin, GroupCounts, Knows,
+    ProbabilityRange, Profile,
 };
 use proptest::prelude::*;
 
@@ -81,9 +82,9 @@ proptest! {
         squared in 0.1..20.0f64,
         epsilon in 0.0..2.0f64,
     ) {
-        let noises: [(Noise, &dyn Fn(f64) -> f64); 2] = [
-            (Noise::geometric(factor).unwrap(), &|x| factor.powf(x.abs())),
-            (Noise::discrete_gaussian(squared).unwrap(), &|x| (-x * x / (2.0 * squared)).exp()),
+        let noises: [(CountNoise, &dyn Fn(f64) -> f64); 2] = [
+            (CountNoise::geometric(factor).unwrap(), &|x| factor.powf(x.abs())),
+            (CountNoise::discrete_gaussian(squared).unwrap(), &|x| (-x * x / (2.0 * squared)).exp()),
         ];
         for (noise, weight) in noises {
             let total: f64 = (-300..=300).map(|x| weight(f64::from(x))).sum();
@@ -103,7 +104,7 @@ proptest! {
                 hockey_stick(&one, &zero, epsilon).max(hockey_stick(&zero, &one, epsilon));
             let count = Count::new(&profile(&probabilities), Some(noise)).unwrap();
             near(count.delta(epsilon), brute)?;
-            let within = Interval::new(p(0.0), p(1.0)).unwrap();
+            let within = ProbabilityRange::new(p(0.0), p(1.0)).unwrap();
             let worst = CountWithin::new(probabilities.len() as u64, within, Some(noise)).unwrap();
             near(worst.worst(epsilon).delta, noise.delta(epsilon))?;
         }
@@ -117,7 +118,7 @@ proptest! {
     ) {
         let (low, high) = ordered(ends.0, ends.1);
         let worst = CountWithin::new(
-            shares.len() as u64, Interval::new(p(low), p(high)).unwrap(), None,
+            shares.len() as u64, ProbabilityRange::new(p(low), p(high)).unwrap(), None,
         ).unwrap();
         let bound = worst.worst(epsilon).delta;
         let inside: Vec<f64> = shares.iter().map(|s| low + s * (high - low)).collect();
@@ -144,7 +145,7 @@ proptest! {
         let (passive, active) = attackers(&unknown, &known, threshold, epsilon);
         let knowns = if known.is_empty() { Profile::none() } else { profile(&known) };
         let above = u64::try_from(threshold).unwrap();
-        let found = Threshold::new(above, &profile(&unknown), &knowns).unwrap().delta(epsilon);
+        let found = CountAbove::new(above, &profile(&unknown), &knowns).unwrap().delta(epsilon);
         near(found.passive, passive)?;
         near(found.active, active)?;
     }
@@ -159,9 +160,9 @@ proptest! {
     ) {
         let (low, high) = ordered(ends.0, ends.1);
         let threshold = (share * (unknown.len() + known.len() + 1) as f64) as i64;
-        let within = ThresholdWithin::new(
+        let within = CountAboveWithin::new(
             u64::try_from(threshold).unwrap(), unknown.len() as u64, known.len() as u64,
-            Interval::new(p(low), p(high)).unwrap(),
+            ProbabilityRange::new(p(low), p(high)).unwrap(),
         ).unwrap();
         let found = within.delta(epsilon);
         let scaled = |shares: &[f64]| -> Vec<f64> {
@@ -194,7 +195,7 @@ proptest! {
         epsilon in 0.0..3.0f64,
     ) {
         let (low, high) = ordered(ends.0, ends.1);
-        let between = Interval::new(p(low), p(high)).unwrap();
+        let between = ProbabilityRange::new(p(low), p(high)).unwrap();
         let mut groups = GroupCounts::new(Knows::AtMost(known), between, epsilon, 1.0).unwrap();
         let known = known.min(counted);
         let own = usize::try_from(counted - known).unwrap().saturating_sub(1);

@@ -5,7 +5,7 @@
 mod enumeration;
 
 use enumeration::{Model, above, delta, p, whole};
-use hushtable_knowledge::{Histogram, Interval, KAnonymity, Probability, Side};
+use hushtable_knowledge::{Histogram, KAnonymity, Probability, ProbabilityRange, Side};
 use proptest::prelude::*;
 
 /// How far above the worst case bounds of histograms are at most, in these models.
@@ -121,8 +121,8 @@ proptest! {
             |counts: &[i64]| -> Vec<i64> { counts.iter().map(|n| if *n >= 2 { *n } else { -1 }).collect() };
         let worst = worst_vertex(&lower, others, epsilon, published);
         let left = 1.0 - lower.iter().sum::<f64>();
-        let bounds: Vec<Interval> =
-            lower.iter().map(|low| Interval::new(p(*low), p(low + left)).unwrap()).collect();
+        let bounds: Vec<ProbabilityRange> =
+            lower.iter().map(|low| ProbabilityRange::new(p(*low), p(low + left)).unwrap()).collect();
         let table = KAnonymity::new(2, others as u64, &bounds, None).unwrap();
         let pairs = table.pairs(epsilon);
         let own = |side: &Side| matches!(side, Side::Value(0 | 1));
@@ -146,8 +146,8 @@ proptest! {
         let published = |counts: &[i64]| -> Vec<i64> {
             counts[..1].iter().map(|n| if *n >= k { *n } else { -1 }).collect()
         };
-        let rare = Interval::new(p(0.0), p(most)).unwrap();
-        let absent = Interval::new(p(0.0), p(1.0)).unwrap();
+        let rare = ProbabilityRange::new(p(0.0), p(most)).unwrap();
+        let absent = ProbabilityRange::new(p(0.0), p(1.0)).unwrap();
         let table =
             KAnonymity::new(u64::try_from(k).unwrap(), others as u64, &[rare], Some(absent)).unwrap();
         let model = |with: usize| -> Model {
@@ -171,13 +171,13 @@ proptest! {
     ) {
         let others = model.len() as u64;
         let k = k.min(others as i64 + 1);
-        let bounds: Vec<Interval> = (0..model[0].len())
+        let bounds: Vec<ProbabilityRange> = (0..model[0].len())
             .map(|value| {
                 let of = model.iter().map(|record| record[value]);
                 let (share, more) = slack[value];
                 let low = of.clone().fold(1.0, f64::min) * share;
                 let high = (of.fold(0.0, f64::max) + more).min(1.0);
-                Interval::new(p(low), p(high)).unwrap()
+                ProbabilityRange::new(p(low), p(high)).unwrap()
             })
             .collect();
         for hidden in [0, 1] {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
-use hushtable_knowledge::{Dependence, KnowledgeError, Release};
+use hushtable_knowledge::{Dependence, Guarantee, KnowledgeError};
 use hushtable_privacy::Epsilon;
 use proptest::prelude::*;
 
@@ -126,7 +126,7 @@ proptest! {
             let less = |k: usize| if k == 0 { 0.0 } else { count(k - 1) };
             let up: f64 = (0..=size).map(|k| (less(k) - e * count(k)).max(0.0)).sum();
             let down: f64 = (0..=size).map(|k| (count(k) - e * less(k)).max(0.0)).sum();
-            Release { epsilon, delta: up.max(down).min(1.0) }
+            Guarantee { epsilon, delta: up.max(down).min(1.0) }
         };
         let releases = [single(&before, first), single(&later, second)];
         let temporal = Dependence::Temporal { c: Epsilon::from_f64_up(c).unwrap() };
@@ -157,7 +157,7 @@ fn twice_the_correlation_is_not_enough() {
 
 #[test]
 fn releases_add_up() {
-    let release = |e: &str, delta: f64| Release { epsilon: epsilon(e), delta };
+    let release = |e: &str, delta: f64| Guarantee { epsilon: epsilon(e), delta };
     let three = [release("0.1", 1e-9), release("0.2", 2e-9), release("0.3", 0.0)];
     let apart = Dependence::together(Some(Dependence::NONE), &three).unwrap();
     assert_eq!(apart.epsilon, epsilon("0.6"));
@@ -182,7 +182,7 @@ fn releases_add_up() {
 #[test]
 fn a_guarantee_at_another_epsilon_is_that_of_the_worst_pair() {
     for (own, delta) in [("0", 0.0), ("0.5", 1e-9), ("1", 0.0), ("3", 0.25), ("800", 0.1)] {
-        let release = Release { epsilon: own.parse().unwrap(), delta };
+        let release = Guarantee { epsilon: own.parse().unwrap(), delta };
         let own: f64 = own.parse().unwrap();
         let more = (1.0 - delta) / (1.0 + (-own).exp());
         let law = [delta, 0.0, more, (1.0 - delta) / (1.0 + own.exp())];

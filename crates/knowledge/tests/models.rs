@@ -6,7 +6,7 @@ mod finite;
 
 use finite::{Small, epsilon, fraction, small};
 use hushtable_knowledge::model::{
-    Definition, Definitions, Fraction, Law, Mechanism, Model, ModelError, Parameters, Worlds,
+    Definition, Definitions, FiniteLaw, Fraction, Mechanism, Model, ModelError, Parameters, Worlds,
 };
 use proptest::prelude::*;
 
@@ -343,7 +343,8 @@ fn causal_privacy_does_not_bound_inferences() {
 /// neither.
 #[test]
 fn corrections_do_not_undo_every_change() {
-    let worlds = Worlds::new(vec![Law::uniform(2).unwrap(), Law::uniform(2).unwrap()]).unwrap();
+    let worlds =
+        Worlds::new(vec![FiniteLaw::uniform(2).unwrap(), FiniteLaw::uniform(2).unwrap()]).unwrap();
     let records: Vec<Vec<u32>> = (0..6)
         .map(|record| (0..4).map(|world| worlds.choice(world, record / 3) as u32).collect())
         .collect();
@@ -402,7 +403,7 @@ proptest! {
 
 #[test]
 fn wrong_and_large_models_are_refused() {
-    let law = |values| Law::uniform(values).unwrap();
+    let law = |values| FiniteLaw::uniform(values).unwrap();
     let shown = |error: ModelError| error.to_string();
     let large = Worlds::new(vec![law(10), law(100), law(101)]).unwrap_err();
     assert_eq!(

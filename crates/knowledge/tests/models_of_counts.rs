@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use hushtable_knowledge::model::{
-    Definition, Definitions, Fraction, Law, Mechanism, Model, Worlds,
+    Definition, Definitions, FiniteLaw, Fraction, Mechanism, Model, Worlds,
 };
 use hushtable_knowledge::{
-    Count, CountWithin, Histogram, Interval, KAnonymity, Probability, Profile, Side, Threshold,
-    ThresholdWithin,
+    Count, CountAbove, CountAboveWithin, CountWithin, Histogram, KAnonymity, Probability,
+    ProbabilityRange, Profile, Side,
 };
 use hushtable_privacy::Epsilon;
 use proptest::prelude::*;
@@ -24,9 +24,9 @@ fn p(share: u32) -> Probability {
     Probability::new(f64::from(share) / f64::from(WHOLE)).unwrap()
 }
 
-fn interval(shares: impl Iterator<Item = u32> + Clone) -> Interval {
+fn interval(shares: impl Iterator<Item = u32> + Clone) -> ProbabilityRange {
     let (low, high) = (shares.clone().min().unwrap(), shares.max().unwrap());
-    Interval::new(p(low), p(high)).unwrap()
+    ProbabilityRange::new(p(low), p(high)).unwrap()
 }
 
 /// A target whose values are equally likely, others with the given laws, of which the last `known`
@@ -39,9 +39,9 @@ fn definitions(
     let values = others[0].len();
     let exact = |shares: &Shares| {
         let parse = |share: &u32| format!("{share}/{WHOLE}").parse::<Fraction>().unwrap();
-        Law::new(&shares.iter().map(parse).collect::<Vec<_>>()).unwrap()
+        FiniteLaw::new(&shares.iter().map(parse).collect::<Vec<_>>()).unwrap()
     };
-    let mut laws = vec![Law::uniform(values).unwrap()];
+    let mut laws = vec![FiniteLaw::uniform(values).unwrap()];
     laws.extend(others.iter().map(exact));
     let worlds = Worlds::new(laws).unwrap();
     let column = |parameter: usize| -> Vec<u32> {
@@ -136,7 +136,7 @@ proptest! {
         let exact = definitions(&others, known, published);
         let (unknown, told) = others.split_at(others.len() - known);
         let profile = ones(told).unwrap_or_else(Profile::none);
-        let found = Threshold::new(threshold, &ones(unknown).unwrap(), &profile).unwrap();
+        let found = CountAbove::new(threshold, &ones(unknown).unwrap(), &profile).unwrap();
         let found = found.delta(epsilon.to_f64());
         equal(found.passive, delta(&exact, Definition::Passive, epsilon))?;
         // An active attacker plants what is impossible, too; a model has only what is possible.
@@ -147,7 +147,7 @@ proptest! {
         }
         let bounds = interval(others.iter().map(|shares| shares[1]));
         let within =
-            ThresholdWithin::new(threshold, unknown.len() as u64, known as u64, bounds).unwrap();
+            CountAboveWithin::new(threshold, unknown.len() as u64, known as u64, bounds).unwrap();
         let within = within.delta(epsilon.to_f64());
         above(within.active, active)?;
         above(within.passive, delta(&exact, Definition::Passive, epsilon))?;
@@ -175,7 +175,7 @@ proptest! {
             counts[..shown].iter().map(|n| if *n >= k { *n } else { 0 }).collect()
         };
         let exact = definitions(&others, 0, published);
-        let bounds: Vec<Interval> =
+        let bounds: Vec<ProbabilityRange> =
             (0..3).map(|value| interval(others.iter().map(move |shares| shares[value]))).collect();
         let absent = hidden.then(|| bounds[2]);
         let Ok(table) = KAnonymity::new(k, others.len() as u64, &bounds[..shown], absent) else {

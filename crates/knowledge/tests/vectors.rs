@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
 use hushtable_knowledge::{
-    Count, CountWithin, Histogram, Interval, Noise, Probability, Profile, Threshold, least_epsilon,
+    Count, CountAbove, CountNoise, CountWithin, Histogram, Probability, ProbabilityRange, Profile,
+    least_epsilon,
 };
 use serde_json::Value;
 
@@ -55,7 +56,7 @@ fn counts_are_as_in_the_vectors() {
 #[test]
 fn worst_cases_are_as_in_the_vectors() {
     for case in vectors("count_worst_case") {
-        let between = Interval::new(p(&case["lower"]), p(&case["upper"])).unwrap();
+        let between = ProbabilityRange::new(p(&case["lower"]), p(&case["upper"])).unwrap();
         let others = case["unknown_others"].as_u64().unwrap();
         let within = CountWithin::new(others, between, None).unwrap();
         check(&case, "delta", |epsilon| within.worst(epsilon).delta);
@@ -74,14 +75,14 @@ fn worst_cases_are_as_in_the_vectors() {
 fn thresholds_are_as_in_the_vectors() {
     for case in vectors("threshold") {
         let above = case["released_iff_count_greater_than"].as_u64().unwrap();
-        let threshold = Threshold::new(above, &unknown(&case), &Profile::none()).unwrap();
+        let threshold = CountAbove::new(above, &unknown(&case), &Profile::none()).unwrap();
         check(&case, "delta", |epsilon| threshold.delta(epsilon).active);
         check(&case, "delta", |epsilon| threshold.delta(epsilon).passive);
     }
     for case in vectors("threshold_passive") {
         let above = case["released_iff_count_greater_than"].as_u64().unwrap();
         let known = Profile::new([group(&case["known_records"])]).unwrap();
-        let threshold = Threshold::new(above, &unknown(&case), &known).unwrap();
+        let threshold = CountAbove::new(above, &unknown(&case), &known).unwrap();
         check(&case, "delta_passive", |epsilon| threshold.delta(epsilon).passive);
         check(&case, "delta_active", |epsilon| threshold.delta(epsilon).active);
     }
@@ -107,7 +108,8 @@ fn noise_on_top_is_as_in_the_vectors() {
     let mut cut_off = 0;
     for mut case in vectors("nested_geometric") {
         let noise = number(&case["two_sided_geometric_p"]);
-        let count = Count::new(&unknown(&case), Some(Noise::geometric(noise).unwrap())).unwrap();
+        let count =
+            Count::new(&unknown(&case), Some(CountNoise::geometric(noise).unwrap())).unwrap();
         let rows = case["values"].as_array_mut().unwrap();
         rows.retain(|row| {
             let beyond = number(&row["epsilon"]) >= -noise.ln();

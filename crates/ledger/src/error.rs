@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hushtable_privacy::Loss;
 
-use crate::Refusal;
+use crate::BudgetExceeded;
 
 /// Why the ledger did not do what was asked.
 ///
@@ -17,7 +17,7 @@ use crate::Refusal;
 pub enum LedgerError {
     /// The query costs more than is left of the budget.
     #[error("{0}")]
-    Exhausted(Box<Refusal>),
+    Exhausted(Box<BudgetExceeded>),
 
     /// A loss in rho against a limit in epsilon.
     #[error(

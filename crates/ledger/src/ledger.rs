@@ -11,8 +11,8 @@ use crate::book::Book;
 use crate::file::{self, Opened};
 use crate::records::Records;
 use crate::{
-    Account, Charge, ChargeRecord, Fingerprint, LedgerError, Notice, OpenedCharge, Outcome,
-    Refusal, Release, Request, StoredRelease,
+    Account, BudgetExceeded, Charge, ChargeRecord, Fingerprint, LedgerError, Notice, OpenedCharge,
+    Outcome, Release, Request, StoredRelease,
 };
 
 /// One connection to a ledger's file. Any number of processes and threads may each have one of
@@ -128,7 +128,8 @@ impl Ledger {
             (Ok(charged), Ok(_)) => {
                 let (analyst, table) = (analyst.to_owned(), table.to_owned());
                 let questions = asked.len();
-                let refusal = Refusal { analyst, table, questions, asked: all, charged, account };
+                let refusal =
+                    BudgetExceeded { analyst, table, questions, asked: all, charged, account };
                 LedgerError::Exhausted(Box::new(refusal))
             }
             _ => rho_from_epsilon((analyst, table), all, limit),
@@ -304,7 +305,7 @@ fn admitted(
         return Ok(());
     }
     let (analyst, table) = (analyst.to_owned(), table.to_owned());
-    let refusal = Refusal { analyst, table, questions: 1, asked, charged, account };
+    let refusal = BudgetExceeded { analyst, table, questions: 1, asked, charged, account };
     Err(LedgerError::Exhausted(Box::new(refusal)))
 }
 

@@ -57,5 +57,5 @@ pub use ledger::Ledger;
 pub use notice::Notice;
 pub use payment::{MOST_ATTEMPTS, Paid, Payment};
 pub use recognise::is_ledger;
-pub use refusal::Refusal;
+pub use refusal::BudgetExceeded;
 pub use release::{Release, StoredRelease};

@@ -8,7 +8,7 @@ use crate::Account;
 
 /// A query that costs more than is left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct BudgetExceeded {
     /// Who asked.
     pub analyst: String,
     /// The table whose budget was to pay.
@@ -48,7 +48,7 @@ impl Part {
     }
 }
 
-impl Refusal {
+impl BudgetExceeded {
     /// The most that may be asked, in the currency of the question.
     fn main_left(&self) -> Part {
         match (self.asked, self.charged, self.account.left) {
@@ -78,7 +78,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for BudgetExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Account { total, spent, left } = self.account;
         let (analyst, table) = (&self.analyst, &self.table);

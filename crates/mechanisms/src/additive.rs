@@ -7,7 +7,7 @@ use crate::error::MechanismError;
 
 /// The law of additive noise on the integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
+pub enum AdditiveLaw {
     /// Discrete Laplace (two-sided geometric).
     DiscreteLaplace(DiscreteLaplace),
     /// A normal draw, rounded.
@@ -17,7 +17,7 @@ pub enum Law {
 /// Additive noise, calibrated to a bounded contribution and a privacy loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Additive {
-    law: Law,
+    law: AdditiveLaw,
     loss: Loss,
 }
 
@@ -44,7 +44,7 @@ impl Additive {
             .checked_mul(u128::from(Epsilon::units_per_one()))
             .ok_or(MechanismError::TooLarge)?;
         let scale = Ratio::new(numerator, u128::from(epsilon.units()))?;
-        let law = Law::DiscreteLaplace(DiscreteLaplace::new(scale));
+        let law = AdditiveLaw::DiscreteLaplace(DiscreteLaplace::new(scale));
         Ok(Self { law, loss: Loss::pure(epsilon) })
     }
 
@@ -68,12 +68,12 @@ impl Additive {
         let sigma = (squared as f64 / (2.0 * rho.to_f64())).sqrt();
         // Five roundings of half an ulp each are less than this.
         let sigma = Dyadic::at_least(sigma * (1.0 + 8.0 * f64::EPSILON))?;
-        let law = Law::RoundedGaussian(RoundedGaussian::new(sigma));
+        let law = AdditiveLaw::RoundedGaussian(RoundedGaussian::new(sigma));
         Ok(Self { law, loss: Loss::concentrated(rho) })
     }
 
     /// The law of the noise.
-    pub fn law(&self) -> Law {
+    pub fn law(&self) -> AdditiveLaw {
         self.law
     }
 
@@ -92,8 +92,8 @@ impl Additive {
         for chunk in values.chunks_mut(draws.len()) {
             let draws = &mut draws[..chunk.len()];
             match &self.law {
-                Law::DiscreteLaplace(law) => law.fill(generator, draws)?,
-                Law::RoundedGaussian(law) => law.fill(generator, draws)?,
+                AdditiveLaw::DiscreteLaplace(law) => law.fill(generator, draws)?,
+                AdditiveLaw::RoundedGaussian(law) => law.fill(generator, draws)?,
             }
             for (value, draw) in chunk.iter_mut().zip(draws.iter()) {
                 *value = value.saturating_add(*draw);
@@ -105,16 +105,16 @@ impl Additive {
     /// The scale parameter in lattice units: b of the discrete Laplace, sigma of the Gaussian.
     pub fn scale(&self) -> f64 {
         match &self.law {
-            Law::DiscreteLaplace(law) => law.scale().to_f64(),
-            Law::RoundedGaussian(law) => law.sigma().to_f64(),
+            AdditiveLaw::DiscreteLaplace(law) => law.scale().to_f64(),
+            AdditiveLaw::RoundedGaussian(law) => law.sigma().to_f64(),
         }
     }
 
     /// The variance of a draw in lattice units squared.
     pub fn variance(&self) -> f64 {
         match &self.law {
-            Law::DiscreteLaplace(law) => law.variance(),
-            Law::RoundedGaussian(law) => law.variance(),
+            AdditiveLaw::DiscreteLaplace(law) => law.variance(),
+            AdditiveLaw::RoundedGaussian(law) => law.variance(),
         }
     }
 
@@ -122,8 +122,8 @@ impl Additive {
     /// at once; `level` in (0, 1).
     pub fn half_width(&self, level: f64, values: u64) -> u128 {
         half_width(self.scale(), (level, values), |x| match &self.law {
-            Law::DiscreteLaplace(law) => law.tail(x),
-            Law::RoundedGaussian(law) => law.tail(x),
+            AdditiveLaw::DiscreteLaplace(law) => law.tail(x),
+            AdditiveLaw::RoundedGaussian(law) => law.tail(x),
         })
     }
 }
@@ -165,7 +165,7 @@ mod tests {
     fn scale_is_sensitivity_over_epsilon() {
         let noise =
             Additive::laplace(one(3, 10), Neighbouring::Replace, "0.5".parse().unwrap()).unwrap();
-        let Law::DiscreteLaplace(law) = noise.law() else { panic!("law") };
+        let AdditiveLaw::DiscreteLaplace(law) = noise.law() else { panic!("law") };
         assert_eq!((law.scale().numerator(), law.scale().denominator()), (120, 1));
         assert_eq!(noise.loss(), Loss::pure("0.5".parse().unwrap()));
     }
@@ -229,7 +229,7 @@ mod tests {
     fn all_values_at_once_are_within_as_stated() {
         let noise =
             Additive::laplace(one(1, 1), Neighbouring::AddRemove, "0.5".parse().unwrap()).unwrap();
-        let Law::DiscreteLaplace(law) = noise.law() else { panic!("law") };
+        let AdditiveLaw::DiscreteLaplace(law) = noise.law() else { panic!("law") };
         for values in [1u64, 2, 3, 20] {
             for level in [0.5, 0.95, 0.999] {
                 let width = noise.half_width(level, values) as i128;

@@ -7,7 +7,7 @@
 use hushtable_noise::{EntropyError, Generator};
 use hushtable_privacy::{Contribution, Loss, Neighbouring, normal_quantile};
 
-use crate::additive::{Additive, Law};
+use crate::additive::{Additive, AdditiveLaw};
 use crate::error::MechanismError;
 
 /// Binary places of a noisy count before it is rounded.
@@ -135,7 +135,7 @@ impl TiedSums {
 
     /// Whether the noise is Gaussian.
     pub fn is_gaussian(&self) -> bool {
-        self.ends.iter().all(|ends| matches!(ends.noise.law(), Law::RoundedGaussian(_)))
+        self.ends.iter().all(|ends| matches!(ends.noise.law(), AdditiveLaw::RoundedGaussian(_)))
     }
 
     /// Whether these exact numbers of a group can be: a unit with a count of c has a sum from c low to

@@ -96,7 +96,7 @@ fn no_output_tells_neighbours_apart_by_more_than_epsilon() {
     for span in spans() {
         let tied = TiedSums::new(&[(span, pure("0.7"))], 1, Neighbouring::Replace).unwrap();
         let ends = tied.ends[0];
-        let Law::DiscreteLaplace(law) = ends.noise.law() else { panic!("law") };
+        let AdditiveLaw::DiscreteLaplace(law) = ends.noise.law() else { panic!("law") };
         let reach = 2 * i128::from(span.rows) * span.width();
         let mut largest: f64 = 0.0;
         let all = entries(span);

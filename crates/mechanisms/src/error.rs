@@ -23,7 +23,7 @@ pub enum MechanismError {
     NoLeast,
     /// There is no mechanism at which a record at the threshold loses its rho.
     #[error("no noise gives this loss at the threshold: {0} would be out of range")]
-    NoGrowth(&'static str),
+    NoLossCurve(&'static str),
     /// Noise on the logarithm under which estimates are nearly always zero, and rarely enormous.
     #[error(
         "the noise on its logarithm would be so large that estimates are useless: a standard error of \

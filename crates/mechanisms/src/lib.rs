@@ -7,36 +7,36 @@
 //! Nothing here knows of tables.
 
 mod additive;
+mod count_threshold;
 mod ends;
 mod error;
 mod joint;
-mod measuring;
 mod memberships;
 mod optimal;
-mod policy;
+mod partition_selection;
+mod per_record;
+mod policy_gaussian;
 mod prior;
 mod quantile;
-mod record;
 mod response;
-mod selection;
 mod steps;
 mod strategy;
-mod threshold;
+mod sum_mechanism;
 mod transform;
-mod truncated;
+mod truncated_geometric;
 mod weighted;
 
-pub use additive::{Additive, Law, half_width};
+pub use additive::{Additive, AdditiveLaw, half_width};
+pub use count_threshold::CountThreshold;
 pub use ends::{Span, TiedPart, TiedSums};
 pub use error::MechanismError;
 pub use joint::{Reach, joint_delta};
-pub use measuring::Measuring;
 pub use memberships::Memberships;
 pub use optimal::Optimal;
+pub use partition_selection::{Candidates, Chosen, Seen, Selection};
+pub use per_record::{PerRecord, RecordMechanism, standard_error};
 pub use quantile::{Percentile, Quantile};
-pub use record::{PerRecord, RecordMechanism, standard_error};
 pub use response::{Estimate, RandomisedResponse, ResponseError};
-pub use selection::{Chosen, Population, Seen, Selection};
 pub use strategy::Strategy;
-pub use threshold::CountThreshold;
-pub use truncated::TruncatedGeometric;
+pub use sum_mechanism::SumMechanism;
+pub use truncated_geometric::TruncatedGeometric;

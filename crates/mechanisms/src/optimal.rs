@@ -1,7 +1,7 @@
 //! Optimal partition selection (PS Theorem 1): pi_opt.
 
 use hushtable_noise::{
-    Enclosure, EntropyError, Generator, Interval, bernoulli_enclosed, bernoulli_enclosed_all,
+    Bracket, Enclosure, EntropyError, Generator, bernoulli_enclosed, bernoulli_enclosed_all,
 };
 use hushtable_privacy::{Delta, Epsilon};
 use num_bigint::BigUint;
@@ -175,17 +175,17 @@ struct PiOpt<'a> {
 
 impl PiOpt<'_> {
     /// The closed form with the change of branch at `turn`.
-    fn with_turn(&self, turn: u64, bits: u32) -> Interval {
+    fn with_turn(&self, turn: u64, bits: u32) -> Bracket {
         let epsilon = BigUint::from(self.optimal.epsilon.units());
         let per_one = BigUint::from(Epsilon::units_per_one());
-        let exp_minus = |times: u64| Interval::exp_minus(&(&epsilon * times), &per_one, bits);
-        let one = Interval::whole(1, bits);
-        let delta = Interval::ratio(
+        let exp_minus = |times: u64| Bracket::exp_minus(&(&epsilon * times), &per_one, bits);
+        let one = Bracket::whole(1, bits);
+        let delta = Bracket::ratio(
             &BigUint::from(self.optimal.delta.units()),
             &BigUint::from(Delta::units_per_one()),
             bits,
         );
-        let everything = Interval::whole(0, bits).hull(one.clone());
+        let everything = Bracket::whole(0, bits).hull(one.clone());
         let gap = one.minus(&exp_minus(1));
         let rising = |n: u64| {
             let above = delta.times(&one.minus(&exp_minus(n)));

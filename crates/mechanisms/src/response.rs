@@ -1,7 +1,7 @@
 //! Randomised response: every record answers for itself, and may lie.
 
 use hushtable_noise::{
-    Enclosure, EntropyError, Generator, Interval, Uniform, bernoulli_enclosed_all,
+    Bracket, Enclosure, EntropyError, Generator, Uniform, bernoulli_enclosed_all,
 };
 use hushtable_privacy::{Epsilon, Loss};
 use num_bigint::BigUint;
@@ -203,13 +203,13 @@ impl Enclosure for Keep {
     fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
         // As 1 / (1 + (k - 1) e^-epsilon). The factor below 2^32 costs as many bits, and the rest a few.
         let inner = bits + 64;
-        let one = Interval::whole(1, inner);
-        let shrink = Interval::exp_minus(
+        let one = Bracket::whole(1, inner);
+        let shrink = Bracket::exp_minus(
             &BigUint::from(self.epsilon.units()),
             &BigUint::from(Epsilon::units_per_one()),
             inner,
         );
-        let others = Interval::whole(self.categories.saturating_sub(1), inner);
+        let others = Bracket::whole(self.categories.saturating_sub(1), inner);
         match one.divided_by(&one.plus(&others.times(&shrink))) {
             Some(keep) => {
                 let keep = keep.rescaled(bits);

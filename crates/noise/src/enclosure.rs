@@ -99,14 +99,14 @@ fn enclosed_slowly<W: Words>(
 mod tests {
     use super::*;
     use crate::script::{Script, enumerate};
-    use crate::{Interval, TestSeed};
+    use crate::{Bracket, TestSeed};
 
     /// e^-1/2.
     struct ExpMinusHalf;
 
     impl Enclosure for ExpMinusHalf {
         fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
-            let bounds = Interval::exp_minus(&1u8.into(), &2u8.into(), bits);
+            let bounds = Bracket::exp_minus(&1u8.into(), &2u8.into(), bits);
             (bounds.low, bounds.high)
         }
     }

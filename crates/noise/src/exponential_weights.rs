@@ -5,7 +5,7 @@ use num_bigint::BigUint;
 use crate::enclosure::enclosed;
 use crate::generator::Words;
 use crate::uniform::{self, MAX_BOUND};
-use crate::{BatchError, Enclosure, EntropyError, Generator, Interval, ParameterError, Ratio};
+use crate::{BatchError, Bracket, Enclosure, EntropyError, Generator, ParameterError, Ratio};
 
 /// The law that gives each of finitely many places the weight e^(-rate * loss), for losses that are
 /// whole numbers: what an exponential mechanism draws from.
@@ -40,7 +40,7 @@ struct Kept<'a> {
 
 impl Enclosure for Kept<'_> {
     fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
-        let bounds = Interval::exp_minus(self.numerator, self.denominator, bits + self.level);
+        let bounds = Bracket::exp_minus(self.numerator, self.denominator, bits + self.level);
         (bounds.low, bounds.high)
     }
 }
@@ -218,7 +218,7 @@ mod tests {
                 let least = law.least_loss(level);
                 // e^(-rate * least) <= 2^-level, exactly.
                 let (n, d) = (BigUint::from(numerator * least), BigUint::from(denominator));
-                let bounds = Interval::exp_minus(&n, &d, 400);
+                let bounds = Bracket::exp_minus(&n, &d, 400);
                 assert!(bounds.low <= BigUint::from(1u8) << (400 - level), "{level}");
                 let before = least.saturating_sub(2 + (least >> 40)) as f64;
                 let exponent = before * numerator as f64 / denominator as f64;

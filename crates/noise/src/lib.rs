@@ -33,6 +33,7 @@
 //! has figures). They are not constant-time.
 
 mod bernoulli;
+mod bracket;
 mod curve;
 mod deviate;
 mod discrete_gaussian;
@@ -44,7 +45,6 @@ mod exponential_weights;
 mod fork_tests;
 mod gaussian;
 mod generator;
-mod interval;
 mod laplace;
 mod parameters;
 mod polylogarithmic;
@@ -60,6 +60,7 @@ mod uniform;
 mod variates;
 
 pub use bernoulli::{Bernoulli, bernoulli_f64_all};
+pub use bracket::Bracket;
 pub use discrete_gaussian::DiscreteGaussian;
 pub use enclosure::{Enclosure, bernoulli_enclosed, bernoulli_enclosed_all};
 pub use error::{BatchError, EntropyError, ParameterError};
@@ -68,7 +69,6 @@ pub use gaussian::RoundedGaussian;
 pub use generator::Generator;
 #[cfg(any(test, debug_assertions))]
 pub use generator::TestSeed;
-pub use interval::Interval;
 pub use laplace::DiscreteLaplace;
 pub use parameters::{Dyadic, Ratio};
 pub use polylogarithmic::ExponentialPolylogarithmic;

@@ -22,7 +22,7 @@ use crate::{Dyadic, EntropyError, Generator, ParameterError, Rehearsal, uniform}
 /// *Source.* Finley et al., "Slowly Scaling Per-Record Differential Privacy" (2024, arXiv
 /// 2409.18118), on the integers. Drawn like the discrete Gaussian: a cell of integers by a table of
 /// stairs above the curve, one of its integers, and, where the table leaves it open whether that is
-/// under the curve, a comparison with an enclosure of the curve (the [`Interval`](crate::Interval)
+/// under the curve, a comparison with an enclosure of the curve (the [`Bracket`](crate::Bracket)
 /// arithmetic) of as many bits as it takes. A draw of -0 is drawn anew. All arithmetic is on
 /// integers.
 ///

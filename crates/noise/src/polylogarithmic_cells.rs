@@ -12,7 +12,7 @@ use num_traits::{One, ToPrimitive, Zero};
 
 use crate::generator::Words;
 use crate::shares::Shares;
-use crate::{Dyadic, Enclosure, EntropyError, Interval, enclosure};
+use crate::{Bracket, Dyadic, Enclosure, EntropyError, enclosure};
 
 /// A draw beyond the table comes about once in 2^80 times, and uses edges of more bits.
 const TABLE: u32 = 80;
@@ -54,7 +54,7 @@ struct Cell {
     /// Where it begins among the reals, s a (r^j - 1), in units of 2^-FINE and rounded down.
     position: BigUint,
     /// h_(j+1) / h_j.
-    ratio: Interval,
+    ratio: Bracket,
 }
 
 /// The cells as far as they hold all but a share of the whole.
@@ -62,9 +62,9 @@ pub(crate) struct List {
     /// The cells, and the next one.
     cells: Vec<Cell>,
     /// The sums that the edges between the shares are; the last one is that of all shares listed.
-    pub(crate) edges: Vec<Interval>,
+    pub(crate) edges: Vec<Bracket>,
     /// The sum of all shares.
-    pub(crate) total: Interval,
+    pub(crate) total: Bracket,
 }
 
 impl Curve {
@@ -83,12 +83,12 @@ impl Curve {
     }
 
     /// ln a, Delta, and d.
-    fn constants(&self, bits: u32) -> (Interval, Interval, Interval) {
+    fn constants(&self, bits: u32) -> (Bracket, Bracket, Bracket) {
         let one = BigUint::one();
-        let ln_a = Interval::ln(&self.offset.n, &(&one << self.offset.s), bits);
+        let ln_a = Bracket::ln(&self.offset.n, &(&one << self.offset.s), bits);
         let power = &one << self.growth;
-        let delta = Interval::ln(&(&power + 1u32), &power, bits);
-        let d = Interval::ratio(&self.shape.n, &(&one << self.shape.s), bits);
+        let delta = Bracket::ln(&(&power + 1u32), &power, bits);
+        let d = Bracket::ratio(&self.shape.n, &(&one << self.shape.s), bits);
         (ln_a, delta, d)
     }
 
@@ -101,8 +101,8 @@ impl Curve {
         let first = ln_a.plus(&ln_a).plus(&delta).times(&delta).times(&d);
         let mut ratio = first.exp_of_minus();
         let fall = delta.plus(&delta).times(&delta).times(&d).exp_of_minus();
-        let mut height = Interval::whole(1, inner);
-        let mut sum = Interval::whole(0, inner);
+        let mut height = Bracket::whole(1, inner);
+        let mut sum = Bracket::whole(0, inner);
         let (mut cells, mut edges) = (Vec::new(), Vec::new());
         let mut walk = Walk::new(self);
         let (mut start, mut position) = walk.begin();
@@ -243,7 +243,7 @@ impl Cells {
         let slack = u64::try_from(slack).unwrap_or(u64::MAX);
         let saturated = |number: &BigUint| number.to_u128().unwrap_or(u128::MAX);
         let starts = cells.iter().map(|cell| saturated(&cell.start)).collect();
-        let one = Interval::whole(1, 2 * TABLE + 96);
+        let one = Bracket::whole(1, 2 * TABLE + 96);
         let squeezes = cells.windows(2).filter_map(|pair| {
             let [cell, next] = pair else { return None };
             // (h_(j+1) - h_(j+2)) / (r (h_j - h_(j+1))), over h_j.
@@ -330,11 +330,11 @@ impl Enclosure for Under<'_> {
         let foot = ln_a.plus(&delta.scaled(&BigUint::from(self.cell)));
         // y = k/s + a, over s_n 2^(a_s).
         let place = (BigUint::from(self.k) << (scale.s + offset.s)) + &offset.n * &scale.n;
-        let y = Interval::ln(&place, &(&scale.n << offset.s), inner);
+        let y = Bracket::ln(&place, &(&scale.n << offset.s), inner);
         // f(k) / h_j and h_(j+1) / h_j.
         let height = y.minus(&foot).times(&y.plus(&foot)).times(&d).exp_of_minus();
         let next = foot.plus(&foot).plus(&delta).times(&delta).times(&d).exp_of_minus();
-        let one = Interval::whole(1, inner);
+        let one = Bracket::whole(1, inner);
         match height.minus(&next).divided_by(&one.minus(&next)) {
             Some(share) => {
                 let share = share.rescaled(bits);

@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
-use crate::Interval;
+use crate::Bracket;
 use crate::curve::{Curve, Shape};
 use crate::shares::Shares;
 use crate::stairs::Stairs;
@@ -102,13 +102,13 @@ impl Stairs {
     /// The sums that the edges are, as far as the tread is above 2^-bits, and the sum of all
     /// treads; in units of 2^-inner. `None` where that sum has no upper bound, which more bits will
     /// give it.
-    pub(crate) fn exact_edges(&self, inner: u32, bits: u32) -> Option<(Vec<Interval>, Interval)> {
-        let one = Interval::whole(1, inner);
+    pub(crate) fn exact_edges(&self, inner: u32, bits: u32) -> Option<(Vec<Bracket>, Bracket)> {
+        let one = Bracket::whole(1, inner);
         let mut ratio = self.curve.first_ratio(inner);
         let growth = (self.curve.shape == Shape::Gaussian).then(|| ratio.times(&ratio));
         let least = BigUint::from(1u32) << inner.saturating_sub(bits);
         let mut edges = Vec::new();
-        let (mut sum, mut height) = (Interval::whole(0, inner), one.clone());
+        let (mut sum, mut height) = (Bracket::whole(0, inner), one.clone());
         while height.high >= least {
             let next = height.times(&ratio);
             if let Some(growth) = &growth {
@@ -130,7 +130,7 @@ impl Stairs {
 
 impl Curve {
     /// f(1) / f(0) = e^-rate.
-    fn first_ratio(&self, bits: u32) -> Interval {
-        Interval::exp_minus(&BigUint::from(self.numerator), &BigUint::from(self.denominator), bits)
+    fn first_ratio(&self, bits: u32) -> Bracket {
+        Bracket::exp_minus(&BigUint::from(self.numerator), &BigUint::from(self.denominator), bits)
     }
 }

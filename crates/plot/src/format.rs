@@ -6,14 +6,14 @@ use crate::error::PlotError;
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ImageFormat {
     /// Scalable Vector Graphics.
     Svg,
     /// Portable Network Graphics.
     Png,
 }
 
-impl Format {
+impl ImageFormat {
     /// By the extension of a file's name, in capitals or not.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ mod thin;
 mod tests;
 
 pub use error::PlotError;
-pub use format::Format;
+pub use format::ImageFormat;
 
 /// A chart: series of points over two axes.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,10 +88,10 @@ impl Chart {
     ///
     /// # Errors
     /// [`PlotError::Nothing`] if no series has a point that both axes can show.
-    pub fn draw(&self, format: Format) -> Result<Vec<u8>, PlotError> {
+    pub fn draw(&self, format: ImageFormat) -> Result<Vec<u8>, PlotError> {
         match format {
-            Format::Svg => svg::draw(self),
-            Format::Png => png::draw(self),
+            ImageFormat::Svg => svg::draw(self),
+            ImageFormat::Png => png::draw(self),
         }
     }
 }

@@ -24,7 +24,7 @@ fn small() -> Chart {
 }
 
 fn svg(chart: &Chart) -> String {
-    String::from_utf8(chart.draw(Format::Svg).unwrap()).unwrap()
+    String::from_utf8(chart.draw(ImageFormat::Svg).unwrap()).unwrap()
 }
 
 /// Width, height and pixels of a PNG.
@@ -45,7 +45,7 @@ fn an_svg_is_the_same_every_time() {
 
 #[test]
 fn a_png_shows_what_the_svg_shows() {
-    let (width, height, pixels) = decoded(&small().draw(Format::Png).unwrap());
+    let (width, height, pixels) = decoded(&small().draw(ImageFormat::Png).unwrap());
     assert_eq!((width, height), (1600, 1014));
     assert!(svg(&small()).contains("<svg width=\"800\" height=\"507\" viewBox=\"0 0 3200 2028\""));
     let count = |colour: [u8; 3]| pixels.chunks_exact(3).filter(|p| **p == colour).count();
@@ -78,7 +78,7 @@ fn points_without_a_place_are_left_out() {
 
     chart.series.truncate(1);
     chart.series[0].points = vec![(0.0, 0.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)];
-    let error = chart.draw(Format::Png).unwrap_err();
+    let error = chart.draw(ImageFormat::Png).unwrap_err();
     assert_eq!(error, PlotError::Nothing { points: 3 });
     insta::assert_snapshot!(error, @r"
     the chart has nothing to show: none of its 3 points has a place on both axes
@@ -98,13 +98,13 @@ fn a_million_points_make_a_small_file() {
 
 #[test]
 fn the_format_is_told_by_the_extension() {
-    assert_eq!(Format::of(Path::new("a/b.svg")), Ok(Format::Svg));
-    assert_eq!(Format::of(Path::new("b.x.PNG")), Ok(Format::Png));
+    assert_eq!(ImageFormat::of(Path::new("a/b.svg")), Ok(ImageFormat::Svg));
+    assert_eq!(ImageFormat::of(Path::new("b.x.PNG")), Ok(ImageFormat::Png));
     for name in ["a.pdf", "svg", "a", "a.svg/"] {
-        let found = Format::of(Path::new(name));
+        let found = ImageFormat::of(Path::new(name));
         assert_eq!(found.is_err(), name != "a.svg/", "{name}");
     }
-    insta::assert_snapshot!(Format::of(Path::new("a.pdf")).unwrap_err(), @r"
+    insta::assert_snapshot!(ImageFormat::of(Path::new("a.pdf")).unwrap_err(), @r"
     cannot tell the format of a chart from the name a.pdf
       hint: end it with .svg or .png
     ");
@@ -123,7 +123,7 @@ fn colours_repeat_and_long_legends_wrap() {
     for i in 0..20 {
         assert!(text.contains(&format!("series number {i} with")), "{i}");
     }
-    let (_, height, _) = decoded(&chart.draw(Format::Png).unwrap());
+    let (_, height, _) = decoded(&chart.draw(ImageFormat::Png).unwrap());
     assert!(height > 1100, "{height}");
 }
 

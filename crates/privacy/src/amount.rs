@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::decimal;
 
 /// The quantity that an [`Amount`] counts; sealed, as there are just four.
-pub trait Unit: sealed::Sealed + Copy + 'static {
+pub trait Quantity: sealed::Sealed + Copy + 'static {
     /// The parameter's name, as users write it.
     const NAME: &'static str;
     /// Decimal places kept: the smallest amount is `10^-PLACES`.
@@ -22,44 +22,44 @@ pub trait Unit: sealed::Sealed + Copy + 'static {
 
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for super::EpsilonUnit {}
-    impl Sealed for super::DeltaUnit {}
-    impl Sealed for super::RhoUnit {}
-    impl Sealed for super::MuUnit {}
+    impl Sealed for super::EpsilonQuantity {}
+    impl Sealed for super::DeltaQuantity {}
+    impl Sealed for super::RhoQuantity {}
+    impl Sealed for super::MuQuantity {}
 }
 
-/// Unit of [`Epsilon`].
+/// The quantity that [`Epsilon`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EpsilonUnit;
-/// Unit of [`Delta`].
+pub struct EpsilonQuantity;
+/// The quantity that [`Delta`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeltaUnit;
-/// Unit of [`Rho`].
+pub struct DeltaQuantity;
+/// The quantity that [`Rho`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RhoUnit;
-/// Unit of [`Mu`].
+pub struct RhoQuantity;
+/// The quantity that [`Mu`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MuUnit;
+pub struct MuQuantity;
 
-impl Unit for EpsilonUnit {
+impl Quantity for EpsilonQuantity {
     const NAME: &'static str = "epsilon";
     const PLACES: u32 = 12;
     const MAX: u64 = 1_000_000 * 10u64.pow(12);
     const RANGE: &'static str = "from 0 to 1000000, at most 12 decimal places";
 }
-impl Unit for DeltaUnit {
+impl Quantity for DeltaQuantity {
     const NAME: &'static str = "delta";
     const PLACES: u32 = 18;
     const MAX: u64 = 10u64.pow(18) - 1;
     const RANGE: &'static str = "from 0 to below 1, at most 18 decimal places";
 }
-impl Unit for RhoUnit {
+impl Quantity for RhoQuantity {
     const NAME: &'static str = "rho";
     const PLACES: u32 = 12;
     const MAX: u64 = 1_000_000 * 10u64.pow(12);
     const RANGE: &'static str = "from 0 to 1000000, at most 12 decimal places";
 }
-impl Unit for MuUnit {
+impl Quantity for MuQuantity {
     const NAME: &'static str = "mu";
     const PLACES: u32 = 15;
     const MAX: u64 = 10_000 * 10u64.pow(15);
@@ -77,15 +77,15 @@ pub struct Amount<U> {
 
 /// The epsilon of pure or approximate differential privacy: the log of a ratio of probabilities.
 /// From 0 to 1,000,000, kept to 12 decimal places.
-pub type Epsilon = Amount<EpsilonUnit>;
+pub type Epsilon = Amount<EpsilonQuantity>;
 /// The delta of approximate differential privacy: a probability below 1, kept to 18 decimal places.
-pub type Delta = Amount<DeltaUnit>;
+pub type Delta = Amount<DeltaQuantity>;
 /// The rho of zero-concentrated differential privacy (Bun & Steinke 2016): a Rényi divergence of
 /// every order `a` is at most `a * rho`. From 0 to 1,000,000, kept to 12 decimal places.
-pub type Rho = Amount<RhoUnit>;
+pub type Rho = Amount<RhoQuantity>;
 /// The mu of Gaussian differential privacy (Dong, Roth & Su 2022): sensitivity over sigma. From 0
 /// to 10,000, kept to 15 decimal places. Composes by its square, [`MuSquared`](crate::MuSquared).
-pub type Mu = Amount<MuUnit>;
+pub type Mu = Amount<MuQuantity>;
 
 /// An amount outside its range, or not a decimal at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,7 +99,7 @@ pub struct AmountError {
     pub range: &'static str,
 }
 
-impl<U: Unit> Amount<U> {
+impl<U: Quantity> Amount<U> {
     /// No loss.
     pub const ZERO: Self = Self::raw(0);
 
@@ -214,7 +214,7 @@ impl<U: Unit> Amount<U> {
     }
 }
 
-impl<U: Unit> FromStr for Amount<U> {
+impl<U: Quantity> FromStr for Amount<U> {
     type Err = AmountError;
 
     fn from_str(text: &str) -> Result<Self, AmountError> {
@@ -226,19 +226,19 @@ impl<U: Unit> FromStr for Amount<U> {
     }
 }
 
-impl<U: Unit> fmt::Display for Amount<U> {
+impl<U: Quantity> fmt::Display for Amount<U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         decimal::write(f, self.units.into(), U::PLACES)
     }
 }
 
-impl<U: Unit> fmt::Debug for Amount<U> {
+impl<U: Quantity> fmt::Debug for Amount<U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={self}", U::NAME)
     }
 }
 
-impl<U: Unit> Serialize for Amount<U> {
+impl<U: Quantity> Serialize for Amount<U> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Through the decimal text, so that the number in a JSON file is the decimal itself.
         let float: f64 = self.to_string().parse().map_err(serde::ser::Error::custom)?;
@@ -246,7 +246,7 @@ impl<U: Unit> Serialize for Amount<U> {
     }
 }
 
-impl<'de, U: Unit> Deserialize<'de> for Amount<U> {
+impl<'de, U: Quantity> Deserialize<'de> for Amount<U> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
@@ -254,16 +254,16 @@ impl<'de, U: Unit> Deserialize<'de> for Amount<U> {
 
 /// Amounts as JSON text, for `#[serde(with)]`: every digit is kept, where a JSON number has 17.
 pub(crate) mod as_text {
-    use super::{Amount, Deserialize, Deserializer, Serializer, Unit};
+    use super::{Amount, Deserialize, Deserializer, Quantity, Serializer};
 
-    pub(crate) fn serialize<U: Unit, S: Serializer>(
+    pub(crate) fn serialize<U: Quantity, S: Serializer>(
         amount: &Amount<U>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_str(amount)
     }
 
-    pub(crate) fn deserialize<'de, U: Unit, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, U: Quantity, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Amount<U>, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
@@ -297,7 +297,7 @@ mod tests {
         ] {
             let got = text.parse::<Delta>();
             match units {
-                u if u > DeltaUnit::MAX => assert!(got.is_err(), "{text}"),
+                u if u > DeltaQuantity::MAX => assert!(got.is_err(), "{text}"),
                 u => assert_eq!(got.unwrap().units(), u, "{text}"),
             }
         }

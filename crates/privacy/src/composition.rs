@@ -4,7 +4,7 @@ mod binomial;
 mod convolution;
 mod fourier;
 mod kernel;
-mod parts;
+mod kinds;
 mod residual;
 mod spectrum;
 mod tilted;
@@ -12,7 +12,7 @@ mod tilted;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use self::parts::{Lattice, Parts, ROUNDING, Responses};
+use self::kinds::{Lattice, Parts, ROUNDING, Responses};
 use self::tilted::Tilted;
 use crate::bounded_range::Ranges;
 use crate::search::falls_to;

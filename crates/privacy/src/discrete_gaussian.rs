@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-/// Relative error that [`DiscreteGaussian::delta`] stays under before it is rounded up. Its terms
+/// Relative error that [`DiscreteGaussianLoss::delta`] stays under before rounding up. Its terms
 /// are all positive and its sum is compensated, so only a dozen roundings count, of which those in
 /// the exponents weigh most: 42 times 2^-53 or so. The rest is for decimals that were rounded to be
 /// sigma^2 and epsilon: half a unit in their last places moves a delta of 1e-300 by 2.5e-13.
@@ -38,11 +38,11 @@ pub enum DiscreteGaussianError {
 /// Its delta is larger than the continuous formula at small sigma, so that
 /// [`gaussian_delta`](crate::gaussian_delta) must not be used for it (theory section 5).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DiscreteGaussian {
+pub struct DiscreteGaussianLoss {
     sigma_squared: f64,
 }
 
-impl DiscreteGaussian {
+impl DiscreteGaussianLoss {
     /// The largest sigma^2, 2^40.
     pub const MAX_SIGMA_SQUARED: f64 = (1u64 << 40) as f64;
     /// The smallest sigma^2.

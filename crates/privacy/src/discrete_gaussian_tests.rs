@@ -6,7 +6,7 @@ fn number(value: &serde_json::Value) -> f64 {
 }
 
 fn delta(sigma_squared: f64, sensitivity: u64, epsilon: f64) -> f64 {
-    DiscreteGaussian::new(sigma_squared).unwrap().delta(sensitivity, epsilon).unwrap()
+    DiscreteGaussianLoss::new(sigma_squared).unwrap().delta(sensitivity, epsilon).unwrap()
 }
 
 /// How far `got` is above `want`, relatively; it must not be below.
@@ -108,7 +108,7 @@ fn delta_goes_over_to_the_continuous_one() {
 #[test]
 fn ties_and_their_neighbours() {
     let tie = delta(0.5, 2, 4.0);
-    let law = DiscreteGaussian::new(0.5).unwrap();
+    let law = DiscreteGaussianLoss::new(0.5).unwrap();
     // P[Y > 0] - e^4 P[Y > 2].
     let weights = |from: i32| (from..20).map(|y| law.weight(f64::from(y))).sum::<f64>();
     let want = (weights(1) - 4f64.exp() * weights(3)) / law.normaliser();
@@ -139,9 +139,9 @@ fn delta_falls_with_epsilon_and_rises_with_the_sensitivity() {
 #[test]
 fn what_is_out_of_range_is_refused() {
     for s in [0.0, -1.0, 0.0099, 1.1e12, f64::NAN, f64::INFINITY] {
-        assert!(DiscreteGaussian::new(s).is_err(), "{s}");
+        assert!(DiscreteGaussianLoss::new(s).is_err(), "{s}");
     }
-    let law = DiscreteGaussian::new(1.0).unwrap();
+    let law = DiscreteGaussianLoss::new(1.0).unwrap();
     for sensitivity in [0, (1 << 25) + 1, u64::MAX] {
         let error = law.delta(sensitivity, 1.0).unwrap_err();
         assert_eq!(error, DiscreteGaussianError::Sensitivity(sensitivity));
@@ -156,7 +156,7 @@ fn variances_and_probabilities_are_those_of_the_vectors() {
     let vectors: serde_json::Value =
         serde_json::from_str(include_str!("../../noise/tests/data/noise.json")).unwrap();
     for row in vectors["discrete_gaussian"].as_array().unwrap() {
-        let law = DiscreteGaussian::new(number(&row["sigma_squared"])).unwrap();
+        let law = DiscreteGaussianLoss::new(number(&row["sigma_squared"])).unwrap();
         let want = number(&row["variance"]);
         assert!((law.variance() / want - 1.0).abs() < 1e-14, "{row}: {}", law.variance());
         let want = number(&row["pmf_at_0"]);
@@ -164,7 +164,7 @@ fn variances_and_probabilities_are_those_of_the_vectors() {
     }
     // Both forms of the sums are right on both sides of where they change over.
     for s in [0.5, 0.999, 1.0, 1.0f64.next_up(), 2.0] {
-        let law = DiscreteGaussian::new(s).unwrap();
+        let law = DiscreteGaussianLoss::new(s).unwrap();
         let terms = || (1..50).rev().map(f64::from).map(|x| (x, (-x * x / (2.0 * s)).exp()));
         let total: f64 = 1.0 + 2.0 * terms().map(|(_, w)| w).sum::<f64>();
         let squares: f64 = 2.0 * terms().map(|(x, w)| x * x * w).sum::<f64>();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::amount::as_text;
 use crate::bounded_range::ranges_rho;
-use crate::{Delta, DiscreteGaussian, DiscreteGaussianError, Epsilon, Loss, MuSquared, Rho};
+use crate::{Delta, DiscreteGaussianError, DiscreteGaussianLoss, Epsilon, Loss, MuSquared, Rho};
 
 /// One run of a mechanism, as far as its privacy loss is concerned.
 ///
@@ -71,7 +71,7 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Raw", into = "Raw")]
 pub struct DiscreteGaussianEvent {
-    law: DiscreteGaussian,
+    law: DiscreteGaussianLoss,
     sensitivity: u64,
 }
 
@@ -103,14 +103,14 @@ impl DiscreteGaussianEvent {
     /// # Errors
     /// Unless `sigma_squared` is in 0.01 ..= 2^40 and `sensitivity` in 1 ..= 2^25.
     pub fn new(sigma_squared: f64, sensitivity: u64) -> Result<Self, DiscreteGaussianError> {
-        if !(1..=DiscreteGaussian::MAX_SENSITIVITY).contains(&sensitivity) {
+        if !(1..=DiscreteGaussianLoss::MAX_SENSITIVITY).contains(&sensitivity) {
             return Err(DiscreteGaussianError::Sensitivity(sensitivity));
         }
-        Ok(Self { law: DiscreteGaussian::new(sigma_squared)?, sensitivity })
+        Ok(Self { law: DiscreteGaussianLoss::new(sigma_squared)?, sensitivity })
     }
 
     /// The noise's law.
-    pub fn law(&self) -> DiscreteGaussian {
+    pub fn law(&self) -> DiscreteGaussianLoss {
         self.law
     }
 

@@ -14,12 +14,12 @@ mod discrete_gaussian;
 mod event;
 mod filter;
 mod gaussian;
-mod growth;
 mod homogeneous;
 mod loss;
+mod loss_curve;
 mod mu_squared;
 mod odometer;
-mod policy;
+mod per_record;
 mod pure;
 mod relation;
 mod search;
@@ -29,19 +29,19 @@ pub use amount::{AmountError, Delta, Epsilon, Mu, Rho};
 pub use bounded_range::range_of_rho;
 pub use composition::{Composition, CompositionError};
 pub use convert::{zcdp_delta_at, zcdp_epsilon_at, zcdp_rho_within};
-pub use discrete_gaussian::{DiscreteGaussian, DiscreteGaussianError};
+pub use discrete_gaussian::{DiscreteGaussianError, DiscreteGaussianLoss};
 pub use event::{DiscreteGaussianEvent, Event};
 pub use filter::{Filter, FilterError};
 pub use gaussian::{
     analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, normal_cdf, normal_quantile,
     normal_tail,
 };
-pub use growth::{Growth, GrowthError};
 pub use homogeneous::{homogeneous_delta, homogeneous_shares};
 pub use loss::{Loss, LossError};
+pub use loss_curve::{LossCurve, LossCurveError};
 pub use mu_squared::MuSquared;
 pub use odometer::{Odometer, OdometerError};
-pub use policy::{PolicyError, PolicyTerm, RecordPolicy, group_loss};
+pub use per_record::{PolicyError, PolicyTerm, RecordPolicy, group_loss};
 pub use pure::{laplace_epsilon, pure_epsilon, pure_in_rho, pure_rho};
 pub use relation::{Contribution, Neighbouring};
 pub use search::falls_to;

@@ -5,9 +5,9 @@
 //! The cost of a text grows with its bytes. So the bytes of every text are bounded: by its column
 //! (`max_bytes` in the contract), or by the expression that makes it.
 
+use crate::date_forms::form_bytes;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
-use crate::format::form_bytes;
 use crate::like::like_parts;
 use crate::pattern::{Pattern, TemplatePiece, most_looks, template};
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_STRING_BYTES, Value};

@@ -7,9 +7,9 @@ mod precision;
 mod workload;
 mod written;
 
-use hushtable_mechanisms::{Additive, Law, Measuring, Selection};
+use hushtable_mechanisms::{Additive, AdditiveLaw, Selection, SumMechanism};
 use hushtable_privacy::{
-    Growth, Loss, Neighbouring, gaussian_epsilon_at, normal_quantile, zcdp_epsilon_at,
+    Loss, LossCurve, Neighbouring, gaussian_epsilon_at, normal_quantile, zcdp_epsilon_at,
 };
 use serde::{Deserialize, Serialize};
 
@@ -540,7 +540,7 @@ fn by_class(measurement: &Measurement, noise: &Noise) -> Vec<ClassExplained> {
     let Noise::ByClass(NoiseByClass { classes, others, .. }) = noise else { return Vec::new() };
     let step = measurement.step.to_f64();
     let listed = classes.iter().map(|(value, own)| (Some(value.to_string()), own));
-    let explained = |(class, own): (Option<String>, &Measuring)| ClassExplained {
+    let explained = |(class, own): (Option<String>, &SumMechanism)| ClassExplained {
         class,
         noise_scale: own.scale() * step,
         half_width_95: own.half_width(INTERVAL_LEVEL, 1).map(|width| width * step),
@@ -549,30 +549,30 @@ fn by_class(measurement: &Measurement, noise: &Noise) -> Vec<ClassExplained> {
     listed.chain([(None, others)]).map(explained).collect()
 }
 
-fn mechanism_name(own: &Measuring) -> String {
+fn mechanism_name(own: &SumMechanism) -> String {
     match (own.additive().map(Additive::law), own.per_record()) {
-        (Some(Law::DiscreteLaplace(_)), _) => "discrete_laplace".to_owned(),
-        (Some(Law::RoundedGaussian(_)), _) => "rounded_gaussian".to_owned(),
+        (Some(AdditiveLaw::DiscreteLaplace(_)), _) => "discrete_laplace".to_owned(),
+        (Some(AdditiveLaw::RoundedGaussian(_)), _) => "rounded_gaussian".to_owned(),
         (None, Some(record)) => record.mechanism().to_string().to_lowercase(),
         (None, None) => String::new(),
     }
 }
 
 /// The interval around a transformed sum, in units of which a lattice step has `step`.
-fn interval_of(own: &Measuring, step: f64) -> Option<IntervalExplained> {
+fn interval_of(own: &SumMechanism, step: f64) -> Option<IntervalExplained> {
     let deviations = normal_quantile(0.5 * (1.0 - INTERVAL_LEVEL));
     Some(match own.per_record()?.growth().in_units_of(step) {
-        Growth::Log { offset, deviation } => {
+        LossCurve::Log { offset, deviation } => {
             let (middle, away) = (0.5 * deviation * deviation, deviations * deviation);
             let low_factor = (middle - away).exp();
             IntervalExplained::Log { offset, low_factor, high_factor: (middle + away).exp() }
         }
-        Growth::Sqrt { offset, deviation } => IntervalExplained::Sqrt {
+        LossCurve::Sqrt { offset, deviation } => IntervalExplained::Sqrt {
             offset,
             variance: deviation * deviation,
             reach: deviations * deviation,
         },
-        Growth::Gaussian { .. } | Growth::ExponentialPolylogarithmic { .. } => return None,
+        LossCurve::Gaussian { .. } | LossCurve::ExponentialPolylogarithmic { .. } => return None,
     })
 }
 

@@ -5,7 +5,7 @@
 //! nobody again.
 
 use hushtable_mechanisms::{
-    Additive, Law, Measuring, RecordMechanism, Selection, Strategy, TiedPart,
+    Additive, AdditiveLaw, RecordMechanism, Selection, Strategy, SumMechanism, TiedPart,
 };
 use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
@@ -93,23 +93,23 @@ impl NoiseIdentity {
     fn of_additive(additive: &Additive) -> Self {
         let loss = additive.loss();
         match additive.law() {
-            Law::DiscreteLaplace(law) => {
+            AdditiveLaw::DiscreteLaplace(law) => {
                 let scale = law.scale();
                 let scale = (scale.numerator(), scale.denominator());
                 Self::DiscreteLaplace { loss, scale }
             }
-            Law::RoundedGaussian(law) => {
+            AdditiveLaw::RoundedGaussian(law) => {
                 let sigma = (law.sigma().mantissa(), law.sigma().exponent());
                 Self::RoundedGaussian { loss, sigma }
             }
         }
     }
 
-    fn of_sums(measuring: &Measuring) -> Self {
+    fn of_sums(measuring: &SumMechanism) -> Self {
         let loss = measuring.loss();
         match measuring {
-            Measuring::Additive(additive) => Self::of_additive(additive),
-            Measuring::PerRecord(record) => Self::PerRecord {
+            SumMechanism::Additive(additive) => Self::of_additive(additive),
+            SumMechanism::PerRecord(record) => Self::PerRecord {
                 loss,
                 mechanism: record.mechanism(),
                 error_at_zero: record.standard_error(0.0),

@@ -5,16 +5,16 @@ mod bind;
 mod bind_expr;
 mod contract;
 mod cost;
+mod date_forms;
 mod error;
 mod explain;
 mod expr;
-mod format;
 mod identity;
 mod interval;
 mod lattice;
 mod like;
 mod model;
-mod noise;
+mod noise_kind;
 mod pattern;
 mod place;
 mod presence;
@@ -30,13 +30,15 @@ mod workload;
 pub use bind::{
     Around, Clamps, Classes, Computed, CountRelease, Given, Groups, Key, MAX_MATCH_OPERATIONS,
     MAX_PARTS, Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, Read,
-    Statement, Thresholds, bind, bind_count_release, bind_expression, known_groups, public_groups,
+    SqlStatement, Thresholds, bind, bind_count_release, bind_expression, known_groups,
+    public_groups,
 };
 pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
     MAX_PUBLIC_KEYS, NumberFormat, Population, Split, SplitBy, Table, TableUnit, TextFormat,
 };
 pub use cost::MAX_ROW_OPERATIONS;
+pub use date_forms::{FormPiece, form_pieces};
 pub use error::Refusal;
 pub use explain::{
     ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, ExchangeExplained,
@@ -48,12 +50,11 @@ pub use explain::{
     WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse, Rows};
-pub use format::{FormPiece, form_pieces};
 pub use interval::{Covered, Intervals, IntervalsWanted, Level, NoInterval, ReleasedRow};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
-pub use noise::NoiseKind;
+pub use noise_kind::NoiseKind;
 pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy, Tied, least_loss};
 pub use relation::{

@@ -3,14 +3,14 @@
 use std::num::NonZeroU32;
 
 use hushtable_mechanisms::{
-    Additive, Measuring, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection,
+    Additive, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection, SumMechanism,
     TiedPart,
 };
 use hushtable_privacy::{Epsilon, Event, Loss, LossError};
 
 use crate::bind::{Given, Groups, Measure, Measurement, PrivateQuery};
 use crate::error::Refusal;
-use crate::noise::{NoiseKind, currency, is_gaussian};
+use crate::noise_kind::{NoiseKind, currency, is_gaussian};
 use crate::types::Value;
 
 pub use crate::tie::Tied;
@@ -31,7 +31,7 @@ pub struct Quote {
 #[derive(Clone, Debug)]
 pub enum Noise {
     /// Noise on its sums.
-    Own(Measuring),
+    Own(SumMechanism),
     /// A mechanism for each class of groups, all at the same loss: a record is in a group of one
     /// class.
     ByClass(NoiseByClass),
@@ -49,19 +49,19 @@ pub struct NoiseByClass {
     /// Position of the key.
     pub key: usize,
     /// The classes that have a threshold of their own.
-    pub classes: Vec<(Value, Measuring)>,
+    pub classes: Vec<(Value, SumMechanism)>,
     /// The noise of all others.
-    pub others: Measuring,
+    pub others: SumMechanism,
 }
 
 impl NoiseByClass {
     /// The mechanisms by the place of their class, that of all others last.
-    pub fn all(&self) -> impl Iterator<Item = &Measuring> {
+    pub fn all(&self) -> impl Iterator<Item = &SumMechanism> {
         self.classes.iter().map(|(_, own)| own).chain([&self.others])
     }
 
     /// The mechanism of the class at that place.
-    pub fn of(&self, class: usize) -> &Measuring {
+    pub fn of(&self, class: usize) -> &SumMechanism {
         self.classes.get(class).map_or(&self.others, |(_, own)| own)
     }
 }
@@ -86,7 +86,7 @@ impl Noise {
     /// measured together; `None` for other mechanisms.
     pub fn deviation(&self) -> Option<f64> {
         match self {
-            Self::Own(Measuring::Additive(additive)) => Some(additive.variance().sqrt()),
+            Self::Own(SumMechanism::Additive(additive)) => Some(additive.variance().sqrt()),
             Self::Tied(tied) => Some(tied.noise.deviation(tied.part)),
             _ => None,
         }
@@ -98,13 +98,13 @@ impl Noise {
         match self {
             Self::Quantile(_) => false,
             Self::Tied(tied) => tied.noise.is_gaussian(),
-            noise => noise.largest().is_none_or(Measuring::is_gaussian),
+            noise => noise.largest().is_none_or(SumMechanism::is_gaussian),
         }
     }
 
     /// The mechanism of sums whose noise is the largest; `None` for a quantile, and where the
     /// selection gives it.
-    pub fn largest(&self) -> Option<&Measuring> {
+    pub fn largest(&self) -> Option<&SumMechanism> {
         match self {
             Self::Own(own) => Some(own),
             Self::ByClass(by_class) => {
@@ -355,7 +355,7 @@ fn noise_of(
             };
             let made = PerRecord::new(sum.mechanism, high.unsigned_abs(), sum.offset_at(high), rho);
             let made = made.map_err(|e| refuse_mechanism(&measurement.name, e))?;
-            return Ok(Measuring::PerRecord(Box::new(made)));
+            return Ok(SumMechanism::PerRecord(Box::new(made)));
         }
         let contribution = query.contribution_within(low, high);
         let made = match share {
@@ -366,7 +366,7 @@ fn noise_of(
                 Additive::gaussian(contribution, query.neighbouring(), rho)
             }
         };
-        made.map(Measuring::Additive).map_err(|e| refuse(&measurement.name, e))
+        made.map(SumMechanism::Additive).map_err(|e| refuse(&measurement.name, e))
     };
     let Some((key, classes, thresholds)) =
         measurement.thresholds().and_then(|t| t.by_key().map(|(key, c)| (key, c, t)))

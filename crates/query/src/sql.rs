@@ -1,9 +1,9 @@
 //! From text to the syntax tree: lifts the differential privacy clause out, parses the rest.
 
-mod bounds;
 mod dialect;
-mod parameters;
+mod named_parameters;
 mod today;
+mod token_limits;
 
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
@@ -13,7 +13,7 @@ use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 use self::dialect::GoogleSql;
 use crate::error::Refusal;
 
-pub use self::parameters::with_parameters;
+pub use self::named_parameters::with_parameters;
 
 /// Longest query or expression, in bytes.
 pub const MAX_QUERY_BYTES: usize = 65_536;
@@ -69,7 +69,7 @@ pub(crate) fn parse(text: &str, quoted_names: bool) -> Result<Parsed, Refusal> {
         tokens.iter_mut().for_each(name_in_quotes);
     }
     let (clauses, tokens) = lift_clauses(tokens)?;
-    bounds::check(&tokens)?;
+    token_limits::check(&tokens)?;
     let mut parser = parser(&dialect, tokens);
     while parser.consume_token(&Token::SemiColon) {}
     only_select(&parser)?;
@@ -105,7 +105,7 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Refusal> {
     let not_sql =
         |error| syntax_error(error, "not an SQL expression", "for example DIV(naics, 10000)");
     let tokens = tokens(text, &dialect).map_err(not_sql)?;
-    bounds::check(&tokens)?;
+    token_limits::check(&tokens)?;
     let mut parser = parser(&dialect, tokens);
     let expression = parser.parse_expr().map_err(not_sql)?;
     parser.expect_token(&Token::EOF).map_err(not_sql)?;
@@ -113,7 +113,7 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Refusal> {
 }
 
 fn dialect() -> GoogleSql {
-    GoogleSql::new(bounds::MAX_WORK)
+    GoogleSql::new(token_limits::MAX_WORK)
 }
 
 /// The tokens, without blanks and comments.
@@ -160,7 +160,7 @@ fn syntax_error(error: ParserError, what: &str, hint: &str) -> Refusal {
             let text = text.strip_prefix("sql parser error: ").unwrap_or(&text);
             let refusal = Refusal::new(format!("{what}: {text}"), hint);
             match place_of(text) {
-                Some(place) => refusal.at_span(bounds::one(place)),
+                Some(place) => refusal.at_span(token_limits::one(place)),
                 None => refusal,
             }
         }

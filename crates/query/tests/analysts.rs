@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use hushtable_query::{Contract, Quote, Statement};
+use hushtable_query::{Contract, Quote, SqlStatement};
 
 const CONTRACT: &str = include_str!("analysts/hushtable.toml");
 
@@ -15,7 +15,7 @@ fn queries(file: &str) -> impl Iterator<Item = &str> {
 }
 
 fn refusal(sql: &str, contract: &Contract) -> Option<String> {
-    let statement = match Statement::bind(sql, contract) {
+    let statement = match SqlStatement::bind(sql, contract) {
         Ok(statement) => statement,
         Err(refusal) => return Some(format!("{}\n  hint: {}", refusal.what, refusal.hint)),
     };

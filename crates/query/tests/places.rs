@@ -6,7 +6,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use hushtable_query::{Contract, Statement, bind};
+use hushtable_query::{Contract, SqlStatement, bind};
 
 const TABLES: &str = r#"
 [units.person]
@@ -96,7 +96,7 @@ fn refusals_of_statements_underline_the_place() {
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (other_row = 7) kind, COUNT(*) FROM visits GROUP BY kind",
     ] {
         let query = query.replace("$t", by_kind);
-        let Err(refusal) = Statement::bind(&query, &contract) else { panic!("{query}") };
+        let Err(refusal) = SqlStatement::bind(&query, &contract) else { panic!("{query}") };
         let excerpt = refusal.excerpt().unwrap_or_else(|| "(no place)".to_owned());
         writeln!(shown, "error: {}\n{excerpt}\n  hint: {}\n", refusal.what, refusal.hint).unwrap();
     }

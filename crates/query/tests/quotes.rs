@@ -4,7 +4,7 @@
 
 mod common;
 
-use hushtable_mechanisms::{Law, Strategy};
+use hushtable_mechanisms::{AdditiveLaw, Strategy};
 use hushtable_privacy::{Delta, Event, Loss};
 use hushtable_query::{
     Contract, ExchangeExplained, Explanation, Groups, GroupsExplained, Measure, Noise,
@@ -346,7 +346,8 @@ fn an_exchange_costs_up_to_four_times_the_policy() {
         (quote, explained.policy.unwrap())
     };
     let (quote, policy) = quoted("SUM(pay) FROM firms");
-    let Law::RoundedGaussian(law) = quote.noise()[0].largest().unwrap().additive().unwrap().law()
+    let AdditiveLaw::RoundedGaussian(law) =
+        quote.noise()[0].largest().unwrap().additive().unwrap().law()
     else {
         panic!("law")
     };

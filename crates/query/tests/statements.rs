@@ -6,7 +6,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use hushtable_query::{Contract, ExprKind, Given, Quote, Read, Statement, Value};
+use hushtable_query::{Contract, ExprKind, Given, Quote, Read, SqlStatement, Value};
 
 fn contract() -> Contract {
     let more = r#"
@@ -47,7 +47,7 @@ fn shown(statements: &[&str]) -> String {
     let mut out = String::new();
     for sql in statements {
         writeln!(out, "{sql}").unwrap();
-        match Statement::bind(sql, &contract) {
+        match SqlStatement::bind(sql, &contract) {
             Err(refusal) => writeln!(out, "-> {refusal}").unwrap(),
             Ok(statement) => {
                 for part in &statement.parts {
@@ -249,7 +249,7 @@ fn refusals_of_statements() {
 #[test]
 fn a_released_value_is_typed_before_it_is_known() {
     let sql = "SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)";
-    let statement = Statement::bind(sql, &contract()).unwrap();
+    let statement = SqlStatement::bind(sql, &contract()).unwrap();
     let query = &statement.parts[1].query;
     let kinds = |query: &hushtable_query::PrivateQuery| {
         let mut found = Vec::new();
@@ -273,8 +273,8 @@ fn a_released_value_is_typed_before_it_is_known() {
     assert!(query.clone().with_released(&[]).is_err());
     // The same question beside another part is the same query.
     let more = format!("SELECT ({sql}) AS n, (SELECT COUNT(*) FROM people) AS m");
-    let more = Statement::bind(&more, &contract()).unwrap();
-    let text = |statement: &Statement| {
+    let more = SqlStatement::bind(&more, &contract()).unwrap();
+    let text = |statement: &SqlStatement| {
         let query = statement.parts[1].query.clone().with_loss(quoted.total());
         serde_json::to_string(&query).unwrap()
     };
@@ -284,7 +284,7 @@ fn a_released_value_is_typed_before_it_is_known() {
 /// Forms that are written out: a short text must not become millions of parts of a tree.
 #[test]
 fn forms_that_are_written_out_are_bounded() {
-    let refused = |sql: &str| Statement::bind(sql, &contract()).map(|_| ()).unwrap_err().what;
+    let refused = |sql: &str| SqlStatement::bind(sql, &contract()).map(|_| ()).unwrap_err().what;
     let any = format!(" LIKE ANY ({})", vec!["''"; 100].join(","));
     let chain = format!("SELECT COUNT(*) FROM people WHERE town{}", any.repeat(4));
     assert!(refused(&chain).contains("at most 200 characters"), "{}", refused(&chain));

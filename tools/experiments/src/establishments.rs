@@ -9,11 +9,11 @@ mod baselines;
 mod cells;
 mod chart;
 mod errors;
-mod generator;
 mod goals;
 mod industries;
 mod laws;
 mod losses;
+mod made_up;
 mod multiplicative;
 mod profile;
 mod schemes;
@@ -21,7 +21,7 @@ mod suppression;
 #[cfg(test)]
 mod tests;
 
-pub use generator::{EXAMPLE, Establishment, FULL, Size, csv, generate};
+pub use made_up::{EXAMPLE, Establishment, FULL, Size, csv, generate};
 
 use crate::{ExperimentError, Figure};
 

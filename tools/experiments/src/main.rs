@@ -10,7 +10,7 @@ use clap::{Parser, ValueEnum};
 use hushtable_experiments::{
     Figure, establishments, herds, partial_knowledge, partition_selection, sim,
 };
-use hushtable_plot::Format;
+use hushtable_plot::ImageFormat;
 
 /// Repeat an experiment of the papers on made-up data: figures, and their numbers as CSV
 ///
@@ -74,7 +74,7 @@ fn run(asked: &Arguments) -> Result<(), Box<dyn Error>> {
 
 /// Writes the files of a figure and prints their names.
 fn save(figure: &Figure, folder: &Path) -> Result<(), Box<dyn Error>> {
-    for (extension, format) in [("svg", Format::Svg), ("png", Format::Png)] {
+    for (extension, format) in [("svg", ImageFormat::Svg), ("png", ImageFormat::Png)] {
         write(&folder.join(format!("{}.{extension}", figure.name)), &figure.chart.draw(format)?)?;
     }
     let mut numbers = csv::Writer::from_writer(Vec::new());

@@ -8,11 +8,11 @@
 
 mod clamped;
 mod headline;
-mod records;
+mod table4;
 
 use hushtable_noise::Rehearsal;
 
-pub use records::{RECORDS, Record, csv, records};
+pub use table4::{RECORDS, Record, csv, records};
 
 use crate::sums::Sums;
 use crate::tradeoff::Comparison;

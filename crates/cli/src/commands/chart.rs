@@ -3,25 +3,25 @@
 use std::path::Path;
 
 use hushtable::output::PendingFile;
-use hushtable_plot::{Chart, Format};
+use hushtable_plot::{Chart, ImageFormat};
 
 use crate::failure::Failure;
 use crate::pace;
 
 /// A file that a chart goes to, ready to be written.
 pub(super) struct ChartFile {
-    format: Format,
+    format: ImageFormat,
     file: PendingFile,
 }
 
 impl ChartFile {
     /// Before anything is computed: if there is no such format, or the file cannot be written.
     pub(super) fn to(path: &Path) -> Result<Self, Failure> {
-        Ok(Self { format: Format::of(path)?, file: PendingFile::replacing(path)? })
+        Ok(Self { format: ImageFormat::of(path)?, file: PendingFile::replacing(path)? })
     }
 
     /// A file that can be written.
-    pub(super) fn of(format: Format, file: PendingFile) -> Self {
+    pub(super) fn of(format: ImageFormat, file: PendingFile) -> Self {
         Self { format, file }
     }
 

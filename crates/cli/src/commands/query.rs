@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hushtable::query::IntervalsWanted;
 use hushtable::{AccountCharge, Answer, Engine, Progress, resolved, same, wait};
 
-use hushtable_plot::Format;
+use hushtable_plot::ImageFormat;
 
 use super::chart::ChartFile;
 use super::{engine, within};
@@ -31,7 +31,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     let plot = asked
         .plot
         .as_deref()
-        .map(|p| Ok::<_, Failure>(ChartFile::of(Format::of(p)?, protected.pending(p)?)));
+        .map(|p| Ok::<_, Failure>(ChartFile::of(ImageFormat::of(p)?, protected.pending(p)?)));
     let plot = plot.transpose()?;
     let files =
         [("--output", &asked.output), ("--statement", &asked.statement), ("--plot", &asked.plot)];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hushtable::output::{PendingFile, Protected};
 use hushtable::query::{IntervalsWanted, Workload};
-use hushtable::{Engine, Plan, Step, WorkloadCharge, wait};
+use hushtable::{Engine, Plan, WorkloadCharge, WorkloadStep, wait};
 
 use super::within;
 use crate::arguments::{ReleaseArguments, ReportFormat, TableFormat};
@@ -74,12 +74,12 @@ fn release(
         let (mut tables, mut number) = (tables.into_iter(), 0);
         loop {
             let answer = match wait(releasing.next()).ok_or_else(not_planned)?? {
-                Step::Charged(charge) => {
+                WorkloadStep::Charged(charge) => {
                     stdio::note(&account_of(&charge, engine));
                     continue;
                 }
-                Step::Answered(answer) => answer,
-                Step::Whole(whole) => return Ok(whole),
+                WorkloadStep::Answered(answer) => answer,
+                WorkloadStep::Whole(whole) => return Ok(whole),
             };
             // Without the statement nobody takes a folder for whole that is being written.
             if number == 0 {

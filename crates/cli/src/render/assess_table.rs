@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use hushtable::arrow::record_batch::RecordBatch;
-use hushtable::knowledge::{GroupRisk, Interval, Knows};
+use hushtable::knowledge::{GroupRisk, Knows, ProbabilityRange};
 use hushtable::privacy::Epsilon;
 
 use super::assess::wrapped;
@@ -37,7 +37,7 @@ pub(crate) struct TableReport {
     /// The same, whatever the sizes are.
     pub(crate) least_for_any: Option<u64>,
     pub(crate) knows: Knows,
-    pub(crate) between: Interval,
+    pub(crate) between: ProbabilityRange,
     pub(crate) all: bool,
 }
 

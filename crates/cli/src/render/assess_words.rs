@@ -1,6 +1,6 @@
 //! What `assess` says beside its numbers: what they mean, and what they rest on.
 
-use hushtable::knowledge::Interval;
+use hushtable::knowledge::ProbabilityRange;
 
 use super::number::number;
 
@@ -70,7 +70,7 @@ pub(crate) fn unknown(records: u64) -> String {
 }
 
 /// Records with bounded probabilities.
-pub(crate) fn within(records: u64, between: Interval) -> String {
+pub(crate) fn within(records: u64, between: ProbabilityRange) -> String {
     format!(
         "It rests on what the attacker does not know: {} other records, independent of each other and \
          of the target, and counted with probabilities from {} to {} as far as the attacker can tell; \

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use hushtable::{
-    CheckReport, ColumnCheck, CutOff, Forms, GroupsCheck, KeysCheck, Limit, QueryCheck, Spread,
-    TableCheck,
+    CheckReport, ColumnCheck, ContributionLimit, CutOff, Forms, GroupsCheck, KeysCheck, QueryCheck,
+    Spread, TableCheck,
 };
 use serde::Serialize;
 
@@ -234,11 +234,13 @@ fn query(query: &QueryCheck) -> String {
 fn limit(cut: &CutOff) -> String {
     let most = cut.allowed.1;
     match cut.limit {
-        Limit::GroupsPerUnit => format!("{} groups per unit", number(most)),
-        Limit::RowsPerGroup => format!("{} rows per unit and group", number(most)),
-        Limit::BoundsPerGroup => format!("{} per unit and group", pair(cut.allowed)),
-        Limit::BoundsPerRow => format!("{} per row", pair(cut.allowed)),
-        Limit::BoundsOfMean => format!("mean of {} per unit and group", pair(cut.allowed)),
+        ContributionLimit::GroupsPerUnit => format!("{} groups per unit", number(most)),
+        ContributionLimit::RowsPerGroup => format!("{} rows per unit and group", number(most)),
+        ContributionLimit::BoundsPerGroup => format!("{} per unit and group", pair(cut.allowed)),
+        ContributionLimit::BoundsPerRow => format!("{} per row", pair(cut.allowed)),
+        ContributionLimit::BoundsOfMean => {
+            format!("mean of {} per unit and group", pair(cut.allowed))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::assess::wrapped;
 use super::grid::{Grid, Side, visible};
 use super::json::object;
 use super::number::number;
-use hushtable::published::{Divided, Key, Tables};
+use hushtable::published::{CellKey, Divided, Tables};
 
 /// Findings that are shown unless all are wanted.
 const FEW: usize = 20;
@@ -117,10 +117,11 @@ impl DifferencingReport {
     fn cell_json(&self, place: usize) -> Vec<(&'static str, String)> {
         let Some(cell) = self.tables.cells.get(place) else { return Vec::new() };
         let table = self.tables.names.get(cell.table).map_or("", String::as_str);
-        let keys =
-            self.tables.columns.iter().zip(&cell.keys).filter_map(|(column, key): (_, &Key)| {
+        let keys = self.tables.columns.iter().zip(&cell.keys).filter_map(
+            |(column, key): (_, &CellKey)| {
                 Some((column.name.as_str(), serde_json::json!(column.said(key)?).to_string()))
-            });
+            },
+        );
         vec![("table", serde_json::json!(table).to_string()), ("keys", object(keys))]
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use hushtable::mechanisms::RecordMechanism;
-use hushtable::privacy::Growth;
+use hushtable::privacy::LossCurve;
 use hushtable::query::{
     ClassesExplained, ExchangeExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
     WorkloadPolicy, WorkloadTerm,
@@ -161,24 +161,24 @@ fn summed(term: &PolicyTermExplained) -> String {
 }
 
 /// What a record loses by a sum that is not released by Gaussian noise.
-fn lost(growth: Growth, name: &str) -> String {
+fn lost(growth: LossCurve, name: &str) -> String {
     match growth {
-        Growth::Gaussian { deviation } => format!("0.5 ({name} / {})^2", number(deviation)),
-        Growth::Log { offset, deviation } => {
+        LossCurve::Gaussian { deviation } => format!("0.5 ({name} / {})^2", number(deviation)),
+        LossCurve::Log { offset, deviation } => {
             format!("0.5 (ln(1 + {name} / {}) / {})^2", number(offset), number(deviation))
         }
-        Growth::Sqrt { offset, deviation } => {
+        LossCurve::Sqrt { offset, deviation } => {
             format!("0.5 ((sqrt(1 + {name} / {}) - 1) / {})^2", number(offset), number(deviation))
         }
-        Growth::ExponentialPolylogarithmic { scale, .. } => {
+        LossCurve::ExponentialPolylogarithmic { scale, .. } => {
             format!("L({name} / {})", number(scale))
         }
     }
 }
 
 /// What L stands for in it.
-fn polylogarithm(growth: Growth) -> Option<String> {
-    let Growth::ExponentialPolylogarithmic { shape, offset, .. } = growth else { return None };
+fn polylogarithm(growth: LossCurve) -> Option<String> {
+    let LossCurve::ExponentialPolylogarithmic { shape, offset, .. } = growth else { return None };
     let (shape, offset) = (number(shape), number(offset));
     Some(format!(
         "  L(x): epsilon tanh(epsilon / 2) for the pure epsilon = {shape} (ln^2(x + {offset}) - ln^2 {offset})\n"

@@ -5,11 +5,11 @@
 //! of; it can find that a promise is broken, and never prove that it is kept. It is for the owner
 //! of the data: it charges nothing, and what it finds is about the exact data.
 
+mod event_search;
 mod near;
 mod neighbours;
 mod pair;
 mod report;
-mod search;
 mod statistics;
 mod words;
 
@@ -34,11 +34,11 @@ use crate::exact::{Exact, Looked, Scan};
 use crate::runtime::heavy;
 use crate::session::{Checked, Progress, Session};
 use crate::source::ReadProgress;
-use crate::survey::Look;
+use crate::survey::ScanOptions;
+use event_search::{Trial, search};
 use neighbours::{RemovedRow, Who, candidates, comparisons, without_row};
 use pair::{Pair, Table};
 pub use report::{AuditOptions, AuditReport, Compared, EventFound};
-use search::{Trial, search};
 use statistics::Statistics;
 use words::told;
 
@@ -138,13 +138,14 @@ impl Tables {
     /// promised holds under every key, so that this is the stricter test.
     async fn read(checked: &Checked<'_>, most: u64, key: SamplingKey) -> Result<Self, EngineError> {
         let query = checked.quote.query();
-        let scan = async |look: Look| {
+        let scan = async |look: ScanOptions| {
             let unwatched = Arc::new(ReadProgress::default());
             let scan =
                 Scan::plan(&checked.quote, &checked.files, &unwatched, checked.memory).await?;
             scan.look(key, look).await
         };
-        let Looked { exact, surveys, .. } = scan(Look { survey: true, ..Look::default() }).await?;
+        let Looked { exact, surveys, .. } =
+            scan(ScanOptions { survey: true, ..ScanOptions::default() }).await?;
         // Groups appear from so many units on.
         let least = match query.groups() {
             Groups::Private { least, .. } => Some(i64::from(least)),
@@ -156,7 +157,7 @@ impl Tables {
         let without = async |who: &Option<Who>| match who {
             None => table(query, exact.clone()),
             Some(Who::Unit(unit)) => {
-                let look = Look { without: Some(*unit), ..Look::default() };
+                let look = ScanOptions { without: Some(*unit), ..ScanOptions::default() };
                 let Looked { exact, .. } = scan(look).await?;
                 table(query, exact)
             }

@@ -7,8 +7,8 @@ use hushtable_mechanisms::{Memberships, Selection, Strategy};
 use hushtable_noise::Generator;
 use hushtable_query::{Groups, Noise, Quote};
 
+use super::event_search::Output;
 use super::near::near;
-use super::search::Output;
 use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::intern::Interner;

@@ -1,10 +1,12 @@
 //! What an attacker who knows both tables makes of an output.
 
-use hushtable_mechanisms::{Law, Measuring, PerRecord, Quantile, Span, Strategy, TiedPart};
+use hushtable_mechanisms::{
+    AdditiveLaw, PerRecord, Quantile, Span, Strategy, SumMechanism, TiedPart,
+};
 use hushtable_query::{Noise, Quote, Tied};
 
+use super::event_search::Output;
 use super::pair::Differing;
-use super::search::Output;
 
 /// The log of a likelihood ratio that stands for certainty: more than noise could give.
 const CERTAIN: f64 = 1e3;
@@ -119,12 +121,12 @@ impl Statistics {
                 _ => Meant::Laplace(scale),
             }
         };
-        let own = |own: &Measuring| match own {
-            Measuring::Additive(additive) => match additive.law() {
-                Law::DiscreteLaplace(_) => Meant::Laplace(additive.scale()),
-                Law::RoundedGaussian(_) => Meant::Gaussian(additive.scale()),
+        let own = |own: &SumMechanism| match own {
+            SumMechanism::Additive(additive) => match additive.law() {
+                AdditiveLaw::DiscreteLaplace(_) => Meant::Laplace(additive.scale()),
+                AdditiveLaw::RoundedGaussian(_) => Meant::Gaussian(additive.scale()),
             },
-            Measuring::PerRecord(record) => Meant::PerRecord(record.clone()),
+            SumMechanism::PerRecord(record) => Meant::PerRecord(record.clone()),
         };
         let tied = |tied: &Tied| {
             let of = |scale: f64, gaussian: f64| match tied.noise.is_gaussian() {

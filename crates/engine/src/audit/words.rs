@@ -1,7 +1,7 @@
 //! What tells two tables apart, in words that hold no value of the data.
 
+use super::event_search::{Event, Found};
 use super::report::EventFound;
-use super::search::{Event, Found};
 use super::statistics::Statistic;
 
 /// The event in words.

@@ -31,8 +31,8 @@ use super::{Bounder, Kept, Partial, SamplingKey, Total};
 use crate::bounding::Bounding;
 use crate::feed::{RowsOf, bounded};
 use crate::intern::inconsistent;
+use crate::kept_values::List;
 use crate::source::convert::arrow_type;
-use crate::values::List;
 
 /// Bounds what units contribute, and emits the exact groups of each partition.
 ///

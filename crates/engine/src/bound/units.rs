@@ -9,8 +9,8 @@ use siphasher::sip::SipHasher24;
 
 use super::{Kept, Listing, by_kind};
 use crate::intern::{Hashes, Interner, inconsistent};
+use crate::kept_values::List;
 use crate::survey::{Shares, Survey};
-use crate::values::List;
 
 /// The groups of each unit.
 #[derive(Default)]

@@ -4,7 +4,9 @@ use hushtable_query::{ColumnType, Table, TableUnit};
 use serde::Serialize;
 
 use super::forms::Forms;
-use super::report::{ColumnCheck, CutOff, KeysCheck, Limit, QueryCheck, RangeCheck, TableCheck};
+use super::report::{
+    ColumnCheck, ContributionLimit, CutOff, KeysCheck, QueryCheck, RangeCheck, TableCheck,
+};
 use crate::audit::coarse;
 
 /// Shares below this are not worth a change.
@@ -186,12 +188,14 @@ fn query_advice(table: &Table, query: &QueryCheck, say: &mut Say<'_>) {
     groups_per_unit_advice(query, say);
     for cut in &query.cut_off {
         match cut.limit {
-            Limit::GroupsPerUnit => {}
-            Limit::RowsPerGroup => rows_advice(table, query, cut, say),
-            Limit::BoundsPerGroup => bounds_advice(cut, say),
-            Limit::BoundsPerRow | Limit::BoundsOfMean => {
+            ContributionLimit::GroupsPerUnit => {}
+            ContributionLimit::RowsPerGroup => rows_advice(table, query, cut, say),
+            ContributionLimit::BoundsPerGroup => bounds_advice(cut, say),
+            ContributionLimit::BoundsPerRow | ContributionLimit::BoundsOfMean => {
                 let (what, name) = match cut.limit {
-                    Limit::BoundsOfMean => ("means of units", "contribution_bounds_per_group"),
+                    ContributionLimit::BoundsOfMean => {
+                        ("means of units", "contribution_bounds_per_group")
+                    }
                     _ => ("values", "contribution_bounds_per_row"),
                 };
                 if cut.share_of_total >= NOTABLE {
@@ -236,7 +240,8 @@ fn query_advice(table: &Table, query: &QueryCheck, say: &mut Say<'_>) {
 }
 
 fn groups_per_unit_advice(query: &QueryCheck, say: &mut Say<'_>) {
-    let by_groups = query.cut_off.iter().filter(|cut| cut.limit == Limit::GroupsPerUnit);
+    let by_groups =
+        query.cut_off.iter().filter(|cut| cut.limit == ContributionLimit::GroupsPerUnit);
     let Some(worst) = by_groups.max_by(|a, b| a.share_of_total.total_cmp(&b.share_of_total)) else {
         return;
     };

@@ -225,11 +225,11 @@ struct Looked {
     /// Units that are too large for the column's values.
     beyond: u64,
     forms: FormCounter,
-    look: Look,
+    look: ScanOptions,
 }
 
 /// Counts of the values of a column.
-struct Look {
+struct ScanOptions {
     nulls: u64,
     range: Option<Range>,
     keys: Option<Keys>,
@@ -261,12 +261,12 @@ impl Looked {
             misfits: 0,
             beyond: 0,
             forms: FormCounter::default(),
-            look: Look { nulls: 0, range, keys: keys.transpose()? },
+            look: ScanOptions { nulls: 0, range, keys: keys.transpose()? },
         })
     }
 
     fn finish(self) -> ColumnCheck {
-        let Look { nulls, range, keys } = self.look;
+        let ScanOptions { nulls, range, keys } = self.look;
         ColumnCheck {
             name: self.name,
             column_type: self.column_type.to_string(),
@@ -280,7 +280,7 @@ impl Looked {
     }
 }
 
-impl Look {
+impl ScanOptions {
     fn add(&mut self, values: &ArrayRef, units: Option<&[Option<u32>]>) -> Result<(), EngineError> {
         self.nulls += values.null_count() as u64;
         if let Some(range) = &mut self.range {

@@ -20,8 +20,8 @@ use crate::session::{Progress, Session};
 pub use advice::Advice;
 pub use forms::{FormCount, Forms};
 pub use report::{
-    CheckReport, ColumnCheck, CutOff, GroupsCheck, KeysCheck, Limit, QueryCheck, RangeCheck,
-    Spread, TableCheck,
+    CheckReport, ColumnCheck, ContributionLimit, CutOff, GroupsCheck, KeysCheck, QueryCheck,
+    RangeCheck, Spread, TableCheck,
 };
 
 impl Session {

@@ -6,7 +6,7 @@ use hushtable_query::{
     Clamps, ColumnType, Groups, Measure, Measurement, PrivateQuery, Quote, Step,
 };
 
-use super::report::{CutOff, GroupsCheck, Limit, QueryCheck};
+use super::report::{ContributionLimit, CutOff, GroupsCheck, QueryCheck};
 use super::spread;
 use crate::bound::{Cut, SamplingKey, Tallied};
 use crate::bounding::places;
@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::exact::{Exact, Looked, Scan, Tallies};
 use crate::rows::LARGEST;
 use crate::session::{Checked, Progress};
-use crate::survey::Look;
+use crate::survey::ScanOptions;
 
 /// Shares whose quantiles are reported.
 const QUANTILES: [f64; 4] = [0.01, 0.5, 0.95, 0.99];
@@ -32,7 +32,7 @@ pub(super) async fn read(
     let quote = &checked.quote;
     let mut query = quote.query().clone();
     query.push_measurement(rows());
-    let look = Look { tally: true, ..Look::default() };
+    let look = ScanOptions { tally: true, ..ScanOptions::default() };
     // The chances of groups follow from their sizes, not from which units they have.
     let scan = Scan::of(&query, false, &checked.files, &progress.0, checked.memory).await?;
     let Looked { exact, tallies, .. } = scan.look(key, look).await?;
@@ -86,7 +86,7 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
         // The total with the limit on groups, and the total without it.
         let by_groups = |left: u128, total: u128| {
             let cut = Cut { total, cut: total.saturating_sub(left), units: many };
-            of(Limit::GroupsPerUnit, (0.0, most.into()), cut, total)
+            of(ContributionLimit::GroupsPerUnit, (0.0, most.into()), cut, total)
         };
         let step = measurement.step.to_f64();
         let (low, high) = match measurement.measure {
@@ -106,10 +106,14 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
             ) => {
                 found.push(by_groups(beyond.total, all.total));
                 let rows = (0.0, f64::from(*rows));
-                found.push(of(Limit::RowsPerGroup, rows, *beyond, all.total));
+                found.push(of(ContributionLimit::RowsPerGroup, rows, *beyond, all.total));
                 let mean =
                     matches!(measurement.measure, Measure::SumOfRows { clamps: Clamps::Mean, .. });
-                let limit = if mean { Limit::BoundsOfMean } else { Limit::BoundsPerRow };
+                let limit = if mean {
+                    ContributionLimit::BoundsOfMean
+                } else {
+                    ContributionLimit::BoundsPerRow
+                };
                 found.push(of(limit, bounds, *range, all.total));
             }
             (
@@ -118,7 +122,7 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
             ) => {
                 found.push(by_groups(beyond.total, all.total));
                 let values = (0.0, f64::from(*values));
-                found.push(of(Limit::RowsPerGroup, values, *beyond, all.total));
+                found.push(of(ContributionLimit::RowsPerGroup, values, *beyond, all.total));
             }
             (
                 Measure::Rows
@@ -132,8 +136,8 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
                     continue;
                 }
                 let limit = match measurement.measure {
-                    Measure::ClampedSum(_) => Limit::BoundsPerGroup,
-                    _ => Limit::RowsPerGroup,
+                    Measure::ClampedSum(_) => ContributionLimit::BoundsPerGroup,
+                    _ => ContributionLimit::RowsPerGroup,
                 };
                 let reported = QUANTILES.iter().filter_map(|&s| Some((s, sizes.at(s)? * step)));
                 let quantiles = reported.collect();
@@ -144,7 +148,7 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
     }
     // A row is in one group, and so is a unit without GROUP BY.
     let limits_groups = query.unit().is_some() && query.groups() != Groups::Single;
-    found.retain(|cut| cut.limit != Limit::GroupsPerUnit || limits_groups);
+    found.retain(|cut| cut.limit != ContributionLimit::GroupsPerUnit || limits_groups);
     Ok(found)
 }
 

@@ -135,7 +135,7 @@ pub struct QueryCheck {
 /// A limit on what a unit contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
+pub enum ContributionLimit {
     /// The most groups of a unit.
     GroupsPerUnit,
     /// The most rows of a unit in a group.
@@ -154,7 +154,7 @@ pub struct CutOff {
     /// The measurement, as the statement of the query calls it.
     pub measurement: String,
     /// The limit.
-    pub limit: Limit,
+    pub limit: ContributionLimit,
     /// The least and the most that are allowed; of rows and groups the most is of interest.
     pub allowed: (f64, f64),
     /// The share of units that lose something to it, of those that count.

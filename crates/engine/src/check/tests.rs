@@ -12,7 +12,7 @@ use hushtable_query::bind;
 
 use super::*;
 use crate::exact::{Looked, Scan};
-use crate::survey::Look;
+use crate::survey::ScanOptions;
 use crate::tests::{Place, Wait};
 
 const CONTRACT: &str = r#"
@@ -201,7 +201,7 @@ fn limits_cut_off_what_they_cut_off_by_hand() {
     assert_eq!(found.rows as usize, pairs().map(|(rows, _)| rows).sum::<usize>());
     assert_eq!(found.groups_per_unit, spread_of(units.values().map(BTreeMap::len)));
     assert_eq!(found.rows_per_group, spread_of(pairs().map(|(rows, _)| *rows)));
-    let cut = |query: &QueryCheck, measurement: &str, limit: Limit| {
+    let cut = |query: &QueryCheck, measurement: &str, limit: ContributionLimit| {
         let of = |c: &&CutOff| c.measurement.starts_with(measurement) && c.limit == limit;
         let found = query.cut_off.iter().find(of).unwrap();
         (found.share_of_units, found.share_of_total)
@@ -217,16 +217,16 @@ fn limits_cut_off_what_they_cut_off_by_hand() {
     let rows: usize = pairs().map(|(rows, _)| rows).sum();
     let beyond: usize = pairs().map(|(rows, _)| rows.saturating_sub(2)).sum();
     near(
-        cut(&found, "count of rows", Limit::RowsPerGroup),
+        cut(&found, "count of rows", ContributionLimit::RowsPerGroup),
         (touched(&|(rows, _)| *rows > 2), beyond as f64 / rows as f64),
     );
     let size: i64 = pairs().map(|(_, sum)| sum.abs()).sum();
     let clamped: i64 = pairs().map(|(_, sum)| (sum - sum.clamp(&-10, &50)).abs()).sum();
     near(
-        cut(&found, "sum of euros", Limit::BoundsPerGroup),
+        cut(&found, "sum of euros", ContributionLimit::BoundsPerGroup),
         (touched(&|(_, sum)| !(-10..=50).contains(sum)), clamped as f64 / size as f64),
     );
-    near(cut(&found, "count of rows", Limit::GroupsPerUnit), (0.0, 0.0));
+    near(cut(&found, "count of rows", ContributionLimit::GroupsPerUnit), (0.0, 0.0));
 
     // Whichever groups a unit keeps, it keeps so many.
     let found = check(&place, "sales", Some(&sql(3))).query.unwrap();
@@ -234,7 +234,7 @@ fn limits_cut_off_what_they_cut_off_by_hand() {
     let all: usize = units.values().map(BTreeMap::len).sum();
     let kept: usize = units.values().map(|own| own.len().min(3)).sum();
     near(
-        cut(&found, "count of privacy units", Limit::GroupsPerUnit),
+        cut(&found, "count of privacy units", ContributionLimit::GroupsPerUnit),
         (many, 1.0 - kept as f64 / all as f64),
     );
     assert!(many > 0.3 && kept < all);
@@ -259,7 +259,7 @@ fn what_is_left_is_what_a_release_has() {
     let look = async {
         let progress = Progress::default();
         let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory).await?;
-        scan.look(key, Look::default()).await
+        scan.look(key, ScanOptions::default()).await
     };
     let Looked { exact, .. } = look.wait().unwrap();
     let total: i64 = by_unit(&sales).values().flat_map(BTreeMap::values).map(|(_, sum)| sum).sum();

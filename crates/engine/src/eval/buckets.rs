@@ -10,7 +10,7 @@ use hushtable_query::{Expr, ExprKind, Value};
 
 use super::cast::constant;
 use super::counted::count;
-use super::text::compared;
+use super::text_functions::compared;
 use super::unexpected;
 
 /// Spans between constants.

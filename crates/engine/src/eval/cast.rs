@@ -16,7 +16,7 @@ use datafusion::arrow::error::ArrowError;
 use hushtable_query::{ColumnType, MAX_NUMBER_BYTES, Value};
 
 use super::counted::count;
-use super::text::{at_most, builder, bytes};
+use super::text_functions::{at_most, builder, bytes};
 use super::unexpected;
 use crate::source::convert::{Stored, arrow_type};
 use crate::source::normalise::{decimals, normalise};

@@ -12,7 +12,7 @@ use hushtable_query::MAX_KEY_BYTES;
 use siphasher::sip::SipHasher24;
 
 use super::counted::count;
-use super::text::texts;
+use super::text_functions::texts;
 use super::unexpected;
 
 /// The code of each value. Whole numbers, dates, moments, floats and booleans have codes of their

@@ -9,7 +9,7 @@ use datafusion::arrow::error::ArrowError;
 use hushtable_query::{ColumnType, FormPiece, form_pieces};
 
 use super::counted::count;
-use super::text::{builder, texts};
+use super::text_functions::{builder, texts};
 use super::time::{days, moments, week};
 use super::unexpected;
 

@@ -17,7 +17,7 @@ use datafusion::arrow::error::ArrowError;
 use hushtable_query::like_parts;
 
 use super::counted::count;
-use super::text::texts;
+use super::text_functions::texts;
 
 /// A pattern, made ready.
 pub(super) struct Pattern {

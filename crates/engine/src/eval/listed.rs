@@ -13,7 +13,7 @@ use datafusion::arrow::error::ArrowError;
 use hushtable_query::{ColumnType, Value};
 
 use super::counted::count;
-use super::text::texts;
+use super::text_functions::texts;
 use super::unexpected;
 
 /// The constants of an IN list.

@@ -10,13 +10,13 @@ mod buckets;
 mod cast;
 mod code;
 mod counted;
+mod find;
 mod form;
 mod like;
 mod listed;
 mod pattern;
-mod search;
 mod shift;
-mod text;
+mod text_functions;
 mod time;
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ pub(crate) use cast::{constant, round_quotient};
 use counted::count;
 #[cfg(test)]
 pub(crate) use counted::steps_of;
-pub(crate) use text::at_most;
+pub(crate) use text_functions::at_most;
 
 /// An expression made ready for batches.
 pub(crate) struct Program {
@@ -65,9 +65,9 @@ enum Node {
     Cast(Box<Program>),
     Greatest(Function, Vec<Program>),
     Bucket(Box<Program>, buckets::Buckets),
-    Replace(Box<Program>, search::Replacing),
-    SplitPart(Box<Program>, search::Splitting),
-    Pad(Box<Program>, text::Padding),
+    Replace(Box<Program>, find::Replacing),
+    SplitPart(Box<Program>, find::Splitting),
+    Pad(Box<Program>, text_functions::Padding),
     Format(Box<Program>, form::Form),
     Parse(Box<Program>, form::Form),
     Call(Function, Vec<Program>),
@@ -257,7 +257,7 @@ impl Program {
                 let mut result = all.next().ok_or_else(unexpected)?.evaluate(columns, rows)?;
                 for argument in all {
                     let value = argument.evaluate(columns, rows)?;
-                    count(|| text::compared(&value, &result));
+                    count(|| text_functions::compared(&value, &result));
                     let beyond = match function {
                         Function::Greatest => cmp::gt(&value, &result)?,
                         _ => cmp::lt(&value, &result)?,
@@ -353,11 +353,13 @@ fn with_constants(
     Ok(match function {
         Function::WidthBucket => Node::Bucket(of, buckets::Buckets::even(constants)?),
         Function::RangeBucket => Node::Bucket(of, buckets::Buckets::listed(constants)?),
-        Function::Replace => Node::Replace(of, search::Replacing::new(text(0)?, text(1)?)),
+        Function::Replace => Node::Replace(of, find::Replacing::new(text(0)?, text(1)?)),
         Function::SplitPart { part, or_empty } => {
-            Node::SplitPart(of, search::Splitting::new(text(0)?, part, or_empty))
+            Node::SplitPart(of, find::Splitting::new(text(0)?, part, or_empty))
         }
-        Function::Pad { length, left } => Node::Pad(of, text::Padding::new(text(0)?, length, left)),
+        Function::Pad { length, left } => {
+            Node::Pad(of, text_functions::Padding::new(text(0)?, length, left))
+        }
         Function::DateFormat => Node::Format(of, form::Form::new(text(0)?)?),
         Function::DateParse => Node::Parse(of, form::Form::new(text(0)?)?),
         _ => return Err(unexpected()),
@@ -378,7 +380,7 @@ pub(crate) fn known(condition: &BooleanArray) -> BooleanArray {
 }
 
 fn compare(op: BinaryOp, left: &Operand, right: &Operand) -> Result<BooleanArray, ArrowError> {
-    count(|| text::compared(&left.array, &right.array));
+    count(|| text_functions::compared(&left.array, &right.array));
     match op {
         BinaryOp::Eq => cmp::eq(left, right),
         BinaryOp::Ne => cmp::neq(left, right),
@@ -421,12 +423,14 @@ fn call(
             | Function::Substr { .. }
             | Function::Right(_),
             [x],
-        ) => text::map(function, x),
-        (Function::Length, [x]) => text::length(x),
-        (Function::StartsWith | Function::EndsWith, [x, y]) => text::compare(function, x, y),
+        ) => text_functions::map(function, x),
+        (Function::Length, [x]) => text_functions::length(x),
+        (Function::StartsWith | Function::EndsWith, [x, y]) => {
+            text_functions::compare(function, x, y)
+        }
         (Function::Code, [x]) => code::codes(x),
-        (Function::Position, [x, y]) => search::position(x, y),
-        (Function::Concat, texts) => text::concat(texts),
+        (Function::Position, [x, y]) => find::position(x, y),
+        (Function::Concat, texts) => text_functions::concat(texts),
         (Function::DatePart(part), [x]) => time::part(part, x),
         (Function::DateTrunc(part), [x]) => time::truncate(part, x, column_type),
         (Function::MakeDate, [year, month, day]) => time::dates(year, month, day),

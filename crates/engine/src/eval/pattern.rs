@@ -8,7 +8,7 @@ use datafusion::arrow::error::ArrowError;
 use hushtable_query::{MAX_KEY_BYTES, MatchUse, Pattern, TemplatePiece, looks_allowed, template};
 
 use super::counted::count;
-use super::text::{builder, texts};
+use super::text_functions::{builder, texts};
 use super::unexpected;
 
 /// A pattern, and what is wanted of it.

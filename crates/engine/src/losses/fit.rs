@@ -8,7 +8,7 @@ use hushtable_privacy::{Loss, Rho, normal_quantile};
 use hushtable_query::{Measure, Measurement, Noise, Quote, Refusal, Tied, rho_at};
 use serde::Serialize;
 
-use super::records::tally;
+use super::each_record::tally;
 use super::{Losses, rho};
 use crate::bound::SamplingKey;
 use crate::draw::Counted;
@@ -16,7 +16,7 @@ use crate::error::EngineError;
 use crate::exact::{Looked, Measured, Scan};
 use crate::runtime::heavy;
 use crate::session::{Checked, Progress, Session};
-use crate::survey::Look;
+use crate::survey::ScanOptions;
 
 /// What a release is to be fit for.
 #[derive(Clone, Copy, Debug)]
@@ -167,7 +167,7 @@ pub(super) async fn counted(
     let query = checked.quote.query();
     let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory).await?;
     // Rows are units, so that no group is left out by the key.
-    let Looked { mut exact, .. } = scan.look(SamplingKey([0; 16]), Look::default()).await?;
+    let Looked { mut exact, .. } = scan.look(SamplingKey([0; 16]), ScanOptions::default()).await?;
     // The numbers of records go along with the sums, so that they come in the order of the groups.
     exact.measured.push(Measured::Sums(exact.units.iter().map(|&n| n.into()).collect()));
     let (_, mut counted) = Counted::new(query, exact)?;

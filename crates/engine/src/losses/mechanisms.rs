@@ -4,8 +4,8 @@ use hushtable_mechanisms::RecordMechanism;
 use hushtable_query::{MechanismsOnData, Quote, SizeQuantile};
 
 use super::MechanismLosses;
+use super::each_record::tally;
 use super::fit::counted;
-use super::records::tally;
 use crate::bound::Rows;
 use crate::bounding::places;
 use crate::error::EngineError;

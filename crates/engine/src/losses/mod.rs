@@ -1,9 +1,9 @@
 //! What the records of a table lose by a query whose policy function depends on their size: for the
 //! owner of the data, as what the function says of a record is as secret as the record.
 
+mod each_record;
 mod fit;
 mod mechanisms;
-mod records;
 
 #[cfg(test)]
 mod tests;
@@ -16,10 +16,10 @@ use serde::Serialize;
 use crate::error::EngineError;
 use crate::runtime::heavy;
 use crate::session::{Checked, Progress, Session};
-pub use crate::sketch::{Distribution, Quantile};
+pub use crate::sketch::{Distribution, LossQuantile};
+use each_record::{Tally, tally};
 pub use fit::{FitOptions, FitReport, Fitted};
 use mechanisms::{by_mechanism, on_data};
-use records::{Tally, tally};
 
 /// What records lose by a query. About the exact data: for its owner, not to be published.
 #[derive(Clone, Debug, Serialize)]

@@ -1,5 +1,5 @@
 use hushtable_mechanisms::RecordMechanism;
-use hushtable_privacy::Growth;
+use hushtable_privacy::LossCurve;
 use hushtable_query::{MechanismCompared, SizeQuantile};
 use proptest::prelude::*;
 
@@ -164,10 +164,10 @@ fn mechanisms_are_compared_on_the_records() {
     let all = ask("0.5");
     let rho = "0.5".parse().unwrap();
     let want = [
-        Growth::gaussian(rho, 5.0).unwrap(),
-        Growth::log(rho, 5.0, 5.0).unwrap(),
-        Growth::sqrt(rho, 5.0, 5.0).unwrap(),
-        Growth::exponential_polylogarithmic(rho, 5.0, 1.0, 2.718_281_828_459_045_5).unwrap(),
+        LossCurve::gaussian(rho, 5.0).unwrap(),
+        LossCurve::log(rho, 5.0, 5.0).unwrap(),
+        LossCurve::sqrt(rho, 5.0, 5.0).unwrap(),
+        LossCurve::exponential_polylogarithmic(rho, 5.0, 1.0, 2.718_281_828_459_045_5).unwrap(),
     ];
     let want = want.map(|growth| growth.loss(11.0));
     assert_eq!(all.len(), 4);

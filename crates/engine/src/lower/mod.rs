@@ -45,7 +45,7 @@ use crate::source::{DataFile, ReadProgress, Wanted, scan};
 pub(crate) use never_empty::NeverEmptyExec;
 pub(crate) use sums::total_function;
 pub(crate) use total::EncodedExpr;
-use total::{AtMost, TotalExpr};
+use total::{TotalExpr, ValueLimit};
 
 /// Partitions of the units: more than cores, so that the tables of each fit a cache.
 pub(crate) const UNIT_PARTITIONS: usize = 16;
@@ -359,7 +359,7 @@ fn shortened(plan: Plan, bytes: &[usize], wanted: &[usize]) -> Result<Plan, Engi
         let own = Column::new(field.name(), place);
         let most = *bytes.get(*of).ok_or(EngineError::Inconsistent)?;
         let expr: Arc<dyn PhysicalExpr> = match field.data_type() {
-            DataType::Utf8View => Arc::new(AtMost { column: own, bytes: most }),
+            DataType::Utf8View => Arc::new(ValueLimit { column: own, bytes: most }),
             _ => Arc::new(own),
         };
         exprs.push((expr, place.to_string()));

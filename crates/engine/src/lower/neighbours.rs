@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::util::display::array_value_to_string;
-use hushtable_mechanisms::{Additive, Law, TiedPart};
+use hushtable_mechanisms::{Additive, AdditiveLaw, TiedPart};
 use hushtable_privacy::Loss;
 use hushtable_query::{Contract, Noise, PrivateQuery, Quote, bind};
 
@@ -18,7 +18,7 @@ use crate::exact::Scan;
 use crate::memory::Memory;
 use crate::release::table;
 use crate::source::{ReadProgress, list_files};
-use crate::survey::Look;
+use crate::survey::ScanOptions;
 
 /// Units and sums of each group.
 type Groups = BTreeMap<String, (i64, Vec<i128>)>;
@@ -35,7 +35,7 @@ async fn groups(query: &PrivateQuery, contract: &Contract, folder: &Path) -> (Gr
     let scan =
         Scan::of(query, false, &files, &progress, &Memory::new(None).unwrap()).await.unwrap();
     // The same choices before and after.
-    let exact = scan.look(SamplingKey([5; 16]), Look::default()).await.unwrap().exact;
+    let exact = scan.look(SamplingKey([5; 16]), ScanOptions::default()).await.unwrap().exact;
     let text = |column: &ArrayRef, at: usize| array_value_to_string(column, at).unwrap() + "|";
     let group = |at: usize| {
         let key = exact.keys.iter().map(|k| text(k, at)).collect();
@@ -123,8 +123,8 @@ fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
         let lost = |of: &dyn Fn(&[i128]) -> i128, noise: &Additive| -> f64 {
             let moved = changes.iter().map(|change| of(change).unsigned_abs() as f64);
             match noise.law() {
-                Law::DiscreteLaplace(law) => moved.sum::<f64>() / law.scale().to_f64(),
-                Law::RoundedGaussian(law) => {
+                AdditiveLaw::DiscreteLaplace(law) => moved.sum::<f64>() / law.scale().to_f64(),
+                AdditiveLaw::RoundedGaussian(law) => {
                     moved.map(|x| x * x).sum::<f64>() / (2.0 * law.sigma().to_f64().powi(2))
                 }
             }

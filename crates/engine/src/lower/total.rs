@@ -159,8 +159,8 @@ impl PartialEq for TotalExpr {
 pub(crate) enum EncodedExpr {
     /// A [`TotalExpr`], and whether it is padded.
     Total(Box<Expr>, bool),
-    /// An [`AtMost`]: name and place of the column, and the bytes.
-    AtMost(String, usize, usize),
+    /// A [`ValueLimit`]: name and place of the column, and the bytes.
+    ValueLimit(String, usize, usize),
 }
 
 impl EncodedExpr {
@@ -169,8 +169,8 @@ impl EncodedExpr {
         if let Some(total) = expr.downcast_ref::<TotalExpr>() {
             return Some(Self::Total(Box::new(total.expr.clone()), total.padded));
         }
-        let AtMost { column, bytes } = expr.downcast_ref::<AtMost>()?;
-        Some(Self::AtMost(column.name().to_owned(), column.index(), *bytes))
+        let ValueLimit { column, bytes } = expr.downcast_ref::<ValueLimit>()?;
+        Some(Self::ValueLimit(column.name().to_owned(), column.index(), *bytes))
     }
 
     /// The expression over its inputs.
@@ -187,8 +187,8 @@ impl EncodedExpr {
                 }
                 Ok(Arc::new(TotalExpr::new(*expr, inputs.to_vec(), padded)?))
             }
-            Self::AtMost(name, place, bytes) => {
-                Ok(Arc::new(AtMost { column: Column::new(&name, place), bytes }))
+            Self::ValueLimit(name, place, bytes) => {
+                Ok(Arc::new(ValueLimit { column: Column::new(&name, place), bytes }))
             }
         }
     }
@@ -196,12 +196,12 @@ impl EncodedExpr {
 
 /// A column of text, NULL where it is longer than the contract says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct AtMost {
+pub(super) struct ValueLimit {
     pub(super) column: Column,
     pub(super) bytes: usize,
 }
 
-impl PhysicalExpr for AtMost {
+impl PhysicalExpr for ValueLimit {
     fn data_type(&self, schema: &Schema) -> Result<DataType> {
         self.column.data_type(schema)
     }
@@ -231,7 +231,7 @@ impl PhysicalExpr for AtMost {
     }
 }
 
-impl fmt::Display for AtMost {
+impl fmt::Display for ValueLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of at most {} bytes", self.column, self.bytes)
     }

@@ -15,7 +15,7 @@ use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, Sto
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    Around, Given, MechanismsExplained, Part, Population, Quote, Read, Statement, Value,
+    Around, Given, MechanismsExplained, Part, Population, Quote, Read, SqlStatement, Value,
 };
 
 use self::report::statement;
@@ -73,7 +73,7 @@ impl Session {
     /// # Errors
     /// When the statement is refused.
     pub fn is_plain(&self, sql: &str) -> Result<bool, EngineError> {
-        let statement = Statement::bind(sql, self.contract())?;
+        let statement = SqlStatement::bind(sql, self.contract())?;
         Ok(statement.parts.len() == 1 && statement.around.is_none())
     }
 
@@ -87,7 +87,7 @@ impl Session {
         sql: &str,
         analyst: Option<&str>,
     ) -> Result<StatementQuoted, EngineError> {
-        let statement = heavy(|| Statement::bind(sql, self.contract()))?;
+        let statement = heavy(|| SqlStatement::bind(sql, self.contract()))?;
         let plan = self.plan_statement(sql, statement, analyst).await?;
         heavy(|| plan.quoted())
     }
@@ -97,10 +97,10 @@ impl Session {
     pub(crate) async fn plan_statement<'a>(
         &'a self,
         sql: &str,
-        statement: Statement,
+        statement: SqlStatement,
         analyst: Option<&str>,
     ) -> Result<StatementPlan<'a>, EngineError> {
-        let Statement { parts, around } = statement;
+        let SqlStatement { parts, around } = statement;
         let mut planned: Vec<Planned<'a>> = Vec::with_capacity(parts.len());
         for part in parts {
             let next = heavy(|| self.planned_part(part, &planned, analyst))?;

@@ -68,7 +68,7 @@ fn charges(place: &Place) -> (usize, usize, Vec<String>) {
 }
 
 fn plan<'a>(session: &'a Session, sql: &str) -> StatementPlan<'a> {
-    let statement = Statement::bind(sql, session.contract()).unwrap();
+    let statement = SqlStatement::bind(sql, session.contract()).unwrap();
     session.plan_statement(sql, statement, None).wait().unwrap()
 }
 
@@ -194,7 +194,7 @@ fn the_sql_around_sees_released_tables_only() {
     let session = place.session();
     let around = |sql: &str| {
         let sql = format!("SELECT n + 1 AS n FROM (SELECT COUNT(*) AS n FROM people) -- {sql}");
-        Statement::bind(&sql, session.contract()).unwrap().around.unwrap()
+        SqlStatement::bind(&sql, session.contract()).unwrap().around.unwrap()
     };
     let run = |sql: &str| {
         let mut around = around("");

@@ -9,14 +9,14 @@ use ::csv::{ByteRecord, Reader, ReaderBuilder};
 use hushtable_query::{CsvSettings, MAX_STRING_BYTES};
 
 use super::convert::Stored;
-use super::damage::Bytes;
-use super::open::{Pick, Source, StoredColumn};
+use super::decoders::Bytes;
+use super::from_text::TextColumn;
+use super::open::{ColumnPick, Source, StoredColumn};
 use super::parse::{Parsed, TextParser};
 use super::sink::{Misfit, Sink};
 use super::table::planned_otherwise;
-use super::text::TextColumn;
 use super::{
-    BATCH_ROWS, Compression, DataFile, Format, Identity, ReadProgress, SourceError, decode,
+    BATCH_ROWS, Compression, DataFile, FileFormat, Identity, ReadProgress, SourceError, decode,
 };
 
 /// A file that tells how much of it has been read.
@@ -54,13 +54,13 @@ impl CsvFile {
     /// Reads the header line, and nothing after it.
     pub(super) fn open(file: &DataFile, settings: &Arc<CsvSettings>) -> Result<Self, SourceError> {
         let compression = match file.format {
-            Format::Csv { compression } => compression,
-            Format::Parquet | Format::Arrow => Compression::None,
+            FileFormat::Csv { compression } => compression,
+            FileFormat::Parquet | FileFormat::Arrow => Compression::None,
         };
         let path = &file.path;
         let identity = path
             .identity()
-            .map_err(|e| SourceError::from_io(path, &e, Format::name(file.format)))?;
+            .map_err(|e| SourceError::from_io(path, &e, FileFormat::name(file.format)))?;
         let mut file = Self {
             path: path.clone(),
             identity,
@@ -159,7 +159,7 @@ impl Source for CsvFile {
     fn read(
         &self,
         part: usize,
-        picks: &[Pick],
+        picks: &[ColumnPick],
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
@@ -168,7 +168,7 @@ impl Source for CsvFile {
         }
         let mut records = self.records(progress)?;
         let parser = Arc::new(TextParser::new(self.settings.values()));
-        let column = |pick: &Pick| TextColumn::new(pick.to, &parser, BATCH_ROWS);
+        let column = |pick: &ColumnPick| TextColumn::new(pick.to, &parser, BATCH_ROWS);
         let mut builders: Vec<TextColumn> = picks.iter().map(column).collect();
         loop {
             let (mut rows, mut bytes, mut more) = (0, 0, true);

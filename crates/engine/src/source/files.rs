@@ -10,7 +10,7 @@ use glob::{MatchOptions, Pattern};
 
 use super::folders::{FolderValue, columns_of, folder_values};
 use super::logs::LogSearch;
-use super::{Compression, DataFile, Format, Identity, SourceError};
+use super::{Compression, DataFile, FileFormat, Identity, SourceError};
 
 /// Characters that make a name a pattern.
 const PATTERN: [char; 3] = ['*', '?', '['];
@@ -141,15 +141,15 @@ fn modified_ns(found: &Metadata) -> i128 {
 }
 
 /// The format that a name stands for.
-pub(super) fn format_of(path: &Path) -> Option<Format> {
+pub(super) fn format_of(path: &Path) -> Option<FileFormat> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let csv = |compression| Format::Csv { compression };
+    let csv = |compression| FileFormat::Csv { compression };
     [
-        (".parquet", Format::Parquet),
-        (".pq", Format::Parquet),
-        (".arrow", Format::Arrow),
-        (".arrows", Format::Arrow),
-        (".feather", Format::Arrow),
+        (".parquet", FileFormat::Parquet),
+        (".pq", FileFormat::Parquet),
+        (".arrow", FileFormat::Arrow),
+        (".arrows", FileFormat::Arrow),
+        (".feather", FileFormat::Arrow),
         (".csv", csv(Compression::None)),
         (".csv.gz", csv(Compression::Gzip)),
         (".csv.zst", csv(Compression::Zstd)),

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::DataFile;
 use super::convert::Target;
+use super::from_text::TextColumn;
 use super::parse::Parsed;
-use super::text::TextColumn;
 
 /// The text that Hive writes for NULL.
 const NULL: &[u8] = b"__HIVE_DEFAULT_PARTITION__";

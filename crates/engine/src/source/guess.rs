@@ -6,7 +6,7 @@ use std::sync::Arc;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use hushtable_query::{CsvSettings, TextFormat};
 
-use super::{DataFile, Format, SourceError, csv};
+use super::{DataFile, FileFormat, SourceError, csv};
 
 /// The longest header line that is looked at.
 const HEADER_BYTES: u64 = 1 << 20;
@@ -21,7 +21,7 @@ const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
 ///
 /// When the file cannot be read.
 pub fn guess_csv(files: &[DataFile]) -> Result<Option<CsvSettings>, SourceError> {
-    let Some(DataFile { path, format: Format::Csv { compression }, .. }) = files.first() else {
+    let Some(DataFile { path, format: FileFormat::Csv { compression }, .. }) = files.first() else {
         return Ok(None);
     };
     let damaged = |e: std::io::Error| SourceError::from_io(path, &e, "CSV");

@@ -23,9 +23,9 @@ use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
 use datafusion::parquet::file::reader::{ChunkReader, Length};
 
 use super::convert::{Stored, type_name};
-use super::damage::{Bytes, guard};
+use super::decoders::{Bytes, guard};
 use super::normalise::read_as;
-use super::open::{Pick, Source, StoredColumn};
+use super::open::{ColumnPick, Source, StoredColumn};
 use super::sink::{Sink, Watched, misfits};
 use super::table::planned_otherwise;
 use super::{BATCH_ROWS, Identity, ReadProgress, SourceError};
@@ -219,7 +219,7 @@ impl<B: Bytes> Source for ArrowFile<B> {
     fn read(
         &self,
         part: usize,
-        picks: &[Pick],
+        picks: &[ColumnPick],
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
@@ -236,7 +236,7 @@ impl<B: Bytes> Source for ArrowFile<B> {
             };
             for from in (0..batch.num_rows()).step_by(BATCH_ROWS) {
                 let rows = BATCH_ROWS.min(batch.num_rows() - from);
-                let array = |(column, pick): (usize, &Pick)| {
+                let array = |(column, pick): (usize, &ColumnPick)| {
                     let found = columns.get(places.binary_search(&pick.place).ok()?)?;
                     let found = found.slice(from, rows);
                     let values = read_as(&found, pick.stored, pick.to).ok()?;

@@ -8,7 +8,7 @@ use hushtable_query::{ColumnType, CsvSettings, DateOrder, NumberFormat, TextForm
 use super::csv::{CsvFile, field};
 use super::open::Source;
 use super::parse::{Parsed, TextParser};
-use super::{DataFile, Format, SourceError, file_schema};
+use super::{DataFile, FileFormat, SourceError, file_schema};
 
 /// Rows that are looked at, from the beginnings of all files.
 const ROWS: usize = 10_000;
@@ -81,7 +81,7 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<LookedAt, Source
             let column = columns.iter_mut().find(|column| column.name == value.column);
             column.into_iter().for_each(|column| column.add(value.text.as_deref()));
         }
-        if !matches!(data.format, Format::Csv { .. }) || rows >= ROWS {
+        if !matches!(data.format, FileFormat::Csv { .. }) || rows >= ROWS {
             continue;
         }
         let file = CsvFile::open(data, &settings)?;

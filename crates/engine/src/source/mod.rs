@@ -14,12 +14,13 @@
 
 pub(crate) mod convert;
 mod csv;
-mod damage;
 mod decode;
+mod decoders;
 mod error;
 mod exec;
 mod files;
 mod folders;
+mod from_text;
 mod guess;
 mod ipc;
 mod logs;
@@ -32,7 +33,6 @@ mod progress;
 mod reach;
 mod sink;
 mod table;
-mod text;
 
 #[cfg(test)]
 mod tests;
@@ -67,7 +67,7 @@ pub struct DataFile {
     /// Where it is, as it was found: the contract's folder followed by the rest.
     pub path: PathBuf,
     /// How to read it, from its name alone.
-    pub format: Format,
+    pub format: FileFormat,
     /// Its size.
     pub bytes: u64,
     /// When it was last written, in nanoseconds since 1970-01-01 UTC; 0 where the file system does
@@ -114,7 +114,7 @@ impl Identity {
 
 /// Format of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Format {
+pub enum FileFormat {
     /// `.parquet` or `.pq`.
     Parquet,
     /// `.arrow`, `.arrows` or `.feather`: Arrow's IPC format, as a file or as a stream.
@@ -127,7 +127,7 @@ pub enum Format {
     },
 }
 
-impl Format {
+impl FileFormat {
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {

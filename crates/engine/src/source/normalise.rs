@@ -22,7 +22,7 @@ use datafusion::arrow::error::ArrowError;
 use hushtable_query::{ColumnType, MAX_STRING_BYTES};
 
 use super::convert::{MAX_DIGITS, Stored, Target, arrow_type, in_range, power_of_ten};
-use super::text::TextColumn;
+use super::from_text::TextColumn;
 
 const MS_PER_DAY: i64 = 86_400_000;
 

@@ -13,7 +13,7 @@ use super::folders::FolderValue;
 use super::ipc::ArrowFile;
 use super::parquet::ParquetFile;
 use super::sink::Sink;
-use super::{DataFile, FileColumn, Format, Identity, ReadProgress, SourceError};
+use super::{DataFile, FileColumn, FileFormat, Identity, ReadProgress, SourceError};
 
 /// Rows that can be read: a file, and later a table that is kept elsewhere.
 ///
@@ -38,7 +38,7 @@ pub(super) trait Source: Debug + Send + Sync {
     fn read(
         &self,
         part: usize,
-        picks: &[Pick],
+        picks: &[ColumnPick],
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError>;
@@ -54,7 +54,7 @@ pub(super) struct StoredColumn {
 
 /// A column to read: its place in the source, how it is stored, and the type it gets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pick {
+pub(super) struct ColumnPick {
     pub(super) place: usize,
     pub(super) stored: Stored,
     pub(super) to: Target,
@@ -134,13 +134,13 @@ pub(super) fn open_all(
     for file in files {
         let at = PathBuf::clone(&file.path);
         let source: Arc<dyn Source> = match file.format {
-            Format::Csv { .. } => Arc::new(CsvFile::open(file, &settings)?),
+            FileFormat::Csv { .. } => Arc::new(CsvFile::open(file, &settings)?),
             format if csv.is_some() => {
                 let (path, format) = (at, format.name());
                 return Err(SourceError::CsvSettingsForOther { path, format });
             }
-            Format::Parquet => Arc::new(ParquetFile::open(at)?),
-            Format::Arrow => Arc::new(ArrowFile::open(at)?),
+            FileFormat::Parquet => Arc::new(ParquetFile::open(at)?),
+            FileFormat::Arrow => Arc::new(ArrowFile::open(at)?),
         };
         // What is read must be what was listed, as a release is of that.
         if source.identity() != file.identity() {

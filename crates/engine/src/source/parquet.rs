@@ -14,9 +14,9 @@ use datafusion::parquet::file::metadata::{FileMetaData, ParquetMetaData, Parquet
 use datafusion::parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
 use super::convert::{Stored, type_name};
-use super::damage::{Bytes, guard};
+use super::decoders::{Bytes, guard};
 use super::normalise::read_as;
-use super::open::{Pick, Source, StoredColumn};
+use super::open::{ColumnPick, Source, StoredColumn};
 use super::sink::{Sink, Watched, misfits};
 use super::table::planned_otherwise;
 use super::{BATCH_ROWS, Identity, ReadProgress, SourceError};
@@ -75,7 +75,7 @@ impl<B: Bytes> Source for ParquetFile<B> {
     fn read(
         &self,
         part: usize,
-        picks: &[Pick],
+        picks: &[ColumnPick],
         progress: &Arc<ReadProgress>,
         sink: &mut dyn Sink,
     ) -> Result<(), SourceError> {
@@ -99,7 +99,7 @@ impl<B: Bytes> Source for ParquetFile<B> {
         let mut next =
             || guard(self.path(), FORMAT, || reader.next().transpose().map_err(Into::into));
         while let Some(batch) = next()? {
-            let array = |(column, pick): (usize, &Pick)| {
+            let array = |(column, pick): (usize, &ColumnPick)| {
                 let found = batch.columns().get(roots.binary_search(&pick.place).ok()?)?;
                 let values = read_as(found, pick.stored, pick.to).ok()?;
                 misfits((column, pick.stored), found, &values, &mut sink);

@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use hushtable_query::{ColumnType, MAX_SCALE};
 
 use super::convert::{Target, arrow_type};
-use super::open::{Found, Opened, Pick, Source, open_all};
+use super::open::{ColumnPick, Found, Opened, Source, open_all};
 use super::sink::{Misfit, Sink};
 use super::{BATCH_ROWS, DataFile, ReadProgress, SourceError, Wanted};
 
@@ -34,7 +34,7 @@ pub(crate) struct Table {
 #[derive(Debug)]
 struct Planned {
     source: Arc<dyn Source>,
-    picks: Vec<Pick>,
+    picks: Vec<ColumnPick>,
     layout: Layout,
     /// Parts of the files before it.
     parts_before: usize,
@@ -199,7 +199,7 @@ impl Planned {
             match file.find(name, declared)? {
                 Found::Column(place, stored) => {
                     places.push(at);
-                    picks.push(Pick { place, stored, to });
+                    picks.push(ColumnPick { place, stored, to });
                 }
                 Found::Folder(value) => {
                     let (values, misfit) =

@@ -13,8 +13,8 @@ use crate::bound::{Bounder, Kept, Listing, Rows, SamplingKey, Total};
 use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::exact::{Exact, Measured};
+use crate::kept_values::{List, Values};
 use crate::merged::{All, Merged};
-use crate::values::{List, Values};
 
 /// A row: unit, group (NULL is a group), value (NULL adds nothing).
 type Row = (i64, Option<u8>, Option<i64>);

@@ -1,7 +1,7 @@
 //! Sums that are not clamped, released by other mechanisms than Gaussian noise.
 
 use hushtable_noise::TestSeed;
-use hushtable_privacy::{Growth, zcdp_epsilon_at};
+use hushtable_privacy::{LossCurve, zcdp_epsilon_at};
 use serde_json::Value;
 
 use super::{Place, Wait};
@@ -207,9 +207,9 @@ fn audits_know_the_mechanism() {
         // Without the 310 jobs there are 90, with them 400.
         let rho = "0.25".parse().unwrap();
         let growth = match mechanism {
-            "LOG" => Growth::log(rho, 50.0, 50.0),
-            "SQRT" => Growth::sqrt(rho, 50.0, 50.0),
-            _ => Growth::exponential_polylogarithmic(rho, 50.0, 1.0, 2.718_281_828_459_045_5),
+            "LOG" => LossCurve::log(rho, 50.0, 50.0),
+            "SQRT" => LossCurve::sqrt(rho, 50.0, 50.0),
+            _ => LossCurve::exponential_polylogarithmic(rho, 50.0, 1.0, 2.718_281_828_459_045_5),
         };
         let lost = growth.unwrap().loss(310.0);
         let most = zcdp_epsilon_at(lost, 0.01);

@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::exact::{Exact, Measured, Scan, exact_of};
 use crate::session::{Progress, Session};
 use crate::source::SourceError;
-use crate::survey::Look;
+use crate::survey::ScanOptions;
 
 const KEY: SamplingKey = SamplingKey([7; 16]);
 
@@ -96,7 +96,8 @@ fn plans_compute_the_same_after_a_round_trip() {
                     let progress = Progress::default();
                     let scan =
                         Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
-                    let looked = scan.await.unwrap().look(KEY, Look::default()).await.unwrap();
+                    let looked =
+                        scan.await.unwrap().look(KEY, ScanOptions::default()).await.unwrap();
                     assert_eq!(text(&looked.exact), direct, "{sql}");
                 }
                 .wait();

@@ -399,7 +399,7 @@ fn examples_are_of_the_class_that_loses_most() {
     let policy = place.session().explain(sql, None).wait().unwrap().explanation.policy.unwrap();
     let [_, _, ten, _, _] = policy.examples[..] else { panic!("examples") };
     let growth = |threshold: f64| {
-        hushtable_privacy::Growth::log("0.5".parse().unwrap(), threshold, 1000.0).unwrap()
+        hushtable_privacy::LossCurve::log("0.5".parse().unwrap(), threshold, 1000.0).unwrap()
     };
     let lost = [100.0, 1000.0, 2000.0].map(|t| 0.5 + growth(t).loss(10.0 * t));
     let most = lost.into_iter().fold(0.0, f64::max);

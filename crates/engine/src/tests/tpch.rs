@@ -13,7 +13,7 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::prelude::SessionContext;
-use hushtable_query::{Contract, Quote, Read, Statement};
+use hushtable_query::{Contract, Quote, Read, SqlStatement};
 
 use super::Wait;
 use crate::bound::SamplingKey;
@@ -22,7 +22,7 @@ use crate::exact::Scan;
 use crate::parts::given;
 use crate::release::table;
 use crate::session::{Progress, Session};
-use crate::survey::Look;
+use crate::survey::ScanOptions;
 
 /// The queries that run as the standard writes them, but for bounds. Query 9 joins lines, which are
 /// of customers, with offers, which are of suppliers: it runs where offers are public.
@@ -30,7 +30,7 @@ const ANSWERED: [i32; 15] = [1, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 19, 21, 22
 
 /// The table that a query would show of all its groups without noise.
 async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
-    let Statement { parts, around } = Statement::bind(sql, session.contract()).unwrap();
+    let SqlStatement { parts, around } = SqlStatement::bind(sql, session.contract()).unwrap();
     let mut tables: Vec<(String, RecordBatch)> = Vec::new();
     for part in parts {
         let value = |read: &Read| given(&tables[read.part].1, read).unwrap();
@@ -39,7 +39,7 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
         let files = session.own_files(quote.query()).unwrap();
         let progress = Progress::default();
         let scan = Scan::plan(&quote, &files, &progress.0, session.memory()).await.unwrap();
-        let looked = scan.look(SamplingKey([7; 16]), Look::default()).await.unwrap();
+        let looked = scan.look(SamplingKey([7; 16]), ScanOptions::default()).await.unwrap();
         let (keys, counted) = Counted::new(quote.query(), looked.exact).unwrap();
         let sums = counted.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();
         let shown = table(quote.query(), keys, sums, counted.groups).unwrap().table;
@@ -120,10 +120,10 @@ fn tpch_that_is_not_private_is_refused() {
     let mut shown = String::new();
     for number in 1..=22 {
         let sql = data::bounded(number);
-        let quoted = |statement: Statement| {
+        let quoted = |statement: SqlStatement| {
             statement.parts.into_iter().try_for_each(|part| Quote::new(part.query).map(drop))
         };
-        if let Err(refusal) = Statement::bind(&sql, &contract).and_then(quoted) {
+        if let Err(refusal) = SqlStatement::bind(&sql, &contract).and_then(quoted) {
             shown += &format!("{number}: {refusal}\n\n");
         }
     }

@@ -1,13 +1,13 @@
 //! Published tables of counts, as files: their cells, and the parts of the population that these do
 //! not tell apart.
 
-mod parts;
+mod cell_parts;
 mod read;
 
 use hushtable_knowledge::{Counted, Differences, KnowledgeError};
 use hushtable_query::Refusal;
 
-pub use parts::{Divided, divide};
+pub use cell_parts::{Divided, divide};
 pub use read::read;
 
 /// Tables of counts over the same key columns.
@@ -36,14 +36,14 @@ pub struct TableCell {
     /// The table, by its place.
     pub table: usize,
     /// By column.
-    pub keys: Vec<Key>,
+    pub keys: Vec<CellKey>,
     /// The count, or what is known of it.
     pub count: Counted,
 }
 
 /// The values of a column that a cell counts. Values by their places, in rising order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Key {
+pub enum CellKey {
     /// Any value: a margin.
     All,
     /// One of these.
@@ -52,7 +52,7 @@ pub enum Key {
     AllBut(Vec<usize>),
 }
 
-impl Key {
+impl CellKey {
     fn holds(&self, value: usize) -> bool {
         match self {
             Self::All => true,
@@ -64,7 +64,7 @@ impl Key {
 
 impl Tables {
     /// The subject of a cell: `region=north, age=!0-17`, or `all`.
-    pub fn describe(&self, keys: &[Key]) -> String {
+    pub fn describe(&self, keys: &[CellKey]) -> String {
         let said: Vec<String> = self
             .columns
             .iter()
@@ -77,16 +77,16 @@ impl Tables {
 
 impl KeyColumn {
     /// As tables write it; `None` for all.
-    pub fn said(&self, key: &Key) -> Option<String> {
+    pub fn said(&self, key: &CellKey) -> Option<String> {
         let joined = |values: &[usize]| {
             let values: Vec<&str> =
                 values.iter().filter_map(|v| self.values.get(*v)).map(String::as_str).collect();
             values.join("|")
         };
         match key {
-            Key::All => None,
-            Key::Any(values) => Some(joined(values)),
-            Key::AllBut(values) => Some(format!("!{}", joined(values))),
+            CellKey::All => None,
+            CellKey::Any(values) => Some(joined(values)),
+            CellKey::AllBut(values) => Some(format!("!{}", joined(values))),
         }
     }
 }

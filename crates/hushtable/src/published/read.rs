@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hushtable_knowledge::Counted;
 
-use super::{Key, KeyColumn, TableCell, Tables};
+use super::{CellKey, KeyColumn, TableCell, Tables};
 use hushtable_query::Refusal;
 
 /// Cells of all tables, at most.
@@ -30,7 +30,7 @@ pub fn read(
     }
     // Columns that a table does not have, and that were met after it.
     let columns = tables.columns.len();
-    tables.cells.iter_mut().for_each(|cell| cell.keys.resize(columns, Key::All));
+    tables.cells.iter_mut().for_each(|cell| cell.keys.resize(columns, CellKey::All));
     once(&tables)?;
     if let Some(below) = suppressed_below {
         add_missing(&mut tables, below)?;
@@ -85,12 +85,12 @@ fn read_one(
         };
         let text = record.get(counts).unwrap_or_default().trim();
         let count = counted(text, suppressed_below).map_err(|(what, hint)| wrong(what, hint))?;
-        let mut keys = vec![Key::All; tables.columns.len()];
+        let mut keys = vec![CellKey::All; tables.columns.len()];
         for (place, field) in places.iter().zip(record.iter()) {
             let Some(place) = *place else { continue };
             let key = key(field.trim(), &mut tables.columns[place], &mut values[place]);
             // A heading that stands twice, or two that are alike.
-            if keys[place] != Key::All {
+            if keys[place] != CellKey::All {
                 let name = &tables.columns[place].name;
                 return Err(wrong(
                     format!("the column `{name}` stands twice"),
@@ -113,9 +113,9 @@ fn column(tables: &mut Tables, name: &str) -> usize {
     })
 }
 
-fn key(text: &str, column: &mut KeyColumn, values: &mut HashMap<String, usize>) -> Key {
+fn key(text: &str, column: &mut KeyColumn, values: &mut HashMap<String, usize>) -> CellKey {
     if text.is_empty() || text == "*" {
-        return Key::All;
+        return CellKey::All;
     }
     let (but, list) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let mut places: Vec<usize> = list
@@ -130,7 +130,7 @@ fn key(text: &str, column: &mut KeyColumn, values: &mut HashMap<String, usize>) 
         .collect();
     places.sort_unstable();
     places.dedup();
-    if but { Key::AllBut(places) } else { Key::Any(places) }
+    if but { CellKey::AllBut(places) } else { CellKey::Any(places) }
 }
 
 /// A count, or what is known of one that is suppressed.
@@ -216,9 +216,9 @@ fn add_missing(tables: &mut Tables, below: u64) -> Result<(), Refusal> {
                 rest /= own.len();
             }
             if !there.contains(&row) {
-                let mut keys = vec![Key::All; tables.columns.len()];
+                let mut keys = vec![CellKey::All; tables.columns.len()];
                 for (column, value) in columns.iter().zip(row) {
-                    keys[*column] = Key::Any(vec![value]);
+                    keys[*column] = CellKey::Any(vec![value]);
                 }
                 tables.cells.push(TableCell { table, keys, count: Counted { low: 0, high } });
             }
@@ -228,11 +228,11 @@ fn add_missing(tables: &mut Tables, below: u64) -> Result<(), Refusal> {
 }
 
 /// The columns of which a cell gives a single value, with it; `None` if it gives several of one.
-pub(super) fn single(keys: &[Key]) -> Option<Vec<(usize, usize)>> {
-    let given = keys.iter().enumerate().filter(|(_, key)| **key != Key::All);
+pub(super) fn single(keys: &[CellKey]) -> Option<Vec<(usize, usize)>> {
+    let given = keys.iter().enumerate().filter(|(_, key)| **key != CellKey::All);
     given
         .map(|(column, key)| match key {
-            Key::Any(values) => match values.as_slice() {
+            CellKey::Any(values) => match values.as_slice() {
                 [value] => Some((column, *value)),
                 _ => None,
             },

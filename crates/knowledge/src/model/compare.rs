@@ -6,9 +6,9 @@ use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{One, Zero};
 
-use super::curve::{Curves, Witness};
 use super::error::ModelError;
 use super::mechanism::{Mechanism, Outputs};
+use super::separation::{Curves, Witness};
 use super::worlds::{Case, Model, Target};
 
 /// The weights of two laws side by side, each multiplied by a factor.

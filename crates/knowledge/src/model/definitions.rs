@@ -3,12 +3,12 @@
 use hushtable_privacy::Epsilon;
 
 use super::compare;
-use super::curve::{Curves, Witness, Worst};
 use super::error::ModelError;
 use super::fraction::Fraction;
 use super::mechanism::Mechanism;
 use super::normalisation::{Normalisation, check};
 use super::ratio::Ratio;
+use super::separation::{Curves, Witness, Worst};
 use super::simulator::Simulators;
 use super::worlds::{Model, check_steps};
 

@@ -94,12 +94,12 @@ fn decimal(text: &str) -> Option<(BigUint, BigUint)> {
 
 /// The law of something finite: a weight for each value, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Law {
+pub struct FiniteLaw {
     pub(super) weights: Vec<BigUint>,
     pub(super) total: BigUint,
 }
 
-impl Law {
+impl FiniteLaw {
     /// Values with these probabilities.
     ///
     /// # Errors
@@ -177,15 +177,15 @@ mod tests {
         let fractions = |texts: &[&str]| -> Vec<Fraction> {
             texts.iter().map(|text| text.parse().unwrap()).collect()
         };
-        let law = Law::new(&fractions(&["1/3", "0.5", "1/6", "0"])).unwrap();
+        let law = FiniteLaw::new(&fractions(&["1/3", "0.5", "1/6", "0"])).unwrap();
         assert_eq!(law.weights, [2u8, 3, 1, 0].map(BigUint::from));
         assert_eq!(law.total, BigUint::from(6u8));
-        assert!(Law::new(&fractions(&["0.1"; 10])).is_ok());
-        let short = Law::new(&fractions(&["0.33", "0.33", "0.33"]));
+        assert!(FiniteLaw::new(&fractions(&["0.1"; 10])).is_ok());
+        let short = FiniteLaw::new(&fractions(&["0.33", "0.33", "0.33"]));
         assert_eq!(short, Err(ModelError::Sum("99/100".to_owned())));
-        let near = Law::new(&fractions(&["0.999", "1e-280"]));
+        let near = FiniteLaw::new(&fractions(&["0.999", "1e-280"]));
         assert_eq!(near, Err(ModelError::Sum("about 0.9990000000000001".to_owned())));
-        assert_eq!(Law::new(&[]), Err(ModelError::Empty));
-        assert_eq!(Law::uniform(0), Err(ModelError::Empty));
+        assert_eq!(FiniteLaw::new(&[]), Err(ModelError::Empty));
+        assert_eq!(FiniteLaw::uniform(0), Err(ModelError::Empty));
     }
 }

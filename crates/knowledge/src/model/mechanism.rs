@@ -7,7 +7,7 @@ use num_integer::Integer;
 use num_traits::{One, Zero};
 
 use super::error::ModelError;
-use super::fraction::{Fraction, Law};
+use super::fraction::{FiniteLaw, Fraction};
 use super::worlds::{Case, Model, Worlds};
 
 /// For each database of a model the law of what is published: numbers of outputs with their
@@ -59,11 +59,11 @@ impl Mechanism {
             return Err(ModelError::Inconsistent);
         }
         let exact = |law: &Vec<(u32, Fraction)>| {
-            Law::new(&law.iter().map(|(_, p)| p.clone()).collect::<Vec<_>>())
+            FiniteLaw::new(&law.iter().map(|(_, p)| p.clone()).collect::<Vec<_>>())
         };
-        let exact: Vec<Law> = laws.iter().map(exact).collect::<Result<_, _>>()?;
+        let exact: Vec<FiniteLaw> = laws.iter().map(exact).collect::<Result<_, _>>()?;
         let total = exact.iter().fold(BigUint::one(), |all, law| all.lcm(&law.total));
-        let scaled = |(law, exact): (&Vec<(u32, Fraction)>, &Law)| {
+        let scaled = |(law, exact): (&Vec<(u32, Fraction)>, &FiniteLaw)| {
             let factor = &total / &exact.total;
             let mut scaled = Outputs::new();
             for ((output, _), weight) in law.iter().zip(&exact.weights) {

@@ -4,7 +4,7 @@
 //! what an attacker knows, given by independent parameters of which both are functions, and a
 //! mechanism. From these:
 //!
-//! - [`Worlds`]: the parameters' laws ([`Law`]), all combinations of their values, and the
+//! - [`Worlds`]: the parameters' laws ([`FiniteLaw`]), all combinations of their values, and the
 //!   same for the mechanism's own noise.
 //! - [`Model`]: records and knowledge as functions of the parameters, and whom to protect.
 //! - [`Mechanism`]: what is published of each database.
@@ -18,7 +18,6 @@
 
 mod candidates;
 mod compare;
-mod curve;
 mod definitions;
 mod error;
 mod fraction;
@@ -26,13 +25,14 @@ mod mechanism;
 mod normalisation;
 mod programme;
 mod ratio;
+mod separation;
 mod simulator;
 mod worlds;
 
-pub use curve::Witness;
 pub use definitions::{Definition, Definitions, Found};
 pub use error::ModelError;
-pub use fraction::{Fraction, Law};
+pub use fraction::{FiniteLaw, Fraction};
 pub use mechanism::Mechanism;
 pub use normalisation::{Normalisation, Parameters};
+pub use separation::Witness;
 pub use worlds::{MOST_DATABASES, MOST_STEPS, MOST_WORLDS, Model, Worlds};

@@ -8,12 +8,12 @@ use num_traits::{One, Zero};
 
 use super::candidates::{ClassOf, Simulator, candidates, rounded};
 use super::compare::side_by_side;
-use super::curve::{Curves, Witness, Worst};
 use super::error::ModelError;
 use super::fraction::Fraction;
 use super::mechanism::{Mechanism, Outputs};
 use super::programme::{Programme, Proposal, Seen};
 use super::ratio::Ratio;
+use super::separation::{Curves, Witness, Worst};
 use super::worlds::{Model, Target};
 
 /// Most variables times rows of a linear programme.

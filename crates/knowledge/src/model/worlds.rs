@@ -6,7 +6,7 @@ use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
 use super::error::ModelError;
-use super::fraction::Law;
+use super::fraction::FiniteLaw;
 
 /// Most combinations of values that are gone through.
 pub const MOST_WORLDS: usize = 100_000;
@@ -29,7 +29,7 @@ pub(super) fn check_steps(what: &'static str, steps: usize) -> Result<(), ModelE
 /// fastest.
 #[derive(Clone, Debug)]
 pub struct Worlds {
-    laws: Vec<Law>,
+    laws: Vec<FiniteLaw>,
     count: usize,
 }
 
@@ -38,7 +38,7 @@ impl Worlds {
     ///
     /// # Errors
     /// If there are more than [`MOST_WORLDS`].
-    pub fn new(laws: Vec<Law>) -> Result<Self, ModelError> {
+    pub fn new(laws: Vec<FiniteLaw>) -> Result<Self, ModelError> {
         let count: BigUint = laws.iter().map(|law| BigUint::from(law.values())).product();
         match usize::try_from(&count) {
             Ok(count) if count <= MOST_WORLDS => Ok(Self { laws, count }),
@@ -62,13 +62,13 @@ impl Worlds {
 
     /// Which of its values a parameter has in a world.
     pub fn choice(&self, world: usize, parameter: usize) -> usize {
-        let values = self.laws.get(parameter).map_or(1, Law::values);
+        let values = self.laws.get(parameter).map_or(1, FiniteLaw::values);
         world / self.stride(parameter) % values
     }
 
     /// By how much a parameter's next value moves a world's number.
     pub(super) fn stride(&self, parameter: usize) -> usize {
-        self.laws.iter().skip(parameter + 1).map(Law::values).product()
+        self.laws.iter().skip(parameter + 1).map(FiniteLaw::values).product()
     }
 
     /// The first value of a parameter that is possible.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hushtable_knowledge::model::{Definitions, Fraction, Law, Mechanism, Model, Worlds};
+use hushtable_knowledge::model::{Definitions, FiniteLaw, Fraction, Mechanism, Model, Worlds};
 use hushtable_privacy::Epsilon;
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn fractions(weights: &[u32]) -> Vec<Fraction> {
 
 impl Small {
     pub(crate) fn worlds(&self) -> Worlds {
-        let laws = self.weights.iter().map(|weights| Law::new(&fractions(weights)).unwrap());
+        let laws = self.weights.iter().map(|weights| FiniteLaw::new(&fractions(weights)).unwrap());
         Worlds::new(laws.collect()).unwrap()
     }
 

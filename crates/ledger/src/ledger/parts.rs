@@ -6,7 +6,7 @@ use super::{Ledger, in_budget_currency};
 use crate::book::Book;
 use crate::charge::Receipt;
 use crate::records::Records;
-use crate::{Charge, Fingerprint, LedgerError, Outcome, Paid, Payment, Refusal, Request};
+use crate::{BudgetExceeded, Charge, Fingerprint, LedgerError, Outcome, Paid, Payment, Request};
 
 impl Ledger {
     /// Pays for several questions, for all that are not paid for yet or for none: what they cost
@@ -134,7 +134,7 @@ fn check_account(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerErro
         return Ok(());
     }
     let asked = others.iter().try_fold(first.loss, |sum, (request, _)| sum.plus(request.loss));
-    Err(LedgerError::Exhausted(Box::new(Refusal {
+    Err(LedgerError::Exhausted(Box::new(BudgetExceeded {
         analyst: analyst.clone(),
         table: table.clone(),
         questions: new.len(),

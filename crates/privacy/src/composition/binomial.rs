@@ -1,6 +1,6 @@
 //! Randomised responses of one epsilon: the law of their total loss in closed form.
 
-use super::parts::{Parts, ROUNDING, Responses};
+use super::kinds::{Parts, ROUNDING, Responses};
 use super::tilted::Tilted;
 
 /// Terms below this part of the largest are left out.

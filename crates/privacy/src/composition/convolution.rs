@@ -1,7 +1,7 @@
 //! The law of a composition's loss, by convolution on a grid.
 
 use super::kernel::{Grid, Kernel};
-use super::parts::{Parts, ROUNDING};
+use super::kinds::{Parts, ROUNDING};
 use super::spectrum::{Circle, Spectrum};
 use super::tilted::Tilted;
 use crate::search::valley;

@@ -9,7 +9,7 @@
 
 use std::f64::consts::PI;
 
-use super::parts::ROUNDING;
+use super::kinds::ROUNDING;
 
 /// Of transforms of one length, a power of two.
 #[derive(Clone, Debug)]

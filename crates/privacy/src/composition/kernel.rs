@@ -1,7 +1,7 @@
 //! Laws of losses on a grid: never less private than the true ones.
 
 use super::binomial::Binomial;
-use super::parts::{Lattice, ROUNDING, Responses};
+use super::kinds::{Lattice, ROUNDING, Responses};
 
 /// Standard deviations of a Gaussian law beyond which nothing is put on the grid: the tail is below
 /// 1e-20, both tails together twice that.

@@ -1,6 +1,6 @@
 //! Mechanisms that are known by their moments only, as a function of the loss of all the rest.
 
-use super::parts::{Parts, ln_price};
+use super::kinds::{Parts, ln_price};
 
 /// An upper bound of the hockey-stick divergence of any mechanisms with these bounds of their
 /// moments, at any real epsilon x: the delta that is left when the rest of a composition has the

@@ -2,7 +2,7 @@
 
 use super::fourier::Fourier;
 use super::kernel::Kernel;
-use super::parts::ROUNDING;
+use super::kinds::ROUNDING;
 
 /// Relative error of one product of complex numbers: sqrt 5 u (Brent, Percival & Zimmermann 2007,
 /// *Error bounds on complex floating-point multiplication*), and some.

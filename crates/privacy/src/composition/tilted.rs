@@ -1,6 +1,6 @@
 //! The law of a composition's loss, tilted towards the losses that matter.
 
-use super::parts::{Parts, ROUNDING, ln_price};
+use super::kinds::{Parts, ROUNDING, ln_price};
 use super::residual::Residual;
 
 /// Logarithm of how little the weights that are no longer looked at may count.

@@ -4,10 +4,10 @@ use hushtable_mechanisms::{Percentile, RecordMechanism};
 use hushtable_privacy::Loss;
 use sqlparser::ast;
 
-use super::arguments::Arguments;
+use super::call_arguments::Arguments;
+use super::clauses::condition;
 use super::options::Options;
-use super::rows::RowBounds;
-use super::statement::condition;
+use super::row_bounds::RowBounds;
 use super::view::{Unit, View};
 use super::{Clamps, Key, Measure, Measurement, PerRecordSum};
 use crate::bind_expr::{cast, where_true};

@@ -2,10 +2,10 @@
 
 use sqlparser::ast;
 
+use super::clauses::condition;
 use super::parts::syntax::plain_table;
 use super::parts::walk::table_name;
 use super::rowset::{References, Rows, RowsColumn, conjuncts, same_unit};
-use super::statement::condition;
 use super::subquery::has_aggregate;
 use crate::bind_expr::compare;
 use crate::contract::Contract;
@@ -153,7 +153,7 @@ impl<'a> Tables<'a> {
                     && matches!(&select.group_by, ast::GroupByExpr::Expressions(keys, _) if keys.is_empty())
                     && select.having.is_none() =>
             {
-                super::statement::plain_clauses(query, select)?;
+                super::clauses::plain_clauses(query, select)?;
                 Ok(select)
             }
             _ => Err(Refusal::new("this form of EXISTS is not supported", hint)),

@@ -2,22 +2,22 @@
 
 mod aggregate;
 mod approx;
-mod arguments;
 mod around;
+mod call_arguments;
+mod clauses;
 mod conditions;
-mod counts;
+mod count_release;
 mod from;
 mod mentions;
 mod moments;
 mod options;
-mod output;
+mod output_exprs;
 mod parts;
 mod quantile;
 mod query;
 mod repeats;
-mod rows;
+mod row_bounds;
 mod rowset;
-mod statement;
 mod subquery;
 mod thresholds;
 mod view;
@@ -312,7 +312,7 @@ pub(crate) use aggregate::AGGREGATES;
 /// Whatever is not SQL, not in the contract, not supported or not provably private; and statements
 /// of several parts.
 pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
-    Statement::bind(text, contract)?.plain()
+    SqlStatement::bind(text, contract)?.plain()
 }
 
 /// Checks an expression over `columns`, which are all there are.
@@ -324,9 +324,9 @@ pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<E
 }
 
 pub use around::{Around, Computed};
-pub use parts::{Given, MAX_PARTS, Part, Read, Statement};
+pub use parts::{Given, MAX_PARTS, Part, Read, SqlStatement};
 pub(crate) use parts::{bind_part, released};
 pub use query::{MAX_MATCH_OPERATIONS, PrivateQuery};
 
-pub use counts::{CountRelease, bind_count_release};
-pub use statement::{known_groups, public_groups};
+pub use clauses::{known_groups, public_groups};
+pub use count_release::{CountRelease, bind_count_release};

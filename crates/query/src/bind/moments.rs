@@ -8,8 +8,8 @@ use sqlparser::ast;
 
 use super::Clamps;
 use super::aggregate::Aggregates;
-use super::arguments::Arguments;
-use super::rows::RowBounds;
+use super::call_arguments::Arguments;
+use super::row_bounds::RowBounds;
 use crate::bind_expr::{cast, where_true};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};

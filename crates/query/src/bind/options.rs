@@ -8,7 +8,7 @@ use super::view::{Unit, View};
 use crate::contract::{Defaults, MAX_GROUPS, MAX_ROWS};
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::interval::IntervalsWanted;
-use crate::noise::NoiseKind;
+use crate::noise_kind::NoiseKind;
 use crate::quote::Strategy;
 use crate::sql::QueryOption;
 

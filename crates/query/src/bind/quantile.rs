@@ -5,8 +5,8 @@ use hushtable_mechanisms::Percentile;
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, released_as};
-use super::arguments::Arguments;
-use super::rows::RowBounds;
+use super::call_arguments::Arguments;
+use super::row_bounds::RowBounds;
 use super::{Measure, Measurement};
 use crate::bind_expr::cast;
 use crate::error::Refusal;

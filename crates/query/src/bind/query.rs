@@ -9,7 +9,7 @@ use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::Expr;
 use crate::interval::IntervalsWanted;
-use crate::noise::NoiseKind;
+use crate::noise_kind::NoiseKind;
 use crate::relation::Relation;
 use crate::types::ColumnType;
 use crate::warning::Warning;

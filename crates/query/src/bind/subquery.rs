@@ -2,10 +2,10 @@
 
 use sqlparser::ast;
 
+use super::clauses::{bound_keys, condition, default_name, plain_clauses};
 use super::from::Tables;
 use super::mentions::aggregates_rows;
 use super::rowset::Rows;
-use super::statement::{bound_keys, condition, default_name, plain_clauses};
 use super::windows::Windows;
 use crate::bind_expr::{Binder, Resolve, unify_all, where_true};
 use crate::contract::Column;

@@ -2,12 +2,12 @@
 
 use sqlparser::ast;
 
+use super::common_types::{cast, negate};
 use super::literals::date_part;
-use super::types::{cast, negate};
 use super::{Binder, Resolve};
+use crate::date_forms::{check_format, check_parsed};
 use crate::error::Refusal;
 use crate::expr::{DatePart, Expr, ExprKind, Function};
-use crate::format::{check_format, check_parsed};
 use crate::types::{ColumnType, Value};
 
 /// A span of time: how many of which part.

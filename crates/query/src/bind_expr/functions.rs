@@ -2,8 +2,8 @@
 
 use sqlparser::ast;
 
+use super::common_types::{case_of, compare, concat, unify_all};
 use super::literals::integer;
-use super::types::{case_of, compare, concat, unify_all};
 use super::{Binder, Resolve};
 use crate::bind::AGGREGATES;
 use crate::error::{Refusal, did_you_mean, similar};

@@ -1,19 +1,19 @@
 //! From the syntax of an expression to a typed one.
 
 mod buckets;
+mod common_types;
 mod dates;
 mod functions;
 mod literals;
 mod operators;
 mod patterns;
-mod types;
 
 use sqlparser::ast::{self, CastKind, UnaryOperator};
 
+pub(crate) use self::common_types::{balanced, cast, compare, paired, unify_all, where_true};
+use self::common_types::{checked_cast, negate, negate_if};
 use self::functions::plain_rounding;
 use self::literals::{constant, date_part, sql_type, typed_literal};
-pub(crate) use self::types::{balanced, cast, compare, paired, unify_all, where_true};
-use self::types::{checked_cast, negate, negate_if};
 use crate::bind::released;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};

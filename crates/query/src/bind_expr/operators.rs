@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{self, BinaryOperator};
 
-use super::types::{
+use super::common_types::{
     balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
 };
 use super::{Binder, Resolve, number_of};

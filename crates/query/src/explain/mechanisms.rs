@@ -1,7 +1,7 @@
 //! The mechanisms for sums that are not clamped, side by side.
 
 use hushtable_mechanisms::{MechanismError, PerRecord, RecordMechanism, standard_error};
-use hushtable_privacy::{Growth, Rho};
+use hushtable_privacy::{LossCurve, Rho};
 use serde::{Deserialize, Serialize};
 
 use crate::bind::{Measurement, PerRecordSum};
@@ -163,7 +163,7 @@ fn made(
     mechanism: RecordMechanism,
     steps: u64,
     rho: Rho,
-) -> Result<Growth, MechanismError> {
+) -> Result<LossCurve, MechanismError> {
     let made = PerRecord::new(mechanism, steps, sum.offset_at(measurement.high), rho)?;
     Ok(made.growth().in_units_of(measurement.step.to_f64()))
 }
@@ -178,7 +178,7 @@ fn compared(
     values: &[f64],
 ) -> Option<[Vec<MechanismCompared>; 2]> {
     let step = measurement.step.to_f64();
-    let told = |mechanism: RecordMechanism, growth: Growth| MechanismCompared {
+    let told = |mechanism: RecordMechanism, growth: LossCurve| MechanismCompared {
         mechanism,
         impossible: None,
         standard_errors: sums.iter().map(|&sum| standard_error(growth, sum)).collect(),

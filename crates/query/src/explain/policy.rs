@@ -2,7 +2,7 @@
 
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{
-    Growth, PolicyTerm, RecordPolicy, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
+    LossCurve, PolicyTerm, RecordPolicy, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
 };
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,7 @@ pub struct PolicyTermExplained {
     /// The loss of a record by its value, where the sum is not released by Gaussian noise; for
     /// records of the class with the largest threshold, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub growth: Option<Growth>,
+    pub growth: Option<LossCurve>,
     /// The same as a formula of the value q without its sign and of the numbers of `growth`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
@@ -109,7 +109,7 @@ pub struct ClassesExplained {
     /// The growth of the loss in them, where `noise_by_class` and the sum is not released by
     /// Gaussian noise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub default_growth: Option<Growth>,
+    pub default_growth: Option<LossCurve>,
     /// The other thresholds.
     pub listed: Vec<ClassThreshold>,
 }
@@ -123,7 +123,7 @@ pub struct ClassThreshold {
     pub threshold: f64,
     /// As `default_growth`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub growth: Option<Growth>,
+    pub growth: Option<LossCurve>,
 }
 
 /// The largest loss of a record whose values are this multiple of its own thresholds; all rounded
@@ -202,7 +202,7 @@ fn growth_of(
     sum: &PerRecordSum,
     threshold: i64,
     rho: Rho,
-) -> Option<Option<Growth>> {
+) -> Option<Option<LossCurve>> {
     if sum.mechanism == RecordMechanism::Gaussian {
         return Some(None);
     }

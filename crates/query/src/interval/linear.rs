@@ -12,7 +12,7 @@
 //! the quantile is that of continuous laws, and half a step more for each draw. Sums that share a count
 //! share draws, whose multiples add up.
 
-use hushtable_mechanisms::{Additive, Law};
+use hushtable_mechanisms::{Additive, AdditiveLaw};
 use hushtable_privacy::normal_quantile;
 
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
@@ -283,12 +283,12 @@ fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
     }
     // Noise on a lattice is within half a step of what is more peaked than the continuous law.
     half_steps += 0.5 * draws.iter().map(|(_, size, _)| size.abs()).sum::<f64>();
-    let all = |law: fn(Law) -> Option<f64>| -> Option<Vec<f64>> {
+    let all = |law: fn(AdditiveLaw) -> Option<f64>| -> Option<Vec<f64>> {
         draws.iter().map(|(_, size, noise)| Some(size.abs() * law(noise.law())?)).collect()
     };
     let gaussian = all(|law| match law {
-        Law::RoundedGaussian(own) => Some(own.sigma().to_f64()),
-        Law::DiscreteLaplace(_) => None,
+        AdditiveLaw::RoundedGaussian(own) => Some(own.sigma().to_f64()),
+        AdditiveLaw::DiscreteLaplace(_) => None,
     });
     let width = match gaussian {
         Some(sigmas) => {
@@ -296,8 +296,8 @@ fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
         }
         None => sum_of_laplaces(
             all(|law| match law {
-                Law::DiscreteLaplace(own) => Some(scale_around(own.scale().to_f64())),
-                Law::RoundedGaussian(_) => None,
+                AdditiveLaw::DiscreteLaplace(own) => Some(scale_around(own.scale().to_f64())),
+                AdditiveLaw::RoundedGaussian(_) => None,
             })?,
             outside,
         )?,

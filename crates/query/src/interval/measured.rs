@@ -1,6 +1,6 @@
 //! The interval of one measurement, from its released value and the law of its noise.
 
-use hushtable_mechanisms::{Measuring, PerRecord, Seen, Selection};
+use hushtable_mechanisms::{PerRecord, Seen, Selection, SumMechanism};
 
 use crate::bind::{Measure, Measurement};
 use crate::lattice::Step;
@@ -10,11 +10,11 @@ use crate::range::Range;
 /// A measurement with what is needed for its intervals at one level.
 pub(super) struct Measured<'a> {
     measurement: &'a Measurement,
-    law: Law<'a>,
+    law: ReleasedLaw<'a>,
     level: f64,
 }
 
-enum Law<'a> {
+enum ReleasedLaw<'a> {
     /// By class, that of all others last; one where there are no classes.
     Sums {
         key: Option<usize>,
@@ -47,23 +47,24 @@ impl<'a> Measured<'a> {
         selection: Option<&'a Selection>,
         level: f64,
     ) -> Option<Self> {
-        let sum = |own: &'a Measuring| match own {
-            Measuring::Additive(additive) => {
+        let sum = |own: &'a SumMechanism| match own {
+            SumMechanism::Additive(additive) => {
                 Sum::Within(i128::try_from(additive.half_width(level, 1)).unwrap_or(i128::MAX))
             }
-            Measuring::PerRecord(record) => Sum::Of(record),
+            SumMechanism::PerRecord(record) => Sum::Of(record),
         };
         let law = match noise {
-            Noise::Own(own) => Law::Sums { key: None, classes: vec![sum(own)] },
-            Noise::ByClass(by_class) => {
-                Law::Sums { key: Some(by_class.key), classes: by_class.all().map(sum).collect() }
-            }
+            Noise::Own(own) => ReleasedLaw::Sums { key: None, classes: vec![sum(own)] },
+            Noise::ByClass(by_class) => ReleasedLaw::Sums {
+                key: Some(by_class.key),
+                classes: by_class.all().map(sum).collect(),
+            },
             Noise::Tied(tied) => {
                 let width = tied.noise.half_width(tied.part, level, 1);
                 let within = Sum::Within(i128::try_from(width).unwrap_or(i128::MAX));
-                Law::Sums { key: None, classes: vec![within] }
+                ReleasedLaw::Sums { key: None, classes: vec![within] }
             }
-            Noise::OfSelection => Law::Count(selection?),
+            Noise::OfSelection => ReleasedLaw::Count(selection?),
             Noise::Quantile(_) => return None,
         };
         Some(Self { measurement, law, level })
@@ -72,15 +73,15 @@ impl<'a> Measured<'a> {
     /// The key whose value tells the class, where there are classes.
     pub(super) fn key(&self) -> Option<usize> {
         match &self.law {
-            Law::Sums { key, .. } => *key,
-            Law::Count(_) => None,
+            ReleasedLaw::Sums { key, .. } => *key,
+            ReleasedLaw::Count(_) => None,
         }
     }
 
     /// The exact values that the released one allows, as the released column has them.
     pub(super) fn range(&self, released: i128, class: usize, group: Group) -> Option<Range> {
         let (low, high) = match &self.law {
-            Law::Sums { classes, .. } => match classes.get(class).or(classes.last())? {
+            ReleasedLaw::Sums { classes, .. } => match classes.get(class).or(classes.last())? {
                 Sum::Within(width) => {
                     (released.saturating_sub(*width), released.saturating_add(*width))
                 }
@@ -90,7 +91,9 @@ impl<'a> Measured<'a> {
                     (low.next_down().floor() as i128, high.next_up().ceil() as i128)
                 }
             },
-            Law::Count(selection) => selection.count_interval(released, self.level, group.seen)?,
+            ReleasedLaw::Count(selection) => {
+                selection.count_interval(released, self.level, group.seen)?
+            }
         };
         let (low, high) = self.possible(low, high, group.least);
         in_units(self.measurement.step, low, high)

@@ -4,7 +4,7 @@
 //! At a nominal 90 %, a method that covers exactly would be below 87.5 % with a probability of 1.4e-4,
 //! and above 92.5 % with as much: the binomial deviation is 0.67 %.
 
-use hushtable_mechanisms::{Population, TiedPart};
+use hushtable_mechanisms::{Candidates, TiedPart};
 use hushtable_noise::{Generator, TestSeed};
 
 use super::*;
@@ -203,7 +203,7 @@ fn counts_of_the_selection_are_covered_where_they_are_seen() {
         let selection = quote.selection().unwrap();
         for size in [5u64, 15, 25, 60] {
             let units = vec![size; 200_000];
-            let population = Population { units: &units, members: None, known: &[] };
+            let population = Candidates { units: &units, members: None, known: &[] };
             let chosen = selection.choose(&population, &mut TestSeed(size).generator()).unwrap();
             let seen = chosen.iter().filter_map(|chosen| chosen.noisy_count).take(2_000);
             let (mut held, mut of) = (0, 0);

@@ -10,7 +10,7 @@
 //! GoogleSQL.
 
 mod ascii;
-mod table;
+mod state_table;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ use regex_syntax::hir::{Hir, HirKind, Look, Repetition};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use self::table::Table;
+use self::state_table::Table;
 use crate::error::Refusal;
 
 /// Deepest nesting of a pattern.

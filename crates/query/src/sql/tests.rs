@@ -101,7 +101,7 @@ fn attempts(text: &str) -> (usize, usize) {
     let tokens = tokens(text, &dialect).unwrap();
     let count = tokens.len();
     let _ = parser(&dialect, tokens).parse_query();
-    (bounds::MAX_WORK - dialect.attempts_left(), count)
+    (token_limits::MAX_WORK - dialect.attempts_left(), count)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A workload: queries of one table that share one budget, in `workload.toml`.
 
-mod names;
+mod query_names;
 mod quotes;
 mod read;
 

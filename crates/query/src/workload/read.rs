@@ -1,6 +1,6 @@
 //! From TOML to a workload.
 
-use super::names::{Template, choices, is_identifier, wrong_name};
+use super::query_names::{Template, choices, is_identifier, wrong_name};
 use super::{Level, MAX_QUERIES, Workload, WorkloadQuery};
 use crate::contract::read::{ContractError, Item, Section, Source};
 use crate::contract::{Defaults, defaults, loss};

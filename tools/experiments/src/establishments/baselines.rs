@@ -5,7 +5,7 @@ use hushtable_plot::{Chart, Series, Style};
 use super::cells::{Cell, LEVELS, SIZES, cells};
 use super::chart::{NO_GUARANTEE, linear};
 use super::errors::{multiplicative, suppression};
-use super::generator::Establishment;
+use super::made_up::Establishment;
 use super::multiplicative::factors;
 use super::suppression::{Node, State};
 use crate::Figure;

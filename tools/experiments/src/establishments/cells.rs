@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::generator::Establishment;
+use super::made_up::Establishment;
 
 /// The digits of NAICS codes, coarse to fine. Every establishment is in one cell of each.
 pub(super) const LEVELS: [u32; 5] = [2, 3, 4, 5, 6];
@@ -101,7 +101,7 @@ pub(super) fn judged(rows: &[Establishment], least: usize) -> Vec<Cell> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::generator::{Size, generate};
+    use super::super::made_up::{Size, generate};
     use super::*;
 
     #[test]

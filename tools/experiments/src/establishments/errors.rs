@@ -8,7 +8,7 @@ use hushtable_privacy::Rho;
 
 use super::cells::{Cell, LEVELS, MEASURES, Measure, judged};
 use super::chart::{NO_GUARANTEE, curve, distribution, distributions, linear, upright};
-use super::generator::Establishment;
+use super::made_up::Establishment;
 use super::multiplicative::factors;
 use super::schemes::{Budget, SCHEMES};
 use super::suppression::{Node, State};

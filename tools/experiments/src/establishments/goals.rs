@@ -11,7 +11,7 @@ use hushtable_privacy::{Rho, normal_quantile, normal_tail};
 use super::cells::{Cell, LEVELS, MEASURES, judged, sizes};
 use super::chart::{curve, distribution, distributions, upright};
 use super::errors::LEAST;
-use super::generator::Establishment;
+use super::made_up::Establishment;
 use super::schemes::{Kind, QUERIES, SCHEMES, Scheme, splitting};
 use crate::distribution::Distribution;
 use crate::figure::{columns, digits, series};

@@ -5,7 +5,7 @@ use hushtable_privacy::group_loss;
 
 use super::cells::{LEVELS, code_at, sizes};
 use super::chart::{curve, distribution, distributions};
-use super::generator::Establishment;
+use super::made_up::Establishment;
 use super::schemes::{Budget, Scheme, splitting};
 use crate::distribution::Distribution;
 use crate::figure::{columns, digits};

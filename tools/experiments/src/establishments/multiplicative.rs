@@ -7,7 +7,7 @@
 //! single firm makes up is off by about a tenth. Counts are published as they are. Agencies keep
 //! their interval secret: the one here is ours.
 
-use super::generator::Establishment;
+use super::made_up::Establishment;
 use crate::Draws;
 
 /// By how much factors differ from one: least and most, uniformly between.
@@ -28,7 +28,7 @@ pub(super) fn factors(rows: &[Establishment], seed: u64) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::generator::{Size, generate};
+    use super::super::made_up::{Size, generate};
     use super::*;
 
     #[test]

@@ -16,7 +16,7 @@
 use std::ops::Range;
 
 use super::cells::{LEVELS, code_at};
-use super::generator::Establishment;
+use super::made_up::Establishment;
 
 /// p, as a share. Agencies keep theirs secret; this one is ours.
 pub(super) const P: f64 = 0.1;
@@ -179,7 +179,7 @@ pub(super) fn suppress(rows: &[Establishment]) -> Vec<Node> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::generator::{Size, generate};
+    use super::super::made_up::{Size, generate};
     use super::*;
 
     fn row(naics: u32, owner: u32, pay: i64) -> Establishment {

@@ -7,9 +7,9 @@ use hushtable_privacy::normal_tail;
 
 use super::cells::{LEVELS, MEASURES, Measure, SIZES, judged, sizes};
 use super::errors::{BUDGETS, Errors};
-use super::generator::{Establishment, Size, generate};
 use super::goals::{GOALS, Needed, needs};
 use super::losses::{Losses, firms, of_establishments, of_firms};
+use super::made_up::{Establishment, Size, generate};
 use super::schemes::{Kind, SCHEMES, splitting};
 use super::suppression::{Node, State, suppress};
 use super::{baselines, errors, figures_of};

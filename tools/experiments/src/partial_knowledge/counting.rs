@@ -1,7 +1,8 @@
 //! Counts without noise (PK 4.1).
 
 use hushtable_knowledge::{
-    Count, CountWithin, Histogram, Interval, KnowledgeError, Probability, Profile, least_epsilon,
+    Count, CountWithin, Histogram, KnowledgeError, Probability, ProbabilityRange, Profile,
+    least_epsilon,
 };
 
 use super::printed::{Theorem3, proposition_7};
@@ -12,8 +13,8 @@ use crate::figure::{ExperimentError, Figure, logarithmic};
 pub(super) const LAMBDA: f64 = 0.05;
 
 /// Probabilities from lambda to 1 - lambda.
-pub(super) fn between(lambda: f64) -> Result<Interval, KnowledgeError> {
-    Interval::new(Probability::new(lambda)?, Probability::new(1.0 - lambda)?)
+pub(super) fn between(lambda: f64) -> Result<ProbabilityRange, KnowledgeError> {
+    ProbabilityRange::new(Probability::new(lambda)?, Probability::new(1.0 - lambda)?)
 }
 
 /// So many records of each probability: PK's second case, where they are spread evenly over 0.05 to

@@ -1,6 +1,6 @@
 //! Counts with noise on top (PK 5.2).
 
-use hushtable_knowledge::{CountWithin, KnowledgeError, Noise, least_epsilon};
+use hushtable_knowledge::{CountNoise, CountWithin, KnowledgeError, least_epsilon};
 
 use super::counting::{LAMBDA, between};
 use super::printed::Theorem3;
@@ -21,10 +21,10 @@ pub(super) fn figure_5(records: u64) -> Result<Figure, ExperimentError> {
     let known = shares.iter().chain(&near).map(|share| (share * records as f64).round());
     let grid =
         Grid { axis: linear("records that are known"), column: "known", values: known.collect() };
-    let noise = Noise::discrete_laplace(SCALE)?;
+    let noise = CountNoise::discrete_laplace(SCALE)?;
     let alone = least_epsilon(DELTA, |e| noise.delta(e));
     let others = |known: f64| records - 1 - known as u64;
-    let exact = |noise: Option<Noise>| {
+    let exact = |noise: Option<CountNoise>| {
         let of = grid.values.iter().map(|known| {
             Ok(CountWithin::new(others(*known), between(LAMBDA)?, noise)?.epsilon(DELTA))
         });
@@ -65,12 +65,12 @@ pub(super) fn figure_6(records: u64) -> Result<Figure, ExperimentError> {
     let theorem = Theorem3 { others, lambda: LAMBDA };
     let grid = Grid::epsilons(0.6, 30);
     let exact = |p: Option<f64>| {
-        let noise = p.map(Noise::geometric).transpose()?;
+        let noise = p.map(CountNoise::geometric).transpose()?;
         let within = CountWithin::new(others, between(LAMBDA)?, noise)?;
         Ok::<_, KnowledgeError>(grid.map(|e| within.worst(e).delta))
     };
     let alone = |p: f64| {
-        let noise = Noise::geometric(p)?;
+        let noise = CountNoise::geometric(p)?;
         Ok::<_, KnowledgeError>(grid.map(|e| noise.delta(e)))
     };
     let curves = [

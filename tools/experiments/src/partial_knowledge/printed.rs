@@ -106,7 +106,7 @@ pub(super) fn theorem_4(records: u64, p: f64, threshold: u64) -> Option<(f64, f6
 #[cfg(test)]
 mod tests {
     use hushtable_knowledge::{
-        Count, CountWithin, Histogram, Interval, Probability, Profile, ThresholdWithin,
+        Count, CountAboveWithin, CountWithin, Histogram, Probability, ProbabilityRange, Profile,
     };
 
     use super::*;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn worst(theorem: Theorem3, epsilon: f64) -> f64 {
-        let between = Interval::new(p(theorem.lambda), p(1.0 - theorem.lambda)).unwrap();
+        let between = ProbabilityRange::new(p(theorem.lambda), p(1.0 - theorem.lambda)).unwrap();
         CountWithin::new(theorem.others, between, None).unwrap().worst(epsilon).delta
     }
 
@@ -206,8 +206,8 @@ mod tests {
     fn theorem_4_is_above_the_truth() {
         for (records, p, threshold) in [(100, 0.05, 8), (100, 0.05, 20), (1000, 0.005, 15)] {
             let (epsilon, delta) = theorem_4(records, p, threshold).unwrap();
-            let between = Interval::new(Probability::ZERO, super::tests::p(p)).unwrap();
-            let exact = ThresholdWithin::new(threshold, records - 1, 0, between).unwrap();
+            let between = ProbabilityRange::new(Probability::ZERO, super::tests::p(p)).unwrap();
+            let exact = CountAboveWithin::new(threshold, records - 1, 0, between).unwrap();
             let exact = exact.delta(epsilon).active;
             assert!(exact <= delta, "{records} {p} {threshold}: {exact:e} {delta:e} {epsilon}");
         }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hushtable_knowledge::{
-    Count, CountWithin, Histogram, Probability, Profile, ThresholdWithin, least_epsilon,
+    Count, CountAboveWithin, CountWithin, Histogram, Probability, Profile, least_epsilon,
 };
 
 use super::counting::{between, figure_2, figure_3};
@@ -103,9 +103,11 @@ fn the_page_tells_what_the_figures_show() {
     }
     let threshold = 30;
     let (epsilon, delta) = theorem_4(1000, 0.005, threshold).unwrap();
-    let bounds =
-        hushtable_knowledge::Interval::new(Probability::ZERO, Probability::new(0.005).unwrap());
-    let exact = ThresholdWithin::new(threshold, 999, 0, bounds.unwrap()).unwrap().delta(epsilon);
+    let bounds = hushtable_knowledge::ProbabilityRange::new(
+        Probability::ZERO,
+        Probability::new(0.005).unwrap(),
+    );
+    let exact = CountAboveWithin::new(threshold, 999, 0, bounds.unwrap()).unwrap().delta(epsilon);
     assert!(exact.active <= delta && delta <= 2.0 * exact.active);
 
     let theorem = Theorem3 { others: 99_999, lambda: 0.05 };
@@ -165,6 +167,6 @@ fn figures_have_their_curves_in_order() {
     for figure in [two, three, four, five, six] {
         assert!(figure.rows.iter().all(|row| row.len() == figure.columns.len()));
         assert_eq!(figure.chart.series.len() + 1, figure.columns.len());
-        assert!(figure.chart.draw(hushtable_plot::Format::Svg).is_ok());
+        assert!(figure.chart.draw(hushtable_plot::ImageFormat::Svg).is_ok());
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use hushtable_knowledge::{
-    Interval, KnowledgeError, Probability, Profile, Threshold, ThresholdWithin,
+    CountAbove, CountAboveWithin, KnowledgeError, Probability, ProbabilityRange, Profile,
 };
 
 use super::printed::theorem_4;
@@ -25,7 +25,7 @@ pub(super) fn figure_4(
 ) -> Result<Figure, ExperimentError> {
     let p = Probability::new(MOST_PROBABLE)?;
     let all = Profile::new([(records - 1, p)])?;
-    let between = Interval::new(Probability::ZERO, p)?;
+    let between = ProbabilityRange::new(Probability::ZERO, p)?;
     let step = ((thresholds.end() - thresholds.start()) as usize).div_ceil(SHOWN);
     let thresholds: Vec<u64> = thresholds.step_by(step).collect();
     let closed = |threshold: &u64| theorem_4(records, MOST_PROBABLE, *threshold);
@@ -39,9 +39,9 @@ pub(super) fn figure_4(
                     return Ok(None);
                 };
                 let found = if within {
-                    ThresholdWithin::new(*threshold, records - 1, 0, between)?.delta(epsilon)
+                    CountAboveWithin::new(*threshold, records - 1, 0, between)?.delta(epsilon)
                 } else {
-                    Threshold::new(*threshold, &all, &Profile::none())?.delta(epsilon)
+                    CountAbove::new(*threshold, &all, &Profile::none())?.delta(epsilon)
                 };
                 Ok(Some(found.active))
             });

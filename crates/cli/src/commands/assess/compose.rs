@@ -1,6 +1,6 @@
 //! `hushtable assess compose`.
 
-use hushtable::knowledge::{Dependence, KnowledgeError, Release};
+use hushtable::knowledge::{Dependence, Guarantee, KnowledgeError};
 use hushtable::privacy::Epsilon;
 
 use super::Assessed;
@@ -17,7 +17,7 @@ const ALONE: usize = 6;
 
 pub(super) fn assess(given: &AssessComposeArguments) -> Result<Assessed, Failure> {
     let releases = given.releases.iter().map(|text| release(text));
-    let releases: Vec<Release> = releases.collect::<Result<_, _>>()?;
+    let releases: Vec<Guarantee> = releases.collect::<Result<_, _>>()?;
     let dependence = dependence(given)?;
     let all = Dependence::together(dependence, &releases).map_err(|error| match error {
         KnowledgeError::Unbounded => Failure::new(
@@ -37,7 +37,7 @@ pub(super) fn assess(given: &AssessComposeArguments) -> Result<Assessed, Failure
     let rows = vec![Row::new(Amount::epsilon(all.epsilon), Amount::Delta(all.delta))];
     let report = Report { rows, pairs: Vec::new(), exact: false, words };
     let mut curves = vec![Curve::new("", "all together", move |e| all.delta_at(e))];
-    let mut alone: Vec<Release> = Vec::new();
+    let mut alone: Vec<Guarantee> = Vec::new();
     for release in releases {
         if !alone.contains(&release) && alone.len() < ALONE {
             alone.push(release);
@@ -65,11 +65,11 @@ fn dependence(given: &AssessComposeArguments) -> Result<Option<Dependence>, Fail
 }
 
 /// `EPSILON,DELTA`.
-fn release(text: &str) -> Result<Release, Failure> {
+fn release(text: &str) -> Result<Guarantee, Failure> {
     let range = "an epsilon from 0 to 1000000 and a delta from 0 to 1, as EPSILON,DELTA";
     let found = text.split_once(',').and_then(|(epsilon, delta)| pair(epsilon, delta));
     let (epsilon, delta) = found.ok_or_else(|| refuse("release", text, range, "0.1,1e-9"))?;
-    Ok(Release { epsilon, delta })
+    Ok(Guarantee { epsilon, delta })
 }
 
 fn pair(amount: &str, probability: &str) -> Option<(Epsilon, f64)> {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hushtable::knowledge::{Count, CountWithin, Interval, Noise};
+use hushtable::knowledge::{Count, CountNoise, CountWithin, ProbabilityRange};
 
 use super::Assessed;
 use super::parse::{Asked, MOST, Others, asked, epsilon_at, epsilon_of, others, refused};
@@ -70,7 +70,7 @@ pub(super) fn assess(given: &AssessCountArguments) -> Result<Assessed, Failure> 
     Ok(Assessed { report, what: "this count", curves })
 }
 
-fn curves(release: &Rc<Release>, noise: Option<Noise>) -> Vec<Curve> {
+fn curves(release: &Rc<Release>, noise: Option<CountNoise>) -> Vec<Curve> {
     let all = Rc::clone(release);
     let all = move |epsilon: f64| match &*all {
         Release::Exact(count) => count.delta(epsilon),
@@ -87,15 +87,15 @@ fn curves(release: &Rc<Release>, noise: Option<Noise>) -> Vec<Curve> {
 
 fn within(
     unknown: u64,
-    between: Interval,
-    noise: Option<Noise>,
+    between: ProbabilityRange,
+    noise: Option<CountNoise>,
 ) -> Result<(Release, String), Failure> {
     let within = CountWithin::new(unknown, between, noise)
         .map_err(|e| refused(&e, "--others 10000 --between 0.05..0.95"))?;
     Ok((Release::Within(within), words::within(unknown, between)))
 }
 
-fn row_at(delta: f64, release: &Release, noise: Option<Noise>) -> Row {
+fn row_at(delta: f64, release: &Release, noise: Option<CountNoise>) -> Row {
     let epsilon = match release {
         Release::Exact(count) => epsilon_at(delta, |e| count.delta(e)),
         Release::Within(within) => epsilon_of(within.epsilon(delta)),
@@ -129,7 +129,7 @@ impl Release {
 }
 
 /// `law:value`.
-fn noise(text: &str) -> Result<Noise, Failure> {
+fn noise(text: &str) -> Result<CountNoise, Failure> {
     let kinds = "geometric:P, discrete-laplace:B or discrete-gaussian:S2";
     let Some((law, value)) = text.trim().split_once(':') else {
         return Err(refuse("noise", text, kinds, "geometric:0.5"));
@@ -139,9 +139,9 @@ fn noise(text: &str) -> Result<Noise, Failure> {
         value.map_err(|_| refuse("noise", text, "a law and a number, as LAW:VALUE", example))
     };
     let made = match law.trim() {
-        "geometric" => Noise::geometric(number("geometric:0.5")?),
-        "discrete-laplace" => Noise::discrete_laplace(number("discrete-laplace:2")?),
-        "discrete-gaussian" => Noise::discrete_gaussian(number("discrete-gaussian:9")?),
+        "geometric" => CountNoise::geometric(number("geometric:0.5")?),
+        "discrete-laplace" => CountNoise::discrete_laplace(number("discrete-laplace:2")?),
+        "discrete-gaussian" => CountNoise::discrete_gaussian(number("discrete-gaussian:9")?),
         _ => return Err(refuse("noise", text, kinds, "geometric:0.5")),
     };
     made.map_err(|error| refused(&error, "--noise geometric:0.5"))

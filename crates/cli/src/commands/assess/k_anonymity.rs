@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use hushtable::knowledge::{Interval, KAnonymity, MOST_EPSILON, Pair, Reason, Side, least_epsilon};
+use hushtable::knowledge::{
+    KAnonymity, MOST_EPSILON, Pair, ProbabilityRange, Reason, Side, least_epsilon,
+};
 
 use super::Assessed;
 use super::parse::{Asked, MOST, asked, epsilon_at, epsilon_of, interval, refused};
@@ -23,7 +25,7 @@ pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Fail
     let others = whole("others", &given.others, 1..=MOST, "1000")?;
     let k = whole("k", &given.k, 1..=MOST + 1, "10")?;
     let values = given.values.iter().map(|text| value(text));
-    let values: Vec<(String, Interval)> = values.collect::<Result<_, _>>()?;
+    let values: Vec<(String, ProbabilityRange)> = values.collect::<Result<_, _>>()?;
     for (place, (name, _)) in values.iter().enumerate() {
         if values[..place].iter().any(|(other, _)| other == name) {
             return Err(refuse("value", name, "another name than those before it", EXAMPLE));
@@ -31,7 +33,7 @@ pub(super) fn assess(given: &AssessKAnonymityArguments) -> Result<Assessed, Fail
     }
     let absent = given.absent.as_ref().map(|text| interval("absent", text, "0.2..0.5"));
     let absent = absent.transpose()?;
-    let bounds: Vec<Interval> = values.iter().map(|(_, bounds)| *bounds).collect();
+    let bounds: Vec<ProbabilityRange> = values.iter().map(|(_, bounds)| *bounds).collect();
     let example = "--k 10 --others 1000 --value a=0.3..0.6 --value b=0.4..0.7";
     let table = KAnonymity::new(k, others, &bounds, absent).map_err(|e| refused(&e, example))?;
 
@@ -114,7 +116,7 @@ fn because(reason: Reason) -> &'static str {
 }
 
 /// `name=LO..HI`.
-fn value(text: &str) -> Result<(String, Interval), Failure> {
+fn value(text: &str) -> Result<(String, ProbabilityRange), Failure> {
     let range = "a name and two numbers from 0 to 1, the first at most the second, as NAME=LO..HI";
     match text.rsplit_once('=') {
         Some((name, bounds)) if !name.trim().is_empty() => {

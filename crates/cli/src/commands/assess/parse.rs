@@ -1,7 +1,7 @@
 //! The unknown records and the places on the curve, as users give them.
 
 use clap::error::ErrorKind;
-use hushtable::knowledge::{Interval, KnowledgeError, Probability, Profile, least_epsilon};
+use hushtable::knowledge::{KnowledgeError, Probability, ProbabilityRange, Profile, least_epsilon};
 use hushtable::privacy::Epsilon;
 
 use crate::arguments::{CurveArguments, OthersArguments};
@@ -62,7 +62,7 @@ pub(super) fn probability(flag: &str, text: &str, example: &str) -> Result<Proba
 }
 
 /// `LO..HI`.
-pub(super) fn interval(flag: &str, text: &str, example: &str) -> Result<Interval, Failure> {
+pub(super) fn interval(flag: &str, text: &str, example: &str) -> Result<ProbabilityRange, Failure> {
     let range = "two numbers from 0 to 1, the first at most the second, as LO..HI";
     let refuse = || refuse(flag, text, range, example);
     let (low, high) = text.split_once("..").ok_or_else(refuse)?;
@@ -70,7 +70,7 @@ pub(super) fn interval(flag: &str, text: &str, example: &str) -> Result<Interval
         let number = text.trim().parse::<f64>().map_err(|_| refuse())?;
         Probability::new(number).map_err(|_| refuse())
     };
-    Interval::new(end(low)?, end(high)?).map_err(|_| refuse())
+    ProbabilityRange::new(end(low)?, end(high)?).map_err(|_| refuse())
 }
 
 /// `COUNT@P`.
@@ -88,7 +88,7 @@ pub(super) fn group(flag: &str, text: &str) -> Result<(u64, Probability), Failur
 pub(super) enum Others {
     Profile(Profile),
     /// So many unknown ones.
-    Within(u64, Interval),
+    Within(u64, ProbabilityRange),
 }
 
 /// Of `given`, `known` are known; of those that `given` has by probability, none is. The bounds may
@@ -96,7 +96,7 @@ pub(super) enum Others {
 pub(super) fn others(
     subcommand: &str,
     given: &OthersArguments,
-    bounds: Option<Interval>,
+    bounds: Option<ProbabilityRange>,
     known: u64,
 ) -> Result<Others, Failure> {
     const ONE_OF_TWO: &str = "the other records are given by '--unknown <COUNT@P>', or by \

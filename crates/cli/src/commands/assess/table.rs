@@ -1,6 +1,6 @@
 //! `hushtable assess table`.
 
-use hushtable::knowledge::{GroupCounts, Interval, Knows, Probability};
+use hushtable::knowledge::{GroupCounts, Knows, Probability, ProbabilityRange};
 use hushtable::privacy::Epsilon;
 use hushtable::{GroupSizes, Progress, Workers, group_sizes, wait};
 use hushtable_plot::Chart;
@@ -18,7 +18,7 @@ const EXAMPLE: &str = "--unknown 0.8 --between 0.05..0.95 --epsilon 0.5 --delta 
 
 pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failure> {
     let knows = knows(given)?;
-    let between: Interval = interval("between", &given.between, "0.05..0.95")?;
+    let between: ProbabilityRange = interval("between", &given.between, "0.05..0.95")?;
     let epsilon: Epsilon = amount("epsilon", &given.epsilon, "0.5")?;
     let delta = delta(&given.delta)
         .map_err(|_| refuse("delta", &given.delta, "a number from 1e-300 to below 1", "1e-6"))?;

@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use clap::error::ErrorKind;
-use hushtable::knowledge::{Attackers, Interval, Probability, Profile, Threshold, ThresholdWithin};
+use hushtable::knowledge::{
+    Attackers, CountAbove, CountAboveWithin, Probability, ProbabilityRange, Profile,
+};
 use hushtable::privacy::Epsilon;
 
 use super::Assessed;
@@ -18,8 +20,8 @@ use crate::render::assess_words as words;
 
 /// A count of either kind.
 enum Release {
-    Exact(Box<Threshold>),
-    Within(ThresholdWithin),
+    Exact(Box<CountAbove>),
+    Within(CountAboveWithin),
 }
 
 impl Release {
@@ -35,7 +37,7 @@ pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessed, Failu
     let curve = asked("threshold", &given.curve)?;
     let above = whole("release-above", &given.release_above, 0..=MOST, "10")?;
     let at_most = given.at_most.as_ref().map(|text| probability("at-most", text, "0.01"));
-    let bounds = at_most.transpose()?.map(|high| Interval::new(Probability::ZERO, high));
+    let bounds = at_most.transpose()?.map(|high| ProbabilityRange::new(Probability::ZERO, high));
     let bounds = bounds.transpose().map_err(|e| refused(&e, "--at-most 0.01"))?;
     let in_bounds = given.others.unknown.is_empty();
     let known = if in_bounds { known_of_others(&given.known)? } else { 0 };
@@ -43,13 +45,13 @@ pub(super) fn assess(given: &AssessThresholdArguments) -> Result<Assessed, Failu
     let (release, known, mut who) = match others("threshold", &given.others, bounds, known)? {
         Others::Profile(profile) => {
             let known = known_profile(&given.known, &profile)?;
-            let threshold = Threshold::new(above, &profile, &known)
+            let threshold = CountAbove::new(above, &profile, &known)
                 .map_err(|e| refused(&e, "--release-above 6 --unknown 199@0.01"))?;
             let who = words::unknown(profile.records());
             (Release::Exact(Box::new(threshold)), known.records(), who)
         }
         Others::Within(unknown, between) => {
-            let within = ThresholdWithin::new(above, unknown, known, between)
+            let within = CountAboveWithin::new(above, unknown, known, between)
                 .map_err(|e| refused(&e, example))?;
             (Release::Within(within), known, words::within(unknown, between))
         }

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use hushtable::privacy::{
-    AmountError, Composition, Delta, DiscreteGaussian, DiscreteGaussianEvent, Epsilon, Event, Mu,
-    MuSquared, Rho,
+    AmountError, Composition, Delta, DiscreteGaussianEvent, DiscreteGaussianLoss, Epsilon, Event,
+    Mu, MuSquared, Rho,
 };
 
 use super::wrong_usage;
@@ -179,12 +179,13 @@ fn lattice(given: &Given<'_>, values: &[&str]) -> Result<Event, Failure> {
             return Err(given.refuse("it has a value, sigma squared, and perhaps a sensitivity"));
         }
     };
-    let (least, most) = (DiscreteGaussian::MIN_SIGMA_SQUARED, DiscreteGaussian::MAX_SIGMA_SQUARED);
+    let (least, most) =
+        (DiscreteGaussianLoss::MIN_SIGMA_SQUARED, DiscreteGaussianLoss::MAX_SIGMA_SQUARED);
     let squared = sigma_squared.parse().ok().filter(|squared| (least..=most).contains(squared));
     let squared = squared.ok_or_else(|| {
         given.refuse(&format!("sigma squared must be a number from {least} to 2^40 = {most}"))
     })?;
-    let most = DiscreteGaussian::MAX_SENSITIVITY;
+    let most = DiscreteGaussianLoss::MAX_SENSITIVITY;
     let shift = sensitivity.parse().ok().filter(|shift| (1..=most).contains(shift));
     let shift = shift.ok_or_else(|| {
         given.refuse(&format!("the sensitivity must be a whole number from 1 to {most}"))

@@ -5,7 +5,7 @@ use hushtable::mechanisms::half_width;
 use hushtable::noise::{
     DiscreteGaussian as Drawn, DiscreteLaplace, Dyadic, ParameterError, Ratio, RoundedGaussian,
 };
-use hushtable::privacy::{DiscreteGaussian, Epsilon, gaussian_delta, laplace_epsilon};
+use hushtable::privacy::{DiscreteGaussianLoss, Epsilon, gaussian_delta, laplace_epsilon};
 use hushtable::query::INTERVAL_LEVEL;
 
 use super::wrong_usage;
@@ -109,14 +109,14 @@ fn discrete(
     epsilon: &str,
     values: Option<u64>,
 ) -> Result<Report, Failure> {
-    let range = DiscreteGaussian::MIN_SIGMA_SQUARED..=DiscreteGaussian::MAX_SIGMA_SQUARED;
+    let range = DiscreteGaussianLoss::MIN_SIGMA_SQUARED..=DiscreteGaussianLoss::MAX_SIGMA_SQUARED;
     let words = "a number from 0.01 to 2^40 = 1099511627776 for a discrete Gaussian, whose delta \
                  is a sum of some 20 sigma terms";
     let squared = real("sigma-squared", sigma_squared, range, words, "20")?;
     let sensitivity =
-        whole("sensitivity", sensitivity, 1..=DiscreteGaussian::MAX_SENSITIVITY, "1")?;
+        whole("sensitivity", sensitivity, 1..=DiscreteGaussianLoss::MAX_SENSITIVITY, "1")?;
     let epsilon: Epsilon = amount("epsilon", epsilon, "1")?;
-    let law = DiscreteGaussian::new(squared).map_err(refused)?;
+    let law = DiscreteGaussianLoss::new(squared).map_err(refused)?;
     let delta = law.delta(sensitivity, epsilon.to_f64()).map_err(refused)?;
     let drawn = Dyadic::at_least(squared).map(Drawn::new);
     let drawn = drawn.map_err(|error| cannot("sigma-squared", sigma_squared, error))?;

@@ -2,7 +2,7 @@
 
 use hushtable_mechanisms::TruncatedGeometric;
 
-use super::search::Output;
+use super::event_search::Output;
 use super::*;
 
 /// The largest bound on epsilon at `delta`, of tables that were read for one query when the noise

@@ -1,6 +1,6 @@
 //! From locations to files.
 
-use super::super::{Compression, Format};
+use super::super::{Compression, FileFormat};
 use super::*;
 
 #[test]
@@ -59,7 +59,7 @@ fn what_is_known_of_a_file() {
     let folder = tempfile::tempdir().unwrap();
     write(&folder, "x.csv.zst", "12345");
     let files = list_files("x.csv.zst", folder.path()).unwrap();
-    assert_eq!(files[0].format, Format::Csv { compression: Compression::Zstd });
+    assert_eq!(files[0].format, FileFormat::Csv { compression: Compression::Zstd });
     assert_eq!(files[0].bytes, 5);
     assert!(files[0].modified_ns > 1_600_000_000_000_000_000);
 }

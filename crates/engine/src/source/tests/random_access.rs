@@ -3,9 +3,9 @@
 use bytes::Bytes as Memory;
 
 use super::super::convert::{Stored, Target};
-use super::super::damage::Bytes;
+use super::super::decoders::Bytes;
 use super::super::ipc::ArrowFile;
-use super::super::open::{Pick, Source};
+use super::super::open::{ColumnPick, Source};
 use super::super::parquet::ParquetFile;
 use super::super::{Identity, ReadProgress};
 use super::arrow::{as_file, as_stream};
@@ -51,8 +51,9 @@ fn sources_need_no_file() {
     for (source, parts) in sources {
         assert_eq!((source.identity(), source.parts().len()), (identity(), parts));
         assert_eq!(source.columns()[0].name, "n");
-        let pick = Pick { place: 0, stored: Stored::Int { unsigned_64: false }, to: Target::Wide };
-        let picks = [Pick { to: Target::Value(ColumnType::Int), ..pick }, pick];
+        let pick =
+            ColumnPick { place: 0, stored: Stored::Int { unsigned_64: false }, to: Target::Wide };
+        let picks = [ColumnPick { to: Target::Value(ColumnType::Int), ..pick }, pick];
         let (mut found, progress) = (Vec::new(), Arc::new(ReadProgress::default()));
         let expected: u64 = source.parts().iter().sum();
         progress.expect(expected);

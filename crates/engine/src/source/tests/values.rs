@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::super::convert::{Target, in_range};
+use super::super::from_text::TextColumn;
 use super::super::normalise::big_endian;
 use super::super::parse::{Parsed, decimal};
-use super::super::text::TextColumn;
 use super::*;
 
 const TYPES: [ColumnType; 8] = [

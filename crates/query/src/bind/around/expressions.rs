@@ -2,7 +2,7 @@
 
 use sqlparser::ast;
 
-use super::names::Scope;
+use super::column_names::Scope;
 use super::{Tables, Walk, unsupported};
 use crate::bind::parts::walk::{self, operands_mut};
 use crate::error::Refusal;

@@ -6,8 +6,8 @@
 //! each is taken out ([`Computed`]) and called as a function. Everything else keeps its meaning in
 //! the SQL of the engine that runs it.
 
+mod column_names;
 mod expressions;
-mod names;
 mod queries;
 
 use sqlparser::ast;

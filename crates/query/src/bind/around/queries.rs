@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use sqlparser::ast;
 
+use super::column_names::{Scope, Shown, quoted};
 use super::expressions::ordered;
-use super::names::{Scope, Shown, quoted};
 use super::{Tables, Walk, unsupported};
+use crate::bind::clauses::{default_name, limits, plain_clauses, select_item};
 use crate::bind::parts::MAX_SHOWN;
 use crate::bind::parts::levels::name_all;
 use crate::bind::parts::syntax::{plain_table, table_factor};
 use crate::bind::parts::walk::substitute;
-use crate::bind::statement::{default_name, limits, plain_clauses, select_item};
 use crate::bind::subquery::is_plain;
 use crate::error::Refusal;
 

@@ -4,8 +4,8 @@ use sqlparser::ast;
 
 use super::walk::{any, looks_around, ordered, shown};
 use crate::bind::around::call;
+use crate::bind::clauses::select_item;
 use crate::bind::mentions::{aggregates_rows, names_columns};
-use crate::bind::statement::select_item;
 use crate::error::Refusal;
 
 /// Most levels of one GROUP BY: a CUBE of five keys.

@@ -7,20 +7,20 @@
 //! two, so what may touch protected rows is never in the SQL around.
 
 mod budget;
+mod extract;
 pub(super) mod levels;
 mod named_windows;
 mod private;
 mod released;
-mod split;
 pub(super) mod syntax;
 pub(super) mod walk;
 
 use serde::Serialize;
 
 use self::budget::{Draft, Paying};
+use self::extract::{Kind, Splitter};
 pub use self::released::Given;
 pub(crate) use self::released::released;
-use self::split::{Kind, Splitter};
 use super::PrivateQuery;
 use super::around::Around;
 use crate::contract::{Contract, Defaults};
@@ -37,7 +37,7 @@ pub(super) const MAX_SHOWN: usize = 1_000;
 
 /// A checked statement: private parts, and the SQL around them.
 #[derive(Clone, Debug)]
-pub struct Statement {
+pub struct SqlStatement {
     /// The private parts, each after those whose released values it reads.
     pub parts: Vec<Part>,
     /// The SQL that is computed from their releases; `None` where the last part's release is the
@@ -73,7 +73,7 @@ pub struct Read {
     pub all: bool,
 }
 
-impl Statement {
+impl SqlStatement {
     /// Checks a statement against a contract, and splits its budget over its parts.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ pub(super) fn part_name(place: usize) -> String {
     format!("part_{}", place + 1)
 }
 
-/// Does as [`Statement::bind`] for a query of a workload, which must be one private SELECT: with
+/// Does as [`SqlStatement::bind`] for a query of a workload, which must be one private SELECT: with
 /// its share of the workload's budget, which it may not name itself, and the workload's defaults
 /// before the contract's.
 pub(crate) fn bind_part(
@@ -123,7 +123,7 @@ pub(crate) fn bind_part(
     bind(text, contract, Paying::Share(share, defaults))?.plain()
 }
 
-fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<Statement, Refusal> {
+fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatement, Refusal> {
     let sql::Parsed { clauses, mut query } = sql::parse(text, contract.quoted_names)?;
     let unread = walk::settle(&mut query)?;
     let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread);
@@ -144,5 +144,5 @@ fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<Statement
             "SELECT COUNT(*) FROM a table of the contract that has a privacy unit",
         ));
     }
-    Ok(Statement { parts, around })
+    Ok(SqlStatement { parts, around })
 }

@@ -5,16 +5,16 @@ use sqlparser::ast::{self, SetExpr};
 
 use super::MAX_SHOWN;
 use super::budget::Place;
+use super::extract::{Kind, Names, Splitter};
 use super::levels::{self, Levels, grouping};
-use super::split::{Kind, Names, Splitter};
 use super::syntax::{from_table, missing, query_of, select_of, select_of_mut, simple_select};
 use super::walk::{
     any, calls_aggregate, column, ident, looks_around, operands, operands_mut, ordered,
     ordered_mut, shown, substitute,
 };
 use crate::bind::around;
+use crate::bind::clauses::{self, MAX_KEYS, default_name, select_item};
 use crate::bind::from::Selected;
-use crate::bind::statement::{self, MAX_KEYS, default_name, select_item};
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::types::ColumnType;
@@ -241,7 +241,7 @@ impl Splitter<'_> {
         names: &Names,
     ) -> Result<Kind, Refusal> {
         let Some(grouped) = grouped else {
-            let select = statement::check(query)?;
+            let select = clauses::check(query)?;
             let sql = names.complete(query.to_string());
             return self.part(sql, query, select, selected, Place::ONLY).map(Kind::Part);
         };
@@ -412,7 +412,7 @@ impl Splitter<'_> {
                 };
                 *query.body = SetExpr::Select(Box::new(inner));
                 let sql = names.complete(query.to_string());
-                let select = statement::check(&query)?;
+                let select = clauses::check(&query)?;
                 let place = Place { of: levels.len(), is_other };
                 let part = self.part(sql, &query, select, selected, place)?;
                 first.get_or_insert(part);

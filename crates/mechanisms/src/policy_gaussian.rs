@@ -206,5 +206,5 @@ fn gap_after(units: u64, cutoff: f64, others: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "policy_tests.rs"]
+#[path = "policy_gaussian_tests.rs"]
 mod tests;

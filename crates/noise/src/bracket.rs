@@ -10,7 +10,7 @@ use num_traits::{One, Zero};
 ///
 /// The operands of one operation must have the same number of bits.
 #[derive(Clone, Debug)]
-pub struct Interval {
+pub struct Bracket {
     /// The lower bound.
     pub low: BigUint,
     /// The upper bound.
@@ -18,7 +18,7 @@ pub struct Interval {
     bits: u32,
 }
 
-impl Interval {
+impl Bracket {
     /// `numerator / denominator`, for a denominator above zero.
     pub fn ratio(numerator: &BigUint, denominator: &BigUint, bits: u32) -> Self {
         let scaled = numerator << bits;
@@ -181,8 +181,8 @@ fn ceil_div(a: &BigUint, b: &BigUint) -> BigUint {
 mod tests {
     use super::*;
 
-    fn exp_minus(numerator: u64, denominator: u64, bits: u32) -> Interval {
-        Interval::exp_minus(&BigUint::from(numerator), &BigUint::from(denominator), bits)
+    fn exp_minus(numerator: u64, denominator: u64, bits: u32) -> Bracket {
+        Bracket::exp_minus(&BigUint::from(numerator), &BigUint::from(denominator), bits)
     }
 
     #[test]
@@ -222,13 +222,13 @@ mod tests {
         ] {
             let digits: BigUint = digits.parse().unwrap();
             for bits in [1u32, 64, 120] {
-                let ln = Interval::ln(&numerator, &denominator, bits);
+                let ln = Bracket::ln(&numerator, &denominator, bits);
                 assert!(ln.low <= ((&digits + 1u32) << bits) / &scale, "{digits} {bits}");
                 assert!(ln.high >= (&digits << bits) / &scale, "{digits} {bits}");
                 assert!(&ln.high - &ln.low <= BigUint::from(3u32), "{digits} {bits}");
                 // e^-(ln x) = 1/x.
                 let inverse = ln.exp_of_minus();
-                let exact = Interval::ratio(&denominator, &numerator, bits);
+                let exact = Bracket::ratio(&denominator, &numerator, bits);
                 assert!(inverse.low <= exact.high && exact.low <= inverse.high);
                 assert!(&inverse.high - &inverse.low <= BigUint::from(7u32));
             }

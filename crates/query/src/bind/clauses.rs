@@ -11,7 +11,7 @@ use super::conditions::{Conditions, check_public_keys};
 use super::from::Selected;
 use super::mentions::{aggregates_rows, names_columns};
 use super::options::Options;
-use super::output::OutputScope;
+use super::output_exprs::OutputScope;
 use super::subquery::has_aggregate;
 use super::view::{Unit, View};
 use super::{Groups, Key, Order, Output, PrivateQuery};
@@ -19,7 +19,7 @@ use crate::bind_expr::balanced;
 use crate::contract::{Contract, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
-use crate::noise::NoiseKind;
+use crate::noise_kind::NoiseKind;
 use crate::relation::Origin;
 use crate::types::{ColumnType, Value};
 

@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::aggregate::aggregate_name;
-use super::statement::{bound_keys, check, condition, default_name};
+use super::clauses::{bound_keys, check, condition, default_name};
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::sql;

@@ -4,14 +4,14 @@ use hushtable_noise::{EntropyError, Generator};
 use hushtable_privacy::{Delta, Epsilon, Loss, homogeneous_shares, pure_epsilon};
 
 use crate::additive::half_width;
+use crate::count_threshold::CountThreshold;
 use crate::error::MechanismError;
 use crate::joint::Reach;
 use crate::memberships::Memberships;
 use crate::optimal::Optimal;
-use crate::policy::PolicyGaussian;
+use crate::policy_gaussian::PolicyGaussian;
 use crate::strategy::Strategy;
-use crate::threshold::CountThreshold;
-use crate::truncated::TruncatedGeometric;
+use crate::truncated_geometric::TruncatedGeometric;
 use crate::weighted::WeightedGaussian;
 
 mod seen;
@@ -78,7 +78,7 @@ impl Mechanism {
 }
 
 /// The exact numbers on which a selection decides. Nothing of it may be shown.
-pub struct Population<'a> {
+pub struct Candidates<'a> {
     /// Number of units of each group.
     pub units: &'a [u64],
     /// Which groups each unit is in; `None` where every unit is in one group.
@@ -244,7 +244,7 @@ impl Selection {
     /// When the operating system's generator fails.
     pub fn choose(
         &self,
-        population: &Population<'_>,
+        population: &Candidates<'_>,
         generator: &mut Generator,
     ) -> Result<Vec<Chosen>, EntropyError> {
         let units = population.units;
@@ -433,5 +433,5 @@ fn shared(
 }
 
 #[cfg(test)]
-#[path = "selection_tests.rs"]
+#[path = "partition_selection_tests.rs"]
 mod tests;

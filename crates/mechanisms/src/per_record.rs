@@ -5,7 +5,7 @@ use std::fmt;
 use hushtable_noise::{
     Dyadic, EntropyError, ExponentialPolylogarithmic, Generator, RoundedGaussian,
 };
-use hushtable_privacy::{Growth, Loss, Rho, normal_quantile};
+use hushtable_privacy::{Loss, LossCurve, Rho, normal_quantile};
 use serde::{Deserialize, Serialize};
 
 use crate::additive::half_width;
@@ -65,37 +65,42 @@ impl RecordMechanism {
     ///
     /// # Errors
     /// When there is none.
-    pub fn growth(self, threshold: f64, offset: f64, rho: Rho) -> Result<Growth, MechanismError> {
+    pub fn growth(
+        self,
+        threshold: f64,
+        offset: f64,
+        rho: Rho,
+    ) -> Result<LossCurve, MechanismError> {
         match self {
-            Self::Gaussian => Growth::gaussian(rho, threshold),
-            Self::Log => Growth::log(rho, threshold, offset),
-            Self::Sqrt => Growth::sqrt(rho, threshold, offset),
-            Self::ExponentialPolylogarithmic => Growth::exponential_polylogarithmic(
+            Self::Gaussian => LossCurve::gaussian(rho, threshold),
+            Self::Log => LossCurve::log(rho, threshold, offset),
+            Self::Sqrt => LossCurve::sqrt(rho, threshold, offset),
+            Self::ExponentialPolylogarithmic => LossCurve::exponential_polylogarithmic(
                 rho,
                 threshold,
                 Self::SHAPE,
                 Self::POLYLOGARITHMIC_OFFSET,
             ),
         }
-        .map_err(|e| MechanismError::NoGrowth(e.name))
+        .map_err(|e| MechanismError::NoLossCurve(e.name))
     }
 
     /// The loss function at which a released sum of `sum` has the standard error `error`, for
     /// comparisons. All in one unit.
-    pub fn growth_at_error(self, offset: f64, sum: f64, error: f64) -> Growth {
+    pub fn growth_at_error(self, offset: f64, sum: f64, error: f64) -> LossCurve {
         let (whole, part) = (1.0 + sum / offset, error / offset);
         match self {
-            Self::Gaussian => Growth::Gaussian { deviation: error },
+            Self::Gaussian => LossCurve::Gaussian { deviation: error },
             Self::Log => {
                 let deviation = (part / whole).powi(2).ln_1p().sqrt();
-                Growth::Log { offset, deviation }
+                LossCurve::Log { offset, deviation }
             }
             Self::Sqrt => {
                 // 4 (1 + S/a) s^2 + 2 s^4 = (error/a)^2.
                 let root = (4.0 * whole * whole + 2.0 * part * part).sqrt() + 2.0 * whole;
-                Growth::Sqrt { offset, deviation: (part * part / root).sqrt() }
+                LossCurve::Sqrt { offset, deviation: (part * part / root).sqrt() }
             }
-            Self::ExponentialPolylogarithmic => Growth::ExponentialPolylogarithmic {
+            Self::ExponentialPolylogarithmic => LossCurve::ExponentialPolylogarithmic {
                 shape: Self::SHAPE,
                 offset: Self::POLYLOGARITHMIC_OFFSET,
                 scale: error / UNIT_DEVIATION,
@@ -106,15 +111,15 @@ impl RecordMechanism {
 
 /// The standard error of a released sum under a loss function of [`RecordMechanism::growth`], all
 /// in one unit: the root of the estimate's variance, but for rounding to the lattice.
-pub fn standard_error(growth: Growth, sum: f64) -> f64 {
+pub fn standard_error(growth: LossCurve, sum: f64) -> f64 {
     let whole = |offset: f64| 1.0 + sum.max(0.0) / offset;
     match growth {
-        Growth::Gaussian { deviation } => deviation,
-        Growth::Log { offset, deviation: s } => offset * whole(offset) * (s * s).exp_m1().sqrt(),
-        Growth::Sqrt { offset, deviation: s } => {
+        LossCurve::Gaussian { deviation } => deviation,
+        LossCurve::Log { offset, deviation: s } => offset * whole(offset) * (s * s).exp_m1().sqrt(),
+        LossCurve::Sqrt { offset, deviation: s } => {
             offset * (4.0 * whole(offset) * s * s + 2.0 * s.powi(4)).sqrt()
         }
-        Growth::ExponentialPolylogarithmic { scale, .. } => scale * UNIT_DEVIATION,
+        LossCurve::ExponentialPolylogarithmic { scale, .. } => scale * UNIT_DEVIATION,
     }
 }
 
@@ -140,7 +145,7 @@ impl fmt::Display for RecordMechanism {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerRecord {
     mechanism: RecordMechanism,
-    growth: Growth,
+    growth: LossCurve,
     rho: Rho,
     noise: Noise,
 }
@@ -172,16 +177,16 @@ impl PerRecord {
         // margins cover.
         let growth = mechanism.growth(threshold as f64, offset as f64, rho)?;
         let noise = match growth {
-            Growth::Gaussian { deviation } => {
+            LossCurve::Gaussian { deviation } => {
                 Noise::Gaussian(RoundedGaussian::new(Dyadic::at_least(deviation)?))
             }
-            Growth::Log { deviation, .. } => {
+            LossCurve::Log { deviation, .. } => {
                 Noise::Transformed(Transformed::new(Transform::Log, offset, deviation)?)
             }
-            Growth::Sqrt { deviation, .. } => {
+            LossCurve::Sqrt { deviation, .. } => {
                 Noise::Transformed(Transformed::new(Transform::Sqrt, offset, deviation)?)
             }
-            Growth::ExponentialPolylogarithmic { shape, offset, scale } => {
+            LossCurve::ExponentialPolylogarithmic { shape, offset, scale } => {
                 let [d, a, s] = [shape, offset, scale].map(Dyadic::at_least);
                 Noise::Polylogarithmic(Box::new(ExponentialPolylogarithmic::new(d?, a?, s?)?))
             }
@@ -195,7 +200,7 @@ impl PerRecord {
     }
 
     /// What a record loses by its value, in lattice steps.
-    pub fn growth(&self) -> Growth {
+    pub fn growth(&self) -> LossCurve {
         self.growth
     }
 
@@ -299,5 +304,5 @@ impl PerRecord {
 }
 
 #[cfg(test)]
-#[path = "record_tests.rs"]
+#[path = "per_record_tests.rs"]
 mod tests;

@@ -35,7 +35,7 @@ const STEP: f64 = f64::EPSILON;
 /// the unit of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mechanism", rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Growth {
+pub enum LossCurve {
     /// Gaussian noise: (q/deviation)^2 / 2.
     Gaussian {
         /// The noise's standard deviation.
@@ -70,7 +70,7 @@ pub enum Growth {
 /// A parameter that gives no policy.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{name} = {value} is not valid: it must be {range}")]
-pub struct GrowthError {
+pub struct LossCurveError {
     /// Which.
     pub name: &'static str,
     /// The value given.
@@ -79,12 +79,12 @@ pub struct GrowthError {
     pub range: &'static str,
 }
 
-impl Growth {
+impl LossCurve {
     /// Gaussian noise under which a record at `threshold` loses `rho`.
     ///
     /// # Errors
     /// Unless both are finite and above zero.
-    pub fn gaussian(rho: Rho, threshold: f64) -> Result<Self, GrowthError> {
+    pub fn gaussian(rho: Rho, threshold: f64) -> Result<Self, LossCurveError> {
         positive("a splitting threshold", threshold)?;
         Ok(Self::Gaussian { deviation: deviation(threshold, rho)? })
     }
@@ -93,7 +93,7 @@ impl Growth {
     ///
     /// # Errors
     /// Unless all are finite and above zero.
-    pub fn log(rho: Rho, threshold: f64, offset: f64) -> Result<Self, GrowthError> {
+    pub fn log(rho: Rho, threshold: f64, offset: f64) -> Result<Self, LossCurveError> {
         positive("a splitting threshold", threshold)?;
         positive("offset", offset)?;
         Ok(Self::Log { offset, deviation: deviation(log(threshold, offset), rho)? })
@@ -103,7 +103,7 @@ impl Growth {
     ///
     /// # Errors
     /// Unless all are finite and above zero.
-    pub fn sqrt(rho: Rho, threshold: f64, offset: f64) -> Result<Self, GrowthError> {
+    pub fn sqrt(rho: Rho, threshold: f64, offset: f64) -> Result<Self, LossCurveError> {
         positive("a splitting threshold", threshold)?;
         positive("offset", offset)?;
         Ok(Self::Sqrt { offset, deviation: deviation(root(threshold, offset), rho)? })
@@ -119,13 +119,13 @@ impl Growth {
         threshold: f64,
         shape: f64,
         offset: f64,
-    ) -> Result<Self, GrowthError> {
+    ) -> Result<Self, LossCurveError> {
         positive("a splitting threshold", threshold)?;
         positive("shape", shape)?;
         positive("rho", rho.to_f64())?;
         // The double nearest to e is below it.
         if !(offset.is_finite() && offset > std::f64::consts::E) {
-            return Err(GrowthError { name: "offset", value: offset, range: "at least e" });
+            return Err(LossCurveError { name: "offset", value: offset, range: "at least e" });
         }
         // d (g^2 + 2 g ln a) = epsilon, for g = ln(T/(s a) + 1).
         let (ln_a, part) = (offset.ln(), pure_of(rho.to_f64()) / shape);
@@ -201,18 +201,18 @@ fn root(q: f64, offset: f64) -> f64 {
 }
 
 /// The standard deviation at which a shift by `distance` loses `rho`, rounded up.
-fn deviation(distance: f64, rho: Rho) -> Result<f64, GrowthError> {
+fn deviation(distance: f64, rho: Rho) -> Result<f64, LossCurveError> {
     positive("rho", rho.to_f64())?;
     let deviation = distance / (2.0 * rho.to_f64()).sqrt() * (1.0 + MARGIN);
     positive("the standard deviation of the noise", deviation)?;
     Ok(deviation)
 }
 
-fn positive(name: &'static str, value: f64) -> Result<(), GrowthError> {
+fn positive(name: &'static str, value: f64) -> Result<(), LossCurveError> {
     if value.is_finite() && value > 0.0 {
         return Ok(());
     }
-    Err(GrowthError { name, value, range: "finite and above 0" })
+    Err(LossCurveError { name, value, range: "finite and above 0" })
 }
 
 #[cfg(test)]
@@ -227,12 +227,12 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn all(rho: Rho, threshold: f64) -> [Growth; 4] {
+    fn all(rho: Rho, threshold: f64) -> [LossCurve; 4] {
         [
-            Growth::gaussian(rho, threshold).unwrap(),
-            Growth::log(rho, threshold, threshold).unwrap(),
-            Growth::sqrt(rho, threshold, threshold).unwrap(),
-            Growth::exponential_polylogarithmic(rho, threshold, 1.0, ABOVE_E).unwrap(),
+            LossCurve::gaussian(rho, threshold).unwrap(),
+            LossCurve::log(rho, threshold, threshold).unwrap(),
+            LossCurve::sqrt(rho, threshold, threshold).unwrap(),
+            LossCurve::exponential_polylogarithmic(rho, threshold, 1.0, ABOVE_E).unwrap(),
         ]
     }
 
@@ -267,19 +267,24 @@ mod tests {
     fn parameters_are_checked() {
         let half = rho("0.5");
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Growth::gaussian(half, bad).is_err());
-            assert!(Growth::log(half, bad, 1.0).is_err() && Growth::log(half, 1.0, bad).is_err());
-            assert!(Growth::sqrt(half, bad, 1.0).is_err() && Growth::sqrt(half, 1.0, bad).is_err());
-            assert!(Growth::exponential_polylogarithmic(half, 1.0, bad, 3.0).is_err());
-            assert!(Growth::exponential_polylogarithmic(half, 1.0, 1.0, bad).is_err());
+            assert!(LossCurve::gaussian(half, bad).is_err());
+            assert!(
+                LossCurve::log(half, bad, 1.0).is_err() && LossCurve::log(half, 1.0, bad).is_err()
+            );
+            assert!(
+                LossCurve::sqrt(half, bad, 1.0).is_err()
+                    && LossCurve::sqrt(half, 1.0, bad).is_err()
+            );
+            assert!(LossCurve::exponential_polylogarithmic(half, 1.0, bad, 3.0).is_err());
+            assert!(LossCurve::exponential_polylogarithmic(half, 1.0, 1.0, bad).is_err());
         }
-        let below = Growth::exponential_polylogarithmic(half, 1.0, 1.0, std::f64::consts::E);
+        let below = LossCurve::exponential_polylogarithmic(half, 1.0, 1.0, std::f64::consts::E);
         let text = below.unwrap_err().to_string();
         assert_eq!(text, "offset = 2.718281828459045 is not valid: it must be at least e");
-        assert!(Growth::gaussian(Rho::ZERO, 1.0).is_err());
-        assert!(Growth::exponential_polylogarithmic(Rho::ZERO, 1.0, 1.0, 3.0).is_err());
+        assert!(LossCurve::gaussian(Rho::ZERO, 1.0).is_err());
+        assert!(LossCurve::exponential_polylogarithmic(Rho::ZERO, 1.0, 1.0, 3.0).is_err());
         // A scale of e^-1000.
-        assert!(Growth::exponential_polylogarithmic(rho("1000000"), 1.0, 1.0, 3.0).is_err());
+        assert!(LossCurve::exponential_polylogarithmic(rho("1000000"), 1.0, 1.0, 3.0).is_err());
     }
 
     /// Below e the printed formula is no bound: some x has a larger ratio than x = 0. From e on

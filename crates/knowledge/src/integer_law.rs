@@ -23,7 +23,7 @@ const FLOORS: [f64; 3] = [1e-290, 1e-150, 1e-70];
 /// which is at most `lost` together. Beyond its weights it falls by e^-tail with every step; with
 /// an infinite tail there is nothing.
 #[derive(Clone, Debug)]
-pub(crate) struct Law {
+pub(crate) struct IntegerLaw {
     pub(crate) first: i64,
     pub(crate) weights: Vec<f64>,
     pub(crate) error: f64,
@@ -31,7 +31,7 @@ pub(crate) struct Law {
     pub(crate) tail: f64,
 }
 
-impl Law {
+impl IntegerLaw {
     /// Always `value`.
     pub(crate) fn point(value: i64) -> Self {
         Self { first: value, weights: vec![1.0], error: 0.0, lost: 0.0, tail: f64::INFINITY }
@@ -242,7 +242,11 @@ pub(crate) fn floor_for(variance: f64, laws: usize) -> Result<f64, KnowledgeErro
 }
 
 /// Refuses to convolve what is too long.
-pub(crate) fn check_work(one: &Law, other: &Law, times: f64) -> Result<(), KnowledgeError> {
+pub(crate) fn check_work(
+    one: &IntegerLaw,
+    other: &IntegerLaw,
+    times: f64,
+) -> Result<(), KnowledgeError> {
     let work = one.weights.len() as f64 * other.weights.len() as f64 * times;
     if work <= MOST_WORK { Ok(()) } else { Err(KnowledgeError::Work(work)) }
 }
@@ -258,19 +262,19 @@ mod tests {
     #[test]
     fn binomial_laws_are_exact() {
         // By the multiplicative formula, whose factors are exact for these.
-        let law = Law::binomial(50, p(0.5), 1e-290);
+        let law = IntegerLaw::binomial(50, p(0.5), 1e-290);
         assert_eq!((law.first, law.weights.len()), (0, 51));
         let mut want = 0.5f64.powi(50);
         for (k, weight) in law.weights.iter().enumerate() {
             assert!((weight / want - 1.0).abs() < 2e-15, "{k}");
             want = want * (50 - k) as f64 / (k + 1) as f64;
         }
-        let deep = Law::binomial(1_000_000, p(0.3), 1e-290);
+        let deep = IntegerLaw::binomial(1_000_000, p(0.3), 1e-290);
         assert!(deep.lost < 1e-285 && deep.weights.iter().sum::<f64>() - 1.0 < 1e-12);
         let mean: f64 = (0..).zip(&deep.weights).map(|(k, w)| f64::from(k) * w).sum();
         assert!((mean + deep.first as f64 - 300_000.0).abs() < 1e-6);
         for (end, at) in [(0.0, 0), (1.0, 7)] {
-            let law = Law::binomial(7, p(end), 1e-290);
+            let law = IntegerLaw::binomial(7, p(end), 1e-290);
             assert_eq!((law.first, law.weights.as_slice()), (at, &[1.0][..]));
         }
     }
@@ -278,8 +282,9 @@ mod tests {
     #[test]
     fn sums_of_binomials_are_binomials() {
         for (a, b, q) in [(3, 5, 0.2), (400, 700, 0.01), (20_000, 30_000, 0.5)] {
-            let whole = Law::binomial(a + b, p(q), 1e-290);
-            let sum = Law::binomial(a, p(q), 1e-290).plus(&Law::binomial(b, p(q), 1e-290), 1e-290);
+            let whole = IntegerLaw::binomial(a + b, p(q), 1e-290);
+            let sum = IntegerLaw::binomial(a, p(q), 1e-290)
+                .plus(&IntegerLaw::binomial(b, p(q), 1e-290), 1e-290);
             let error = sum.error + whole.error;
             for (k, want) in (whole.first..).zip(&whole.weights).filter(|(_, w)| **w > 1e-270) {
                 let have = sum.weights[usize::try_from(k - sum.first).unwrap()];
@@ -290,7 +295,7 @@ mod tests {
 
     #[test]
     fn geometric_noise_is_a_convolution() {
-        let law = Law::binomial(6, p(0.3), 1e-290);
+        let law = IntegerLaw::binomial(6, p(0.3), 1e-290);
         let loss = 0.7f64;
         let noisy = law.plus_geometric(loss);
         for (k, have) in (0..).zip(&noisy.weights) {

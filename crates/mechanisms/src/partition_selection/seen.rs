@@ -29,7 +29,7 @@ impl Selection {
             Seen::Selected => i128::from(self.least),
             Seen::Known(_) => 0,
         };
-        let law = Law { selection: self, seen };
+        let law = CountLaw { selection: self, seen };
         let start = count.max(least);
         let above = |n: i128| law.at_least(count, n) > tail * law.seen(n);
         let below = |n: i128| law.at_most(count, n) > tail * law.seen(n);
@@ -58,12 +58,12 @@ fn boundary(mut low: i128, mut high: i128, holds: impl Fn(i128) -> bool) -> i128
 }
 
 /// The law of a noisy count that is seen.
-struct Law<'a> {
+struct CountLaw<'a> {
     selection: &'a Selection,
     seen: Seen,
 }
 
-impl Law<'_> {
+impl CountLaw<'_> {
     /// P\[noise >= `x`\], of noise in whole units.
     fn tail(&self, x: i128) -> f64 {
         match &self.selection.mechanism {

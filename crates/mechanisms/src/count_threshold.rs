@@ -24,12 +24,12 @@ fn fine(units: u64) -> i128 {
 /// A count with exact noise on a lattice of 2^-30 units, released if it reaches a threshold.
 #[derive(Clone, Copy, Debug)]
 pub struct CountThreshold {
-    law: Law,
+    law: ThresholdLaw,
     threshold: i128,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Law {
+enum ThresholdLaw {
     Laplace(DiscreteLaplace),
     Gaussian(RoundedGaussian),
 }
@@ -45,7 +45,7 @@ impl CountThreshold {
         let law = DiscreteLaplace::new(Ratio::new(numerator, u128::from(epsilon.units()))?);
         let threshold =
             fine(1) + least_tail(law.scale().to_f64(), delta.to_f64(), |x| law.tail(x))?;
-        Ok(Self { law: Law::Laplace(law), threshold })
+        Ok(Self { law: ThresholdLaw::Laplace(law), threshold })
     }
 
     /// Gaussian thresholding for a unit that reaches as far as `reach`: `rho` for the counts, and `delta`
@@ -64,7 +64,7 @@ impl CountThreshold {
         let sigma = reach.l2(Weights::Ones) / (2.0 * rho.to_f64()).sqrt();
         let (law, threshold) =
             noise_and_threshold(sigma, delta.to_f64(), reach.groups, Weights::Ones)?;
-        Ok(Self { law: Law::Gaussian(law), threshold: to_lattice(threshold)? })
+        Ok(Self { law: ThresholdLaw::Gaussian(law), threshold: to_lattice(threshold)? })
     }
 
     /// The same at (`epsilon`, `delta`), by the joint delta of noise and threshold (PS 3.3 divides
@@ -79,12 +79,12 @@ impl CountThreshold {
     ) -> Result<Self, MechanismError> {
         let (law, threshold) =
             calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Ones, 0.0)?;
-        Ok(Self { law: Law::Gaussian(law), threshold })
+        Ok(Self { law: ThresholdLaw::Gaussian(law), threshold })
     }
 
     /// Whether the noise is Gaussian.
     pub fn is_gaussian(&self) -> bool {
-        matches!(self.law, Law::Gaussian(_))
+        matches!(self.law, ThresholdLaw::Gaussian(_))
     }
 
     /// The threshold in units: noisy counts at or above it are released.
@@ -95,8 +95,8 @@ impl CountThreshold {
     /// P\[noise >= x\], x in lattice points.
     fn tail(&self, x: i128) -> f64 {
         match &self.law {
-            Law::Laplace(law) => law.tail(x),
-            Law::Gaussian(law) => law.tail(x),
+            ThresholdLaw::Laplace(law) => law.tail(x),
+            ThresholdLaw::Gaussian(law) => law.tail(x),
         }
     }
 
@@ -115,8 +115,8 @@ impl CountThreshold {
         noise: &mut [i128],
     ) -> Result<(), EntropyError> {
         match &self.law {
-            Law::Laplace(law) => law.fill(generator, noise),
-            Law::Gaussian(law) => law.fill(generator, noise),
+            ThresholdLaw::Laplace(law) => law.fill(generator, noise),
+            ThresholdLaw::Gaussian(law) => law.fill(generator, noise),
         }
     }
 
@@ -153,8 +153,8 @@ impl CountThreshold {
     /// Scale b of the Laplace or sigma of the Gaussian, in units.
     pub fn scale(&self) -> f64 {
         let scale = match &self.law {
-            Law::Laplace(law) => law.scale().to_f64(),
-            Law::Gaussian(law) => law.sigma().to_f64(),
+            ThresholdLaw::Laplace(law) => law.scale().to_f64(),
+            ThresholdLaw::Gaussian(law) => law.sigma().to_f64(),
         };
         scale / FINE as f64
     }
@@ -186,7 +186,7 @@ fn least_tail(scale: f64, delta: f64, tail: impl Fn(i128) -> f64) -> Result<i128
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::truncated::TruncatedGeometric;
+    use crate::truncated_geometric::TruncatedGeometric;
     use hushtable_noise::TestSeed;
     use hushtable_privacy::Neighbouring;
 

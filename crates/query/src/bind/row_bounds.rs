@@ -4,7 +4,7 @@
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, no_step_within, released_as};
-use super::arguments::Arguments;
+use super::call_arguments::Arguments;
 use super::view::Unit;
 use super::{Clamps, Measure, Measurement};
 use crate::error::Refusal;

@@ -1,28 +1,28 @@
 //! Noise that is put on top of a count.
 
-use hushtable_privacy::DiscreteGaussian;
+use hushtable_privacy::DiscreteGaussianLoss;
 
 use crate::double::Sum;
 use crate::error::KnowledgeError;
-use crate::law::{Law, UNIT};
+use crate::integer_law::{IntegerLaw, UNIT};
 
 /// Noise on an integer that one record moves by one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noise(Shape);
+pub struct CountNoise(Shape);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shape {
     /// P\[x\] ~ e^(-loss |x|).
     Geometric { loss: f64 },
     /// P\[x\] ~ e^(-x^2/(2 sigma^2)).
-    Gaussian(DiscreteGaussian),
+    Gaussian(DiscreteGaussianLoss),
 }
 
 const FACTORS: &str = "1e-40 to 0.999999";
 const SCALES: &str = "0.01 to 1000000";
 const SQUARES: &str = "0.01 to 1000000";
 
-impl Noise {
+impl CountNoise {
     /// The two-sided geometric law, P\[x\] = (1-p)/(1+p) p^|x| (PK Definition 19).
     ///
     /// # Errors
@@ -60,7 +60,9 @@ impl Noise {
         if sigma_squared > 1e6 {
             return Err(refused);
         }
-        DiscreteGaussian::new(sigma_squared).map(|g| Self(Shape::Gaussian(g))).map_err(|_| refused)
+        DiscreteGaussianLoss::new(sigma_squared)
+            .map(|g| Self(Shape::Gaussian(g)))
+            .map_err(|_| refused)
     }
 
     /// The promise of the noise alone against every attacker, whatever is known: delta at
@@ -80,7 +82,7 @@ impl Noise {
     }
 
     /// `law` with the noise on it, where that is done last.
-    pub(crate) fn on_top(self, law: &Law) -> Option<Law> {
+    pub(crate) fn on_top(self, law: &IntegerLaw) -> Option<IntegerLaw> {
         match self.0 {
             Shape::Geometric { loss } => Some(law.plus_geometric(loss)),
             Shape::Gaussian(_) => None,
@@ -88,16 +90,16 @@ impl Noise {
     }
 
     /// The noise as a law to begin with: always zero where it comes on top.
-    pub(crate) fn below(self, floor: f64) -> Law {
+    pub(crate) fn below(self, floor: f64) -> IntegerLaw {
         match self.0 {
-            Shape::Geometric { .. } => Law::point(0),
+            Shape::Geometric { .. } => IntegerLaw::point(0),
             Shape::Gaussian(law) => gaussian(law.sigma_squared(), floor),
         }
     }
 }
 
 /// The discrete Gaussian law, without what is below `floor` times its largest probability.
-fn gaussian(sigma_squared: f64, floor: f64) -> Law {
+fn gaussian(sigma_squared: f64, floor: f64) -> IntegerLaw {
     let doubled = 2.0 * sigma_squared;
     let weight = |x: f64| (-x * x / doubled).exp();
     let mut half = Vec::new();
@@ -118,7 +120,7 @@ fn gaussian(sigma_squared: f64, floor: f64) -> Law {
     let first = -i64::try_from(half.len()).unwrap_or(0);
     // Exponents are down to ln floor, with two roundings each.
     let error = (8.0 - 3.0 * floor.ln()) * UNIT;
-    Law { first, weights, error, lost, tail: f64::INFINITY }
+    IntegerLaw { first, weights, error, lost, tail: f64::INFINITY }
 }
 
 #[cfg(test)]
@@ -127,18 +129,18 @@ mod tests {
 
     #[test]
     fn noise_alone_is_what_its_law_promises() {
-        let geometric = Noise::geometric(0.5).unwrap();
+        let geometric = CountNoise::geometric(0.5).unwrap();
         // Two thirds of the noise is at or below zero.
         assert!((geometric.delta(0.0) - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!(geometric.delta(std::f64::consts::LN_2), 0.0);
-        let same = Noise::discrete_laplace(2.0).unwrap();
+        let same = CountNoise::discrete_laplace(2.0).unwrap();
         for epsilon in [0.0, 0.3, 0.499] {
-            let law = Law::point(0).plus_geometric(0.5);
+            let law = IntegerLaw::point(0).plus_geometric(0.5);
             let [up, down] = crate::divergence::both(&law, epsilon);
             assert!((same.delta(epsilon) / up - 1.0).abs() < 1e-12);
             assert!((same.delta(epsilon) / down - 1.0).abs() < 1e-12);
         }
-        let gaussian = Noise::discrete_gaussian(3.0).unwrap();
+        let gaussian = CountNoise::discrete_gaussian(3.0).unwrap();
         let law = gaussian.below(1e-290);
         for epsilon in [0.0, 0.3, 2.0, 9.0] {
             let [up, down] = crate::divergence::both(&law, epsilon);

@@ -4,7 +4,7 @@
 //! (PRzCDP, Definition 3.2) bounds the loss of each record by a *policy function* of its values.
 //! The function is public; what it says of a record is as secret as the record.
 
-use crate::{Growth, Rho};
+use crate::{LossCurve, Rho};
 
 /// Relative error that sums of a few products stay under.
 const MARGIN: f64 = 1e-14;
@@ -19,7 +19,7 @@ pub struct PolicyTerm {
     /// The threshold at which the record is split, where it is not that of the noise.
     split_at: f64,
     /// The loss of a record by its value, where that is not rho (value/threshold)^2.
-    growth: Option<Growth>,
+    growth: Option<LossCurve>,
 }
 
 /// The policy function of what was released about a record.
@@ -62,7 +62,7 @@ impl PolicyTerm {
 
     /// The term for a sum that is released in another way than by Gaussian noise: a record's loss
     /// by its value, calibrated to the rho at the threshold.
-    pub fn growing(self, growth: Growth) -> Self {
+    pub fn growing(self, growth: LossCurve) -> Self {
         Self { growth: Some(growth), ..self }
     }
 
@@ -292,9 +292,9 @@ mod tests {
             let share = rho(&format!("{}.{:03}", thousandths / 1000, thousandths % 1000));
             let plain = PolicyTerm::new(share, threshold).unwrap();
             for growth in [
-                Growth::log(share, threshold, threshold).unwrap(),
-                Growth::sqrt(share, threshold, 3.0 * threshold).unwrap(),
-                Growth::exponential_polylogarithmic(share, threshold, 1.0, 3.0).unwrap(),
+                LossCurve::log(share, threshold, threshold).unwrap(),
+                LossCurve::sqrt(share, threshold, 3.0 * threshold).unwrap(),
+                LossCurve::exponential_polylogarithmic(share, threshold, 1.0, 3.0).unwrap(),
             ] {
                 let terms = vec![plain, plain.growing(growth)];
                 let policy = RecordPolicy::new(rho("0.5"), terms);

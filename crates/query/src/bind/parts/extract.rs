@@ -14,8 +14,8 @@ use super::walk::{
 };
 use super::{MAX_NAMES, MAX_PARTS, MAX_SHOWN, Read, part_name, private};
 use crate::bind::Groups;
+use crate::bind::clauses::{self, bound_keys, plain_clauses};
 use crate::bind::from::{Selected, Tables};
-use crate::bind::statement::{self, bound_keys, plain_clauses};
 use crate::contract::Contract;
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::{Expr, ExprKind, Rows};
@@ -159,9 +159,9 @@ impl<'a> Splitter<'a> {
                 "several statements; each part has a share of the budget",
             ));
         }
-        let (view, conditions) = statement::view(selected, self.contract)?;
+        let (view, conditions) = clauses::view(selected, self.contract)?;
         let terms = self.clauses.terms(select_at(select), place, &view)?;
-        let bound = statement::bind(query, select, &view, conditions, &terms.options)?;
+        let bound = clauses::bind(query, select, &view, conditions, &terms.options)?;
         let (query, reads) = bound.numbered()?;
         let Terms { pot, weight, options } = terms;
         let name = part_name(self.drafts.len());
@@ -225,7 +225,7 @@ impl<'a> Splitter<'a> {
         };
         if outermost && kind == Kind::Rows {
             // Rows are never shown: bound as a part, the statement is refused for the right reason.
-            let select = statement::check(query)?;
+            let select = clauses::check(query)?;
             let selected = names.tables(self.contract).selected(select, None)?;
             let sql = query.to_string();
             return self.part(sql, query, select, selected, Place::ONLY).map(Kind::Part);

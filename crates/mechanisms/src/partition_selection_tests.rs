@@ -98,7 +98,7 @@ fn frequencies(selection: &Selection, units: &[u64], runs: u32) -> Vec<f64> {
     let mut generator = TestSeed(11).generator();
     let mut counts = vec![0u32; units.len()];
     for _ in 0..runs {
-        let population = Population { units, members: None, known: &[] };
+        let population = Candidates { units, members: None, known: &[] };
         for chosen in selection.choose(&population, &mut generator).unwrap() {
             counts[chosen.group] += 1;
             assert_eq!(chosen.noisy_count.is_some(), selection.strategy().gives_count());
@@ -143,7 +143,7 @@ fn known_groups_always_appear_with_their_noisy_counts() {
     let mut generator = TestSeed(3).generator();
     for strategy in Strategy::ALL {
         let selection = made(strategy, "1", "1e-5", 1);
-        let population = Population { units: &units, members: None, known: &known };
+        let population = Candidates { units: &units, members: None, known: &known };
         let mut negative = 0;
         for _ in 0..100 {
             let chosen = selection.choose(&population, &mut generator).unwrap();
@@ -170,7 +170,7 @@ fn a_least_number_does_not_move_counts() {
         // A known group of 40 units is no smaller than it is, and others are shown with all of
         // theirs.
         let population =
-            Population { units: &[40, 1000, 40], members: None, known: &[true, false, false] };
+            Candidates { units: &[40, 1000, 40], members: None, known: &[true, false, false] };
         for _ in 0..100 {
             let chosen = selection.choose(&population, &mut generator).unwrap();
             let counts: Vec<i128> = chosen.iter().filter_map(|c| c.noisy_count).collect();
@@ -202,7 +202,7 @@ fn known_groups_reach_a_threshold_as_often_as_computed() {
         let selection = made(strategy, "1", "1e-3", 1);
         for (units, threshold) in [(5, 5), (5, 7), (9, 6), (0, 3)] {
             let (units_of, known) = (vec![units; groups], vec![true; groups]);
-            let population = Population { units: &units_of, members: None, known: &known };
+            let population = Candidates { units: &units_of, members: None, known: &known };
             let chosen = selection.choose(&population, &mut TestSeed(5).generator()).unwrap();
             let reached = |c: &&Chosen| c.noisy_count >= Some(i128::from(threshold));
             let found = chosen.iter().filter(reached).count() as f64 / groups as f64;

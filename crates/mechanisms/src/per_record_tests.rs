@@ -57,7 +57,7 @@ fn no_ratio_is_above_the_policy() {
     for (threshold, text) in [(1, "0.5"), (20, "0.5"), (300, "2"), (7, "0.02")] {
         let law = made(RecordMechanism::ExponentialPolylogarithmic, threshold, text);
         let Noise::Polylogarithmic(noise) = &law.noise else { panic!("law") };
-        let Growth::ExponentialPolylogarithmic { scale, .. } = law.growth() else { panic!() };
+        let LossCurve::ExponentialPolylogarithmic { scale, .. } = law.growth() else { panic!() };
         let reach = (60.0 * scale) as i128 + 200;
         for value in [1i128, 2, threshold as i128, 5 * threshold as i128, 40 * threshold as i128] {
             let epsilon = law.growth().epsilon(value as f64).unwrap();
@@ -172,7 +172,7 @@ fn what_cannot_be_calibrated_is_refused() {
     };
     assert_eq!(new(Log, 10, "0.007"), MechanismError::TooSkewed);
     assert_eq!(new(Sqrt, 10, "0"), MechanismError::NoBudget("rho"));
-    assert!(matches!(new(Sqrt, 0, "1"), MechanismError::NoGrowth("a splitting threshold")));
+    assert!(matches!(new(Sqrt, 0, "1"), MechanismError::NoLossCurve("a splitting threshold")));
     assert!(matches!(new(ExponentialPolylogarithmic, 10, "900"), MechanismError::Scale(_)));
     let name = |text| RecordMechanism::from_name(text);
     assert_eq!(name("sqrt"), Some(Sqrt));

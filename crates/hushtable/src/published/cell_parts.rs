@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use hushtable_knowledge::{Cell, Published};
 
 use super::read::single;
-use super::{Key, Tables};
+use super::{CellKey, Tables};
 use hushtable_query::Refusal;
 
 /// Combinations of values that are gone through.
@@ -86,7 +86,7 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
 
 impl Divided {
     /// The values of some parts, where these are all combinations of some values of each column.
-    pub fn keys(&self, tables: &Tables, parts: &[u32]) -> Option<Vec<Key>> {
+    pub fn keys(&self, tables: &Tables, parts: &[u32]) -> Option<Vec<CellKey>> {
         let mut values: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.sizes.len()];
         let mut count = 0;
         for number in self.numbers(parts) {
@@ -102,14 +102,14 @@ impl Divided {
         }
         let key = |((own, size), column): ((&BTreeSet<usize>, &usize), &super::KeyColumn)| {
             if own.len() == *size {
-                return Key::All;
+                return CellKey::All;
             }
             // The value after all others stands for these.
             let named = column.values.len();
             if own.contains(&named) {
-                Key::AllBut((0..named).filter(|value| !own.contains(value)).collect())
+                CellKey::AllBut((0..named).filter(|value| !own.contains(value)).collect())
             } else {
-                Key::Any(own.iter().copied().collect())
+                CellKey::Any(own.iter().copied().collect())
             }
         };
         Some(values.iter().zip(&self.sizes).zip(&tables.columns).map(key).collect())

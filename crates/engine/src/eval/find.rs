@@ -8,7 +8,7 @@ use datafusion::arrow::error::ArrowError;
 use hushtable_query::MAX_STRING_BYTES;
 
 use super::counted::count;
-use super::text::{builder, texts};
+use super::text_functions::{builder, texts};
 
 /// The place of each second text in its first, from 1; 0 where it is not in it.
 pub(super) fn position(texts_of: &ArrayRef, parts: &ArrayRef) -> Result<ArrayRef, ArrowError> {

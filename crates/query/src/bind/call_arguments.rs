@@ -4,8 +4,8 @@ use hushtable_mechanisms::RecordMechanism;
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, is_of_two, is_percentile};
+use super::clauses::condition;
 use super::options::MAX_WEIGHT;
-use super::statement::condition;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind};
 use crate::lattice::Number;

@@ -3,19 +3,19 @@
 use hushtable_noise::{EntropyError, Generator};
 use hushtable_privacy::Loss;
 
-use crate::additive::{Additive, Law};
-use crate::record::PerRecord;
+use crate::additive::{Additive, AdditiveLaw};
+use crate::per_record::PerRecord;
 
 /// The mechanism of a measurement: exact sums of groups in, released ones out.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Measuring {
+pub enum SumMechanism {
     /// Additive noise for contributions within bounds, or Gaussian noise for a threshold.
     Additive(Additive),
     /// Another mechanism for sums that are not clamped.
     PerRecord(Box<PerRecord>),
 }
 
-impl Measuring {
+impl SumMechanism {
     /// What all the released sums cost.
     pub fn loss(&self) -> Loss {
         match self {
@@ -61,7 +61,7 @@ impl Measuring {
     /// Gaussian differential privacy with mu^2 = 2 rho.
     pub fn is_gaussian(&self) -> bool {
         match self {
-            Self::Additive(additive) => matches!(additive.law(), Law::RoundedGaussian(_)),
+            Self::Additive(additive) => matches!(additive.law(), AdditiveLaw::RoundedGaussian(_)),
             Self::PerRecord(record) => record.is_gaussian(),
         }
     }

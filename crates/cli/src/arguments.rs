@@ -10,6 +10,7 @@ mod ledger;
 mod local;
 mod losses;
 mod release;
+mod shell;
 mod tables;
 
 use std::path::PathBuf;
@@ -36,6 +37,7 @@ pub(crate) use ledger::{
 pub(crate) use local::{EstimateArguments, RandomizeArguments, ResponseArguments};
 pub(crate) use losses::{FitArguments, PolicyArguments};
 pub(crate) use release::ReleaseArguments;
+pub(crate) use shell::ShellArguments;
 pub(crate) use tables::{DescribeArguments, TablesArguments};
 
 use crate::colour::ColourChoice;
@@ -49,6 +51,7 @@ Examples:
   hushtable describe visits                  a table's columns, bounds and budgets
   hushtable explain \"SELECT …\"               what a query would promise and cost
   hushtable query \"SELECT …\"                 the answer, with noise
+  hushtable shell                            one query after another, with prices and completion
   hushtable release --out 2022 workload.toml many queries under one budget
   hushtable budget                           what was spent, and what is left
   hushtable calc convert --rho 1 --delta 1e-6
@@ -83,6 +86,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Query(QueryArguments),
     Explain(ExplainArguments),
+    Shell(ShellArguments),
     Release(ReleaseArguments),
     Budget(BudgetArguments),
     Ledger(LedgerArguments),
@@ -160,8 +164,7 @@ impl IntervalsArguments {
     /// The intervals that are asked for.
     pub(crate) fn wanted(&self) -> Result<Option<IntervalsWanted>, Failure> {
         let level = self.intervals.as_ref().map(|level| level.parse::<Level>());
-        let level =
-            level.transpose().map_err(|refusal| Failure::new(refusal.what, refusal.hint))?;
+        let level = level.transpose()?;
         Ok(level.map(|level| IntervalsWanted { level, simultaneous: self.simultaneous }))
     }
 }
@@ -331,9 +334,10 @@ Examples:
   hushtable init --output shop/hushtable.toml shop/visits.csv 'shop/claims/*.parquet'
   hushtable init --output - visits.csv
 
-The contract declares every column by its name and type, and marks with TODO what the owner of the
-data has to decide. Several files share one kind of privacy unit; how their tables refer to each
-other is suggested, and to be checked. Only the names and types of columns are read, never a value.";
+The contract declares every column by its name and type. On a terminal, the owner of the data is
+asked what has to be decided; elsewhere, or with --yes, it is marked with TODO. Several files share
+one kind of privacy unit; how their tables refer to each other is suggested, and to be checked. Only
+the names and types of columns are read, never a value.";
 
 /// Write a first contract for some files
 #[derive(Debug, Args)]
@@ -342,6 +346,13 @@ pub(crate) struct InitArguments {
     /// Where to write the contract; `-` is standard output
     #[arg(long, value_name = "FILE", default_value = "hushtable.toml")]
     pub(crate) output: PathBuf,
+
+    /// Ask nothing, and mark with TODO what is to be decided
+    ///
+    /// On a terminal, five questions are asked otherwise: who is protected, how many they are, how much
+    /// may be learned, who asks, and in how many groups one of them counts.
+    #[arg(long, short = 'y')]
+    pub(crate) yes: bool,
 
     /// Read the first rows of CSV files, too, and propose types and how values are written
     #[arg(long)]
@@ -398,6 +409,7 @@ mod tests {
         for name in [
             "query",
             "explain",
+            "shell",
             "release",
             "budget",
             "ledger",

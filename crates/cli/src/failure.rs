@@ -5,7 +5,7 @@ use std::io;
 
 use hushtable::ledger::LedgerError;
 use hushtable::query::Refusal;
-use hushtable::{Error, SourceError};
+use hushtable::{Error, Hint, SourceError};
 use hushtable_plot::PlotError;
 
 use crate::render::grid::visible;
@@ -13,12 +13,12 @@ use crate::render::grid::visible;
 /// Why a command ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Refused or failed: what, and then hints, a line each.
-    Told {
-        /// The fault.
+    /// Refused or failed.
+    Error {
+        /// The fault, with the lines of SQL that it is about.
         what: String,
-        /// Ways out that work.
-        hints: Vec<String>,
+        /// What would work.
+        hint: Option<String>,
     },
     /// Nobody reads standard output any more.
     ClosedPipe,
@@ -28,21 +28,14 @@ pub(crate) enum Failure {
 
 impl Failure {
     pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Told { what: what.into(), hints: vec![hint.into()] }
+        Self::Error { what: what.into(), hint: Some(hint.into()) }
     }
 
-    /// From a text whose hints are lines that begin with `hint:`.
-    fn from_text(text: &str) -> Self {
-        let mut what = Vec::new();
-        let mut hints: Vec<String> = Vec::new();
-        for line in text.lines() {
-            match (line.trim_start().strip_prefix("hint:"), hints.last_mut()) {
-                (Some(hint), _) => hints.push(hint.trim().to_owned()),
-                (None, Some(hint)) => *hint = format!("{hint} {}", line.trim()),
-                (None, None) => what.push(line),
-            }
-        }
-        Self::Told { what: what.join("\n"), hints }
+    /// The parts of an error.
+    fn of(error: &dyn Hint) -> Self {
+        let lines = [Some(error.what()), error.place()];
+        let what = lines.into_iter().flatten().collect::<Vec<_>>().join("\n");
+        Self::Error { what, hint: error.hint() }
     }
 
     /// A failure to write standard output.
@@ -59,45 +52,42 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Told { what, hints } = self else { return Ok(()) };
+        let Self::Error { what, hint } = self else { return Ok(()) };
         // Names of columns and files may hold anything.
         let what: Vec<String> = what.lines().map(visible).collect();
         writeln!(f, "error: {}", what.join("\n"))?;
-        hints.iter().try_for_each(|hint| writeln!(f, "  hint: {}", visible(hint)))
+        hint.iter().try_for_each(|hint| writeln!(f, "  hint: {}", visible(hint)))
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Refused(refusal) => refusal.into(),
-            other => Self::from_text(&other.to_string()),
-        }
+        Self::of(&error)
     }
 }
 
 impl From<LedgerError> for Failure {
     fn from(error: LedgerError) -> Self {
-        Self::from_text(&error.to_string())
+        Self::of(&error)
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        let lines = [Some(refusal.what.clone()), refusal.excerpt()];
-        Self::new(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"), refusal.hint)
+        Self::of(&refusal)
     }
 }
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        Self::from_text(&error.to_string())
+        Self::of(&error)
     }
 }
 
 impl From<PlotError> for Failure {
     fn from(error: PlotError) -> Self {
-        Self::from_text(&error.to_string())
+        let (what, hint) = error.what_and_hint();
+        Self::new(what, hint)
     }
 }
 
@@ -106,16 +96,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hints_stand_on_lines_of_their_own() {
-        let texts = ["no\nhint: a\n  hint: b", "no\n  hint: a\nhint: b"];
-        for text in texts {
-            let shown = Failure::from_text(text).to_string();
-            assert_eq!(shown, "error: no\n  hint: a\n  hint: b\n");
+    fn errors_of_all_crates_give_their_hints_as_data() {
+        let path = || "a.ledger".into();
+        let missing = || LedgerError::Missing { path: path() };
+        let in_workload = Error::InWorkload {
+            file: "w.toml".to_owned(),
+            line: 3,
+            query: "q".to_owned(),
+            error: Box::new(Error::Ledger(missing())),
+        };
+        let unknown = SourceError::UnknownExtension { path: "a.xls".into() };
+        let failures = [
+            Failure::from(Refusal::new("there is no column `a`", "the columns are b, c")),
+            Failure::from(missing()),
+            Failure::from(unknown),
+            Failure::from(in_workload),
+            Failure::from(PlotError::Extension("a.gif".into())),
+            Failure::new("column `\u{1b}[2J`", "a\tb"),
+        ];
+        for failure in &failures {
+            let Failure::Error { what, hint } = failure else { panic!("{failure}") };
+            assert!(!what.contains("hint") && hint.as_ref().is_some_and(|h| !h.contains('\n')));
         }
-        let shown = Failure::from_text("one\ntwo\nhint: a\n  more").to_string();
-        assert_eq!(shown, "error: one\ntwo\n  hint: a more\n");
-        assert_eq!(Failure::from_text("no").to_string(), "error: no\n");
-        let shown = Failure::from_text("column `\u{1b}[2J`\nhint: a\tb").to_string();
-        assert_eq!(shown, "error: column `\\u{1b}[2J`\n  hint: a\\tb\n");
+        let shown = failures.map(|failure| failure.to_string()).join("\n");
+        insta::assert_snapshot!(shown);
     }
 }

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     guard::guarded(pace, || match &cli.command {
         Command::Query(asked) => commands::query::run(asked),
         Command::Explain(asked) => commands::explain::run(asked),
+        Command::Shell(asked) => commands::shell::run(asked),
         Command::Release(asked) => commands::release::run(asked),
         Command::Budget(asked) => commands::budget::run(asked),
         Command::Ledger(asked) => commands::ledger::run(asked),

@@ -98,7 +98,7 @@ pub(crate) fn optional_query(
     };
     let parameters = more.parameters.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
     let text = with_parameters(&text, &parameters);
-    text.map(Some).map_err(|refusal| Failure::new(refusal.what, refusal.hint))
+    text.map(Some).map_err(Failure::from)
 }
 
 /// The arguments of the command, with a blank before a text that begins with a comment of SQL: it is

@@ -32,7 +32,7 @@ fn main() {
     std::fs::create_dir_all(&folder).unwrap();
     data::write(&folder, scale).wait();
     std::fs::write(folder.join("hushtable.toml"), data::contract()).unwrap();
-    std::fs::write(folder.join("offers.toml"), data::contract_with_public_offers()).unwrap();
+    std::fs::write(folder.join("groups.toml"), data::contract_with_public_groups()).unwrap();
     let plain = data::plain(&folder).wait();
     println!("TPC-H at scale {scale}, medians of {RUNS}");
     let mut ratios = Vec::new();
@@ -40,7 +40,7 @@ fn main() {
         let standard = data::standard(number);
         let bounded = data::bounded(number);
         // Lines are of customers and offers of suppliers.
-        let contract = if number == 9 { "offers.toml" } else { "hushtable.toml" };
+        let contract = if number == 9 { "groups.toml" } else { "hushtable.toml" };
         let (mut with, mut without, mut ratio) = (vec![], vec![], vec![]);
         for run in 0..=RUNS {
             let private = private(&folder.join(contract), &bounded);

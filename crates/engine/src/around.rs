@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
+};
 use datafusion::arrow::compute::{CastOptions, cast_with_options, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Schema, SchemaRef};
 use datafusion::catalog::MemTable;
@@ -28,7 +30,7 @@ use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
-use hushtable_query::{Around, ColumnType, Computed, Expr, Refusal};
+use hushtable_query::{Around, ColumnType, Computed, Expr, Refusal, cell_name};
 
 use crate::error::EngineError;
 use crate::eval::Program;
@@ -36,7 +38,39 @@ use crate::memory::Memory;
 use crate::rebuild::rebuilt;
 use crate::source::convert::arrow_type;
 
-/// Checks that SQL can be run over tables of these columns.
+/// A result, and the cells of its columns, which say where their values come from.
+pub(crate) struct Ran {
+    pub(crate) table: RecordBatch,
+    /// The columns as they were run: those of the table, and after them hidden ones.
+    pub(crate) columns: Vec<ArrayRef>,
+}
+
+/// A released value: a part, its column and its row, all by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReleasedCell {
+    pub(crate) part: usize,
+    pub(crate) column: usize,
+    pub(crate) row: usize,
+}
+
+impl ReleasedCell {
+    /// As a whole number; `None` where there are too many parts, columns or rows.
+    fn number(self) -> Option<i64> {
+        let part = i64::from(u8::try_from(self.part).ok()?);
+        let column = i64::from(u16::try_from(self.column).ok()?);
+        let row = i64::from(u32::try_from(self.row).ok()?);
+        Some((part << 48) | (column << 32) | row)
+    }
+
+    /// The cell of a number that [`Self::number`] gave.
+    pub(crate) fn of(number: i64) -> Option<Self> {
+        let part = usize::from(u8::try_from(number >> 48).ok()?);
+        let column = usize::try_from((number >> 32) & 0xffff).ok()?;
+        Some(Self { part, column, row: usize::try_from(number & 0xffff_ffff).ok()? })
+    }
+}
+
+/// Checks that SQL can be run over tables of these columns, one for each part.
 ///
 /// # Errors
 /// When it does not fit them.
@@ -51,7 +85,7 @@ pub(crate) async fn check(
     Ok(())
 }
 
-/// Runs SQL over released tables.
+/// Runs SQL over released tables, one for each part.
 ///
 /// # Errors
 /// When the released values do not allow it.
@@ -59,13 +93,32 @@ pub(crate) async fn run(
     around: &Around,
     tables: Vec<(String, RecordBatch)>,
     memory: &Memory,
-) -> Result<RecordBatch, EngineError> {
+) -> Result<Ran, EngineError> {
     let (context, plan) = planned(around, tables, memory).await.map_err(|e| failed(e, memory))?;
     let schema = plan.schema();
     let batches = collect(plan, context.task_ctx()).await;
     let batches = batches.map_err(|e| failed(e, memory))?;
     let batch = concat_batches(&schema, &batches).map_err(|e| refused(e.into()))?;
-    named(around, &batch).map_err(refused)
+    let table = named(around, &batch).map_err(refused)?;
+    Ok(Ran { table, columns: batch.columns().to_vec() })
+}
+
+/// A released table with names in lower case, and behind its columns those of their cells.
+fn with_cells(part: usize, table: &RecordBatch) -> Result<RecordBatch, DataFusionError> {
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (field, values) in table.schema().fields().iter().zip(table.columns()) {
+        fields.push(Field::new(field.name().to_ascii_lowercase(), field.data_type().clone(), true));
+        columns.push(Arc::clone(values));
+    }
+    for (column, field) in table.schema().fields().iter().enumerate() {
+        let cell = |row| ReleasedCell { part, column, row }.number();
+        let cells: Int64Array = (0..table.num_rows()).map(cell).collect();
+        fields.push(Field::new(cell_name(field.name()), DataType::Int64, true));
+        columns.push(Arc::new(cells));
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(table.num_rows()));
+    let schema = Arc::new(Schema::new(fields));
+    Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
 }
 
 async fn planned(
@@ -93,14 +146,10 @@ async fn planned(
         .with_physical_optimizer_rule(Arc::new(InOrder))
         .build();
     let context = SessionContext::new_with_state(state);
-    for (name, table) in tables {
-        let lower = |field: &Arc<Field>| {
-            Field::new(field.name().to_ascii_lowercase(), field.data_type().clone(), true)
-        };
-        let fields: Vec<Field> = table.schema().fields().iter().map(lower).collect();
-        let schema = Arc::new(Schema::new(fields));
-        let table = RecordBatch::try_new(Arc::clone(&schema), table.columns().to_vec())?;
-        context.register_table(&name, Arc::new(MemTable::try_new(schema, vec![vec![table]])?))?;
+    for (part, (name, table)) in tables.into_iter().enumerate() {
+        let table = with_cells(part, &table)?;
+        let table = MemTable::try_new(table.schema(), vec![vec![table]])?;
+        context.register_table(&name, Arc::new(table))?;
     }
     let query = ast::Statement::Query(Box::new(around.query.clone()));
     let statement = Statement::Statement(Box::new(query));

@@ -1,5 +1,6 @@
 //! What can go wrong between a question and its release.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use datafusion::arrow::error::ArrowError;
@@ -16,11 +17,6 @@ use crate::source::{SourceError, shown};
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The contract's file cannot be read.
-    #[error(
-        "the contract {} cannot be read: {error}\n  hint: `hushtable init FILE` writes a first \
-         one; --contract says where it is",
-        path.display()
-    )]
     ContractFile {
         /// Where it should be.
         path: PathBuf,
@@ -28,14 +24,8 @@ pub enum EngineError {
         error: std::io::Error,
     },
     /// The contract is wrong or not finished, or a workload is wrong.
-    #[error(transparent)]
     Contract(#[from] ContractError),
     /// The workload's file cannot be read.
-    #[error(
-        "the workload {} cannot be read: {error}\n  hint: a file of TOML in UTF-8, as in \
-         docs/workloads.md",
-        path.display()
-    )]
     WorkloadFile {
         /// Where it should be.
         path: PathBuf,
@@ -43,7 +33,6 @@ pub enum EngineError {
         error: std::io::Error,
     },
     /// One query of a workload.
-    #[error("{file}:{line}: query `{query}`: {error}")]
     InWorkload {
         /// The workload's file.
         file: String,
@@ -55,22 +44,11 @@ pub enum EngineError {
         error: Box<EngineError>,
     },
     /// The files are not those that a workload or a statement was planned for.
-    #[error(
-        "files of the table `{table}` were written, added or taken away while its questions were being \
-         answered\n  hint: what was answered is about the files as they were; the same on other files is \
-         another question, and is charged anew"
-    )]
     DataChanged {
         /// The table.
         table: String,
     },
     /// Two tables of different populations read one file.
-    #[error(
-        "the tables `{table}` and `{other}` both read {}, and do not hold the same units by the same \
-         column\n  hint: declare one table for the file, or both with the same unit = {{ of = \"…\", \
-         column = \"…\" }}",
-        shown(path)
-    )]
     SharedFile {
         /// The table that is asked.
         table: String,
@@ -80,10 +58,8 @@ pub enum EngineError {
         path: PathBuf,
     },
     /// The query is refused.
-    #[error(transparent)]
     Refused(#[from] Refusal),
     /// Nobody is named who could pay.
-    #[error("no analyst given: `{table}` has budgets of {analysts}\n  hint: --analyst NAME")]
     NoAnalyst {
         /// The table.
         table: String,
@@ -91,10 +67,6 @@ pub enum EngineError {
         analysts: String,
     },
     /// The one named has no budget.
-    #[error(
-        "the analyst `{analyst}` has no budget on `{table}`\n  hint: the contract has \
-         budgets of {analysts}; its owner can add another"
-    )]
     UnknownAnalyst {
         /// Who asks.
         analyst: String,
@@ -104,53 +76,136 @@ pub enum EngineError {
         analysts: String,
     },
     /// The data's files.
-    #[error(transparent)]
     Source(#[from] SourceError),
     /// The ledger.
-    #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// No randomness, no release.
-    #[error(
-        "{0}; nothing was released\n  hint: what was charged stays charged; ask again when it works"
-    )]
     Entropy(#[from] EntropyError),
     /// Too little memory.
-    #[error(
-        "{}; nothing was released\n  hint: --memory or HUSHTABLE_MEMORY may allow more, and fewer \
-         groups per unit and fewer aggregates need less; what was charged stays charged, and a \
-         workload goes on under its charge when it is run again",
-        match limit {
-            Some(limit) => format!("the query needs more memory than the limit of {limit}"),
-            None => "there is too little memory for this query".to_owned(),
-        }
-    )]
     Memory {
         /// The limit, where there is one.
         limit: Option<MemoryLimit>,
     },
     /// Bytes are no plan that this build has made.
-    #[error(
-        "the plan cannot be read\n  hint: a worker takes plans of the same version of hushtable, \
-         unchanged"
-    )]
     ForeignPlan,
     /// A task of the engine was stopped.
-    #[error(
-        "the query was interrupted; nothing was released\n  hint: what was charged stays charged"
-    )]
     Interrupted,
     /// A release on record cannot be read back.
-    #[error(
-        "the release on record cannot be read\n  hint: the ledger may be damaged; restore it from \
-         a backup"
-    )]
     Record,
     /// A fault of the engine.
-    #[error(
-        "the engine failed; nothing was released\n  hint: this is a fault in Hushtable, please \
-         report the query (not the data)"
-    )]
     Inconsistent,
+}
+
+impl EngineError {
+    /// The fault, and what would work.
+    pub fn what_and_hint(&self) -> (String, Option<String>) {
+        match self {
+            Self::ContractFile { path, error } => (
+                format!("the contract {} cannot be read: {error}", path.display()),
+                Some(
+                    "`hushtable init FILE` writes a first one; --contract says where \
+                 it is"
+                        .to_owned(),
+                ),
+            ),
+            Self::Contract(inner) => inner.what_and_hint(),
+            Self::WorkloadFile { path, error } => (
+                format!("the workload {} cannot be read: {error}", path.display()),
+                Some("a file of TOML in UTF-8, as in docs/workloads.md".to_owned()),
+            ),
+            Self::InWorkload { file, line, query, error } => {
+                let (what, hint) = error.what_and_hint();
+                (format!("{file}:{line}: query `{query}`: {what}"), hint)
+            }
+            Self::DataChanged { table } => (
+                format!(
+                    "files of the table `{table}` were written, added or taken \
+                     away while its questions were being answered"
+                ),
+                Some(
+                    "what was answered is about the files as they were; the same on \
+                 other files is another question, and is charged anew"
+                        .to_owned(),
+                ),
+            ),
+            Self::SharedFile { table, other, path } => (
+                format!(
+                    "the tables `{table}` and `{other}` both read {}, and do not \
+                     hold the same units by the same column",
+                    shown(path)
+                ),
+                Some(
+                    "declare one table for the file, or both with the same unit = { \
+                 of = \"…\", column = \"…\" }"
+                        .to_owned(),
+                ),
+            ),
+            Self::Refused(inner) => inner.what_and_hint(),
+            Self::NoAnalyst { table, analysts } => (
+                format!("no analyst given: `{table}` has budgets of {analysts}"),
+                Some("--analyst NAME".to_owned()),
+            ),
+            Self::UnknownAnalyst { analyst, table, analysts } => (
+                format!("the analyst `{analyst}` has no budget on `{table}`"),
+                Some(format!(
+                    "the contract has budgets of {analysts}; its owner can add \
+                     another"
+                )),
+            ),
+            Self::Source(inner) => inner.what_and_hint(),
+            Self::Ledger(inner) => inner.what_and_hint(),
+            Self::Entropy(inner) => (
+                format!("{inner}; nothing was released"),
+                Some("what was charged stays charged; ask again when it works".to_owned()),
+            ),
+            Self::Memory { limit } => (
+                format!("{}; nothing was released", needed(*limit)),
+                Some(
+                    "--memory or HUSHTABLE_MEMORY may allow more, and fewer groups \
+                 per unit and fewer aggregates need less; what was charged stays \
+                 charged, and a workload goes on under its charge when it is run \
+                 again"
+                        .to_owned(),
+                ),
+            ),
+            Self::ForeignPlan => (
+                "the plan cannot be read".to_owned(),
+                Some("a worker takes plans of the same version of hushtable, unchanged".to_owned()),
+            ),
+            Self::Interrupted => (
+                "the query was interrupted; nothing was released".to_owned(),
+                Some("what was charged stays charged".to_owned()),
+            ),
+            Self::Record => (
+                "the release on record cannot be read".to_owned(),
+                Some("the ledger may be damaged; restore it from a backup".to_owned()),
+            ),
+            Self::Inconsistent => (
+                "the engine failed; nothing was released".to_owned(),
+                Some(
+                    "this is a fault in Hushtable, please report the query (not the \
+                 data)"
+                        .to_owned(),
+                ),
+            ),
+        }
+    }
+}
+
+/// Which memory was not enough.
+fn needed(limit: Option<MemoryLimit>) -> String {
+    match limit {
+        Some(limit) => format!("the query needs more memory than the limit of {limit}"),
+        None => "there is too little memory for this query".to_owned(),
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, hint) = self.what_and_hint();
+        f.write_str(&what)?;
+        hint.map_or(Ok(()), |hint| write!(f, "\n  hint: {hint}"))
+    }
 }
 
 impl From<DataFusionError> for EngineError {
@@ -170,7 +225,10 @@ impl From<DataFusionError> for EngineError {
                 // names files only.
                 Err(shared) => match shared.find_root() {
                     DataFusionError::External(inner) => match inner.downcast_ref::<SourceError>() {
-                        Some(source) => Self::Source(SourceError::Shared(source.to_string())),
+                        Some(source) => {
+                            let (what, hint) = source.what_and_hint();
+                            Self::Source(SourceError::Shared { what, hint })
+                        }
                         None => Self::Inconsistent,
                     },
                     DataFusionError::ResourcesExhausted(_) => Self::Memory { limit: None },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
 };
-use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, Schema};
+use datafusion::arrow::datatypes::{Decimal128Type, Field, Schema};
 use hushtable_query::{
     ColumnType, Covered, Intervals, IntervalsWanted, NoInterval, Quote, ReleasedRow, Value,
 };
@@ -54,6 +54,16 @@ pub enum ColumnIntervals {
 impl Uncertainty {
     pub(crate) fn new(quote: &Quote, released: ReleasedTable) -> Self {
         Self { quote: quote.clone(), released }
+    }
+
+    /// The released table.
+    pub(crate) fn table(&self) -> &RecordBatch {
+        &self.released.table
+    }
+
+    /// The type of a released column.
+    pub(crate) fn column_type(&self, column: usize) -> Option<ColumnType> {
+        Some(self.quote.query().outputs().get(column)?.expr.column_type)
     }
 
     /// The intervals that the query or its contract asks for.
@@ -112,7 +122,10 @@ impl Uncertainty {
 }
 
 /// Values as a column of their type.
-fn column(column_type: ColumnType, values: Vec<Option<Value>>) -> Result<ArrayRef, EngineError> {
+pub(crate) fn column(
+    column_type: ColumnType,
+    values: Vec<Option<Value>>,
+) -> Result<ArrayRef, EngineError> {
     let values = values.into_iter();
     Ok(match column_type {
         ColumnType::Int => Arc::new(
@@ -136,16 +149,6 @@ fn column(column_type: ColumnType, values: Vec<Option<Value>>) -> Result<ArrayRe
 }
 
 impl TableIntervals {
-    /// Of a table whose values are computed from several released ones: those without noise are not
-    /// told apart, and numbers have no intervals.
-    pub(crate) fn around(table: &RecordBatch, wanted: IntervalsWanted) -> Self {
-        let of = |field: &Arc<Field>| match is_number(field.data_type()) {
-            true => ColumnIntervals::Without(NoInterval::Around),
-            false => ColumnIntervals::Exact,
-        };
-        Self { wanted, columns: table.schema().fields().iter().map(of).collect() }
-    }
-
     /// The table with the ends of intervals beside the values: for x, the columns x_low and x_high. A
     /// name that the table has already gets further underscores.
     ///
@@ -175,8 +178,4 @@ impl TableIntervals {
         }
         Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
     }
-}
-
-fn is_number(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Int64 | DataType::Float64 | DataType::Decimal128(..))
 }

@@ -41,6 +41,7 @@ mod sketch;
 mod source;
 mod survey;
 mod tabulate;
+mod traced;
 mod value;
 mod workload;
 
@@ -64,8 +65,8 @@ pub use losses::{
 };
 pub use memory::MemoryLimit;
 pub use parts::{
-    AccountCharge, AccountQuoted, PartStated, PopulationTotal, StatementOfParts,
-    StatementPartQuoted, StatementQuoted,
+    AccountCharge, AccountQuoted, ClippedShare, ClippingReport, PartStated, PopulationTotal,
+    StatementOfParts, StatementPartQuoted, StatementQuoted,
 };
 pub use record::Statement;
 pub use runtime::runtime;

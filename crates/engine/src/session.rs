@@ -25,6 +25,7 @@ use crate::parts::{AccountCharge, StatementOfParts};
 use crate::record::{Statement, decode, fingerprint};
 use crate::runtime::heavy;
 use crate::source::{DataFile, FileId, ReadProgress, file_id, list_files};
+use crate::traced::TracedResult;
 
 /// A contract with the ledger and the data that it names.
 #[derive(Clone)]
@@ -58,8 +59,8 @@ pub struct Quoted {
 pub struct Answer {
     /// The noisy table.
     pub table: RecordBatch,
-    /// The uncertainty of its values; `None` where SQL around private parts computed it.
-    pub(crate) uncertainty: Option<Uncertainty>,
+    /// The uncertainty of its values.
+    pub(crate) uncertainty: Behind,
     /// The intervals that the query or the contract asks for.
     pub(crate) wanted: Option<IntervalsWanted>,
     /// The machine-readable statement of what was promised; of the last part, where there are several.
@@ -93,10 +94,19 @@ impl Answer {
     /// Only by a fault of this program.
     pub fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
         match &self.uncertainty {
-            Some(uncertainty) => uncertainty.intervals(wanted),
-            None => Ok(TableIntervals::around(&self.table, wanted)),
+            Behind::Release(uncertainty) => uncertainty.intervals(wanted),
+            Behind::Around(traced) => traced.intervals(wanted),
         }
     }
+}
+
+/// The released values behind an answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Behind {
+    /// It is a release.
+    Release(Box<Uncertainty>),
+    /// SQL around private parts computed it.
+    Around(Box<TracedResult>),
 }
 
 /// Time spent in the parts of a query; zero for what an answer on record did not need. It depends
@@ -327,7 +337,7 @@ impl Session {
         generator: &mut Generator,
     ) -> Result<(Answer, Timings), EngineError> {
         let statement = heavy(|| hushtable_query::SqlStatement::bind(sql, &self.contract))?;
-        if statement.parts.len() > 1 || statement.around.is_some() {
+        if !statement.is_plain() {
             heavy(|| self.check_budgets(&statement, analyst))?;
             let plan = self.plan_statement(sql, statement, analyst).await?;
             return self.answer_statement(plan, progress, generator).await;
@@ -367,7 +377,7 @@ impl Session {
         let answer = Answer {
             table: released.table.clone(),
             wanted: asked.quote.query().intervals(),
-            uncertainty: Some(Uncertainty::new(&asked.quote, released)),
+            uncertainty: Behind::Release(Box::new(Uncertainty::new(&asked.quote, released))),
             statement,
             parts: None,
             analyst: asked.analyst,
@@ -407,7 +417,16 @@ impl Session {
         Ok(Checked { quote, files, population, memory: &self.memory, table })
     }
 
-    /// Whose budget pays for a query.
+    /// The populations whose budgets pay for a query, the one that it bounds first.
+    pub(crate) fn populations(
+        &self,
+        query: &PrivateQuery,
+    ) -> Result<Vec<&Population>, EngineError> {
+        let find = |name| self.contract.populations.get(name).ok_or(EngineError::Inconsistent);
+        query.populations().map(find).collect()
+    }
+
+    /// Whose budget pays for a query of one population.
     pub(crate) fn population(&self, query: &PrivateQuery) -> Result<&Population, EngineError> {
         self.contract.populations.get(query.population()).ok_or(EngineError::Inconsistent)
     }
@@ -498,7 +517,8 @@ impl Session {
         analyst: Option<&str>,
     ) -> Result<(), EngineError> {
         for (name, population) in &self.contract.populations {
-            let own = statement.parts.iter().filter(|part| part.query.population() == *name);
+            let pays = |query: &PrivateQuery| query.populations().any(|own| own == name);
+            let own = statement.parts.iter().filter(|part| pays(&part.query));
             let queries: Vec<PrivateQuery> = own.map(|part| part.query.clone()).collect();
             if !queries.is_empty() {
                 let (payer, limit) = payer(population, analyst)?;

@@ -1,11 +1,12 @@
-//! Real tables, where they are at hand beside the checkout (`../shared/data`); skipped, and said so,
-//! where they are not.
+//! Real tables, where they are at hand beside the checkout (`../shared/data`); skipped, and said
+//! so, where they are not.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use hushtable_engine::{Progress, Session, runtime};
 
@@ -109,9 +110,9 @@ fn loans_by_sector_and_county() {
     assert!(names.is_sorted());
 }
 
-/// The 40 values next to the exact median on either side, and 100 next to the 90th percentile, from a plain
-/// sort of the same file: at rates of 1 and 0.56 and more (rho = 0.25 for both) released values are beyond with a
-/// probability below 1e-11.
+/// The 40 values next to the exact median on either side, and 100 next to the 90th percentile, from
+/// a plain sort of the same file: at rates of 1 and 0.56 and more (rho = 0.25 for both) released
+/// values are beyond with a probability below 1e-11.
 #[test]
 fn median_loans_by_sector() {
     let Some(path) = real("ppp2020_georgia_partial.csv.gz") else { return };
@@ -128,6 +129,114 @@ fn median_loans_by_sector() {
         let (low, top) = near_high;
         assert!((low..=top).contains(&high.value(row)), "{}", high.value(row));
     }
+}
+
+type Cell = (Option<String>, Option<i64>);
+
+/// Rows of a tag, a text, a whole number and a count: the cells with that tag.
+fn cells(table: &RecordBatch, tag: &str) -> HashMap<Cell, i64> {
+    let (tags, texts) = (table.column(0).as_string_view(), table.column(1).as_string_view());
+    let codes = table.column(2).as_primitive::<Int64Type>();
+    let counts = table.column(3).as_primitive::<Int64Type>();
+    let row = |row: usize| {
+        let text = texts.is_valid(row).then(|| texts.value(row).to_owned());
+        let code = codes.is_valid(row).then(|| codes.value(row));
+        ((text, code), counts.value(row))
+    };
+    (0..table.num_rows()).filter(|&row| tags.value(row) == tag).map(row).collect()
+}
+
+/// Squared errors by level: of both keys, of the text, of the code, of all.
+fn squares(own: &HashMap<Cell, i64>, exact: &HashMap<Cell, i64>) -> [Vec<f64>; 4] {
+    let mut levels = [const { Vec::new() }; 4];
+    for (key, value) in own {
+        let level = 2 * usize::from(key.0.is_none()) + usize::from(key.1.is_none());
+        let exact = exact.get(key).copied().unwrap_or(0);
+        levels[level].push((value - exact).pow(2) as f64);
+    }
+    levels
+}
+
+/// Adds the errors of one release to those of others.
+fn add(all: &mut [Vec<f64>; 4], own: [Vec<f64>; 4]) {
+    all.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
+}
+
+fn means(all: &[Vec<f64>; 4]) -> [f64; 4] {
+    all.each_ref().map(|own| own.iter().sum::<f64>() / own.len().max(1) as f64)
+}
+
+const CUBE: &str =
+    "'own' AS what, County, naics2, COUNT(*) AS n FROM loans GROUP BY CUBE (County, naics2)";
+
+fn with(options: &str, rest: &str) -> String {
+    format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}")
+}
+
+/// Loans of the larger counties and sectors, whose keys are public: consistent levels are more precise
+/// than released ones, as theory says.
+#[test]
+fn consistent_levels_of_public_counties_and_sectors() {
+    let Some(path) = real("ppp2020_georgia_partial.csv.gz") else { return };
+    let chosen = LOANS.replace(", public_keys = [23, 54, 72]", "");
+    let chosen = chosen.replace("rho = 0.5, delta = 1e-6", "epsilon = 1000000, delta = 1e-3");
+    let exact = with("epsilon = 100000, delta = 1e-4", CUBE);
+    let exact = cells(&ask(&chosen, &path, &exact), "own");
+    let large = || exact.iter().filter(|(_, n)| **n > 4_000);
+    let counties = large().filter_map(|(key, _)| key.0.as_ref().filter(|_| key.1.is_none()));
+    let counties: Vec<String> = counties.map(|county| format!("{county:?}")).collect();
+    let codes = large().filter_map(|(key, _)| key.1.filter(|_| key.0.is_none()));
+    let codes: Vec<String> = codes.map(|code| code.to_string()).collect();
+    let listed = |list: &[String]| format!(", public_keys = [{}]", list.join(", "));
+    let public = chosen
+        .replace("County = { type = \"string\"", "County = { type = \"string\"COUNTIES")
+        .replace("COUNTIES", &listed(&counties))
+        .replace("10000)\"", &format!("10000)\"{}", listed(&codes)));
+    let exact =
+        cells(&ask(&public, &path, &with("epsilon = 100000, consistent = true", CUBE)), "own");
+    let fit = with("epsilon = 0.4, consistent = true", CUBE);
+    let mut all = [const { Vec::new() }; 4];
+    for _ in 0..20 {
+        add(&mut all, squares(&cells(&ask(&public, &path, &fit), "own"), &exact));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let contract = public.replace("PATH", path.to_str().unwrap());
+    std::fs::write(folder.path().join("hushtable.toml"), contract).unwrap();
+    let session = Session::open(&folder.path().join("hushtable.toml")).unwrap();
+    let quoted = runtime().unwrap().block_on(session.explain_parts(&fit, None)).unwrap();
+    println!("{} counties, {} sectors", counties.len(), codes.len());
+    for ((level, errors), many) in quoted.consistent.iter().zip(means(&all)).zip(&all) {
+        let (released, adjusted) = (level.released.powi(2), level.adjusted.unwrap().powi(2));
+        println!("{}: {errors:.0}, in theory {adjusted:.0} of {released:.0}", level.part);
+        assert!(adjusted < released);
+        // Of independent errors with the tails of Laplace noise, six standard deviations.
+        let off = 6.0 * (5.0 / many.len() as f64).sqrt();
+        assert!((errors / adjusted - 1.0).abs() < off, "{errors} {adjusted} {off}");
+    }
+}
+
+/// Counties and sectors that are chosen privately: what is moved for the sake of groups that are shown
+/// makes errors smaller, if not by much.
+#[test]
+fn consistent_levels_of_chosen_counties_and_sectors() {
+    let Some(path) = real("ppp2020_georgia_partial.csv.gz") else { return };
+    let chosen = LOANS.replace(", public_keys = [23, 54, 72]", "");
+    let chosen = chosen.replace("rho = 0.5, delta = 1e-6", "epsilon = 1000000, delta = 1e-3");
+    let exact = with("epsilon = 100000, delta = 1e-4", CUBE);
+    let exact = cells(&ask(&chosen, &path, &exact), "own");
+    let fit = with("consistent = true", CUBE).replace("'own'", "'fit'");
+    let both = format!("* FROM (SELECT * FROM (SELECT {CUBE}) UNION ALL SELECT * FROM ({fit}))");
+    let both = with("epsilon = 0.4, delta = 1e-6", &both);
+    let (mut own, mut fits) = ([const { Vec::new() }; 4], [const { Vec::new() }; 4]);
+    for _ in 0..10 {
+        let table = ask(&chosen, &path, &both);
+        add(&mut own, squares(&cells(&table, "own"), &exact));
+        add(&mut fits, squares(&cells(&table, "fit"), &exact));
+    }
+    let shown: Vec<usize> = own.iter().map(|level| level.len() / 10).collect();
+    println!("{shown:?} groups: {:.1?} released, {:.1?} consistent", means(&own), means(&fits));
+    let total = |all: &[Vec<f64>; 4]| all.iter().flatten().sum::<f64>();
+    assert!(total(&fits) <= 1.02 * total(&own));
 }
 
 type Near = ((i64, i64), (f64, f64));

@@ -3,6 +3,7 @@
 //! The contract's default epsilon is so large that noise is zero but with probability below 1e-40,
 //! and that groups of two units or more appear for certain; every query has a fresh ledger. So the
 //! files show what is computed, exactly. They say nothing about privacy, which other tests do.
+//! The lines of clipping reports stand below a result.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
@@ -44,10 +45,13 @@ impl DB for Hushtable {
             };
             columns.iter().map(value).collect()
         };
-        Ok(DBOutput::Rows {
-            types: vec![DefaultColumnType::Any; columns.len()],
-            rows: (0..table.num_rows()).map(text).collect(),
-        })
+        let mut rows: Vec<Vec<String>> = (0..table.num_rows()).map(text).collect();
+        for report in answer.parts.iter().flat_map(|whole| &whole.clipping_reports) {
+            let share = |share: Option<f64>| share.map_or("NULL".to_owned(), |x| format!("{x:.3}"));
+            let lines = report.shares.iter();
+            rows.extend(lines.map(|own| vec![format!("{}:", own.what), share(own.share)]));
+        }
+        Ok(DBOutput::Rows { types: vec![DefaultColumnType::Any; columns.len()], rows })
     }
 
     fn engine_name(&self) -> &str {

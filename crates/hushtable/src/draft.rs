@@ -1,5 +1,6 @@
 //! A first contract, from names and types of columns alone.
 
+mod decisions;
 mod links;
 
 use std::fmt::Write;
@@ -12,13 +13,13 @@ use hushtable_query::{ColumnType, CsvSettings};
 
 use crate::Error;
 use crate::visible::visible;
+pub use decisions::{Decisions, Undecided, UnitDecision};
 use links::{Holds, Suggested};
 
 const START: &str = "\
 # A contract: what may be asked of this data, and what every answer promises.
 #
-# Written by `hushtable init` from the names and types of columns; WHAT WAS READ. The owner of
-# the data decides what is marked TODO; until then, no query is answered.
+# Written by `hushtable init` from the names and types of columns; WHAT WAS READ. WHO DECIDES
 
 # Where charges and answers are kept, relative to this file. Keep it safe: without it nobody knows
 # what is spent.
@@ -29,7 +30,6 @@ const UNIT: &str = "
 # Who is protected: the column that names the person, household or company whose presence must not
 # show, or \"row\" where every row is another one. Rows without a value in that column count for
 # nothing.
-privacy_unit = \"TODO: a column, or row\"
 ";
 
 const NEIGHBOURS: &str = "\
@@ -130,12 +130,34 @@ impl DraftTable {
     }
 }
 
-/// Drafts a contract for the tables at some locations, as the contract's folder sees them. With
-/// `look`, the first rows of CSV files are read, too, and say so in the draft.
-///
-/// # Errors
-/// When there are no files at a location, or one cannot be opened.
-pub fn draft(locations: &[String], folder: &Path, look: bool) -> Result<String, Error> {
+/// A contract that its owner has not decided on.
+#[derive(Debug)]
+pub struct Draft {
+    tables: Vec<DraftTable>,
+}
+
+impl Draft {
+    /// Drafts a contract for the tables at some locations, as the contract's folder sees them.
+    /// With `look`, the first rows of CSV files are read, too, and the draft says so.
+    ///
+    /// # Errors
+    /// When there are no files at a location, or one cannot be opened.
+    pub fn of(locations: &[String], folder: &Path, look: bool) -> Result<Self, Error> {
+        read(locations, folder, look).map(|tables| Self { tables })
+    }
+
+    /// The contract, with TODO where its owner has to decide.
+    pub fn text(&self) -> String {
+        contract(&self.tables, None)
+    }
+
+    /// The contract as its owner has decided.
+    pub fn decided(&self, decisions: &Decisions) -> String {
+        contract(&self.tables, Some(decisions))
+    }
+}
+
+fn read(locations: &[String], folder: &Path, look: bool) -> Result<Vec<DraftTable>, Error> {
     let mut tables: Vec<DraftTable> = Vec::new();
     for location in locations {
         let files = list_files(location, Path::new(""))?;
@@ -150,7 +172,7 @@ pub fn draft(locations: &[String], folder: &Path, look: bool) -> Result<String, 
         }
         tables.push(table);
     }
-    Ok(contract(&tables))
+    Ok(tables)
 }
 
 /// A location, relative to the working folder, as the contract's folder sees it.
@@ -184,39 +206,52 @@ fn seen_from(folder: &Path, location: &str) -> String {
 }
 
 /// The contract's text. One table is a population of its own; several share one.
-fn contract(tables: &[DraftTable]) -> String {
+fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
     let looked = tables.iter().any(|table| table.looked_at.is_some());
-    let mut out = START.replace(
-        "WHAT WAS READ",
-        if looked { "rows were read where it says so" } else { "no value was read" },
-    );
+    let read = if looked { "rows were read where it says so" } else { "no value was read" };
+    let wait = match decisions {
+        None => {
+            "The owner of\n# the data decides what is marked TODO; until then, no query is answered."
+        }
+        Some(_) => {
+            "The owner of\n# the data has answered its questions, and may change every answer here."
+        }
+    };
+    let mut out = START.replace("WHAT WAS READ", read).replace("WHO DECIDES", wait);
     if let [table] = tables {
         out.push_str(&head(table));
         out.push_str(UNIT);
+        let own = decisions.and_then(|own| own.unit_of(&table.name)).map(|unit| match unit {
+            UnitDecision::Column(column) => text(column),
+            UnitDecision::Row | UnitDecision::Public => text("row"),
+        });
+        let unit = own.unwrap_or_else(|| text("TODO: a column, or row"));
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "privacy_unit = {unit}");
         out.push_str(NEIGHBOURS);
         out.push_str(&columns(table));
         out.push_str(SETTINGS);
-        out.push_str(&budgets(&format!("tables.{}", table.name)));
+        out.push_str(&budgets(&format!("tables.{}", table.name), decisions));
         return out;
     }
     let suggested = Suggested::of(tables);
     let unit = &suggested.unit;
     out.push_str(POPULATION);
-    // Writing to a String cannot fail.
     let _ = writeln!(out, "[units.{unit}]");
     out.push_str(NEIGHBOURS);
-    out.push_str(&budgets(&format!("units.{unit}")));
+    out.push_str(&budgets(&format!("units.{unit}"), decisions));
     for (table, holds) in tables.iter().zip(&suggested.tables) {
         out.push_str(&head(table));
-        out.push_str(&held(unit, holds));
+        let own = decisions.and_then(|own| own.unit_of(&table.name));
+        out.push_str(&held(unit, holds, own));
         out.push_str(&columns(table));
     }
     out.push_str(SETTINGS);
     out
 }
 
-/// How a table holds the units.
-fn held(unit: &str, holds: &Holds) -> String {
+/// How a table holds the units; `decided` where the names did not tell.
+fn held(unit: &str, holds: &Holds, decided: Option<&UnitDecision>) -> String {
     let of = text(unit);
     match holds {
         Holds::Column(column) => {
@@ -228,10 +263,19 @@ fn held(unit: &str, holds: &Holds) -> String {
             text(&format!("{table}.{references}"))
         ),
         Holds::Unknown { key } => {
-            let form = format!("TODO: {{ of = {of}, column = … }}, or public = true");
+            let setting = match decided {
+                Some(UnitDecision::Column(column)) => {
+                    format!("unit = {{ of = {of}, column = {} }}", text(column))
+                }
+                Some(UnitDecision::Public) => "public = true".to_owned(),
+                Some(UnitDecision::Row) | None => {
+                    let form = format!("TODO: {{ of = {of}, column = … }}, or public = true");
+                    format!("unit = {}", text(&form))
+                }
+            };
             let unique =
                 key.as_ref().map(|key| format!("{PUBLIC_KEY}# unique = [{}]\n", text(key)));
-            format!("{NOT_HELD}unit = {}\n{}", text(&form), unique.unwrap_or_default())
+            format!("{NOT_HELD}{setting}\n{}", unique.unwrap_or_default())
         }
     }
 }
@@ -300,21 +344,32 @@ fn columns(table: &DraftTable) -> String {
 }
 
 /// Defaults and budgets of a population, under its heading.
-fn budgets(heading: &str) -> String {
+fn budgets(heading: &str, decisions: Option<&Decisions>) -> String {
+    let (defaults, reason, budget) = match decisions {
+        None => (
+            "\
+# epsilon = 1
+# delta = 1e-6
+# max_groups_contributed = 3
+"
+            .to_owned(),
+            "A smaller budget protects more; at an epsilon of 1, seeing the\n# answers makes any \
+             guess about one unit at most 2.7 times as likely."
+                .to_owned(),
+            "analyst = \"TODO: { epsilon = …, delta = … }, under the analyst's name\"".to_owned(),
+        ),
+        Some(own) => own.settings(),
+    };
     format!(
         "
 # What a query has that says nothing else.
 [{heading}.defaults]
-# epsilon = 1
-# delta = 1e-6
-# max_groups_contributed = 3
-# max_rows_per_group = 10
+{defaults}# max_rows_per_group = 10
 
 # The most that each analyst may spend, as {{ epsilon = 3, delta = 1e-5 }} or
-# {{ rho = 0.5, delta = 1e-5 }}. A smaller budget protects more; at an epsilon of 1, seeing the
-# answers makes any guess about one unit at most 2.7 times as likely.
+# {{ rho = 0.5, delta = 1e-5 }}. {reason}
 [{heading}.budgets]
-analyst = \"TODO: {{ epsilon = …, delta = … }}, under the analyst's name\"
+{budget}
 "
     )
 }

@@ -38,6 +38,7 @@ mod analyst;
 mod bare_files;
 pub mod draft;
 mod engine;
+mod hint;
 pub mod model;
 pub mod output;
 mod owner;
@@ -53,16 +54,18 @@ pub use analyst::{Analyst, Plan, Releasing, WorkloadStep};
 pub use bare_files::{group_sizes, randomise};
 pub use datafusion::{arrow, parquet};
 pub use engine::Engine;
+pub use hint::Hint;
 pub use hushtable_engine::{
     AccountCharge, AccountQuoted, Advice, Answer, AuditOptions, AuditReport, BudgetLine,
-    CheckReport, ColumnCheck, ColumnIntervals, Compared, ContributionLimit, CutOff, Distribution,
-    EngineError as Error, EventFound, FitOptions, FitReport, Fitted, FormCount, Forms, GroupLosses,
-    GroupSizes, GroupsCheck, KeysCheck, LossOptions, LossQuantile, LossReport, Losses,
-    MechanismLosses, MemoryLimit, OwnerLosses, PartAnswer, PartQuoted, PartStated, PartStatement,
-    PopulationTotal, Progress, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread,
-    Standing, Statement, StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck,
-    TableIntervals, Timings, Together, Uncertainty, WorkloadAnswer, WorkloadCharge,
-    WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
+    CheckReport, ClippedShare, ClippingReport, ColumnCheck, ColumnIntervals, Compared,
+    ContributionLimit, CutOff, Distribution, EngineError as Error, EventFound, FitOptions,
+    FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, KeysCheck,
+    LossOptions, LossQuantile, LossReport, Losses, MechanismLosses, MemoryLimit, OwnerLosses,
+    PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal, Progress, QueryCheck,
+    Quoted, RangeCheck, Secret, SourceError, Spread, Standing, Statement, StatementOfParts,
+    StatementPartQuoted, StatementQuoted, TableCheck, TableIntervals, Timings, Together,
+    Uncertainty, WorkloadAnswer, WorkloadCharge, WorkloadProgress, WorkloadQuoted,
+    WorkloadStatement, open_workload, resolved, same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;
@@ -74,16 +77,16 @@ pub use workers::{Workers, wait};
 /// Contracts, and what queries promise.
 pub mod query {
     pub use hushtable_query::{
-        Clamps, ClassesExplained, Column, ColumnType, Contract, ContractError, CsvSettings,
-        Defaults, EpsilonAt, ExchangeExplained, Explanation, GroupsExplained, HalfWidth,
-        INTERVAL_LEVEL, IntervalExplained, IntervalsExplained, IntervalsWanted, KeepProbability,
-        Level, MAX_LATTICE, MAX_QUERY_BYTES, MeasurementExplained, MechanismCompared,
-        MechanismsExplained, MechanismsOnData, NoInterval, Number, OutputExplained,
-        PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained, Population,
-        PrecisionExplained, PrivateGroups, PrivateQuery, QuantileExplained, Refusal, Relation,
-        RoundExplained, SimultaneousInterval, SizeQuantile, Split, SplitBy, Strategy, Table,
-        TableUnit, Warning, WarningCode, Workload, WorkloadExplanation, WorkloadPolicy,
-        WorkloadQuery, WorkloadTerm, with_parameters,
+        Clamps, ClassesExplained, Column, ColumnType, ConsistentPrecision, Contract, ContractError,
+        CsvSettings, Defaults, EpsilonAt, ExchangeExplained, Explanation, GroupsExplained,
+        HalfWidth, INTERVAL_LEVEL, IntervalExplained, IntervalsExplained, IntervalsWanted,
+        KeepProbability, Level, MAX_LATTICE, MAX_QUERY_BYTES, MeasurementExplained,
+        MechanismCompared, MechanismsExplained, MechanismsOnData, NoInterval, Number,
+        OutputExplained, PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
+        Population, PrecisionExplained, PrivateGroups, PrivateQuery, QuantileExplained, Refusal,
+        Relation, RoundExplained, SimultaneousInterval, SizeQuantile, Split, SplitBy, Strategy,
+        Table, TableUnit, Warning, WarningCode, Workload, WorkloadExplanation, WorkloadPolicy,
+        WorkloadQuery, WorkloadTerm, function_names, option_names, statement_end, with_parameters,
     };
 }
 

@@ -1,7 +1,5 @@
 //! Why a query was not paid for, in words.
 
-use std::fmt;
-
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho, pure_epsilon, pure_in_rho};
 
 use crate::Account;
@@ -66,43 +64,41 @@ impl BudgetExceeded {
         }
     }
 
-    fn write_reason(&self, f: &mut fmt::Formatter<'_>, part: fn(Loss) -> Part) -> fmt::Result {
+    fn reason(&self, part: fn(Loss) -> Part) -> String {
         let Account { total, spent, .. } = self.account;
         let (cost, asked) = (part(self.charged), part(self.asked));
         let costs = if self.questions == 1 { "it costs" } else { "they cost" };
-        write!(f, "{costs} {} = {}", cost.name, cost.text)?;
-        if asked.name != cost.name {
-            write!(f, " (for {} = {})", asked.name, asked.text)?;
-        }
-        write!(f, ", and {} of {} is spent", part(spent).text, part(total).text)
+        let of = match asked.name == cost.name {
+            true => String::new(),
+            false => format!(" (for {} = {})", asked.name, asked.text),
+        };
+        let (spent, total) = (part(spent).text, part(total).text);
+        format!("{costs} {} = {}{of}, and {spent} of {total} is spent", cost.name, cost.text)
     }
-}
 
-impl fmt::Display for BudgetExceeded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The fault, and what would work.
+    pub fn what_and_hint(&self) -> (String, Option<String>) {
         let Account { total, spent, left } = self.account;
         let (analyst, table) = (&self.analyst, &self.table);
-        let what = match self.questions {
+        let asked = match self.questions {
             1 => "this query".to_owned(),
             many => format!("these {many} queries together"),
         };
-        write!(f, "the budget of analyst {analyst:?} on table {table:?} does not allow {what}")?;
+        let budget = format!("the budget of analyst {analyst:?} on table {table:?}");
 
         let parts = [
             (Part::main as fn(Loss) -> Part, self.main_left()),
             (Part::delta as fn(Loss) -> Part, Part::delta(left)),
         ];
         let (mut advice, mut used_up) = (Vec::new(), None);
-        let mut separator = ": ";
+        let mut reasons = Vec::new();
         for (part, most) in parts {
             let (cost, spent, total) = (part(self.charged), part(spent), part(total));
             // Amounts are at most 10^18 units, so the sum cannot overflow.
             if spent.units + cost.units <= total.units {
                 continue;
             }
-            f.write_str(separator)?;
-            self.write_reason(f, part)?;
-            separator = "; ";
+            reasons.push(self.reason(part));
             if most.units > 0 {
                 advice.push(format!("{} at most {}", most.name, most.text));
             } else if cost.name == "delta" && cost.units > 0 && spent.units <= total.units {
@@ -111,18 +107,21 @@ impl fmt::Display for BudgetExceeded {
                 used_up = Some(cost.name);
             }
         }
-        match used_up {
-            None => write!(
-                f,
-                "\n  hint: ask with {}, or ask the table's owner for a larger budget",
+        let reasons = match reasons.as_slice() {
+            [] => String::new(),
+            all => format!(": {}", all.join("; ")),
+        };
+        let hint = match used_up {
+            None => format!(
+                "ask with {}, or ask the table's owner for a larger budget",
                 advice.join(" and ")
             ),
-            Some(name) => write!(
-                f,
-                "\n  hint: no {name} is left; questions answered before are still answered, free; \
-                 for new ones, ask the table's owner for a larger budget"
+            Some(name) => format!(
+                "no {name} is left; questions answered before are still answered, free; for new ones, \
+                 ask the table's owner for a larger budget"
             ),
-        }
+        };
+        (format!("{budget} does not allow {asked}{reasons}"), Some(hint))
     }
 }
 

@@ -158,6 +158,14 @@ impl CountThreshold {
         };
         scale / FINE as f64
     }
+
+    /// The standard deviation of the noise, in units, but for rounding to them.
+    pub fn deviation(&self) -> f64 {
+        match &self.law {
+            ThresholdLaw::Laplace(law) => law.variance().sqrt() / FINE as f64,
+            ThresholdLaw::Gaussian(_) => self.scale(),
+        }
+    }
 }
 
 /// The least x with P\[X >= x\] (1 + MARGIN) <= `delta`; `scale` says where to look.

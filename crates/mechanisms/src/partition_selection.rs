@@ -339,6 +339,16 @@ impl Selection {
         }
     }
 
+    /// The standard deviation of the noise of released counts, before they are known to have passed
+    /// the threshold; `None` where there is no noisy count.
+    pub fn count_deviation(&self) -> Option<f64> {
+        match &self.mechanism {
+            Mechanism::TruncatedGeometric(m) => Some(m.law().variance().sqrt()),
+            Mechanism::Threshold(m) => Some(m.deviation()),
+            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => None,
+        }
+    }
+
     /// Standard deviation and threshold of every round of weighted selection, in units of weight;
     /// empty for the other strategies.
     pub fn rounds(&self) -> Vec<(f64, f64)> {

@@ -32,7 +32,7 @@ const SPACE: f64 = 22.0;
 /// The names of a chart's series, each once, in their order.
 fn names(chart: &Chart) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for series in chart.series.iter().filter(|s| !s.name.is_empty()) {
+    for series in chart.series.iter().filter(|s| !s.name.is_empty() && !s.style.is_reference()) {
         if !names.contains(&series.name.as_str()) {
             names.push(&series.name);
         }
@@ -42,7 +42,8 @@ fn names(chart: &Chart) -> Vec<&str> {
 
 /// The colour of a series of a chart.
 pub(crate) fn colour(chart: &Chart, series: &Series) -> RGBColor {
-    let place = names(chart).iter().position(|name| *name == series.name);
+    let named = !series.style.is_reference();
+    let place = names(chart).iter().position(|name| named && *name == series.name);
     place.map_or(GREY, |place| COLOURS[place % COLOURS.len()])
 }
 
@@ -67,7 +68,8 @@ impl Legend {
         let mut entries: Vec<Entry> = Vec::new();
         let (mut end, mut row) = (0.0, 0);
         for name in names(chart) {
-            let of_name = || chart.series.iter().filter(|s| s.name == name);
+            let is_own = |s: &&Series| s.name == name && !s.style.is_reference();
+            let of_name = || chart.series.iter().filter(is_own);
             let Some(first) = of_name().next() else { continue };
             let mut styles: Vec<Style> = of_name().map(|s| s.style).collect();
             styles.dedup();
@@ -102,7 +104,7 @@ impl Legend {
                     Style::Points => vec![dot(x + 0.4 * SAMPLE, y)],
                     _ => vec![dot(x, y), dot(x + 0.8 * SAMPLE, y)],
                 };
-                canvas.series(*style, &sample, entry.colour)?;
+                canvas.series(*style, &sample, entry.colour, 0)?;
             }
             let most = self.width - SAMPLE;
             canvas.text(&entry.name, (x + SAMPLE, y), SIZE, Anchor::Right, most)?;

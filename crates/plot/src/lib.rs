@@ -8,6 +8,7 @@ mod axis;
 mod error;
 mod format;
 mod legend;
+mod overlap;
 mod paint;
 mod png;
 mod svg;
@@ -29,7 +30,8 @@ pub struct Chart {
     pub x: Axis,
     /// From bottom to top.
     pub y: Axis,
-    /// The series, drawn in their order: later ones above earlier ones.
+    /// The series, drawn in their order: later ones above earlier ones. Where lines lie on each
+    /// other, earlier ones are wider, so that all are seen.
     pub series: Vec<Series>,
 }
 
@@ -80,6 +82,19 @@ pub enum Style {
     Steps,
     /// A dot at each.
     Points,
+    /// A grey dashed line from the bottom to the top at each point's x, with the name beside it. It
+    /// is not in the legend.
+    Upright,
+    /// A grey dashed line from left to right at each point's y, with the name above it. It is not
+    /// in the legend.
+    Level,
+}
+
+impl Style {
+    /// Whether it marks a number on an axis, and no points.
+    fn is_reference(self) -> bool {
+        matches!(self, Self::Upright | Self::Level)
+    }
 }
 
 impl Chart {

@@ -9,6 +9,7 @@ use plotters::style::{Color, RGBColor, ShapeStyle, WHITE};
 use crate::axis::Range;
 use crate::error::PlotError;
 use crate::legend::{Legend, colour};
+use crate::overlap::hidden_by;
 use crate::text::{Anchor, clean, font_is_known, style, width};
 use crate::thin::{Dot, along, dashed, stepped, thinned};
 use crate::{Axis, Chart, Series, Style};
@@ -31,6 +32,8 @@ const LABEL: f64 = 12.5;
 const TICK: f64 = 11.5;
 
 const GRID: RGBColor = RGBColor(222, 222, 222);
+/// Of lines that mark a number on an axis.
+const REFERENCE: RGBColor = RGBColor(110, 110, 110);
 const FRAME: RGBColor = RGBColor(110, 110, 110);
 
 /// A chart whose every part has its place. Lengths are in points, from the upper left.
@@ -52,13 +55,16 @@ impl<'a> Layout<'a> {
         font_is_known()?;
         let points: usize = chart.series.iter().map(|s| s.points.len()).sum();
         let nothing = || PlotError::Nothing { points };
-        let places = || chart.series.iter().flat_map(|series| positions(chart, series));
         let range = |axis: &Axis, positions: &mut dyn Iterator<Item = f64>| match &axis.marks[..] {
             [] => Range::around(axis.scale, positions).ok_or_else(nothing),
             marks => Range::marked(axis.scale, marks, positions).ok_or_else(nothing),
         };
-        let x = range(&chart.x, &mut places().map(|p| p.0))?;
-        let y = range(&chart.y, &mut places().map(|p| p.1))?;
+        let drawn = || chart.series.iter().filter(|series| !series.style.is_reference());
+        let places = || drawn().flat_map(|series| positions(chart, series));
+        let upright = marked(chart, Style::Upright).map(|(x, _)| x);
+        let level = marked(chart, Style::Level).map(|(y, _)| y);
+        let x = range(&chart.x, &mut places().map(|p| p.0).chain(upright))?;
+        let y = range(&chart.y, &mut places().map(|p| p.1).chain(level))?;
         let ticks = y.ticks.iter().map(|(_, label)| width(label, TICK)).fold(0.0, f64::max);
         let ticks = ticks.min(WIDEST);
         let marks = u32::try_from(chart.y.marks.len()).unwrap_or(u32::MAX).min(1_000);
@@ -86,8 +92,14 @@ impl<'a> Layout<'a> {
         let canvas = Canvas { area: backend.into_drawing_area(), bitmap };
         canvas.area.fill(&WHITE).map_err(failed)?;
         self.axes(&canvas)?;
-        for series in &self.chart.series {
-            self.series(&canvas, series)?;
+        self.references(&canvas)?;
+        let all: Vec<Vec<Dot>> = self.chart.series.iter().map(|s| self.dots(s)).collect();
+        let is_line = |series: &Series| series.style != Style::Points;
+        let lines = self.chart.series.iter().zip(&all);
+        let lines: Vec<&[Dot]> =
+            lines.map(|(s, dots)| if is_line(s) { dots.as_slice() } else { &[] }).collect();
+        for ((series, dots), above) in self.chart.series.iter().zip(&all).zip(hidden_by(&lines)) {
+            canvas.series(series.style, dots, colour(self.chart, series), above)?;
         }
         self.legend.paint(&canvas, self.left, f64::from(self.height) - MARGIN)?;
         canvas.area.present().map_err(failed)
@@ -123,11 +135,35 @@ impl<'a> Layout<'a> {
         canvas.text(&self.chart.y.label, beside, LABEL, Anchor::Upwards, bottom - top)
     }
 
-    fn series<B: DrawingBackend>(
-        &self,
-        canvas: &Canvas<B>,
-        series: &Series,
-    ) -> Result<(), PlotError> {
+    /// Lines at numbers of an axis, with their names.
+    fn references<B: DrawingBackend>(&self, canvas: &Canvas<B>) -> Result<(), PlotError> {
+        let (left, right, top, bottom) = (self.left, self.right, self.top, self.bottom);
+        for (place, (at, name)) in marked(self.chart, Style::Upright).enumerate() {
+            let x = left + self.x.share(at) * (right - left);
+            let line = [dot(x, top), dot(x, bottom)];
+            canvas.series(Style::Dashed, &line, REFERENCE, 0)?;
+            // One below the other, as lines may be near each other.
+            let y = top + 8.0 + 14.0 * (place % 8) as f64;
+            let fits = x + 5.0 + width(&clean(name), TICK) < right;
+            let (x, anchor) = if fits { (x + 5.0, Anchor::Right) } else { (x - 5.0, Anchor::Left) };
+            canvas.text(name, (x, y), TICK, anchor, right - left)?;
+        }
+        for (at, name) in marked(self.chart, Style::Level) {
+            let y = bottom - self.y.share(at) * (bottom - top);
+            canvas.series(Style::Dashed, &[dot(left, y), dot(right, y)], REFERENCE, 0)?;
+            // Below the line where there is no room above it.
+            let above = y - top > 14.0;
+            let y = if above { y - 8.0 } else { y + 9.0 };
+            canvas.text(name, (right - 4.0, y), TICK, Anchor::Left, right - left)?;
+        }
+        Ok(())
+    }
+
+    /// The places of a series' points, or of the corners of its line.
+    fn dots(&self, series: &Series) -> Vec<Dot> {
+        if series.style.is_reference() {
+            return Vec::new();
+        }
         let dots: Vec<Dot> = positions(self.chart, series)
             .map(|(x, y)| {
                 let across = self.x.share(x) * (self.right - self.left);
@@ -139,8 +175,20 @@ impl<'a> Layout<'a> {
             Style::Steps => stepped(&dots),
             _ => dots,
         };
-        canvas.series(series.style, &thinned(series.style, &dots), colour(self.chart, series))
+        thinned(series.style, &dots)
     }
+}
+
+/// The positions of reference lines of a style along their axis, with their names.
+fn marked(chart: &Chart, style: Style) -> impl Iterator<Item = (f64, &str)> {
+    let of_style = chart.series.iter().filter(move |series| series.style == style);
+    of_style.flat_map(move |series| {
+        let position = move |&(x, y): &(f64, f64)| match style {
+            Style::Level => chart.y.scale.position(y),
+            _ => chart.x.scale.position(x),
+        };
+        series.points.iter().filter_map(position).map(|at| (at, series.name.as_str()))
+    })
 }
 
 /// The points of a series that both axes can show.
@@ -177,19 +225,21 @@ impl<B: DrawingBackend> Canvas<B> {
         self.area.draw(element).map_err(failed)
     }
 
-    /// Points in the manner of a series.
+    /// Points in the manner of a series, `above` whose line so many others lie.
     pub(crate) fn series(
         &self,
         style: Style,
         dots: &[Dot],
         colour: RGBColor,
+        above: u32,
     ) -> Result<(), PlotError> {
-        let stroke = colour.stroke_width(2 * UNIT - 1);
+        let stroke = colour.stroke_width(2 * UNIT - 1 + 2 * UNIT * above);
         match (style, dots) {
             // A line through one point.
             (Style::Points, _) | (_, [_]) => dots
                 .iter()
                 .try_for_each(|at| self.draw(&Circle::new(*at, 4 * UNIT - 2, colour.filled()))),
+            (Style::Upright | Style::Level, _) => Ok(()),
             (Style::Line | Style::Steps, _) => self.line(dots, stroke),
             (Style::Dashed, _) => {
                 let [dash, gap] = [7.0, 4.0].map(|points| points * f64::from(UNIT));

@@ -127,6 +127,30 @@ fn colours_repeat_and_long_legends_wrap() {
     assert!(height > 1100, "{height}");
 }
 
+/// The earlier of two lines that lie on each other is wider; references have their names beside
+/// them.
+#[test]
+fn no_line_is_hidden_and_references_have_names() {
+    let mut chart = small();
+    let mut same = chart.series[0].clone();
+    same.name = "the same".to_owned();
+    let text = svg(&chart);
+    chart.series.push(same);
+    let widths = |text: &str| text.matches("stroke-width=\"15\"").count();
+    assert_eq!((widths(&text), widths(&svg(&chart))), (0, 1));
+
+    let reference =
+        |name: &str, style, at| Series { name: name.to_owned(), style, points: vec![(at, at)] };
+    chart.series.push(reference("budget 4", Style::Upright, 4.0));
+    chart.series.push(reference("a hundredth", Style::Level, 0.01));
+    let text = svg(&chart);
+    for name in ["budget 4", "a hundredth"] {
+        assert_eq!(text.matches(&format!("{name}\n")).count(), 1, "{name}");
+    }
+    // The axis holds it.
+    assert!(text.contains("\n4.0\n"), "{text}");
+}
+
 #[test]
 fn marks_take_the_place_of_round_numbers() {
     let mut chart = small();

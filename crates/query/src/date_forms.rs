@@ -99,6 +99,58 @@ pub fn form_pieces(form: &str) -> Result<Vec<FormPiece>, String> {
     Ok(pieces)
 }
 
+/// The patterns of PostgreSQL's TO_CHAR and the pieces that they stand for, each before those that
+/// it begins with.
+const PATTERNS: [(&str, &str); 20] = [
+    ("FMMonth", "%B"),
+    ("FMDay", "%A"),
+    ("IYYY", "%G"),
+    ("YYYY", "%Y"),
+    ("HH24", "%H"),
+    ("HH12", "%I"),
+    ("Mon", "%b"),
+    ("DDD", "%j"),
+    ("HH", "%I"),
+    ("MM", "%m"),
+    ("MI", "%M"),
+    ("DD", "%d"),
+    ("Dy", "%a"),
+    ("ID", "%u"),
+    ("IW", "%V"),
+    ("SS", "%S"),
+    ("YY", "%y"),
+    ("AM", "%p"),
+    ("PM", "%p"),
+    ("Q", "%Q"),
+];
+
+/// A form as TO_CHAR has it, with `%`; text in double quotes stands for itself.
+pub(crate) fn percent_form(form: &str) -> Result<String, Refusal> {
+    let (mut percent, mut rest, mut quoted) = (String::new(), form, false);
+    while let Some(c) = rest.chars().next() {
+        let pattern = PATTERNS.iter().find(|(own, _)| !quoted && rest.starts_with(own));
+        if let Some((own, piece)) = pattern {
+            percent.push_str(piece);
+            rest = rest.strip_prefix(own).unwrap_or_default();
+            continue;
+        }
+        rest = rest.strip_prefix(c).unwrap_or_default();
+        match c {
+            '"' => quoted = !quoted,
+            '%' => percent.push_str("%%"),
+            _ if quoted || !c.is_alphanumeric() => percent.push(c),
+            _ => {
+                let names: Vec<&str> = PATTERNS.iter().map(|(own, _)| *own).collect();
+                return Err(Refusal::new(
+                    format!("the form `{form}` has `{c}`, which is not supported"),
+                    format!("{} are, and text in double quotes", names.join(" ")),
+                ));
+            }
+        }
+    }
+    Ok(percent)
+}
+
 /// Whether a piece is a part of a day.
 fn within_day(piece: FormPiece) -> bool {
     use FormPiece as P;

@@ -40,6 +40,11 @@ impl Refusal {
         Self { what: what.into(), hint: hint.into(), place: None }
     }
 
+    /// The fault, and what would work.
+    pub fn what_and_hint(&self) -> (String, Option<String>) {
+        (self.what.clone(), Some(self.hint.clone()))
+    }
+
     /// Says which piece of SQL is meant, where nothing smaller within it has been named.
     #[cold]
     #[inline(never)]

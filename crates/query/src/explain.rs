@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::bind::{Clamps, Groups, Measure, Measurement, PrivateQuery, Thresholds, known_groups};
 use crate::expr::{Expr, ExprKind};
 use crate::quote::{Noise, NoiseByClass, Quote, Strategy};
+use crate::relation::Beside;
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
 pub use mechanisms::{MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile};
@@ -42,6 +43,10 @@ pub struct Explanation {
     pub condition: Option<String>,
     /// `row`, or the column of the privacy unit.
     pub privacy_unit: String,
+    /// A further population whose units the rows belong to. Its budget pays the same, and its units
+    /// are protected as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// Which tables are neighbours.
     pub neighbouring: Neighbouring,
     /// Most groups that one unit enters.
@@ -403,6 +408,7 @@ impl Explanation {
             tables: query.relation().tables().into_iter().map(str::to_owned).collect(),
             condition: query.filter().map(|filter| written::written(filter, query.columns())),
             privacy_unit: query.unit_name().to_owned(),
+            beside: query.relation().beside().cloned(),
             neighbouring: query.neighbouring(),
             max_groups_contributed: query.max_groups_contributed(),
             groups,

@@ -3,6 +3,8 @@
 
 mod bind;
 mod bind_expr;
+mod call;
+mod consistent;
 mod contract;
 mod cost;
 mod date_forms;
@@ -28,11 +30,14 @@ mod warning;
 mod workload;
 
 pub use bind::{
-    Around, Clamps, Classes, Computed, CountRelease, Given, Groups, Key, MAX_MATCH_OPERATIONS,
-    MAX_PARTS, Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, Read,
-    SqlStatement, Thresholds, bind, bind_count_release, bind_expression, known_groups,
-    public_groups,
+    Adjusted, Around, CellOrigins, Clamps, Classes, Computed, Consistent, ConsistentLevel,
+    ConsistentPrecision, CountRelease, Given, Groups, Key, MAX_MATCH_OPERATIONS, MAX_PARTS,
+    Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, Read, SqlStatement,
+    Thresholds, Traced, TracedExpression, bind, bind_count_release, bind_expression, cell_name,
+    known_groups, option_names, public_groups,
 };
+pub use bind_expr::function_names;
+pub use consistent::{AdjustOptions, LevelCells, adjust};
 pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
     MAX_PUBLIC_KEYS, NumberFormat, Population, Split, SplitBy, Table, TableUnit, TextFormat,
@@ -50,7 +55,10 @@ pub use explain::{
     WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse, Rows};
-pub use interval::{Covered, Intervals, IntervalsWanted, Level, NoInterval, ReleasedRow};
+pub use interval::{
+    Covered, Intervals, IntervalsWanted, KnownOperand, Level, NoInterval, ReleasedRow,
+    interval_over,
+};
 pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
@@ -58,10 +66,10 @@ pub use noise_kind::NoiseKind;
 pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
 pub use quote::{Noise, NoiseByClass, Quote, Strategy, Tied, least_loss};
 pub use relation::{
-    Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
+    Beside, Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
     WindowFunction, WindowOrder, WindowedColumn,
 };
-pub use sql::{MAX_QUERY_BYTES, with_parameters};
+pub use sql::{MAX_QUERY_BYTES, statement_end, with_parameters};
 pub use types::{
     ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_SCALE, MAX_STRING_BYTES,
     Value,

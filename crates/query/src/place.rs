@@ -104,6 +104,9 @@ impl Placed for ast::TableFactor {
             }
             Self::Derived { subquery, .. } => subquery.place(),
             Self::NestedJoin { table_with_joins, .. } => table_with_joins.place(),
+            Self::UNNEST { array_exprs, .. } => {
+                between(start(array_exprs.first()?), end(array_exprs.last()?))
+            }
             _ => None,
         }
     }
@@ -196,7 +199,12 @@ fn start(expr: &ast::Expr) -> Option<Location> {
             | E::IsFalse(expr)
             | E::IsNotFalse(expr)
             | E::Nested(expr) => expr,
-            E::BinaryOp { left, .. } => left,
+            E::BinaryOp { left, .. }
+            | E::AnyOp { left, .. }
+            | E::AllOp { left, .. }
+            | E::InUnnest { expr: left, .. }
+            | E::CompoundFieldAccess { root: left, .. } => left,
+            E::Array(array) => array.elem.first()?,
             E::Exists { subquery, .. } | E::Subquery(subquery) => {
                 return subquery.place().map(|span| span.start);
             }
@@ -242,7 +250,11 @@ fn end(expr: &ast::Expr) -> Option<Location> {
             | E::IsFalse(expr)
             | E::IsNotFalse(expr)
             | E::Nested(expr) => expr,
-            E::BinaryOp { right, .. } => right,
+            E::BinaryOp { right, .. }
+            | E::AnyOp { right, .. }
+            | E::AllOp { right, .. }
+            | E::InUnnest { array_expr: right, .. } => right,
+            E::Array(array) => array.elem.last()?,
             E::InSubquery { subquery, .. } | E::Exists { subquery, .. } | E::Subquery(subquery) => {
                 return subquery.place().map(|span| span.end);
             }

@@ -2,7 +2,7 @@
 
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::lattice::MAX_LATTICE;
-use crate::range::Range;
+use crate::range::{Facts, Range};
 use crate::types::{ColumnType, Value};
 
 impl Expr {
@@ -11,12 +11,16 @@ impl Expr {
     /// No promise rests on it: what is added up of such an expression counts as zero where it is NULL
     /// all the same.
     pub fn is_never_null(&self) -> bool {
-        self.is_never_null_where(&|_| false)
+        self.is_never_null_where(&|_| false, &Facts::default())
     }
 
-    /// The same, where some columns are never NULL.
-    pub(crate) fn is_never_null_where(&self, column: &dyn Fn(usize) -> bool) -> bool {
-        let own = |e: &Self| e.is_never_null_where(column);
+    /// Whether no row makes the expression NULL, where some columns are never NULL.
+    pub(crate) fn is_never_null_where(
+        &self,
+        column: &dyn Fn(usize) -> bool,
+        facts: &Facts,
+    ) -> bool {
+        let own = |e: &Self| e.is_never_null_where(column, facts);
         match &self.kind {
             ExprKind::Column(place) => column(*place),
             ExprKind::Literal(value) => *value != Value::Null,
@@ -35,7 +39,7 @@ impl Expr {
                     | BinaryOp::Gt
                     | BinaryOp::Ge => true,
                     // A result that does not fit its type is NULL.
-                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => self.fits(),
+                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => self.fits(facts),
                     BinaryOp::Div | BinaryOp::IntDiv | BinaryOp::Mod | BinaryOp::Power => false,
                 };
                 total && own(left) && own(right)
@@ -60,11 +64,11 @@ impl Expr {
     }
 
     /// Whether integers are far from the ends of their type.
-    fn fits(&self) -> bool {
+    fn fits(&self, facts: &Facts) -> bool {
         let far = i128::from(MAX_LATTICE);
         let within = |low: i128, high: i128| low >= -far && high <= far;
         self.column_type == ColumnType::Int
-            && matches!(Range::of(self), Some(Range::Exact(low, high)) if within(low, high))
+            && matches!(Range::given(self, facts), Some(Range::Exact(low, high)) if within(low, high))
     }
 
     /// The expression, or zero of its type where it is NULL.

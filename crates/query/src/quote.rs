@@ -122,6 +122,7 @@ impl Quote {
     /// # Errors
     /// When a share of the budget is too small, or a bound too large, to draw noise for.
     pub fn new(query: PrivateQuery) -> Result<Self, Refusal> {
+        query.check_beside()?;
         let currency = currency(&query)?;
         // Under a converted loss all noise is Gaussian, as that composes exactly.
         let converted = currency.rho().is_some() && query.loss().rho().is_none();

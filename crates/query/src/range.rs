@@ -12,6 +12,7 @@ use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse};
 use crate::lattice::{MAX_LATTICE, Step};
 use crate::types::{ColumnType, Value};
 
+use self::facts::Scope;
 pub(crate) use self::facts::{Fact, Facts};
 
 /// 10^38: decimals have fewer digits.
@@ -32,46 +33,118 @@ pub(crate) enum Range {
 }
 
 impl Range {
-    /// The range of an expression; `None` where the structure does not tell it, and for what is no
-    /// number.
+    /// The range of an expression of rows; `None` for what is no number. It is that of the type where
+    /// the structure says no more.
     pub(crate) fn of(expr: &Expr) -> Option<Self> {
         Self::given(expr, &Facts::default())
     }
 
-    /// The range of an expression, given facts about its columns.
+    /// The range of an expression, given facts about its columns. Of released columns, `None` where
+    /// these and the structure do not tell it.
     pub(crate) fn given(expr: &Expr, facts: &Facts) -> Option<Self> {
+        Self::at(expr, &Scope::of(facts))
+    }
+
+    /// The ranges of expressions of rows, given facts about their columns.
+    pub(crate) fn all_given<'a>(
+        exprs: impl Iterator<Item = &'a Expr>,
+        facts: &'a Facts,
+    ) -> Vec<Option<Self>> {
+        let scope = Scope::of(facts);
+        exprs.map(|expr| Self::at(expr, &scope)).collect()
+    }
+
+    /// The range of an expression where it stands.
+    fn at<'a>(expr: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
+        let known = scope.whole(expr).or_else(|| Self::computed(expr, scope));
+        known.or_else(|| Self::of_type(expr.column_type).filter(|_| !scope.facts.released))
+    }
+
+    fn computed<'a>(expr: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
         let range = match &expr.kind {
-            ExprKind::Column(place) => facts.range(*place)?,
+            ExprKind::Column(place) => scope.column(*place)?,
             ExprKind::Literal(value) => Self::of_value(value)?,
-            ExprKind::Case(branches, otherwise) => Self::case(branches, otherwise, facts)?,
-            ExprKind::Cast(inner) => Self::cast(inner, expr.column_type, facts)?,
-            ExprKind::Binary(BinaryOp::Mod, left, right) => Self::remainder(left, right, facts)?,
-            ExprKind::Binary(BinaryOp::Div, left, right) => Self::quotient(left, right, facts)?,
+            ExprKind::Case(branches, otherwise) => Self::case(branches, otherwise, scope)?,
+            ExprKind::Cast(inner) => Self::cast(inner, expr.column_type, scope)?,
+            ExprKind::Binary(BinaryOp::Mod, left, right) => Self::remainder(left, right, scope)?,
+            ExprKind::Binary(BinaryOp::Div, left, right) => Self::quotient(left, right, scope)?,
+            ExprKind::Binary(BinaryOp::Mul, left, right) if left == right => {
+                Self::at(left, scope)?.squared()?
+            }
+            ExprKind::Binary(BinaryOp::Power, left, right) => match right.kind {
+                ExprKind::Literal(Value::Float(2.0)) => Self::at(left, scope)?.squared()?,
+                _ => return None,
+            },
             ExprKind::Binary(op, left, right) => {
-                Self::arithmetic(*op, Self::given(left, facts)?, Self::given(right, facts)?)?
+                Self::arithmetic(*op, Self::at(left, scope)?, Self::at(right, scope)?)?
             }
             ExprKind::Call(Function::Coalesce, all) => {
-                Self::hull(all.iter().map(|e| Self::given(e, facts)))?
+                Self::hull(all.iter().map(|e| Self::at(e, scope)))?
             }
-            ExprKind::Call(Function::Length, of) => Self::Exact(0, characters(of.first()?)?.into()),
+            ExprKind::Call(Function::Length, of) => {
+                Self::Exact(0, longest(of.first()?, scope)?.into())
+            }
             ExprKind::Call(Function::Position, of) => {
-                Self::Exact(0, characters(of.first()?)?.into())
+                Self::Exact(0, longest(of.first()?, scope)?.into())
             }
             ExprKind::Call(Function::RangeBucket, of) => {
                 Self::Exact(0, i128::try_from(of.len().checked_sub(1)?).ok()?)
             }
-            ExprKind::Call(Function::WidthBucket, of) => match Self::given(of.get(3)?, facts)? {
+            ExprKind::Call(Function::WidthBucket, of) => match Self::at(of.get(3)?, scope)? {
                 Self::Exact(_, buckets) => Self::Exact(0, buckets.checked_add(1)?),
                 _ => return None,
             },
             ExprKind::Call(function @ (Function::Greatest | Function::Least), all) => {
-                Self::extreme(*function, all, facts)?
+                Self::extreme(*function, all, scope)?
             }
             ExprKind::Call(Function::DatePart(part), _) => Self::of_part(*part)?,
-            ExprKind::Call(function, of) => Self::called(*function, of.first()?, facts)?,
+            ExprKind::Call(function, of) => Self::called(*function, of.first()?, scope)?,
             _ => return None,
         };
         range.fitting(expr.column_type)
+    }
+
+    /// All values that a type of numbers holds.
+    fn of_type(column_type: ColumnType) -> Option<Self> {
+        match column_type {
+            ColumnType::Int => Some(Self::Exact(i64::MIN.into(), i64::MAX.into())),
+            ColumnType::Decimal { .. } => Some(Self::Exact(1 - DECIMAL_LIMIT, DECIMAL_LIMIT - 1)),
+            ColumnType::Float => Some(Self::Float(-f64::MAX, f64::MAX)),
+            _ => None,
+        }
+    }
+
+    /// The range, where it says more than the type: both its ends are nearer to zero.
+    pub(crate) fn bounded(self, column_type: ColumnType) -> Option<Self> {
+        let bounded = match (self, Self::of_type(column_type)?) {
+            (Self::Exact(low, high), Self::Exact(least, most)) => low > least && high < most,
+            (Self::Float(low, high), _) => low > -LARGEST_FLOAT && high < LARGEST_FLOAT,
+            _ => false,
+        };
+        bounded.then_some(self)
+    }
+
+    /// The range of sums of one value of the range or more.
+    pub(crate) fn of_sums(self, column_type: ColumnType) -> Option<Self> {
+        Some(match (self, Self::of_type(column_type)?) {
+            (Self::Exact(low, high), Self::Exact(least, most)) => {
+                Self::Exact(if low < 0 { least } else { low }, if high > 0 { most } else { high })
+            }
+            (Self::Float(low, high), Self::Float(least, most)) => Self::Float(
+                if low < 0.0 { least } else { low },
+                if high > 0.0 { most } else { high },
+            ),
+            _ => Self::Nothing,
+        })
+    }
+
+    /// The range of the product of a value with itself.
+    fn squared(self) -> Option<Self> {
+        match Self::arithmetic(BinaryOp::Mul, self, self)? {
+            Self::Exact(low, high) => Some(Self::Exact(low.max(0), high)),
+            Self::Float(low, high) => Some(Self::Float(low.max(0.0), high)),
+            Self::Nothing => Some(Self::Nothing),
+        }
     }
 
     /// The range of a value; `None` for what is no number.
@@ -110,7 +183,7 @@ impl Range {
     }
 
     /// The smallest range that holds all ranges.
-    fn hull(mut all: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+    pub(crate) fn hull(mut all: impl Iterator<Item = Option<Self>>) -> Option<Self> {
         all.try_fold(Self::Nothing, |whole, next| {
             Some(match (whole, next?) {
                 (Self::Nothing, other) | (other, Self::Nothing) => other,
@@ -122,22 +195,24 @@ impl Range {
     }
 
     /// The range of the results that the facts allow.
-    fn case(
-        branches: &[(Expr, Expr)],
-        otherwise: &Option<Box<Expr>>,
-        facts: &Facts,
+    fn case<'a>(
+        branches: &'a [(Expr, Expr)],
+        otherwise: &'a Option<Box<Expr>>,
+        scope: &Scope<'a>,
     ) -> Option<Self> {
         let mut possible = Vec::new();
+        let mut rest = scope.clone();
         for (test, result) in branches {
-            let truth = facts.truth(test);
+            let truth = rest.truth(test);
             if truth != Some(false) {
-                possible.push(Self::given(result, &facts.assuming(test)));
+                possible.push(Self::at(result, &rest.where_true(test)));
             }
             if truth == Some(true) {
                 return Self::hull(possible.into_iter());
             }
+            rest.add_not_true(test);
         }
-        possible.extend(otherwise.iter().map(|e| Self::given(e, facts)));
+        possible.extend(otherwise.iter().map(|e| Self::at(e, &rest)));
         Self::hull(possible.into_iter())
     }
 
@@ -156,11 +231,9 @@ impl Range {
     }
 
     /// The range of a quotient. What zero divides is NULL, so a whole divisor is one or more in size.
-    fn quotient(left: &Expr, right: &Expr, facts: &Facts) -> Option<Self> {
-        let mut divisor = Self::given(right, facts)?;
-        if facts.are_given()
-            && let (Self::Float(low, high), Some(Self::Exact(..))) = (divisor, whole(right, facts))
-        {
+    fn quotient<'a>(left: &'a Expr, right: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
+        let mut divisor = Self::at(right, scope)?;
+        if let (Self::Float(low, high), Some(Self::Exact(..))) = (divisor, whole(right, scope)) {
             divisor = match (low, high) {
                 (0.0, 0.0) => Self::Nothing,
                 (0.0, high) => Self::Float(1.0, high),
@@ -168,17 +241,17 @@ impl Range {
                 _ => divisor,
             };
         }
-        let quotient = Self::arithmetic(BinaryOp::Div, Self::given(left, facts)?, divisor)?;
-        Some(facts.quotient(left, right).map_or(quotient, |known| quotient.within(known)))
+        let quotient = Self::arithmetic(BinaryOp::Div, Self::at(left, scope)?, divisor)?;
+        Some(scope.quotient(left, right).map_or(quotient, |known| quotient.within(known)))
     }
 
     /// The greatest or least of values: no end is beyond those of the others.
-    fn extreme(function: Function, all: &[Expr], facts: &Facts) -> Option<Self> {
+    fn extreme<'a>(function: Function, all: &'a [Expr], scope: &Scope<'a>) -> Option<Self> {
         let pick =
             |a: i128, b: i128| if function == Function::Greatest { a.max(b) } else { a.min(b) };
         let float =
             |a: f64, b: f64| if function == Function::Greatest { a.max(b) } else { a.min(b) };
-        let ranges = all.iter().map(|e| Self::given(e, facts)).collect::<Option<Vec<_>>>()?;
+        let ranges = all.iter().map(|e| Self::at(e, scope)).collect::<Option<Vec<_>>>()?;
         ranges.into_iter().map(Some).reduce(|whole, next| {
             Some(match (whole?, next?) {
                 (Self::Nothing, _) | (_, Self::Nothing) => Self::Nothing,
@@ -230,13 +303,13 @@ impl Range {
     }
 
     /// A remainder has the dividend's sign, and is nearer to zero than both operands allow.
-    fn remainder(left: &Expr, right: &Expr, facts: &Facts) -> Option<Self> {
-        let (low, high) = match Self::given(left, facts) {
+    fn remainder<'a>(left: &'a Expr, right: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
+        let (low, high) = match Self::at(left, scope) {
             Some(Self::Nothing) => return Some(Self::Nothing),
             Some(Self::Exact(low, high)) => (low, high),
             _ => (i128::MIN, i128::MAX),
         };
-        Some(match Self::given(right, facts)? {
+        Some(match Self::at(right, scope)? {
             Self::Exact(c, d) => match c.abs().max(d.abs()) {
                 0 => Self::Nothing,
                 largest => {
@@ -249,12 +322,12 @@ impl Range {
         })
     }
 
-    fn called(function: Function, operand: &Expr, facts: &Facts) -> Option<Self> {
+    fn called<'a>(function: Function, operand: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
         let one = match operand.column_type {
             ColumnType::Decimal { scale } => 10i128.pow(scale.into()),
             _ => 1,
         };
-        let range = Self::given(operand, facts);
+        let range = Self::at(operand, scope);
         if function == Function::Sign && range.is_none() {
             return match operand.column_type {
                 ColumnType::Float => Some(Self::Float(-1.0, 1.0)),
@@ -307,26 +380,26 @@ impl Range {
                 Self::Float(low.max(0.0).sqrt(), high.sqrt())
             }
             // Bounds of rows, for which nothing is given, do not rest on how libraries round.
-            (Self::Float(low, high), Function::Exp) if facts.are_given() => {
+            (Self::Float(low, high), Function::Exp) if scope.facts.released => {
                 widened(low.exp(), high.exp())
             }
             // Logarithms of what is not above zero are NULL.
             (Self::Float(_, high), Function::Ln | Function::Log10)
-                if facts.are_given() && high <= 0.0 =>
+                if scope.facts.released && high <= 0.0 =>
             {
                 Self::Nothing
             }
-            (Self::Float(low, high), Function::Ln) if facts.are_given() && low > 0.0 => {
+            (Self::Float(low, high), Function::Ln) if scope.facts.released && low > 0.0 => {
                 widened(low.ln(), high.ln())
             }
-            (Self::Float(low, high), Function::Log10) if facts.are_given() && low > 0.0 => {
+            (Self::Float(low, high), Function::Log10) if scope.facts.released && low > 0.0 => {
                 widened(low.log10(), high.log10())
             }
             _ => return None,
         })
     }
 
-    fn cast(inner: &Expr, to: ColumnType, facts: &Facts) -> Option<Self> {
+    fn cast<'a>(inner: &'a Expr, to: ColumnType, scope: &Scope<'a>) -> Option<Self> {
         let from = inner.column_type;
         if (from, to) == (ColumnType::Bool, ColumnType::Int) {
             return Some(Self::Exact(0, 1));
@@ -336,7 +409,7 @@ impl Range {
             ColumnType::Decimal { scale } => Some(scale),
             _ => None,
         };
-        Some(match (Self::given(inner, facts)?, scale(from), scale(to)) {
+        Some(match (Self::at(inner, scope)?, scale(from), scale(to)) {
             (Self::Nothing, ..) => Self::Nothing,
             (Self::Exact(low, high), Some(own), Some(to)) if to >= own => {
                 let factor = 10i128.pow((to - own).into());
@@ -448,9 +521,9 @@ impl Range {
 }
 
 /// The range of a number that a cast made a float of, where it is whole; `None` for others.
-fn whole(expr: &Expr, facts: &Facts) -> Option<Range> {
+fn whole<'a>(expr: &'a Expr, scope: &Scope<'a>) -> Option<Range> {
     match &expr.kind {
-        ExprKind::Cast(inner) if inner.column_type == ColumnType::Int => Range::given(inner, facts),
+        ExprKind::Cast(inner) if inner.column_type == ColumnType::Int => Range::at(inner, scope),
         _ => None,
     }
 }
@@ -481,6 +554,13 @@ fn outwards(low: i128, high: i128, size: i128) -> (i128, i128) {
 fn rounded(value: i128, divisor: i128) -> i128 {
     let (quotient, rest) = (value / divisor, value % divisor);
     if rest.abs() >= divisor - rest.abs() { quotient + value.signum() } else { quotient }
+}
+
+/// The most characters that a text can have, by its structure and by the bytes of its columns.
+fn longest(text: &Expr, scope: &Scope<'_>) -> Option<u64> {
+    let bytes = &scope.facts.text_bytes;
+    let bytes = (!bytes.is_empty()).then(|| u64::try_from(text.most_bytes(bytes)).ok()).flatten();
+    characters(text).into_iter().chain(bytes).min()
 }
 
 /// The most characters that a text can have, where its structure bounds them.

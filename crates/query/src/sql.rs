@@ -49,6 +49,20 @@ pub(crate) struct PrivacyClause {
     pub(crate) options: Vec<QueryOption>,
 }
 
+/// Where the first statement of a text ends: behind its `;`, which no text, name or comment holds.
+/// `None` while it is not complete.
+pub fn statement_end(text: &str) -> Option<usize> {
+    let mut tokens = Vec::new();
+    // The tokens before a text that does not end yet are there all the same.
+    let _ = Tokenizer::new(&dialect(), text).tokenize_with_location_into_buf(&mut tokens);
+    let end = tokens.iter().find(|token| token.token == Token::SemiColon)?.span.end;
+    let line_at = |n: usize| text.split_inclusive('\n').take(n).map(str::len).sum::<usize>();
+    let start = line_at(usize::try_from(end.line.checked_sub(1)?).ok()?);
+    let before = usize::try_from(end.column.checked_sub(1)?).ok()?;
+    let line = text.get(start..)?;
+    Some(start + line.chars().take(before).map(char::len_utf8).sum::<usize>())
+}
+
 /// Where a SELECT stands in the text.
 pub(crate) fn select_at(select: &ast::Select) -> Location {
     select.select_token.0.span.start

@@ -32,6 +32,7 @@ fn queries_of_analysts_run() {
         ("product", include_str!("analysts/product.sql")),
         ("health", include_str!("analysts/health.sql")),
         ("trade", include_str!("analysts/trade.sql")),
+        ("dashboards", include_str!("analysts/dashboards.sql")),
     ];
     let mut refused = String::new();
     let mut many = 0;
@@ -43,7 +44,7 @@ fn queries_of_analysts_run() {
             }
         }
     }
-    assert!(many >= 100, "{many}");
+    assert!(many >= 170, "{many}");
     assert!(refused.is_empty(), "{refused}");
 }
 

@@ -136,6 +136,29 @@ fn each_level_of_a_group_by_is_a_part() {
 }
 
 #[test]
+fn levels_fit_each_other_on_request() {
+    let select = |options: &str, rest: &str| {
+        format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest} FROM people GROUP BY")
+    };
+    let own = select("consistent = true", "town, Sex, COUNT(*) AS n");
+    let all = [
+        // HAVING looks at the numbers that fit, and rows whose sex is not listed are in no level.
+        format!("{own} CUBE (town, Sex) HAVING n > 10 ORDER BY n"),
+        select("consistent = true", "Sex, COUNT(*) AS n") + " GROUPING SETS ((Sex), (), ())",
+        format!(
+            "SELECT a.town, a.n - b.n AS other FROM ({own} ROLLUP (town, Sex)) a JOIN ({} ROLLUP (town)) b USING (town)",
+            select("consistent = NON_NEGATIVE", "town, COUNT(*) AS n")
+        ),
+        format!("{} ROLLUP (town)", select("consistent = false", "town, COUNT(*) AS n")),
+        format!("{} ROLLUP (town)", select("consistent = maybe", "town, COUNT(*) AS n")),
+        format!("{own} town, Sex"),
+        select("consistent = true", "COUNT(*) AS n").replace(" GROUP BY", ""),
+        "WITH part_1_consistent AS (SELECT 1) SELECT * FROM part_1_consistent".to_owned(),
+    ];
+    insta::assert_snapshot!(shown(&all.each_ref().map(String::as_str)));
+}
+
+#[test]
 fn groups_that_are_not_shown_have_a_row() {
     let with = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS";
     let all = [
@@ -161,6 +184,76 @@ fn groups_that_are_not_shown_have_a_row() {
         ),
     ];
     insta::assert_snapshot!(shown(&all.each_ref().map(String::as_str)));
+}
+
+#[test]
+fn clipping_reports_are_parts_of_their_own() {
+    let with = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS";
+    let on = format!("{with} (clipping_report = true)");
+    let all = [
+        format!("{on} town, COUNT(*) AS n FROM people GROUP BY town"),
+        format!(
+            "{with} (epsilon = 0.8, delta = 1e-6, clipping_report = true, noise = GAUSSIAN) SUM(age) AS n FROM people"
+        ),
+        format!("{on} Sex, town, COUNT(*) AS n FROM people GROUP BY ROLLUP (Sex, town)"),
+        format!(
+            "{with} (clipping_report = true, other_row = true) town, COUNT(*) AS n FROM people GROUP BY town"
+        ),
+        // For the whole statement, and for one of its parts.
+        format!(
+            "{on} a.n, b.n AS m FROM ({with} (weight = 3) SUM(age) AS n FROM people) a CROSS JOIN \
+             ({with} (clipping_report = false) COUNT(*) AS n FROM people WHERE age > 3) b"
+        ),
+        format!(
+            "SELECT a.n, b.n AS m FROM ({on} AVG(age) AS n FROM people) a CROSS JOIN (SELECT COUNT(*) AS n FROM \
+             people WHERE age > (SELECT AVG(age) FROM people)) b"
+        ),
+        format!(
+            "SELECT a.n, b.n AS m FROM ({with} (epsilon = 0.1, clipping_report = true) SUM(age) AS n FROM people) a \
+             CROSS JOIN (SELECT COUNT(*) AS n FROM people WHERE age > 3) b"
+        ),
+        // The same limits on the same rows have one report.
+        format!(
+            "{on} a.n, b.n AS m FROM (SELECT SUM(age) AS n FROM people) a CROSS JOIN (SELECT SUM(age) AS n FROM \
+             people HAVING SUM(age) > 3) b"
+        ),
+        // What reads a released value has a report that reads it, too.
+        format!("{on} SUM(age) AS n FROM people WHERE age > (SELECT AVG(age) FROM people)"),
+        // Nothing is cut off.
+        format!("{on} COUNT(DISTINCT id) AS n FROM people"),
+        format!("{on} COUNT(*) AS n FROM loans"),
+        format!("{with} (clipping_report = 7) COUNT(*) AS n FROM people"),
+        format!("{with} (weight = 2, clipping_report = true) SUM(age) AS n FROM people"),
+    ];
+    insta::assert_snapshot!(shown(&all.each_ref().map(String::as_str)));
+
+    let contract = contract();
+    let reported = |sql: &str| {
+        let statement = SqlStatement::bind(&format!("{on} {sql}"), &contract).unwrap();
+        let report = statement.parts.iter().find(|part| !part.report_of.is_empty()).unwrap();
+        let quote = Quote::new(report.query.clone()).unwrap();
+        let mut out = format!("{sql}\n");
+        for (measurement, noise) in report.query.measurements().iter().zip(quote.noise()) {
+            let (high, step) = (measurement.high as f64, measurement.step.to_f64());
+            let by = noise.deviation().unwrap() * step;
+            writeln!(out, "  {}: 0 to {}, noise of {by:.3}", measurement.name, high * step)
+                .unwrap();
+        }
+        for output in report.query.outputs() {
+            writeln!(out, "  -> {}", output.name).unwrap();
+        }
+        out
+    };
+    let all = [
+        "town, COUNT(*), COUNT(DISTINCT id), SUM(age) FROM people GROUP BY town",
+        "town, AVG(age), MEDIAN(age), COUNT(DISTINCT age) FROM people GROUP BY town",
+        "town, AVG(age, contribution_bounds_per_group => (1, 100)) FROM people GROUP BY town",
+        "Sex, SUM(IF(age > 9, 2, 1), contribution_bounds_per_group => (-3, 4)), SUM(age, \
+         contribution_bounds_per_row => (0, 9)) FROM people GROUP BY Sex",
+    ];
+    insta::assert_snapshot!("measured in reports", all.map(reported).concat());
+    let plain = hushtable_query::bind(&format!("{on} SUM(age) FROM people"), &contract);
+    insta::assert_snapshot!("reports and one query", plain.unwrap_err().to_string());
 }
 
 #[test]

@@ -50,6 +50,6 @@ mod tests {
         assert!(matches!(ended(Ok(()), true), Err(Failure::Violation)));
         assert!(matches!(ended(Err(Failure::ClosedPipe), true), Err(Failure::Violation)));
         let full = || Err(Failure::new("full", "empty it"));
-        assert!(matches!(ended(full(), true), Err(Failure::Told { .. })));
+        assert!(matches!(ended(full(), true), Err(Failure::Error { .. })));
     }
 }

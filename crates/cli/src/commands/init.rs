@@ -1,10 +1,12 @@
 //! `hushtable init`.
 
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use hushtable::draft::draft;
+use hushtable::draft::Draft;
 use hushtable::output::PendingFile;
 
+use super::interview::interview;
 use crate::arguments::InitArguments;
 use crate::failure::Failure;
 use crate::{pace, stdio};
@@ -17,12 +19,23 @@ pub(crate) fn run(asked: &InitArguments) -> Result<(), Failure> {
         Some(parent) if !to_stdout => parent,
         _ => Path::new(""),
     };
-    let text = draft(&asked.files, folder, asked.look_at_data)?;
+    let draft = Draft::of(&asked.files, folder, asked.look_at_data)?;
+    // Only people at a terminal can be asked.
+    let asks = !asked.yes && io::stdin().is_terminal() && io::stderr().is_terminal();
+    let text = if asks {
+        let decisions = interview(&draft, &mut io::stdin().lock(), &mut io::stderr().lock())?;
+        draft.decided(&decisions)
+    } else {
+        draft.text()
+    };
     let Some(pending) = pending else { return stdio::print(text.as_bytes()) };
     pace::written(pending, text.into_bytes())?;
-    stdio::note(&format!(
-        "wrote {}: fill in what is marked TODO, then `hushtable explain` a query\n",
-        asked.output.display()
-    ));
+    let next = if asks {
+        "check the types of columns, and give bounds to those that are summed"
+    } else {
+        "fill in what is marked TODO"
+    };
+    let path = asked.output.display();
+    stdio::note(&format!("wrote {path}: {next}, then `hushtable explain` a query\n"));
     Ok(())
 }

@@ -78,13 +78,17 @@ fn chart(rho: f64, losses: &Losses, owners: Option<&OwnerLosses>) -> Chart {
     ];
     series.extend(owners.map(|o| steps("owners, by the policy function", &o.losses.policy.curve)));
     series.push(Series {
-        name: "the query's rho".to_owned(),
-        style: Style::Dashed,
-        points: vec![(rho, 0.0), (rho, 1.0)],
+        name: format!("the query's rho, {rho}"),
+        style: Style::Upright,
+        points: vec![(rho, 0.0)],
     });
     Chart {
         title: "CONFIDENTIAL: what records lose".to_owned(),
-        x: Axis { label: "loss in rho".to_owned(), scale: Scale::Logarithmic, marks: Vec::new() },
+        x: Axis {
+            label: "privacy loss of a record, in rho".to_owned(),
+            scale: Scale::Logarithmic,
+            marks: Vec::new(),
+        },
         y: Axis {
             label: "share of the records that lose no more".to_owned(),
             scale: Scale::Linear,

@@ -9,12 +9,14 @@ pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod init;
+mod interview;
 pub(crate) mod ledger;
 pub(crate) mod local;
 pub(crate) mod losses;
 pub(crate) mod parse;
 pub(crate) mod query;
 pub(crate) mod release;
+pub(crate) mod shell;
 pub(crate) mod tables;
 mod usage;
 
@@ -32,15 +34,15 @@ const MEMORY: &str = "HUSHTABLE_MEMORY";
 /// An engine with the memory that the option or the environment allows.
 fn within(engine: Engine, asked: &MemoryArgument) -> Result<Engine, Failure> {
     let setting = std::env::var_os(MEMORY).map(|text| text.to_string_lossy().into_owned());
-    let limit = match (&asked.memory, &setting) {
-        (Some(option), _) => Some(option.parse::<MemoryLimit>().map_err(|text| ("--memory", text))),
-        (None, Some(setting)) => Some(setting.parse().map_err(|text| (MEMORY, text))),
-        (None, None) => None,
+    let wanted = match (&asked.memory, &setting) {
+        (Some(option), _) => Some(("--memory", option)),
+        (None, setting) => setting.as_ref().map(|setting| (MEMORY, setting)),
     };
-    let limit = limit.transpose().map_err(|(name, text): (_, String)| {
-        let (what, hint) = text.split_once("\n  hint: ").unwrap_or((&text, "4GiB"));
-        Failure::new(format!("{name}: {what}"), hint)
-    })?;
+    let limit = wanted.map(|(name, text)| {
+        text.parse::<MemoryLimit>()
+            .map_err(|refusal| Failure::new(format!("{name}: {}", refusal.what), refusal.hint))
+    });
+    let limit = limit.transpose()?;
     Ok(engine.within(limit)?)
 }
 

@@ -61,10 +61,14 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         intervals: &answer.intervals(wanted.unwrap_or(IntervalsWanted::USUAL))?,
         asked_for: wanted.is_some(),
         not_in_them: &not_in_intervals(&answer),
+        clipping: answer.parts.as_ref().map_or(&[], |whole| whole.clipping_reports.as_slice()),
     };
     let result = render::result(&shown, style)?;
     if shown.asked_for && style.format != TableFormat::Table {
         stdio::note(&shown.note());
+    }
+    if !matches!(style.format, TableFormat::Table | TableFormat::Markdown) {
+        stdio::note(&render::clipping::note(shown.clipping));
     }
     if let Some(statement) = statement {
         let stated = match &answer.parts {
@@ -101,7 +105,7 @@ fn format(asked: &QueryArguments) -> Result<TableFormat, Failure> {
     }
 }
 
-fn by_extension(path: &Path) -> Option<TableFormat> {
+pub(super) fn by_extension(path: &Path) -> Option<TableFormat> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "csv" => Some(TableFormat::Csv),
         "json" => Some(TableFormat::Json),
@@ -113,8 +117,10 @@ fn by_extension(path: &Path) -> Option<TableFormat> {
 }
 
 /// Everything that bounds cut off, in all parts.
-fn not_in_intervals(answer: &Answer) -> Vec<String> {
-    let parts = answer.parts.iter().flat_map(|whole| &whole.parts).map(|part| &part.statement);
+pub(super) fn not_in_intervals(answer: &Answer) -> Vec<String> {
+    let parts = answer.parts.iter().flat_map(|whole| &whole.parts);
+    let asked = parts.filter(|part| part.report_of.is_empty());
+    let parts = asked.map(|part| &part.statement);
     let own = answer.parts.is_none().then_some(&answer.statement);
     let mut all: Vec<String> = Vec::new();
     for text in parts.chain(own).flat_map(|of| &of.explanation.intervals.not_in_them) {
@@ -126,7 +132,7 @@ fn not_in_intervals(answer: &Answer) -> Vec<String> {
 }
 
 /// The charge, and the rest of the budget.
-fn account_of(answer: &Answer, engine: &Engine) -> String {
+pub(super) fn account_of(answer: &Answer, engine: &Engine) -> String {
     let mut out = String::new();
     if answer.ledger_created {
         out = format!(

@@ -95,6 +95,7 @@ fn release(
                 intervals: &answer.uncertainty.intervals(intervals)?,
                 asked_for: wanted.is_some(),
                 not_in_them: &answer.statement.explanation.intervals.not_in_them,
+                clipping: &[],
             };
             pace::written(file, render::result(&shown, style)?)?;
             if !is_shown() {

@@ -1,5 +1,7 @@
 //! `hushtable tables` and `hushtable describe`.
 
+use hushtable::query::{Contract, Table};
+
 use super::engine;
 use crate::arguments::{DescribeArguments, ReportFormat, TablesArguments};
 use crate::failure::Failure;
@@ -19,16 +21,21 @@ pub(crate) fn list(asked: &TablesArguments) -> Result<(), Failure> {
 pub(crate) fn describe(asked: &DescribeArguments) -> Result<(), Failure> {
     let engine = engine(&asked.contract.path())?;
     let contract = engine.contract();
-    let Some(table) = contract.table(&asked.table) else {
-        let names: Vec<String> = contract.tables.keys().map(|name| visible(name)).collect();
-        return Err(Failure::new(
-            format!("the contract has no table `{}`", asked.table),
-            format!("its tables are {}", names.join(", ")),
-        ));
-    };
+    let table = named(contract, &asked.table)?;
     let text = match asked.format {
         ReportFormat::Text => tables::describe(contract, table),
         ReportFormat::Json => tables::describe_json(contract, table)?,
     };
     stdio::print(text.as_bytes())
+}
+
+/// The table of that name.
+pub(super) fn named<'a>(contract: &'a Contract, name: &str) -> Result<&'a Table, Failure> {
+    contract.table(name).ok_or_else(|| {
+        let names: Vec<String> = contract.tables.keys().map(|name| visible(name)).collect();
+        Failure::new(
+            format!("the contract has no table `{name}`"),
+            format!("its tables are {}", names.join(", ")),
+        )
+    })
 }

@@ -56,6 +56,11 @@ fn promise(explanation: &Explanation) -> String {
     grid.push(["one unit", &protected]);
     grid.push(["neighbouring tables", &neighbours]);
     grid.push(["one unit counts", &most]);
+    if let Some(beside) = &explanation.beside {
+        let most = number(f64::from(beside.rows));
+        grid.push(["and protects", &visible(&beside.population)]);
+        grid.push(["one unit of it", &format!("counts in at most {most} rows")]);
+    }
     if explanation.policy.is_some() {
         grid.push(["how much", "by its size: larger records may lose more, see below"]);
     }

@@ -2,7 +2,7 @@
 
 use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::query::IntervalsWanted;
-use hushtable::{ColumnIntervals, TableIntervals};
+use hushtable::{ClippingReport, ColumnIntervals, TableIntervals};
 
 use super::cell::rows;
 use super::grid::visible;
@@ -17,6 +17,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) asked_for: bool,
     /// Everything that bounds cut off: no interval holds it.
     pub(crate) not_in_them: &'a [String],
+    /// The released shares of it, where they were asked for.
+    pub(crate) clipping: &'a [ClippingReport],
 }
 
 impl Shown<'_> {

@@ -8,6 +8,7 @@ pub(crate) mod budget;
 pub(crate) mod calc;
 pub(crate) mod cell;
 pub(crate) mod check;
+pub(crate) mod clipping;
 pub(crate) mod csv;
 pub(crate) mod differencing;
 pub(crate) mod explanation;
@@ -78,23 +79,28 @@ pub(crate) fn result(shown: &Shown<'_>, style: TableStyle) -> Result<Vec<u8>, Fa
     Ok(match style.format {
         TableFormat::Table => {
             let mut text = table::table(batch)?;
-            if shown.asked_for {
-                text += &format!("\n{}", shown.note());
-            }
+            text += &below(shown);
             text.into_bytes()
         }
         TableFormat::Csv => csv::csv(batch, style.csv)?.into_bytes(),
         TableFormat::Json => json::json(batch)?.into_bytes(),
         TableFormat::Markdown => {
             let mut text = markdown::markdown(batch)?;
-            if shown.asked_for {
-                text += &format!("\n{}", shown.note());
-            }
+            text += &below(shown);
             text.into_bytes()
         }
         TableFormat::Html => html::html(batch)?.into_bytes(),
-        TableFormat::Parquet => parquet::parquet(batch, &shown.json()?)?,
+        TableFormat::Parquet => {
+            parquet::parquet(batch, &shown.json()?, clipping::json(shown.clipping)?)?
+        }
     })
+}
+
+/// The text below a table: about its intervals, and its clipping reports.
+fn below(shown: &Shown<'_>) -> String {
+    let intervals = if shown.asked_for { shown.note() } else { String::new() };
+    let notes = [intervals, clipping::note(shown.clipping)];
+    notes.iter().filter(|note| !note.is_empty()).map(|note| format!("\n{note}")).collect()
 }
 
 /// A report as JSON.

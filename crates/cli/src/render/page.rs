@@ -17,18 +17,25 @@ const INDENT: usize = 13;
 /// A quote as one page.
 pub(crate) fn text(quoted: &Quoted) -> String {
     let more = entry("More", "--verbose shows all mechanisms, losses and probabilities");
-    page(&quoted.explanation, &cost(quoted)) + &more
+    page(&quoted.explanation, &cost(quoted), None) + &more
 }
 
 /// One query, without its budget.
 pub(super) fn of_one_query(explanation: &Explanation) -> String {
-    page(explanation, "")
+    page(explanation, "", None)
 }
 
-fn page(explanation: &Explanation, cost: &str) -> String {
+/// The clipping report of some parts.
+pub(super) fn of_report(explanation: &Explanation, of: &[String]) -> String {
+    let rows = format!("the rows of {}, without its limits", of.join(", "));
+    page(explanation, "", Some(&rows))
+}
+
+fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> String {
     let mut out = entry("Protects", &protects(explanation)) + cost;
     let tables = explanation.tables.iter().map(|table| visible(table)).collect::<Vec<_>>();
     let rows = match &explanation.condition {
+        _ if report_on.is_some() => report_on.unwrap_or_default().to_owned(),
         Some(condition) => format!("{}, where {}", tables.join(", "), visible(condition)),
         None => format!("{}, all rows", tables.join(", ")),
     };
@@ -46,7 +53,7 @@ fn page(explanation: &Explanation, cost: &str) -> String {
         lines.extend(cut_off.iter().map(|text| format!("- {}", visible(text))));
         out += &entries("Cut off", &lines);
     }
-    if !explanation.precision.is_empty() {
+    if !explanation.precision.is_empty() && report_on.is_none() {
         let advice: Vec<String> =
             explanation.advice.iter().map(|text| format!("- {}", visible(text))).collect();
         out += &entries("To be nearer", &advice);
@@ -77,7 +84,11 @@ fn protects(explanation: &Explanation) -> String {
         Some(_) => ". Large records lose more than small ones: see --verbose",
         None => "",
     };
-    format!("{one} of {population}{together}: {told}{policy}")
+    let beside = match &explanation.beside {
+        Some(beside) => format!(". Each unit of {} as well", visible(&beside.population)),
+        None => String::new(),
+    };
+    format!("{one} of {population}{together}: {told}{policy}{beside}")
 }
 
 fn groups(explanation: &Explanation) -> String {
@@ -150,7 +161,8 @@ fn short(value: f64) -> String {
     number(if unit < 1.0 || value >= 1e3 { (value / unit).round() * unit } else { value })
 }
 
-fn cost(quoted: &Quoted) -> String {
+/// The price, and what is left of the budget.
+pub(crate) fn cost(quoted: &Quoted) -> String {
     let explanation = &quoted.explanation;
     let (analyst, population) = (visible(&quoted.analyst), visible(&explanation.population));
     let left = quoted.account.left;

@@ -11,10 +11,17 @@ use crate::failure::Failure;
 
 /// The key of the intervals in a file's metadata.
 const INTERVALS: &str = "hushtable.intervals";
+/// The key of clipping reports.
+const CLIPPING: &str = "hushtable.clipping_reports";
 
-/// A Parquet file with intervals in its metadata.
-pub(crate) fn parquet(batch: &RecordBatch, intervals: &str) -> Result<Vec<u8>, Failure> {
-    let metadata = vec![KeyValue::new(INTERVALS.to_owned(), intervals.to_owned())];
+/// A Parquet file with intervals and clipping reports in its metadata.
+pub(crate) fn parquet(
+    batch: &RecordBatch,
+    intervals: &str,
+    clipping: Option<String>,
+) -> Result<Vec<u8>, Failure> {
+    let mut metadata = vec![KeyValue::new(INTERVALS.to_owned(), intervals.to_owned())];
+    metadata.extend(clipping.map(|text| KeyValue::new(CLIPPING.to_owned(), text)));
     let properties = WriterProperties::builder().set_key_value_metadata(Some(metadata)).build();
     let write = || -> Result<Vec<u8>, ParquetError> {
         let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use hushtable::privacy::Loss;
-use hushtable::query::{Explanation, MechanismsExplained};
+use hushtable::query::{ConsistentPrecision, Explanation, MechanismsExplained};
 use hushtable::{AccountQuoted, Standing, StatementPartQuoted, StatementQuoted};
 use serde::Serialize;
 
 use super::explanation::of_one_query;
 use super::grid::{Grid, Side, visible};
-use super::number::less;
+use super::number::{less, number};
 use super::quoted::BudgetReport;
 use super::workload::standing;
 use super::{page, pretty_json};
@@ -19,6 +19,8 @@ use crate::failure::Failure;
 struct Report<'a> {
     parts: Vec<PartReport<'a>>,
     around: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    consistent: &'a [ConsistentPrecision],
     accounts: Vec<AccountReport<'a>>,
 }
 
@@ -28,6 +30,8 @@ struct PartReport<'a> {
     sql: &'a str,
     weight: Option<u32>,
     reads: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    report_of: &'a [String],
     standing: Standing,
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -48,6 +52,7 @@ pub(crate) fn json(quoted: &StatementQuoted) -> Result<String, Failure> {
         sql: &part.sql,
         weight: part.weight,
         reads: &part.reads,
+        report_of: &part.report_of,
         standing: part.standing,
         explanation: &part.explanation,
         mechanisms: &part.mechanisms,
@@ -59,7 +64,8 @@ pub(crate) fn json(quoted: &StatementQuoted) -> Result<String, Failure> {
         AccountReport { population: &own.population, total: own.total, budget }
     });
     let around = quoted.around.as_deref();
-    pretty_json(&Report { parts, around, accounts: accounts.collect() })
+    let consistent = quoted.consistent.as_slice();
+    pretty_json(&Report { parts, around, consistent, accounts: accounts.collect() })
 }
 
 /// A quote of a statement as text: a page for each part, or all of its tables.
@@ -73,6 +79,9 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
         }
         let shown = match verbose {
             true => of_one_query(&part.explanation, &part.mechanisms),
+            false if !part.report_of.is_empty() => {
+                page::of_report(&part.explanation, &part.report_of)
+            }
             false => page::of_one_query(&part.explanation),
         };
         let _ = write!(out, "\n{shown}");
@@ -84,10 +93,24 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
             visible(around)
         );
     }
+    if !quoted.consistent.is_empty() {
+        let _ = write!(out, "\n{}", consistent(&quoted.consistent));
+    }
     for account in &quoted.accounts {
         let _ = write!(out, "\n{}", cost(&quoted.analyst, &quoted.parts, account));
     }
     out
+}
+
+/// The price in each account.
+pub(crate) fn costs(quoted: &StatementQuoted) -> String {
+    let blocks = quoted.accounts.iter().map(|own| cost(&quoted.analyst, &quoted.parts, own));
+    blocks.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether every account has enough.
+pub(crate) fn is_affordable(quoted: &StatementQuoted) -> bool {
+    quoted.accounts.iter().all(|own| less(own.account.left, own.charge).is_some())
 }
 
 fn overview(parts: &[StatementPartQuoted]) -> String {
@@ -101,8 +124,8 @@ fn overview(parts: &[StatementPartQuoted]) -> String {
     for part in parts {
         grid.push([
             part.name.clone(),
-            visible(&part.explanation.population),
-            part.weight.map_or_else(|| "its own budget".to_owned(), |weight| weight.to_string()),
+            protected(&part.explanation),
+            share(part),
             part.explanation.total.to_string(),
             standing(part.standing).to_owned(),
         ]);
@@ -110,10 +133,48 @@ fn overview(parts: &[StatementPartQuoted]) -> String {
     format!("Private parts\n{}", grid.text(2))
 }
 
+/// The populations that a part protects.
+fn protected(explanation: &Explanation) -> String {
+    let own = visible(&explanation.population);
+    match &explanation.beside {
+        Some(beside) => format!("{own} and {}", visible(&beside.population)),
+        None => own,
+    }
+}
+
+/// The standard deviations of levels before and after they are adjusted to each other.
+fn consistent(levels: &[ConsistentPrecision]) -> String {
+    let mut grid = Grid::new([
+        ("part", Side::Left),
+        ("measurement", Side::Left),
+        ("noise", Side::Right),
+        ("adjusted", Side::Right),
+    ]);
+    for level in levels {
+        let adjusted = level.adjusted.map_or_else(|| "depends on the numbers".to_owned(), number);
+        let measurement = visible(&level.measurement);
+        grid.push([level.part.clone(), measurement, number(level.released), adjusted]);
+    }
+    format!("Levels that fit each other, by the standard deviation\n{}", grid.text(2))
+}
+
+/// The share of a part in the statement's budget.
+fn share(part: &StatementPartQuoted) -> String {
+    match part.weight {
+        _ if !part.report_of.is_empty() => format!("a tenth of {}", part.report_of.join(", ")),
+        Some(weight) => weight.to_string(),
+        None => "its own budget".to_owned(),
+    }
+}
+
 fn cost(analyst: &str, parts: &[StatementPartQuoted], own: &AccountQuoted) -> String {
     let mut grid = Grid::pairs();
     grid.push(["the parts' loss", &own.total.to_string()]);
-    let mut own_parts = parts.iter().filter(|part| part.explanation.population == own.population);
+    let pays = |part: &&StatementPartQuoted| {
+        let beside = part.explanation.beside.as_ref().map(|beside| &beside.population);
+        part.explanation.population == own.population || beside == Some(&own.population)
+    };
+    let mut own_parts = parts.iter().filter(pays);
     let all_paid = own_parts.all(|part| part.standing != Standing::New);
     if own.charge != own.total {
         grid.push(["charged", &own.charge.to_string()]);

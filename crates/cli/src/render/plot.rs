@@ -211,7 +211,14 @@ mod tests {
         let ends = ColumnIntervals::Ends { low: of([45, 35, 25]), high: of([55, 45, 35]) };
         let columns = vec![ColumnIntervals::Exact, ends];
         let intervals = &TableIntervals { wanted: IntervalsWanted::USUAL, columns };
-        chart(&Shown { table: &table, intervals, asked_for: false, not_in_them: &[] }).unwrap()
+        chart(&Shown {
+            table: &table,
+            intervals,
+            asked_for: false,
+            not_in_them: &[],
+            clipping: &[],
+        })
+        .unwrap()
     }
 
     #[test]

@@ -150,6 +150,7 @@ pub(super) fn single() -> Quoted {
             population: "loans".to_owned(),
             tables: vec!["loans".to_owned()],
             privacy_unit: "row".to_owned(),
+            beside: None,
             neighbouring: Neighbouring::Replace,
             max_groups_contributed: 1,
             groups: GroupsExplained::Single,
@@ -185,6 +186,7 @@ pub(super) fn public() -> Quoted {
             population: "posts".to_owned(),
             tables: vec!["posts".to_owned()],
             privacy_unit: "author".to_owned(),
+            beside: None,
             neighbouring: Neighbouring::AddRemove,
             max_groups_contributed: 2,
             groups: GroupsExplained::Public { groups: 1_200 },
@@ -234,6 +236,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
             population: "posts".to_owned(),
             tables: vec!["posts".to_owned()],
             privacy_unit: "author".to_owned(),
+            beside: None,
             neighbouring: Neighbouring::AddRemove,
             max_groups_contributed: 1_000,
             groups: GroupsExplained::Private(Box::new(PrivateGroups {

@@ -83,7 +83,7 @@ fn losses_are_drawn() {
     let shop = firms();
     shop.run(&["policy", "--plot", "losses.svg", BY_COUNTY]).success();
     let svg = fs::read_to_string(shop.path("losses.svg")).unwrap();
-    for text in ["CONFIDENTIAL", "by whole pieces", "realised", "owners", "loss in rho"] {
+    for text in ["CONFIDENTIAL", "by whole pieces", "realised", "owners", "in rho"] {
         assert!(svg.contains(text), "{text}");
     }
     shop.run(&["fit", "--target", "10%", "--at", "90%", "--plot", "losses.png", BY_COUNTY])

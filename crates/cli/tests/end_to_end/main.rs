@@ -23,6 +23,7 @@ mod plots;
 mod protected;
 mod quantiles;
 mod queries;
+mod shells;
 mod sources;
 mod statements;
 mod support;

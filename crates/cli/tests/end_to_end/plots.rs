@@ -56,9 +56,10 @@ fn every_guarantee_has_a_curve() {
         let words = words(&svg);
         assert!(words.iter().any(|w| w.contains(word)), "{line}: {words:?}");
         assert!(words.iter().any(|w| w.contains("no privacy budget")), "{line}: {words:?}");
-        assert!(words.contains(&"epsilon".to_owned()) && words.contains(&"delta".to_owned()));
+        let axis = |name: &str| words.iter().position(|word| word.starts_with(name));
+        assert!(axis("epsilon: ").is_some(), "{words:?}");
         // The legend comes last.
-        let named = words.len() - words.iter().position(|w| w == "delta").unwrap() - 1;
+        let named = words.len() - axis("delta: ").unwrap() - 1;
         assert_eq!(named, curves, "{line}: {words:?}");
         assert_eq!(svg.matches("<circle").count(), dots, "{line}");
     }

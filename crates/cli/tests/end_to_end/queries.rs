@@ -122,6 +122,37 @@ fn intervals_are_beside_values() {
     assert_eq!(shop.spent(), 1.0);
 }
 
+/// A part of its own, whose cost is shown before the charge, and whose shares stand below the
+/// table.
+#[test]
+fn clipping_reports_stand_below_the_result() {
+    let shop = Shop::new();
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, clipping_report = true, max_rows_per_group = 2) \
+               product, SUM(quantity, contribution_bounds_per_group => (0, 3)) AS q FROM visits GROUP BY product";
+    insta::assert_snapshot!("clipping quoted", shop.run(&["explain", sql]).success());
+    shop.assert_untouched();
+    let table = shop.run(&["query", "--format", "table", sql]).success();
+    let (_, report) = table.split_once("clipping report: ").unwrap();
+    assert!(
+        report.contains("units in more than") && report.contains("part cut of the sum of quantity"),
+        "{report}"
+    );
+    assert_eq!(shop.spent(), 1.0);
+    let csv = shop.run(&["query", "--statement", "s.json", sql]);
+    assert!(csv.stderr.contains(&format!("clipping report: {report}")), "{}", csv.stderr);
+    assert!(csv.success().starts_with("product,q\n"));
+    let statement: serde_json::Value =
+        serde_json::from_slice(&fs::read(shop.path("s.json")).unwrap()).unwrap();
+    let shares = statement["clipping_reports"][0]["shares"].as_array().unwrap();
+    assert_eq!(shares.len(), 3);
+    shop.run(&["query", "--output", "q.parquet", sql]).success();
+    let parquet = fs::read(shop.path("q.parquet")).unwrap();
+    assert!(String::from_utf8_lossy(&parquet).contains("hushtable.clipping_reports"));
+    assert_eq!(shop.spent(), 1.0);
+    let refused = shop.run(&["audit", sql]).refusal();
+    assert!(refused.contains("check` shows what is cut off"), "{refused}");
+}
+
 #[test]
 fn a_query_may_come_from_standard_input() {
     let shop = Shop::new();

@@ -2,6 +2,8 @@
 
 use std::fs;
 #[cfg(target_os = "linux")]
+use std::io::Write;
+#[cfg(target_os = "linux")]
 use std::process::{Command, Stdio};
 
 use crate::support::{COUNT_BY_PRODUCT, Shop};
@@ -18,14 +20,20 @@ fn hostile() -> Shop {
 
 /// The output of a command on a terminal, which `script` of util-linux makes for it.
 #[cfg(target_os = "linux")]
-fn on_a_terminal(shop: &Shop, arguments: &[&str]) -> String {
-    let mut command = Command::new("script");
+fn on_a_terminal(shop: &Shop, arguments: &[&str], input: &str) -> String {
+    // A program that waits for more input fails the test.
+    let mut command = Command::new("timeout");
+    command.args(["60", "script"]);
     let quoted = |text: &&str| format!("'{}'", text.replace('\'', "'\\''"));
     let words: Vec<String> = arguments.iter().map(quoted).collect();
     let run = format!("exec \"$HUSHTABLE\" {}", words.join(" "));
     command.args(["--quiet", "--return", "--command", &run, "/dev/null"]);
     command.env("HUSHTABLE", env!("CARGO_BIN_EXE_hushtable")).env("SHELL", "/bin/sh");
-    let output = command.current_dir(shop.path("")).stdin(Stdio::null()).output().unwrap();
+    command.env("HUSHTABLE_HISTORY", shop.path("history"));
+    command.current_dir(shop.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{shown}");
     shown.replace("\r\n", "\n")
@@ -36,7 +44,7 @@ fn on_a_terminal(shop: &Shop, arguments: &[&str]) -> String {
 fn terminals_are_not_steered_by_keys_in_any_format() {
     let shop = hostile();
     for format in ["table", "csv", "json"] {
-        let shown = on_a_terminal(&shop, &["query", "--format", format, COUNT_BY_PRODUCT]);
+        let shown = on_a_terminal(&shop, &["query", "--format", format, COUNT_BY_PRODUCT], "");
         assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
         assert!(!shown.contains(['\u{200b}', '\u{e0041}']), "{shown:?}");
         let escape = if format == "json" { "bre\\u200bad" } else { "bre\\u{200b}ad" };
@@ -51,7 +59,7 @@ fn terminals_are_not_steered_by_keys_in_any_format() {
     fs::write(shop.path("visits.csv"), csv.replace("quantity", "qu\u{202e}antity")).unwrap();
     let sql = "SELECT product, SUM(`qu\u{202e}antity`) FROM visits GROUP BY product";
     for format in ["text", "json"] {
-        let shown = on_a_terminal(&shop, &["explain", "--format", format, sql]);
+        let shown = on_a_terminal(&shop, &["explain", "--format", format, sql], "");
         assert!(!shown.contains('\u{202e}') && shown.contains("202e"), "{shown}");
     }
 }
@@ -85,4 +93,14 @@ fn spreadsheets_get_no_formulas() {
     let json = ["query", "--csv-safe", "--format", "json", COUNT_BY_PRODUCT];
     let refusal = shop.run(&json).refusal();
     assert!(refusal.contains("--csv-safe"), "{refusal}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_shells_prompt_has_the_rest_of_the_budget() {
+    let shop = Shop::new();
+    let shown = on_a_terminal(&shop, &["shell"], "\\q\n");
+    assert!(shown.contains("hushtable [left: epsilon = 3, delta = 0.001]> "), "{shown}");
+    assert!(shown.contains("only you can read it"), "{shown}");
+    shop.assert_untouched();
 }

@@ -12,6 +12,8 @@ mod total;
 mod windows;
 
 #[cfg(test)]
+mod both_neighbours;
+#[cfg(test)]
 mod neighbours;
 #[cfg(test)]
 mod tests;
@@ -35,8 +37,8 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PhysicalExpr};
 use hushtable_query::{
-    ColumnType, CsvSettings, Expr, ExprKind, NamedExpr, Operator, Relation, UnitAggregate, Value,
-    WindowFunction, WindowOrder, WindowedColumn,
+    BinaryOp, ColumnType, CsvSettings, Expr, ExprKind, NamedExpr, Operator, Relation,
+    UnitAggregate, Value, WindowFunction, WindowOrder, WindowedColumn,
 };
 
 use crate::error::EngineError;
@@ -107,6 +109,10 @@ impl Lowering<'_> {
                 }
                 Operator::First { input, keys } => {
                     let rows = first_of_each(input, keys)?;
+                    self.plan(&rows, wanted).await
+                }
+                Operator::Take { input, rows } => {
+                    let rows = taken(input, *rows)?;
                     self.plan(&rows, wanted).await
                 }
                 Operator::Filter { input, condition } => {
@@ -271,6 +277,31 @@ fn first_of_each(input: &Relation, keys: &[usize]) -> Result<Relation, EngineErr
     let place = Expr::column(input.fields().len(), ColumnType::Int);
     let first = ExprKind::InList(Box::new(place), vec![Value::Int(1)]);
     let condition = Expr { kind: first, column_type: ColumnType::Bool };
+    let columns = vec![numbered];
+    let input = Relation::new(Operator::Window { input: input.clone(), columns })?;
+    Ok(Relation::new(Operator::Filter { input, condition })?)
+}
+
+/// The relation that has the first rows of each unit by all columns that the query reads. Rows whose
+/// unit is NULL, or cannot be read as its column's type, count for nothing.
+fn taken(input: &Relation, rows: u32) -> Result<Relation, EngineError> {
+    let unit = input.protection().unit().ok_or(EngineError::Inconsistent)?;
+    let field = input.fields().get(unit).ok_or(EngineError::Inconsistent)?;
+    let numbered = WindowedColumn {
+        name: "place".to_owned(),
+        function: WindowFunction::RowNumber,
+        partition_by: vec![Expr::column(unit, field.column_type)],
+        order_by: Vec::new(),
+    };
+    let place = Expr::column(input.fields().len(), ColumnType::Int);
+    let literal = ExprKind::Literal(Value::Int(rows.into()));
+    let most = Expr { kind: literal, column_type: ColumnType::Int };
+    let of = |kind| Expr { kind, column_type: ColumnType::Bool };
+    let within = of(ExprKind::Binary(BinaryOp::Le, Box::new(place), Box::new(most)));
+    // Rows without a unit stand together in a window, though they may be of several units.
+    let unknown = of(ExprKind::IsNull(Box::new(Expr::column(unit, field.column_type))));
+    let known = of(ExprKind::Not(Box::new(unknown)));
+    let condition = of(ExprKind::Binary(BinaryOp::And, Box::new(known), Box::new(within)));
     let columns = vec![numbered];
     let input = Relation::new(Operator::Window { input: input.clone(), columns })?;
     Ok(Relation::new(Operator::Filter { input, condition })?)

@@ -31,7 +31,7 @@ columns = { person_id = { type = "int" }, town = { type = "string" }, x = { type
 [tables.visits]
 path = "visits.csv"
 unit = { of = "person", column = "person_id" }
-columns = { visit_id = { type = "int" }, person_id = { type = "int" }, kind = { type = "string" }, m = { type = "int" } }
+columns = { visit_id = { type = "int" }, person_id = { type = "int" }, kind = { type = "string" }, m = { type = "int", bounds = [0, 2] } }
 
 [tables.claims]
 path = "claims.csv"

@@ -2,6 +2,8 @@
 //! at once, each is answered and put on record by itself, and the SQL around them is computed from
 //! what is on record. A statement that was stopped takes up what it has paid for.
 
+mod clipped_shares;
+mod consistent;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -15,9 +17,11 @@ use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, Sto
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    Around, Given, MechanismsExplained, Part, Population, Quote, Read, SqlStatement, Value,
+    Around, Consistent, ConsistentLevel, Given, MechanismsExplained, Part, Population, Quote, Read,
+    SqlStatement, Value,
 };
 
+pub use self::clipped_shares::{ClippedShare, ClippingReport};
 use self::report::statement;
 pub use self::report::{
     AccountCharge, AccountQuoted, PartStated, PopulationTotal, StatementOfParts,
@@ -32,8 +36,9 @@ use crate::lower::Files;
 use crate::record::{decode, fingerprint};
 use crate::release::ReleasedTable;
 use crate::runtime::heavy;
-use crate::session::{Answer, Progress, Session, Timings, payer};
+use crate::session::{Answer, Behind, Progress, Session, Timings, payer};
 use crate::source::convert::arrow_type;
+use crate::traced::TracedResult;
 use crate::value::value_at;
 use crate::workload::{Standing, begin};
 
@@ -44,6 +49,7 @@ pub(crate) struct StatementPlan<'a> {
     analyst: String,
     parts: Vec<Planned<'a>>,
     around: Option<Around>,
+    consistent: Vec<Consistent>,
 }
 
 /// A part that is ready to be charged.
@@ -51,12 +57,24 @@ struct Planned<'a> {
     name: String,
     weight: Option<u32>,
     reads: Vec<Read>,
+    /// The parts whose clipping report it is.
+    report_of: Vec<usize>,
     asked: Question,
     identity: Fingerprint,
     /// The files of its tables.
     files: Files,
-    population: &'a Population,
-    limit: Loss,
+    /// The populations that pay, with the analyst's limit on each; the one that the part bounds is
+    /// first.
+    payers: Vec<(&'a Population, Loss)>,
+}
+
+/// What each population of a part has paid.
+#[derive(Debug)]
+struct PaidPart {
+    /// The one that the part bounds: its account has the release.
+    first: Paid,
+    /// A further one, whose account has a copy.
+    beside: Vec<Paid>,
 }
 
 /// The release of a part.
@@ -68,13 +86,13 @@ struct Released {
 }
 
 impl Session {
-    /// Whether a statement is one private query, as audits and workloads take it.
+    /// Whether a statement is one private query of one population, as audits and workloads take it.
     ///
     /// # Errors
     /// When the statement is refused.
     pub fn is_plain(&self, sql: &str) -> Result<bool, EngineError> {
         let statement = SqlStatement::bind(sql, self.contract())?;
-        Ok(statement.parts.len() == 1 && statement.around.is_none())
+        Ok(statement.is_plain())
     }
 
     /// Quotes a statement of any number of private parts; costs nothing, reads nothing of the data
@@ -100,7 +118,7 @@ impl Session {
         statement: SqlStatement,
         analyst: Option<&str>,
     ) -> Result<StatementPlan<'a>, EngineError> {
-        let SqlStatement { parts, around } = statement;
+        let SqlStatement { parts, around, consistent } = statement;
         let mut planned: Vec<Planned<'a>> = Vec::with_capacity(parts.len());
         for part in parts {
             let next = heavy(|| self.planned_part(part, &planned, analyst))?;
@@ -118,19 +136,27 @@ impl Session {
         if let Some(other) = planned.iter().find(|part| part.asked.analyst != analyst) {
             // Each population has one analyst, and they differ.
             return Err(EngineError::NoAnalyst {
-                table: other.population.name.clone(),
+                table: other.population()?.name.clone(),
                 analysts: format!("{} and not of {analyst}", other.asked.analyst),
             });
         }
         if let Some(around) = &around {
             let tables = planned.iter().map(|part| (part.name.clone(), schema(&part.asked.quote)));
-            let checked = around::check(around, tables.collect(), self.memory()).await;
+            let mut tables: Vec<_> = tables.collect();
+            for own in &consistent {
+                let quotes = quotes(own, &planned)?;
+                own.measurements(&quotes).map_err(|refusal| refusal.within(sql))?;
+                let names = own.levels.iter().map(|level| level.table.clone());
+                tables.extend(names.zip(quotes.into_iter().map(schema)));
+            }
+            let checked = around::check(around, tables, self.memory()).await;
             checked.map_err(|error| match error {
                 EngineError::Refused(refusal) => refusal.within(sql).into(),
                 error => error,
             })?;
         }
-        Ok(StatementPlan { session: self, sql: sql.to_owned(), analyst, parts: planned, around })
+        let sql = sql.to_owned();
+        Ok(StatementPlan { session: self, sql, analyst, parts: planned, around, consistent })
     }
 
     fn planned_part(
@@ -139,9 +165,20 @@ impl Session {
         earlier: &[Planned<'_>],
         analyst: Option<&str>,
     ) -> Result<Planned<'_>, EngineError> {
-        let Part { name, sql, weight, reads, query } = part;
-        let population = self.population(&query)?;
-        let (analyst, limit) = payer(population, analyst)?;
+        let Part { name, sql, weight, reads, query, report_of } = part;
+        let (mut payers, mut names) = (Vec::new(), Vec::new());
+        for population in self.populations(&query)? {
+            let (name, limit) = payer(population, analyst)?;
+            if let Some(first) = names.first().filter(|first| **first != name) {
+                return Err(EngineError::NoAnalyst {
+                    table: population.name.clone(),
+                    analysts: format!("{name} and not of {first}"),
+                });
+            }
+            names.push(name);
+            payers.push((population, limit));
+        }
+        let analyst = names.into_iter().next().ok_or(EngineError::Inconsistent)?;
         let quote = Quote::new(query)?;
         let files = self.own_files(quote.query())?;
         let mut asked = Question::new(&sql, analyst, quote)?;
@@ -154,7 +191,7 @@ impl Session {
             all.extend(read.all_files(earlier)?);
         }
         let identity = fingerprint(&asked.analyst, &asked.question, &all)?;
-        Ok(Planned { name, weight, reads, asked, identity, files, population, limit })
+        Ok(Planned { name, weight, reads, report_of, asked, identity, files, payers })
     }
 
     /// Answers a statement: charges all of its parts at once, answers them one by one, and runs the
@@ -181,21 +218,36 @@ impl Session {
         for (part, paid) in plan.parts.iter().zip(paid) {
             let mut own = Timings::default();
             let mut answering = Answering { ledger: &mut ledger, generator };
-            let next = part.answered(self, paid, &released, &mut answering, progress, &mut own);
+            let PaidPart { first, beside } = paid;
+            let next = part.answered(self, first, &released, &mut answering, progress, &mut own);
             released.push(next.await?);
+            heavy(|| part.copied(&mut ledger, beside))?;
             timings = timings.and(own);
         }
         let started = Instant::now();
         let (table, uncertainty) = match &plan.around {
             None => {
-                let last = released.last().ok_or(EngineError::Inconsistent)?;
+                let place = plan.last_asked()?;
+                let last = released.get(place).ok_or(EngineError::Inconsistent)?;
                 let uncertainty = Uncertainty::new(&last.quote, last.table.clone());
-                (last.table.table.clone(), Some(uncertainty))
+                (last.table.table.clone(), Behind::Release(Box::new(uncertainty)))
             }
             Some(around) => {
                 let tables = plan.parts.iter().zip(&released);
                 let tables = tables.map(|(part, own)| (part.name.clone(), own.table.table.clone()));
-                (around::run(around, tables.collect(), self.memory()).await?, None)
+                let mut tables: Vec<_> = tables.collect();
+                for own in &plan.consistent {
+                    let places = places(own, &plan.parts)?;
+                    let of = |place: &usize| released.get(*place).map(|r| (&r.quote, &r.table));
+                    let levels: Option<Vec<_>> = places.iter().map(of).collect();
+                    let levels = levels.ok_or(EngineError::Inconsistent)?;
+                    tables.extend(heavy(|| consistent::tables(own, &levels))?);
+                }
+                let ran = around::run(around, tables, self.memory()).await?;
+                let table = ran.table.clone();
+                let own = |own: &Released| Uncertainty::new(&own.quote, own.table.clone());
+                let traced = TracedResult::new(released.iter().map(own).collect(), around, ran);
+                (table, Behind::Around(Box::new(traced)))
             }
         };
         timings.showing += started.elapsed();
@@ -205,6 +257,30 @@ impl Session {
 }
 
 impl Planned<'_> {
+    /// The population that the part bounds.
+    fn population(&self) -> Result<&Population, EngineError> {
+        self.payers.first().map(|(population, _)| *population).ok_or(EngineError::Inconsistent)
+    }
+
+    /// Puts the release on record for a further population, too, where it has paid.
+    fn copied(&self, ledger: &mut Ledger, beside: Vec<Paid>) -> Result<(), EngineError> {
+        for paid in beside {
+            let Paid::Charged(payment) = paid else { continue };
+            let (analyst, population) = (&self.asked.analyst, &self.population()?.name);
+            let stored = ledger.stored(analyst, population, &self.identity)?;
+            let release = stored.ok_or(EngineError::Inconsistent)?.release;
+            if let Outcome::Charged(charge) = ledger.begin(&payment)? {
+                // Nothing is read for it: what it records is on record.
+                ledger.record(charge.open(), &release)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_paid_by(&self, population: &str) -> bool {
+        self.payers.iter().any(|(own, _)| own.name == population)
+    }
+
     /// The files that it and the parts before it that it reads are about.
     fn all_files(&self, earlier: &[Planned<'_>]) -> Result<Files, EngineError> {
         let mut all = self.files.clone();
@@ -245,7 +321,7 @@ impl Planned<'_> {
                 let (table, statement) =
                     answering.answer(&asked, self.identity, charge, scan, timings).await?;
                 // Where another process has paid for the same, and was first, its release counts.
-                let (analyst, population) = (&self.asked.analyst, &self.population.name);
+                let (analyst, population) = (&self.asked.analyst, &self.population()?.name);
                 let stored =
                     heavy(|| answering.ledger.stored(analyst, population, &self.identity))?;
                 match stored {
@@ -255,6 +331,19 @@ impl Planned<'_> {
             }
         }
     }
+}
+
+/// The places of the parts of each level.
+fn places(own: &Consistent, parts: &[Planned<'_>]) -> Result<Vec<usize>, EngineError> {
+    let place = |level: &ConsistentLevel| parts.iter().position(|part| part.name == level.part);
+    own.levels.iter().map(place).collect::<Option<_>>().ok_or(EngineError::Inconsistent)
+}
+
+/// The quotes of the parts of each level.
+fn quotes<'a>(own: &Consistent, parts: &'a [Planned<'_>]) -> Result<Vec<&'a Quote>, EngineError> {
+    let part = |place: usize| parts.get(place).map(|part| &part.asked.quote);
+    let all = places(own, parts)?.into_iter().map(part).collect::<Option<_>>();
+    all.ok_or(EngineError::Inconsistent)
 }
 
 fn read(stored: &StoredRelease, quote: Quote) -> Result<Released, EngineError> {
@@ -292,12 +381,25 @@ impl StatementPlan<'_> {
     fn accounts(&self) -> Vec<(&str, Loss)> {
         let mut all: Vec<(&str, Loss)> = Vec::new();
         for part in &self.parts {
-            let own = (part.population.name.as_str(), part.limit);
-            if !all.contains(&own) {
-                all.push(own);
+            for (population, limit) in &part.payers {
+                let own = (population.name.as_str(), *limit);
+                if !all.contains(&own) {
+                    all.push(own);
+                }
             }
         }
         all
+    }
+
+    /// The place of the last part that is no clipping report.
+    fn last_asked(&self) -> Result<usize, EngineError> {
+        let is_asked = |part: &Planned<'_>| part.report_of.is_empty();
+        self.parts.iter().rposition(is_asked).ok_or(EngineError::Inconsistent)
+    }
+
+    /// The names of the parts whose clipping report a part is.
+    fn names_reported(&self, part: &Planned<'_>) -> Vec<String> {
+        part.report_of.iter().filter_map(|&of| Some(self.parts.get(of)?.name.clone())).collect()
     }
 
     /// The values that a part reads, as people name them.
@@ -314,7 +416,7 @@ impl StatementPlan<'_> {
         let ledger = self.session.ledger_for_looking()?;
         let mut parts = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            let (analyst, population) = (&self.analyst, &part.population.name);
+            let (analyst, population) = (&self.analyst, &part.population()?.name);
             let standing = match &ledger {
                 Some(ledger) if ledger.stored(analyst, population, &part.identity)?.is_some() => {
                     Standing::OnRecord
@@ -330,6 +432,7 @@ impl StatementPlan<'_> {
                 sql: part.asked.sql.clone(),
                 weight: part.weight,
                 reads,
+                report_of: self.names_reported(part),
                 explanation: part.asked.explanation.clone(),
                 mechanisms: MechanismsExplained::of(&part.asked.quote),
                 standing,
@@ -339,7 +442,7 @@ impl StatementPlan<'_> {
         for (population, limit) in self.accounts() {
             let (mut total, mut charge): (Option<Loss>, _) = (None, limit.nothing());
             let own = self.parts.iter().zip(&parts);
-            for (part, quoted) in own.filter(|(part, _)| part.population.name == population) {
+            for (part, quoted) in own.filter(|(part, _)| part.is_paid_by(population)) {
                 let loss = part.asked.quote.total();
                 let sum = total.map_or(Ok(loss), |sum| sum.plus(loss));
                 total = Some(sum.map_err(|_| EngineError::Inconsistent)?);
@@ -363,24 +466,45 @@ impl StatementPlan<'_> {
             });
         }
         let around = self.around.as_ref().map(|around| around.sql.clone());
-        Ok(StatementQuoted { analyst: self.analyst.clone(), parts, around, accounts })
+        let mut consistent = Vec::new();
+        for own in &self.consistent {
+            consistent.extend(own.precision(&quotes(own, &self.parts)?)?);
+        }
+        let analyst = self.analyst.clone();
+        Ok(StatementQuoted { analyst, parts, around, consistent, accounts })
     }
 
     /// Charges what is not paid for: all parts, in one transaction.
-    fn pay(&self, ledger: &mut Ledger) -> Result<Vec<Paid>, EngineError> {
-        let request = |p: &Planned<'_>| p.asked.request(&p.population.name, p.identity, p.limit);
-        Ok(ledger.charge_all(&self.parts.iter().map(request).collect::<Vec<_>>())?)
+    fn pay(&self, ledger: &mut Ledger) -> Result<Vec<PaidPart>, EngineError> {
+        let mut requests = Vec::new();
+        for part in &self.parts {
+            let request = |(population, limit): &(&Population, Loss)| {
+                part.asked.request(&population.name, part.identity, *limit)
+            };
+            requests.extend(part.payers.iter().map(request));
+        }
+        let mut paid = ledger.charge_all(&requests)?.into_iter();
+        let each = self.parts.iter().map(|part| {
+            let first = paid.next().ok_or(EngineError::Inconsistent)?;
+            let beside = paid.by_ref().take(part.payers.len().saturating_sub(1)).collect();
+            Ok(PaidPart { first, beside })
+        });
+        each.collect()
     }
 
     /// Adds up the charges to each population's account.
-    fn charged(&self, paid: &[Paid]) -> Result<Vec<(String, Loss, Option<Loss>)>, EngineError> {
+    fn charged(&self, paid: &[PaidPart]) -> Result<Vec<(String, Loss, Option<Loss>)>, EngineError> {
         let mut all = Vec::new();
         for (population, limit) in self.accounts() {
             let mut sum: Option<Loss> = None;
-            for (part, paid) in self.parts.iter().zip(paid) {
+            let paid = self.parts.iter().zip(paid).flat_map(|(part, paid)| {
+                let all = [&paid.first].into_iter().chain(&paid.beside);
+                part.payers.iter().map(|(population, _)| &population.name).zip(all)
+            });
+            for (payer, paid) in paid {
                 if let Paid::Charged(payment) = paid
                     && Payment::is_new(payment)
-                    && part.population.name == population
+                    && payer == population
                 {
                     let own = payment.charged();
                     let next = sum.map_or(Ok(own), |sum| sum.plus(own));
@@ -396,7 +520,7 @@ impl StatementPlan<'_> {
         &self,
         ledger: &Ledger,
         charged: Vec<(String, Loss, Option<Loss>)>,
-        (table, uncertainty): (RecordBatch, Option<Uncertainty>),
+        (table, uncertainty): (RecordBatch, Behind),
         released: Vec<Released>,
     ) -> Result<Answer, EngineError> {
         let wanted = self.parts.iter().find_map(|part| part.asked.quote.query().intervals());
@@ -406,17 +530,27 @@ impl StatementPlan<'_> {
             charges.push(AccountCharge { population, charged, account });
         }
         let mut stated = Vec::with_capacity(released.len());
-        for (part, Released { statement, .. }) in self.parts.iter().zip(released) {
+        let mut clipping = Vec::new();
+        for (part, Released { statement, table, quote }) in self.parts.iter().zip(released) {
             let reads = self.names_read(part);
             let (name, weight) = (part.name.clone(), part.weight);
-            stated.push(PartStated { name, weight, reads, statement });
+            let report_of = self.names_reported(part);
+            if !report_of.is_empty() {
+                let uncertainty = Uncertainty::new(&quote, table);
+                clipping.push(ClippingReport::new(report_of.clone(), &uncertainty)?);
+            }
+            stated.push(PartStated { name, weight, reads, report_of, statement });
         }
-        let last = stated.last().ok_or(EngineError::Inconsistent)?.statement.clone();
+        let last = stated.get(self.last_asked()?).ok_or(EngineError::Inconsistent)?;
+        let last = last.statement.clone();
         let total =
             |own: AccountQuoted| PopulationTotal { population: own.population, total: own.total };
         let totals = self.quoted()?.accounts.into_iter().map(total).collect();
         let around = self.around.as_ref().map(|around| around.sql.clone());
-        let whole = statement(self.analyst.clone(), self.sql.clone(), totals, stated, around);
+        let whole = StatementOfParts {
+            clipping_reports: clipping,
+            ..statement(self.analyst.clone(), self.sql.clone(), totals, stated, around)
+        };
         let ledger_created = ledger.created();
         let mut charges = charges.into_iter();
         let AccountCharge { population, charged, account } =

@@ -2,9 +2,10 @@
 
 use hushtable_ledger::Account;
 use hushtable_privacy::Loss;
-use hushtable_query::{Explanation, MechanismsExplained};
+use hushtable_query::{ConsistentPrecision, Explanation, MechanismsExplained};
 use serde::{Deserialize, Serialize};
 
+use super::ClippingReport;
 use crate::record::{ACCOUNTANT, ENGINE, RANDOMNESS, Statement};
 use crate::workload::Standing;
 
@@ -17,6 +18,8 @@ pub struct StatementQuoted {
     pub parts: Vec<StatementPartQuoted>,
     /// The SQL that is computed from their releases, at no cost.
     pub around: Option<String>,
+    /// The precision of levels that are adjusted to each other.
+    pub consistent: Vec<ConsistentPrecision>,
     /// The accounts that would pay.
     pub accounts: Vec<AccountQuoted>,
 }
@@ -32,6 +35,8 @@ pub struct StatementPartQuoted {
     pub weight: Option<u32>,
     /// The released values that it reads, each as `part.column`.
     pub reads: Vec<String>,
+    /// The parts whose clipping report it is; none where it asks what the statement asks.
+    pub report_of: Vec<String>,
     /// Its promise by itself.
     pub explanation: Explanation,
     /// The mechanisms that there are for sums that are not clamped, side by side.
@@ -87,6 +92,9 @@ pub struct StatementOfParts {
     pub parts: Vec<PartStated>,
     /// The SQL that is computed from their releases.
     pub around: Option<String>,
+    /// The released shares that limits cut off, where the statement asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clipping_reports: Vec<ClippingReport>,
 }
 
 /// The cost of the parts of one population together.
@@ -107,6 +115,9 @@ pub struct PartStated {
     pub weight: Option<u32>,
     /// The released values that it reads, each as `part.column`.
     pub reads: Vec<String>,
+    /// The parts whose clipping report it is; none where it asks what the statement asks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub report_of: Vec<String>,
     /// Its promise by itself.
     pub statement: Statement,
 }
@@ -128,5 +139,6 @@ pub(super) fn statement(
         totals,
         parts,
         around,
+        clipping_reports: Vec::new(),
     }
 }

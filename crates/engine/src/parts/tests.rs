@@ -8,6 +8,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use hushtable_noise::TestSeed;
 
 use super::*;
+use crate::intervals::ColumnIntervals;
 use crate::tests::{Place, Wait, shown};
 
 const CONTRACT: &str = r#"
@@ -45,7 +46,7 @@ fn place() -> Place {
     Place::new(CONTRACT, &[("people.csv", &people), ("firms.csv", &firms)])
 }
 
-fn ask(place: &Place, sql: &str, seed: u64) -> Result<Answer, String> {
+pub(super) fn ask(place: &Place, sql: &str, seed: u64) -> Result<Answer, String> {
     let mut generator = TestSeed(seed).generator();
     let (session, progress) = (place.session(), Progress::default());
     let answer = session.query_with(sql, None, &progress, &mut generator);
@@ -96,7 +97,8 @@ fn asked_again_it_is_free_and_the_same() {
     assert_eq!(mean.charged, None);
     let parts = first.parts.unwrap().parts;
     assert_eq!(mean.statement, parts[0].statement);
-    // What the later part has read is in its statement, and which part it came from in its question.
+    // What the later part has read is in its statement, and which part it came from in its
+    // question.
     let value = mean.table.column(0).as_primitive::<Float64Type>().value(0);
     let read = serde_json::to_string(&parts[1].statement.query.filter()).unwrap();
     assert!(read.contains(&value.to_string()), "{read}");
@@ -130,8 +132,159 @@ fn all_parts_are_charged_or_none() {
     assert_eq!(charges(&place).0, 2);
 }
 
-/// Everything up to the moment at which the first `answers` parts are on record, and the next one is
-/// begun.
+#[test]
+fn clipping_reports_are_charged_and_recorded_with_their_parts() {
+    let place = place();
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (EPSILON clipping_report = true) town, SUM(age, \
+               contribution_bounds_per_group => (0, 44)) AS s FROM people GROUP BY town";
+    let one = sql.replace("EPSILON", "");
+    // The budget pays for both or for none.
+    let refused = ask(&place, &sql.replace("EPSILON", "epsilon = 2.5,"), 1).unwrap_err();
+    assert!(refused.contains("epsilon = 2.5"), "{refused}");
+    assert_eq!(charges(&place).0, 0);
+    let quoted = place.session().explain_parts(&one, None).wait().unwrap();
+    assert_eq!(quoted.accounts[0].charge.to_string(), "epsilon = 1");
+    assert_eq!(quoted.parts[1].report_of, ["part_1"]);
+    assert_eq!(quoted.parts[1].explanation.total.to_string(), "epsilon = 0.1");
+    assert_eq!(charges(&place).0, 0);
+
+    let first = ask(&place, &one, 1).unwrap();
+    assert_eq!(first.charged.unwrap().to_string(), "epsilon = 1");
+    assert_eq!((first.table.num_rows(), first.table.num_columns()), (2, 2));
+    assert_eq!(charges(&place), (2, 2, HALVES.map(str::to_owned).to_vec()));
+    let whole = first.parts.unwrap();
+    let [report] = whole.clipping_reports.as_slice() else { panic!("{whole:?}") };
+    assert_eq!(report.of, ["part_1"]);
+    let fresh = (0..20).map(|seed| ask(&self::place(), &one, seed).unwrap());
+    let reports: Vec<_> = fresh.map(|answer| answer.parts.unwrap().clipping_reports).collect();
+    // Of 60 intervals at 95 %, 3 miss on average, and more than 9 with probability 0.001.
+    let shares = reports.iter().flat_map(|reports| reports[0].shares.iter().zip([0.0, 0.45, 0.22]));
+    let missed = shares.filter(|(share, exact)| {
+        let (low, high) = (share.low.unwrap_or(0.0), share.high.unwrap_or(1.0));
+        low > *exact || *exact > high
+    });
+    assert!(missed.count() <= 9, "{reports:?}");
+    let text = serde_json::to_string(&whole).unwrap();
+    assert_eq!(serde_json::from_str::<StatementOfParts>(&text).unwrap(), whole);
+    let again = ask(&place, &one, 2).unwrap();
+    assert_eq!((again.charged, again.parts), (None, Some(whole)));
+    assert_eq!(shown(&again.table), shown(&first.table));
+    // The statement of the answer is the question's, and not the report's.
+    assert_eq!(first.statement.explanation.total.to_string(), "epsilon = 0.9");
+}
+
+/// The columns of a result with their intervals: `=` without noise, `-` without an interval, else
+/// the ends.
+fn ends(answer: &Answer) -> Vec<String> {
+    let intervals = answer.intervals(hushtable_query::IntervalsWanted::USUAL).unwrap();
+    let schema = answer.table.schema();
+    let columns = schema.fields().iter().zip(intervals.columns);
+    let text = |column: ColumnIntervals| match column {
+        ColumnIntervals::Exact => "=".to_owned(),
+        ColumnIntervals::Without(why) => format!("- {why:?}"),
+        ColumnIntervals::Ends { low, high } => {
+            let ends = [("low", low, true), ("high", high, true)];
+            shown(&RecordBatch::try_from_iter_with_nullable(ends).unwrap()).replace('\n', " ")
+        }
+    };
+    columns.map(|(field, column)| format!("{}: {}", field.name(), text(column))).collect()
+}
+
+#[test]
+fn intervals_go_through_the_sql_around() {
+    let place = place();
+    let levels = ask(
+        &place,
+        "SELECT town, COUNT(*) AS n, GROUPING(town) AS g FROM people GROUP BY ROLLUP (town) ORDER BY g, town",
+        1,
+    )
+    .unwrap();
+    // Those of the parts by themselves, which are on record.
+    let part = |sql: &str| {
+        let own = ask(
+            &place,
+            &format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) {sql}"),
+            2,
+        );
+        let own = own.unwrap();
+        assert_eq!(own.charged, None);
+        ends(&own).last().unwrap().clone()
+    };
+    let (groups, total) =
+        (part("town, COUNT(*) AS n FROM people GROUP BY town"), part("COUNT(*) AS n FROM people"));
+    let both = format!("{groups}{}", total.strip_prefix("n: ").unwrap());
+    assert_eq!(ends(&levels), ["town: =".to_owned(), both, "g: =".to_owned()]);
+
+    let parts = "(SELECT town, COUNT(*) AS n FROM people GROUP BY town) a CROSS JOIN (SELECT COUNT(*) AS n FROM people) b";
+    let of = |sql: &str| ends(&ask(&place, sql, 3).unwrap());
+    // Renamed, sorted, cut, joined; and arithmetic on one row.
+    let through = of(&format!(
+        "WITH c AS (SELECT * FROM {parts}) SELECT d.m AS k, m AS same, m - n_2 AS less, UPPER(town) AS town, \
+         LENGTH(town) AS length FROM (SELECT n AS m, n_2, town FROM c ORDER BY m LIMIT 1) AS d"
+    ));
+    let [k, same, less, town, length] = through.as_slice() else { panic!("{through:?}") };
+    assert_eq!(k.strip_prefix("k"), same.strip_prefix("same"));
+    assert!(k.contains('|') && groups.contains(k.strip_prefix("k: ").unwrap()), "{k} {groups}");
+    assert!(less.contains('|'), "{less}");
+    assert_eq!([town, length], ["town: =", "length: ="]);
+    // The ends of a difference are those of its terms at half the probability.
+    let ratio = of(&format!("SELECT a.n / b.n AS share, 2 AS two FROM {parts}"));
+    assert!(ratio[0].matches('|').count() == 2 && ratio[1] == "two: =", "{ratio:?}");
+
+    // Parts that nothing reads are not asked, and do not count.
+    let unread = of(
+        "WITH unread AS (SELECT AVG(age) AS m FROM people), t AS (SELECT town, COUNT(*) AS n FROM people \
+                     GROUP BY town) SELECT n FROM t ORDER BY town",
+    );
+    assert_eq!(unread[0].matches('|').count(), 2);
+
+    // A row that an outer join does not find has no value and no interval.
+    let missing = of(
+        "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT x.town, y.n FROM t x LEFT JOIN t y \
+         ON y.town = x.town AND y.town = 'A' ORDER BY x.town",
+    );
+    assert!(
+        missing[1].ends_with(" NULL|NULL ") && !missing[1].starts_with("y: NULL"),
+        "{missing:?}"
+    );
+    // What looks at several rows has none, and neither has what is made of it.
+    let collective = of(
+        "SELECT SUM(n) OVER () AS s, n + RANK() OVER (ORDER BY n) AS r, n FROM (SELECT town, COUNT(*) AS n FROM people \
+         GROUP BY town)",
+    );
+    assert_eq!(&collective[..2], ["s: - Around", "r: - Around"]);
+    assert!(collective[2].contains('|'));
+    let together = of(
+        "SELECT DISTINCT n, n * 2 AS twice FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town)",
+    );
+    assert_eq!(together, ["n: - Around", "twice: - Around"]);
+    let union = of(
+        "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT n FROM t UNION DISTINCT SELECT n FROM t",
+    );
+    assert_eq!(union, ["n: - Around"]);
+    let aggregated = of(
+        "SELECT town, MAX(n) AS most FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) GROUP BY town",
+    );
+    assert_eq!(aggregated, ["town: =", "most: - Around"]);
+
+    // All at once: both parts' intervals are wider.
+    let wide = hushtable_query::IntervalsWanted {
+        simultaneous: true,
+        ..hushtable_query::IntervalsWanted::USUAL
+    };
+    let width = |wanted| {
+        let ColumnIntervals::Ends { low, high } = &levels.intervals(wanted).unwrap().columns[1]
+        else {
+            panic!()
+        };
+        let column = |c: &ArrayRef| c.as_primitive::<Int64Type>().value(0);
+        column(high) - column(low)
+    };
+    assert!(width(wide) > width(hushtable_query::IntervalsWanted::USUAL));
+}
+
+/// Everything up to the moment at which the first `answers` parts are on record, and the next one
+/// is begun.
 fn stopped(place: &Place, answers: usize) {
     let session = place.session();
     let planned = plan(&session, OLDER);
@@ -141,6 +294,7 @@ fn stopped(place: &Place, answers: usize) {
     let mut released = Vec::new();
     for (at, (part, paid)) in planned.parts.iter().zip(paid).enumerate() {
         if at == answers {
+            let paid = paid.first;
             if let Paid::Charged(payment) = &paid {
                 let query = part.asked.quote.query();
                 let begun = begin(&session, query, &part.files, &mut ledger, payment).unwrap();
@@ -151,7 +305,7 @@ fn stopped(place: &Place, answers: usize) {
         let mut answering = Answering { ledger: &mut ledger, generator: &mut generator };
         let (progress, mut timings) = (Progress::default(), Timings::default());
         let next =
-            part.answered(&session, paid, &released, &mut answering, &progress, &mut timings);
+            part.answered(&session, paid.first, &released, &mut answering, &progress, &mut timings);
         released.push(next.wait().unwrap());
     }
 }
@@ -207,7 +361,7 @@ fn the_sql_around_sees_released_tables_only() {
         crate::around::run(&around, one_table(), session.memory()).wait()
     };
     use datafusion::sql::sqlparser::ast;
-    assert_eq!(run("SELECT n FROM part_1 ORDER BY n").unwrap().num_rows(), 3);
+    assert_eq!(run("SELECT n FROM part_1 ORDER BY n").unwrap().table.num_rows(), 3);
     let file = place.path().join("people.csv");
     for sql in [
         "SELECT * FROM people",
@@ -255,4 +409,48 @@ fn what_cannot_be_computed_is_refused_before_the_charge() {
     }
     insta::assert_snapshot!(refusals);
     assert_eq!(charges(&place).0, 0);
+}
+
+/// Rows of two populations: both accounts are charged at once, or none, and both have the release.
+#[test]
+fn both_populations_of_a_query_pay() {
+    let contract = CONTRACT.to_owned()
+        + r#"
+[tables.jobs]
+path = "jobs.csv"
+unit = { of = "person", column = "person" }
+columns = { person = { type = "int" }, firm = { type = "int" }, kind = { type = "string", public_keys = ["x", "y"] } }
+"#;
+    let contract = contract.replace("ana = { epsilon = 0.1 }", "ana = { epsilon = 1.5 }");
+    let jobs: String = (0..60).map(|i| format!("{i},{},{}\n", i % 4, ["x", "y"][i % 2])).collect();
+    let jobs = format!("person,firm,kind\n{jobs}");
+    let firms = format!("id\n{}", "1\n2\n3\n".repeat(3));
+    let place = Place::new(&contract, &[("jobs.csv", &jobs), ("firms.csv", &firms)]);
+    let sql = |kind: &str| {
+        format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_groups_contributed = 2) kind, \
+             COUNT(*) AS n FROM jobs JOIN firms ON id = firm WHERE kind <> '{kind}' GROUP BY kind"
+        )
+    };
+    let session = place.session();
+    assert!(!session.is_plain(&sql("z")).unwrap());
+    let quoted = session.explain_parts(&sql("z"), None).wait().unwrap();
+    let accounts: Vec<_> = quoted.accounts.iter().map(|a| (&*a.population, a.charge)).collect();
+    let one = accounts[0].1;
+    assert_eq!(accounts, [("firm", one), ("person", one)]);
+    assert_eq!(charges(&place).0, 0);
+
+    let first = ask(&place, &sql("z"), 1).unwrap();
+    assert_eq!((first.population.as_str(), first.charged), ("firm", Some(one)));
+    assert_eq!(first.others[0].population, "person");
+    assert_eq!(first.others[0].charged, Some(one));
+    let spent = ["epsilon = 1", "epsilon = 1"].map(str::to_owned).to_vec();
+    assert_eq!(charges(&place), (2, 2, spent.clone()));
+    let again = ask(&place, &sql("z"), 2).unwrap();
+    assert_eq!((again.charged, again.others[0].charged), (None, None));
+    assert_eq!(shown(&again.table), shown(&first.table));
+    // The firm's account cannot pay for another one, and the person's, which could, does not.
+    let refused = ask(&place, &sql("w"), 3).unwrap_err();
+    assert!(refused.contains("firm"), "{refused}");
+    assert_eq!(charges(&place), (2, 2, spent));
 }

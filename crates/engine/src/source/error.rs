@@ -1,6 +1,7 @@
 //! Errors of data files. The texts name files and columns, never a value; nor the value
 //! in the name of a folder such as `sex=f`, which is a value of its rows.
 
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use datafusion::error::DataFusionError;
@@ -15,17 +16,14 @@ use super::folders::folder_column;
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// An error that several readers met, in its own words.
-    #[error("{0}")]
-    Shared(String),
+    Shared {
+        /// The fault.
+        what: String,
+        /// What would work.
+        hint: Option<String>,
+    },
 
     /// A location leads to no data file.
-    #[error(
-        "the contract's location `{location}` has no data file: looked at {}\n  \
-         hint: name a file, a folder of files or a pattern such as `claims/*.parquet`, relative \
-         to the contract's folder; files end in .parquet, .pq, .arrow, .arrows, .feather, .csv, \
-         .csv.gz or .csv.zst",
-        shown(looked)
-    )]
     NothingFound {
         /// The location as the contract has it.
         location: String,
@@ -34,23 +32,12 @@ pub enum SourceError {
     },
 
     /// A file's name does not say how to read it.
-    #[error(
-        "the contract asks for {}, whose name does not end in a known format\n  \
-         hint: rename it to .parquet, .pq, .arrow, .arrows, .feather, .csv, .csv.gz or .csv.zst, or \
-         narrow the pattern",
-        shown(path)
-    )]
     UnknownExtension {
         /// The file.
         path: PathBuf,
     },
 
     /// A location leads to files of several formats.
-    #[error(
-        "the contract's location `{location}` mixes {} ({}) and {} ({})\n  \
-         hint: a table is all of one format; narrow the location, for example `folder/*.parquet`",
-        one.0, shown(&one.1), other.0, shown(&other.1)
-    )]
     MixedFormats {
         /// The location as the contract has it.
         location: String,
@@ -61,10 +48,6 @@ pub enum SourceError {
     },
 
     /// A location is not a valid pattern.
-    #[error(
-        "the contract's location `{location}` is not a valid pattern: {reason}\n  \
-         hint: `*` stands for anything within one name, `**` for any folders, `?` for one character"
-    )]
     BadPattern {
         /// The location as the contract has it.
         location: String,
@@ -73,12 +56,6 @@ pub enum SourceError {
     },
 
     /// The operating system does not let a file or folder be read.
-    #[error(
-        "cannot read {}: {reason}\n  \
-         hint: this is the file system, not the contract or the query; check that the file is \
-         there and that this user may read it",
-        shown(path)
-    )]
     Unreadable {
         /// The file or folder.
         path: PathBuf,
@@ -87,11 +64,6 @@ pub enum SourceError {
     },
 
     /// A file is not of its format.
-    #[error(
-        "{} is damaged: it is not valid {format}\n  \
-         hint: the fault is in the file; compare it with its original or write it again",
-        shown(path)
-    )]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -100,39 +72,21 @@ pub enum SourceError {
     },
 
     /// A file was written after its table's files were listed.
-    #[error(
-        "{} was written while the query was being planned\n  \
-         hint: ask again when nothing writes to the table's files",
-        shown(path)
-    )]
     Changed {
         /// The file.
         path: PathBuf,
     },
 
     /// A scan was asked for without files.
-    #[error("a table needs at least one data file\n  hint: this is a fault of the program")]
     NoFiles,
 
     /// A CSV file is empty.
-    #[error(
-        "{} has no header line\n  \
-         hint: the first line of a CSV file names its columns",
-        shown(path)
-    )]
     NoHeader {
         /// The file.
         path: PathBuf,
     },
 
     /// A CSV file's header is not text of its encoding.
-    #[error(
-        "the header line of {} is not {encoding} text\n  \
-         hint: say in the contract how the file is written, for example \
-         `csv = {{ encoding = \"windows-1252\" }}`; a compressed file must also say so in its name \
-         (.csv.gz, .csv.zst)",
-        shown(path)
-    )]
     HeaderNotText {
         /// The file.
         path: PathBuf,
@@ -141,11 +95,6 @@ pub enum SourceError {
     },
 
     /// The contract has settings for CSV, and a file is of another format.
-    #[error(
-        "the contract has `csv` settings for a table whose file {} is {format}\n  \
-         hint: leave `csv` out; {format} says itself how its values are written",
-        shown(path)
-    )]
     CsvSettingsForOther {
         /// The file.
         path: PathBuf,
@@ -154,12 +103,6 @@ pub enum SourceError {
     },
 
     /// A location leads into a table whose log says which of its rows count.
-    #[error(
-        "the contract's location `{location}` leads into {} table: {} keeps its log\n  \
-         hint: rows that the table has deleted or replaced would count; write its current rows to \
-         a folder of their own, for example with {}, and name that folder",
-        kind.name(), shown(log), kind.way_out()
-    )]
     TableLog {
         /// The location as the contract has it.
         location: String,
@@ -171,15 +114,6 @@ pub enum SourceError {
 
     /// Some files are in folders such as `year=2024`, others in folders with other names before the
     /// equals sign.
-    #[error(
-        "the files of `{location}` are in different kinds of folders: {} in {}, {} in {}\n  \
-         hint: folders such as `year=2024` are columns, and all files of a table must have the same; \
-         move the files or narrow the location",
-        shown(one),
-        named(one_columns),
-        shown(other),
-        named(other_columns)
-    )]
     DifferentFolders {
         /// The location as the contract has it.
         location: String,
@@ -194,12 +128,6 @@ pub enum SourceError {
     },
 
     /// A column is both in a file and in the names of its folders.
-    #[error(
-        "column `{column}` is in {}, and in the names of its folders, too\n  \
-         hint: which one is meant cannot be told; drop the column from the files, or name the \
-         folders otherwise than `{column}=…`",
-        shown(path)
-    )]
     FolderColumn {
         /// The file.
         path: PathBuf,
@@ -208,11 +136,6 @@ pub enum SourceError {
     },
 
     /// A file has two columns of one name.
-    #[error(
-        "{} has more than one column `{column}`\n  \
-         hint: rename or drop the others in the file; which one is meant cannot be told",
-        shown(path)
-    )]
     DuplicateColumn {
         /// The file.
         path: PathBuf,
@@ -221,13 +144,6 @@ pub enum SourceError {
     },
 
     /// A table's files have different columns.
-    #[error(
-        "the files of a table differ: {} has no column `{column}`, {} has\n  \
-         hint: all files of a table must have the same column names; write the file again or \
-         narrow the location in the contract",
-        shown(without),
-        shown(with)
-    )]
     DifferentColumns {
         /// The file that lacks the column.
         without: PathBuf,
@@ -238,11 +154,6 @@ pub enum SourceError {
     },
 
     /// A declared column is in no file.
-    #[error(
-        "the contract declares column `{column}`, which {} does not have{}\n  \
-         hint: names are case-sensitive; correct the contract",
-        shown(path), match similar { Some(name) => format!(" (it has `{name}`)"), None => String::new() }
-    )]
     MissingColumn {
         /// The file.
         path: PathBuf,
@@ -253,11 +164,6 @@ pub enum SourceError {
     },
 
     /// A column's type in a file cannot become the declared one.
-    #[error(
-        "the contract declares column `{column}` as `{declared}`, but it is {file_type} in {}\n  \
-         hint: {hint}",
-        shown(path)
-    )]
     CannotBecome {
         /// The file.
         path: PathBuf,
@@ -272,11 +178,212 @@ pub enum SourceError {
     },
 
     /// A fault of this program.
-    #[error("internal error: {what}\n  hint: please report this; the data is not at fault")]
     Internal {
         /// What failed; never from the data.
         what: &'static str,
     },
+}
+
+impl SourceError {
+    /// The fault, and what would work.
+    pub fn what_and_hint(&self) -> (String, Option<String>) {
+        match self {
+            Self::Shared { what, hint } => (what.clone(), hint.clone()),
+            Self::NothingFound { location, looked } => (
+                format!(
+                    "the contract's location `{location}` has no data file: \
+                     looked at {}",
+                    shown(looked)
+                ),
+                Some(
+                    "name a file, a folder of files or a pattern such as \
+                 `claims/*.parquet`, relative to the contract's folder; files \
+                 end in .parquet, .pq, .arrow, .arrows, .feather, .csv, .csv.gz \
+                 or .csv.zst"
+                        .to_owned(),
+                ),
+            ),
+            Self::UnknownExtension { path } => (
+                format!(
+                    "the contract asks for {}, whose name does not end in a \
+                     known format",
+                    shown(path)
+                ),
+                Some(
+                    "rename it to .parquet, .pq, .arrow, .arrows, .feather, .csv, \
+                 .csv.gz or .csv.zst, or narrow the pattern"
+                        .to_owned(),
+                ),
+            ),
+            Self::MixedFormats { location, one, other } => (
+                format!(
+                    "the contract's location `{location}` mixes {} ({}) and {} \
+                     ({})",
+                    one.0,
+                    shown(&one.1),
+                    other.0,
+                    shown(&other.1)
+                ),
+                Some(
+                    "a table is all of one format; narrow the location, for example \
+                 `folder/*.parquet`"
+                        .to_owned(),
+                ),
+            ),
+            Self::BadPattern { location, reason } => (
+                format!(
+                    "the contract's location `{location}` is not a valid \
+                     pattern: {reason}"
+                ),
+                Some(
+                    "`*` stands for anything within one name, `**` for any folders, \
+                 `?` for one character"
+                        .to_owned(),
+                ),
+            ),
+            Self::Unreadable { path, reason } => (
+                format!("cannot read {}: {reason}", shown(path)),
+                Some(
+                    "this is the file system, not the contract or the query; check \
+                 that the file is there and that this user may read it"
+                        .to_owned(),
+                ),
+            ),
+            Self::Damaged { path, format } => (
+                format!("{} is damaged: it is not valid {format}", shown(path)),
+                Some(
+                    "the fault is in the file; compare it with its original or write \
+                 it again"
+                        .to_owned(),
+                ),
+            ),
+            Self::Changed { path } => (
+                format!("{} was written while the query was being planned", shown(path)),
+                Some("ask again when nothing writes to the table's files".to_owned()),
+            ),
+            Self::NoFiles => (
+                "a table needs at least one data file".to_owned(),
+                Some("this is a fault of the program".to_owned()),
+            ),
+            Self::NoHeader { path } => (
+                format!("{} has no header line", shown(path)),
+                Some("the first line of a CSV file names its columns".to_owned()),
+            ),
+            Self::HeaderNotText { path, encoding } => (
+                format!("the header line of {} is not {encoding} text", shown(path)),
+                Some(
+                    "say in the contract how the file is written, for example `csv = \
+                 { encoding = \"windows-1252\" }`; a compressed file must also \
+                 say so in its name (.csv.gz, .csv.zst)"
+                        .to_owned(),
+                ),
+            ),
+            Self::CsvSettingsForOther { path, format } => (
+                format!(
+                    "the contract has `csv` settings for a table whose file {} \
+                     is {format}",
+                    shown(path)
+                ),
+                Some(format!(
+                    "leave `csv` out; {format} says itself how its values are \
+                     written"
+                )),
+            ),
+            Self::TableLog { location, kind, log } => (
+                format!(
+                    "the contract's location `{location}` leads into {} table: \
+                     {} keeps its log",
+                    kind.name(),
+                    shown(log)
+                ),
+                Some(format!(
+                    "rows that the table has deleted or replaced would count; \
+                     write its current rows to a folder of their own, for \
+                     example with {}, and name that folder",
+                    kind.way_out()
+                )),
+            ),
+            Self::DifferentFolders { location, one, one_columns, other, other_columns } => (
+                format!(
+                    "the files of `{location}` are in different kinds of \
+                     folders: {} in {}, {} in {}",
+                    shown(one),
+                    named(one_columns),
+                    shown(other),
+                    named(other_columns)
+                ),
+                Some(
+                    "folders such as `year=2024` are columns, and all files of a \
+                 table must have the same; move the files or narrow the location"
+                        .to_owned(),
+                ),
+            ),
+            Self::FolderColumn { path, column } => (
+                format!(
+                    "column `{column}` is in {}, and in the names of its \
+                     folders, too",
+                    shown(path)
+                ),
+                Some(format!(
+                    "which one is meant cannot be told; drop the column from the \
+                     files, or name the folders otherwise than `{column}=…`"
+                )),
+            ),
+            Self::DuplicateColumn { path, column } => (
+                format!("{} has more than one column `{column}`", shown(path)),
+                Some(
+                    "rename or drop the others in the file; which one is meant \
+                 cannot be told"
+                        .to_owned(),
+                ),
+            ),
+            Self::DifferentColumns { without, with, column } => (
+                format!(
+                    "the files of a table differ: {} has no column `{column}`, \
+                     {} has",
+                    shown(without),
+                    shown(with)
+                ),
+                Some(
+                    "all files of a table must have the same column names; write the \
+                 file again or narrow the location in the contract"
+                        .to_owned(),
+                ),
+            ),
+            Self::MissingColumn { path, column, similar } => (
+                format!(
+                    "the contract declares column `{column}`, which {} does not \
+                     have{}",
+                    shown(path),
+                    match similar {
+                        Some(name) => format!(" (it has `{name}`)"),
+                        None => String::new(),
+                    }
+                ),
+                Some("names are case-sensitive; correct the contract".to_owned()),
+            ),
+            Self::CannotBecome { path, column, file_type, declared, hint } => (
+                format!(
+                    "the contract declares column `{column}` as `{declared}`, \
+                     but it is {file_type} in {}",
+                    shown(path)
+                ),
+                Some(hint.clone()),
+            ),
+            Self::Internal { what } => (
+                format!("internal error: {what}"),
+                Some("please report this; the data is not at fault".to_owned()),
+            ),
+        }
+    }
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, hint) = self.what_and_hint();
+        f.write_str(&what)?;
+        hint.map_or(Ok(()), |hint| write!(f, "\n  hint: {hint}"))
+    }
 }
 
 /// A path without the values that the names of its folders have.

@@ -63,6 +63,21 @@ fn infinity_is_as_large_as_can_be_and_nan_is_nothing() {
     assert_eq!(rows.trim().parse::<f64>().unwrap(), 2f64.powi(60));
 }
 
+/// Nothing of a sum with thresholds is cut off; a report on others is paid for in rho.
+#[test]
+fn clipping_reports_leave_out_sums_that_are_not_clamped() {
+    let both = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 200000, clipping_report = true) SUM(pay) AS pay, \
+                SUM(jobs, contribution_bounds_per_group => (0, 10)) AS j FROM firms";
+    let answer = place().ask(both, 1).unwrap();
+    let report = &answer.parts.unwrap().clipping_reports[0];
+    let shares = report.shares.iter().map(|own| format!("{} {:.1}", own.what, own.share.unwrap()));
+    let shares: Vec<String> = shares.collect();
+    // Of 7, -3 and a million, one is within. The report sees 40 of each.
+    assert_eq!(shares, ["units cut in the sum of jobs 0.5", "part cut of the sum of jobs 0.9"]);
+    let none = ask("rho = 1, clipping_report = true", "SUM(pay) AS pay FROM firms");
+    assert!(none.contains("no limit that cuts anything off"), "{none}");
+}
+
 #[test]
 fn the_noise_is_that_of_the_threshold() {
     // sigma = 5 / sqrt(2 * 0.5) = 5, whatever the largest value is.

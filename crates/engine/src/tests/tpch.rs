@@ -9,7 +9,7 @@ mod data;
 use std::path::Path;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::compute::{concat_batches, filter_record_batch};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::prelude::SessionContext;
@@ -25,12 +25,12 @@ use crate::session::{Progress, Session};
 use crate::survey::ScanOptions;
 
 /// The queries that run as the standard writes them, but for bounds. Query 9 joins lines, which are
-/// of customers, with offers, which are of suppliers: it runs where offers are public.
+/// of customers, with offers, which are of suppliers: its groups must be public.
 const ANSWERED: [i32; 15] = [1, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 19, 21, 22];
 
 /// The table that a query would show of all its groups without noise.
 async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
-    let SqlStatement { parts, around } = SqlStatement::bind(sql, session.contract()).unwrap();
+    let SqlStatement { parts, around, .. } = SqlStatement::bind(sql, session.contract()).unwrap();
     let mut tables: Vec<(String, RecordBatch)> = Vec::new();
     for part in parts {
         let value = |read: &Read| given(&tables[read.part].1, read).unwrap();
@@ -47,7 +47,7 @@ async fn without_noise(session: &Session, sql: &str) -> RecordBatch {
     }
     match around {
         None => tables.pop().unwrap().1,
-        Some(around) => crate::around::run(&around, tables, session.memory()).await.unwrap(),
+        Some(around) => crate::around::run(&around, tables, session.memory()).await.unwrap().table,
     }
 }
 
@@ -69,10 +69,18 @@ fn close(ours: &RecordBatch, plain: &RecordBatch, column: usize, row: usize) -> 
     (ours - plain).abs() <= 1e-6 * plain.abs().max(1.0)
 }
 
+/// The groups that have rows: public ones are shown without any, too, with a sum of zero.
+fn with_rows(shown: &RecordBatch) -> RecordBatch {
+    let last = shown.num_columns() - 1;
+    let has_rows = (0..shown.num_rows()).map(|row| value(shown, last, row) != "0");
+    filter_record_batch(shown, &has_rows.collect::<Vec<_>>().into()).unwrap()
+}
+
 async fn compare(number: i32, folder: &Path, contract: &Path, plain: &SessionContext) {
     let standard = data::standard(number);
     let session = Session::open(&folder.join(contract)).unwrap();
     let ours = without_noise(&session, &data::bounded(number)).await;
+    let ours = if number == 9 { with_rows(&ours) } else { ours };
     let batches = plain.sql(&standard).await.unwrap().collect().await.unwrap();
     let schema = batches[0].schema();
     let theirs = concat_batches(&schema, &batches).unwrap();
@@ -103,11 +111,11 @@ fn tpch_without_noise_is_plain_sql() {
         let contract = |name: &str, text: String| {
             std::fs::write(folder.path().join(name), text).unwrap();
         };
-        contract("offers.toml", data::contract_with_public_offers());
+        contract("groups.toml", data::contract_with_public_groups());
         contract("hushtable.toml", data::contract());
         let plain = data::plain(folder.path()).await;
         for number in ANSWERED {
-            let contract = if number == 9 { "offers.toml" } else { "hushtable.toml" };
+            let contract = if number == 9 { "groups.toml" } else { "hushtable.toml" };
             compare(number, folder.path(), Path::new(contract), &plain).await;
         }
     }

@@ -35,8 +35,8 @@ fn sample() -> Vec<DraftTable> {
 
 #[test]
 fn drafts_read_as_expected() {
-    insta::assert_snapshot!("draft", contract(&sample()));
-    insta::assert_snapshot!("draft_of_one", contract(&sample()[..1]));
+    insta::assert_snapshot!("draft", contract(&sample(), None));
+    insta::assert_snapshot!("draft_of_one", contract(&sample()[..1], None));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn drafts_from_rows_say_so() {
         note: (column.name == "id").then_some("codes with a zero in front"),
     });
     let found = LookedAt { rows: 1234, csv: csv.clone(), columns: proposed.collect() };
-    let text = contract(&[table.looked_at(found)]);
+    let text = contract(&[table.looked_at(found)], None);
     insta::assert_snapshot!("looked_at", text);
     // The contract reads what is proposed.
     let decided = text.replace("\"TODO: a column, or row\"", "\"id\"").replace(
@@ -68,13 +68,19 @@ fn drafts_from_rows_say_so() {
 
 #[test]
 fn drafts_are_toml_and_wait_for_their_owner() {
-    let text = contract(&sample());
+    let text = contract(&sample(), None);
     toml::from_str::<toml::Table>(&text).unwrap();
     let error = hushtable_query::Contract::parse(&text, "hushtable.toml").unwrap_err();
-    assert_eq!(error.what, "`analyst` is still to be decided by the owner of the data");
-    let one = contract(&sample()[..1]);
+    assert_eq!(all_todos(&error.what), ["analyst", "unit"]);
+    let one = contract(&sample()[..1], None);
     let error = hushtable_query::Contract::parse(&one, "hushtable.toml").unwrap_err();
-    assert_eq!(error.what, "`privacy_unit` is still to be decided by the owner of the data");
+    assert_eq!(all_todos(&error.what), ["privacy_unit", "analyst"]);
+}
+
+/// The settings that an error says are to be decided.
+fn all_todos(what: &str) -> Vec<&str> {
+    let all = what.split_once("still to be decided by the owner of the data: ").unwrap().1;
+    all.split('`').skip(1).step_by(2).collect()
 }
 
 #[test]

@@ -72,6 +72,8 @@ pub(super) struct Aggregates<'a> {
     pub(super) filter: Option<&'a Expr>,
     pub(super) measurements: Vec<Measurement>,
     pub(super) warnings: Vec<Warning>,
+    /// Whether a count of rows is one of units, of which one row counts.
+    pub(super) rows_as_units: bool,
 }
 
 impl Aggregates<'_> {
@@ -162,14 +164,17 @@ impl Aggregates<'_> {
 
     /// The count of rows with a value of the operand, or of all rows, from `low` to `high` of a unit.
     pub(super) fn counted(
-        &self,
+        &mut self,
         operand: Option<Expr>,
         (low, high): (i64, i64),
         weight: u32,
     ) -> Measurement {
         // A row count between 0 or 1 and 1 counts the unit itself.
         let measure = match operand.filter(|e| !self.table.is_never_null(e)) {
-            None if high == 1 && low >= 0 => Measure::Units,
+            None if high == 1 && low >= 0 => {
+                self.rows_as_units |= self.table.unit != Unit::Row;
+                Measure::Units
+            }
             None => Measure::Rows,
             Some(expr) => Measure::Values(expr),
         };
@@ -212,7 +217,7 @@ impl Aggregates<'_> {
         operand: Expr,
         keys: usize,
     ) -> Result<Expr, Refusal> {
-        let no_bounds = arguments.bounds.is_none() && self.options.max_rows_per_group.is_none();
+        let no_bounds = arguments.bounds.is_none() && self.max_rows_per_group().is_none();
         if let (Unit::Column(unit), true) = (&self.table.unit, no_bounds) {
             return Err(Refusal::new(
                 "how many different values of one unit may COUNT(DISTINCT …) count in a group?",
@@ -254,7 +259,7 @@ impl Aggregates<'_> {
                 )),
             };
         }
-        match (&self.table.unit, self.options.max_rows_per_group) {
+        match (&self.table.unit, self.max_rows_per_group()) {
             (Unit::Row, _) => Ok((0, 1)),
             (Unit::Column(_), Some(most)) => Ok((0, i64::from(most))),
             (Unit::Column(unit), None) => Err(Refusal::new(
@@ -307,7 +312,7 @@ impl Aggregates<'_> {
         let per_group =
             bounds.is_some() || split.is_some() || declared.is_some_and(|c| c.bounds.is_some());
         if (row_bounds.is_some() || !per_group)
-            && let Some(bounds) = RowBounds::of(&operand, arguments)
+            && let Some(bounds) = RowBounds::of(&operand, arguments, self.table)
         {
             let clamped = (&bounds, Clamps::Rows);
             return self.sum_of_rows(function, operand, clamped, (weight, keys));
@@ -469,7 +474,8 @@ impl Aggregates<'_> {
             _ => self.sum_of(function, operand.clone(), &arguments, keys)?,
         };
         let within = self.range_of_values(&sum, keys);
-        let count = self.counted(Some(operand), self.count_bounds(None)?, weight);
+        let bounds = self.count_bounds(None)?;
+        let count = self.counted(Some(operand), bounds, weight);
         let count = self.measured(count, keys)?;
         let ratio = Expr::binary(
             BinaryOp::Div,

@@ -6,6 +6,7 @@ use sqlparser::ast;
 use super::aggregate::{Aggregates, is_of_two, is_percentile};
 use super::clauses::condition;
 use super::options::MAX_WEIGHT;
+use crate::call::Call;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind};
 use crate::lattice::Number;
@@ -50,14 +51,15 @@ impl Aggregates<'_> {
                 "GROUP BY the columns that the window partitions by",
             ));
         }
-        let filter = function.filter.as_deref();
-        let filter = filter.map(|node| condition(self.row(node)?, "FILTER")).transpose()?;
-        let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
-        if function.null_treatment.is_some() || !list.clauses.is_empty() {
+        // A new field of a call is refused until it is known here.
+        let call = Call::of(function).ok_or_else(odd)?;
+        let Call { arguments: given, duplicates, filter, nulls: None, over: _, within } = call
+        else {
             return Err(odd());
-        }
+        };
+        let filter = filter.map(|node| condition(self.row(node)?, "FILTER")).transpose()?;
         let mut arguments = Arguments {
-            distinct: list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct)
+            distinct: duplicates == Some(ast::DuplicateTreatment::Distinct)
                 || name == "APPROX_COUNT_DISTINCT",
             operand: None,
             filter,
@@ -71,7 +73,7 @@ impl Aggregates<'_> {
             weight: 1,
         };
         let mut operands = 0;
-        for argument in &list.args {
+        for argument in given {
             use ast::{FunctionArg as A, FunctionArgExpr as X};
             match argument {
                 A::Unnamed(X::Wildcard) if name == "COUNT" => operands += 1,
@@ -97,7 +99,7 @@ impl Aggregates<'_> {
         if is_percentile(name) && operands == 1 {
             arguments.percentile = arguments.operand.take();
         }
-        match function.within_group.as_slice() {
+        match within {
             [] => {}
             [ordered] if is_percentile(name) && operands == 1 && is_ascending(ordered) => {
                 arguments.operand = Some(ordered.expr.clone());

@@ -13,6 +13,7 @@ use super::mentions::{aggregates_rows, names_columns};
 use super::options::Options;
 use super::output_exprs::OutputScope;
 use super::subquery::has_aggregate;
+use super::two_populations::check_groups;
 use super::view::{Unit, View};
 use super::{Groups, Key, Order, Output, PrivateQuery};
 use crate::bind_expr::balanced;
@@ -55,28 +56,70 @@ pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
 pub(super) fn plain_clauses(query: &ast::Query, select: &ast::Select) -> Result<(), Refusal> {
     let refuse =
         |what: &str, hint: &str| Err(Refusal::new(format!("{what} is not supported"), hint));
-    if !query.locks.is_empty()
-        || query.for_clause.is_some()
-        || query.settings.is_some()
-        || query.format_clause.is_some()
-        || !query.pipe_operators.is_empty()
+    // Taken apart whole, so that a clause that a new version of the parser knows is no clause that
+    // is accepted here in silence. The callers see to what is named `_`.
+    let ast::Query {
+        with: _,
+        body: _,
+        order_by: _,
+        limit_clause: _,
+        fetch: _,
+        locks,
+        for_clause,
+        settings,
+        format_clause,
+        pipe_operators,
+    } = query;
+    if !locks.is_empty()
+        || for_clause.is_some()
+        || settings.is_some()
+        || format_clause.is_some()
+        || !pipe_operators.is_empty()
     {
         return refuse("a clause after ORDER BY and LIMIT", "end the query there");
     }
-    if !select.named_window.is_empty() {
+    let ast::Select {
+        select_token: _,
+        // A comment: nothing is done by it.
+        optimizer_hints: _,
+        distinct: _,
+        select_modifiers,
+        top,
+        top_before_distinct: _,
+        projection: _,
+        exclude,
+        into,
+        from: _,
+        lateral_views,
+        prewhere,
+        selection: _,
+        connect_by,
+        group_by: _,
+        cluster_by,
+        distribute_by,
+        sort_by,
+        having: _,
+        named_window,
+        qualify: _,
+        window_before_qualify: _,
+        value_table_mode,
+        // FROM before SELECT means the same.
+        flavor: _,
+    } = select;
+    if !named_window.is_empty() {
         return refuse("WINDOW", "OVER (…) where the window is used, in a sub-query");
     }
-    let odd = select.top.is_some()
-        || select.into.is_some()
-        || select.exclude.is_some()
-        || select.select_modifiers.is_some()
-        || !select.lateral_views.is_empty()
-        || select.prewhere.is_some()
-        || !select.connect_by.is_empty()
-        || !select.cluster_by.is_empty()
-        || !select.distribute_by.is_empty()
-        || !select.sort_by.is_empty()
-        || select.value_table_mode.is_some();
+    let odd = top.is_some()
+        || into.is_some()
+        || exclude.is_some()
+        || select_modifiers.is_some()
+        || !lateral_views.is_empty()
+        || prewhere.is_some()
+        || !connect_by.is_empty()
+        || !cluster_by.is_empty()
+        || !distribute_by.is_empty()
+        || !sort_by.is_empty()
+        || value_table_mode.is_some();
     if odd {
         return refuse(
             "a clause of this SELECT",
@@ -91,7 +134,7 @@ pub(super) fn view(selected: Selected, contract: &Contract) -> Result<(View, Vec
     let Selected { rows, rest, .. } = selected;
     // Conditions on one table alone stay with the query; others are part of the relation.
     let (rows, conditions) = rows.with_units()?.inlined(rest)?;
-    Ok((View::new(rows, contract)?, conditions))
+    Ok((View::new(rows, &conditions, contract)?, conditions))
 }
 
 pub(super) fn bind(
@@ -120,6 +163,7 @@ pub(super) fn bind(
     }
     let filter = (!conditions.is_empty()).then(|| balanced(conditions, &Expr::and));
     let groups = groups_of(&keys, options)?;
+    check_groups(&table.relation, groups)?;
 
     let mut aggregates = Aggregates {
         table,
@@ -129,6 +173,7 @@ pub(super) fn bind(
         filter: filter.as_ref(),
         measurements: Vec::new(),
         warnings: Vec::new(),
+        rows_as_units: false,
     };
     let outputs = outputs(select, &mut aggregates, &keys)?;
     if select.distinct.is_some() {
@@ -144,7 +189,7 @@ pub(super) fn bind(
     let having = having.transpose()?;
     let order_by = order_by(query, &mut scope, &outputs)?;
     let (limit, offset) = limits(query)?;
-    let Aggregates { measurements, mut warnings, .. } = aggregates;
+    let Aggregates { measurements, mut warnings, rows_as_units, .. } = aggregates;
     measurements.iter().for_each(|m| odd.measure(&m.measure));
     let mut odd_results = Conditions::of_groups(&keys, &measurements, &stored);
     having.iter().for_each(|condition| odd_results.condition(condition));
@@ -187,6 +232,7 @@ pub(super) fn bind(
         },
         intervals: options.intervals,
         warnings,
+        rows_as_units,
         columns: stored,
         column_bytes: table.relation.fields().iter().map(|f| f.max_bytes).collect(),
         keys,
@@ -199,7 +245,7 @@ pub(super) fn bind(
         offset,
     };
     query.check_cost()?;
-    Ok(query)
+    query.bounded_beside()
 }
 
 pub(super) fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
@@ -548,6 +594,7 @@ fn max_groups(table: &View, options: &Options, groups: Groups) -> Result<u32, Re
     match (&table.unit, groups, options.max_groups_contributed) {
         // A row is in one group, and without GROUP BY there is only one.
         (Unit::Row, ..) | (_, Groups::Single, _) => Ok(1),
+        _ if table.relation.has_one_of_a_unit([].iter()) => Ok(1),
         (_, _, Some(most)) => Ok(most),
         (Unit::Column(unit), _, None) => Err(Refusal::new(
             format!("how many groups may one `{unit}` be counted in?"),

@@ -4,6 +4,7 @@ use sqlparser::ast;
 
 use super::aggregate::aggregate_name;
 use super::clauses::{bound_keys, check, condition, default_name};
+use crate::call::Call;
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::sql;
@@ -128,10 +129,10 @@ fn count_of_rows(function: &ast::Function, name: &str) -> Result<(), Refusal> {
             FORM,
         ));
     }
-    let ast::FunctionArguments::List(list) = &function.args else {
-        return Err(Refusal::new(format!("`{function}` is not supported"), FORM));
-    };
-    if list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct) {
+    let call = Call::of(function)
+        .ok_or_else(|| Refusal::new(format!("`{function}` is not supported"), FORM))?;
+    let Call { arguments, duplicates, filter, nulls, over, within } = call;
+    if duplicates == Some(ast::DuplicateTreatment::Distinct) {
         return Err(Refusal::new(
             format!(
                 "`{function}` is not supported: what is protected is a record, and not those who \
@@ -140,9 +141,8 @@ fn count_of_rows(function: &ast::Function, name: &str) -> Result<(), Refusal> {
             "a file with one record for each of them, and COUNT(*)",
         ));
     }
-    let star =
-        matches!(list.args.as_slice(), [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]);
-    if star && function.filter.is_none() && function.over.is_none() && list.clauses.is_empty() {
+    let star = matches!(arguments, [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]);
+    if star && filter.is_none() && nulls.is_none() && over.is_none() && within.is_empty() {
         return Ok(());
     }
     Err(Refusal::new(

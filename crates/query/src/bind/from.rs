@@ -178,10 +178,7 @@ impl<'a> Tables<'a> {
                     self.join(rows?, join).map_err(|refusal| refusal.at(join))
                 })
             }
-            other => Err(Refusal::new(
-                format!("`{other}` in FROM is not supported"),
-                "tables, joins and sub-queries are",
-            )),
+            other => Err(not_a_table(other)),
         };
         rows.map_err(|refusal| refusal.at(factor))
     }
@@ -285,6 +282,18 @@ impl<'a> Tables<'a> {
         }
         left.joined(kind, right, equal, &References::of(self.contract))
     }
+}
+
+/// Refuses what is no table, join or sub-query.
+pub(super) fn not_a_table(factor: &ast::TableFactor) -> Refusal {
+    let hint = match factor {
+        ast::TableFactor::UNNEST { .. } => {
+            "x IN UNNEST([1, 2]) or x IN (1, 2) for a condition; a public table of the contract for \
+             rows of constants"
+        }
+        _ => "tables, joins and sub-queries are",
+    };
+    Refusal::new(format!("`{factor}` in FROM is not supported"), hint).at(factor)
 }
 
 /// `x [NOT] IN (SELECT …)` or `[NOT] EXISTS (SELECT …)`.
@@ -417,7 +426,16 @@ impl Sides {
                         && matches!(condition.kind, crate::expr::ExprKind::Binary(BinaryOp::Eq, ..))
                 })
             };
-            let next = (0..pending.len()).find(|&i| places[i].is_none() && linked(i));
+            // Tables of a second population come last: what they are joined with is bounded before.
+            let population = rows.relation.protection().population();
+            let alike = |item: &usize| {
+                let other = pending[*item].as_ref();
+                let other = other.and_then(|rows| rows.relation.protection().population());
+                population.is_none() || other.is_none() || population == other
+            };
+            let waiting = |item: &usize| places[*item].is_none() && linked(*item);
+            let items = (0..pending.len()).filter(waiting);
+            let next = items.clone().find(alike).or_else(|| items.clone().next());
             let next = next.ok_or_else(|| {
                 Refusal::new(
                     "FROM has tables that no equality of WHERE joins with the others",

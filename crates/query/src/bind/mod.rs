@@ -5,6 +5,7 @@ mod approx;
 mod around;
 mod call_arguments;
 mod clauses;
+mod clipping;
 mod conditions;
 mod count_release;
 mod from;
@@ -20,6 +21,7 @@ mod row_bounds;
 mod rowset;
 mod subquery;
 mod thresholds;
+mod two_populations;
 mod view;
 mod windows;
 
@@ -323,10 +325,14 @@ pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<E
     bind_row_expression(&sql::parse_expression(text)?, &RowScope::of_columns(columns))
 }
 
-pub use around::{Around, Computed};
-pub use parts::{Given, MAX_PARTS, Part, Read, SqlStatement};
+pub use around::{Around, CellOrigins, Computed, Traced, TracedExpression, cell_name};
+pub use parts::{
+    Adjusted, Consistent, ConsistentLevel, ConsistentPrecision, Given, MAX_PARTS, Part, Read,
+    SqlStatement,
+};
 pub(crate) use parts::{bind_part, released};
 pub use query::{MAX_MATCH_OPERATIONS, PrivateQuery};
 
 pub use clauses::{known_groups, public_groups};
 pub use count_release::{CountRelease, bind_count_release};
+pub use options::option_names;

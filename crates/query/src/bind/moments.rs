@@ -125,7 +125,7 @@ impl Aggregates<'_> {
         }
         let declared = self.table.bounded_column(operand).and_then(|c| c.bounds);
         let numbers = given.or(declared).map(|(low, high)| (low.to_f64(), high.to_f64()));
-        let known = || match RowBounds::of(operand, arguments) {
+        let known = || match RowBounds::of(operand, arguments, self.table) {
             Some(RowBounds::Known(range)) => range.to_f64(operand.column_type),
             _ => None,
         };
@@ -158,7 +158,8 @@ impl Aggregates<'_> {
 
     /// The number of rows with a value.
     fn values(&mut self, of: Expr, (_, arguments, keys): Place<'_>) -> Result<Expr, Refusal> {
-        let count = self.counted(Some(of), self.count_bounds(None)?, arguments.weight);
+        let bounds = self.count_bounds(None)?;
+        let count = self.counted(Some(of), bounds, arguments.weight);
         let count = self.measured(count, keys)?;
         Ok(cast(count, ColumnType::Float))
     }

@@ -14,8 +14,13 @@ use crate::sql::QueryOption;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, group_selection_strategy, \
-                     group_selection_by, group_selection_weight, weight, other_row, noise, min_privacy_units_per_group, known_groups_threshold, \
+                     group_selection_by, group_selection_weight, weight, other_row, clipping_report, consistent, noise, min_privacy_units_per_group, known_groups_threshold, \
                      intervals, simultaneous_intervals";
+
+/// The names of all OPTIONS of a query.
+pub fn option_names() -> impl Iterator<Item = &'static str> {
+    KNOWN.split(", ")
+}
 
 /// Largest `min_privacy_units_per_group` and `known_groups_threshold`.
 const MAX_UNITS: u32 = 1_000_000_000;
@@ -245,7 +250,7 @@ fn threshold(option: &QueryOption) -> Result<i64, Refusal> {
     }
 }
 
-fn truth(option: &QueryOption) -> Result<bool, Refusal> {
+pub(super) fn truth(option: &QueryOption) -> Result<bool, Refusal> {
     match option.value.to_uppercase().as_str() {
         "TRUE" => Ok(true),
         "FALSE" => Ok(false),

@@ -57,7 +57,7 @@ impl Aggregates<'_> {
                 (step, (-MAX_LATTICE, MAX_LATTICE), scale)
             }
             (None, None) => {
-                let Some(known) = RowBounds::of(&operand, arguments) else {
+                let Some(known) = RowBounds::of(&operand, arguments, self.table) else {
                     return Err(Refusal::new(
                         format!(
                             "`{function}` has no bounds on the values among which it is looked for"

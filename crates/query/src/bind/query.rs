@@ -73,6 +73,10 @@ pub struct PrivateQuery {
     /// Probable mistakes in it. They are no part of what is asked.
     #[serde(skip)]
     pub(super) warnings: Vec<Warning>,
+    /// Whether a count of rows is measured as one of units, of which one row counts. The same is
+    /// asked without it.
+    #[serde(skip)]
+    pub(super) rows_as_units: bool,
 }
 
 impl PrivateQuery {
@@ -179,6 +183,11 @@ impl PrivateQuery {
     /// Probable mistakes in the query. They are no part of what is asked.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    /// Whether a count of rows is measured as one of units, of which one row counts.
+    pub(crate) fn rows_as_units(&self) -> bool {
+        self.rows_as_units
     }
 
     /// The query at another cost.

@@ -45,6 +45,8 @@ impl References {
                     (Protection::Public, _) => {
                         left.has_one(ours.clone()) || self.unique_key(left, ours).is_some()
                     }
+                    // An owner's row meets rows of all units of the other population.
+                    (ours, theirs) if ours.population() != theirs.population() => false,
                     // One of many on one side only: there are as many pairs as rows on the other.
                     _ => left.has_one(ours) || right.has_one(theirs),
                 };

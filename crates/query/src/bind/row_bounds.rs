@@ -5,7 +5,7 @@ use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, no_step_within, released_as};
 use super::call_arguments::Arguments;
-use super::view::Unit;
+use super::view::{Unit, View};
 use super::{Clamps, Measure, Measurement};
 use crate::error::Refusal;
 use crate::expr::Expr;
@@ -16,16 +16,16 @@ use crate::range::Range;
 pub(super) enum RowBounds {
     /// As the query says: other values are clamped.
     Given(Number, Number),
-    /// From the structure of the expression: no value is outside.
+    /// As the structure of the expression and the contract say: other values are clamped, too.
     Known(Range),
 }
 
 impl RowBounds {
-    /// Of an expression: as the call says, or as its structure tells.
-    pub(super) fn of(operand: &Expr, arguments: &Arguments) -> Option<Self> {
+    /// Of an expression over the rows of a table: as the call says, or as is known.
+    pub(super) fn of(operand: &Expr, arguments: &Arguments, table: &View) -> Option<Self> {
         match arguments.row_bounds {
             Some((low, high)) => Some(Self::Given(low, high)),
-            None => Range::of(operand).filter(|r| *r != Range::Nothing).map(Self::Known),
+            None => table.range(operand).map(Self::Known),
         }
     }
 
@@ -106,9 +106,17 @@ impl Aggregates<'_> {
         self.measured(wanted, keys)
     }
 
+    /// Most rows of one unit that count in a group; one where a sub-query leaves no more.
+    pub(super) fn max_rows_per_group(&self) -> Option<u32> {
+        if self.table.relation.has_one_of_a_unit(self.keys.iter().map(|key| &key.expr)) {
+            return Some(1);
+        }
+        self.options.max_rows_per_group
+    }
+
     /// Most rows of one unit that count in a group, where each counts by itself.
     pub(super) fn rows_of_a_unit(&self, function: &ast::Function) -> Result<u32, Refusal> {
-        match (&self.table.unit, self.options.max_rows_per_group) {
+        match (&self.table.unit, self.max_rows_per_group()) {
             (Unit::Row, _) => Ok(1),
             (Unit::Column(_), Some(most)) => Ok(most),
             (Unit::Column(_), None) => Err(Refusal::new(

@@ -221,14 +221,19 @@ impl Rows {
                 },
             }
         }
-        // Rows that are units meet one row for each key that the contract says is unique.
+        // Rows that are units, or belong to two of them, meet one row for each key that the contract
+        // says is unique.
+        let once = |rows: &Self| {
+            matches!(rows.relation.protection(), Protection::Rows { .. })
+                || rows.relation.beside().is_some()
+        };
         if kind.shows_right() {
             match (left.relation.protection(), right.relation.protection()) {
-                (Protection::Rows { .. }, Protection::Public) => {
+                (_, Protection::Public) if once(&left) => {
                     let keys = on.iter().map(|(_, theirs)| theirs);
                     right.relation = references.first_of_each(right.relation, keys)?;
                 }
-                (Protection::Public, Protection::Rows { .. }) => {
+                (Protection::Public, _) if once(&right) => {
                     let keys = on.iter().map(|(ours, _)| ours);
                     left.relation = references.first_of_each(left.relation, keys)?;
                 }
@@ -267,6 +272,9 @@ impl Rows {
         if references.carry_the_unit(&on, &left.relation, &right.relation) {
             on.extend(units_equal(&left.relation, &right.relation));
         }
+        if kind == JoinKind::Inner {
+            bounded_beside(&mut left.relation, &mut right.relation, &on)?;
+        }
         let relation = attempt(&left.relation, &right.relation, &on)?;
         Ok(Self::combined(kind, left, right, relation))
     }
@@ -283,8 +291,6 @@ impl Rows {
             columns.extend(right.columns.into_iter().map(|mut column| {
                 column.visible.expr = column.visible.expr.moved(&place);
                 column.split_by = column.split_by.map(|by| by.moved(&place));
-                // Rows without a match have none.
-                column.declared.not_null &= kind == JoinKind::Inner;
                 column
             }));
         }
@@ -472,6 +478,45 @@ impl References {
     }
 }
 
+/// Makes the sides of a join of two populations such that the pairs have an owner: one row for the
+/// values that are compared on the side whose unit is among them, and some rows of each unit on the
+/// other side. How many follows from the query's limits, which are not known here.
+fn bounded_beside(
+    left: &mut Relation,
+    right: &mut Relation,
+    on: &[(Expr, Expr)],
+) -> Result<(), Refusal> {
+    let (ours, theirs) = (left.protection(), right.protection());
+    if ours.population() == theirs.population()
+        || left.beside().is_some()
+        || right.beside().is_some()
+    {
+        return Ok(());
+    }
+    let (Some(ours), Some(theirs)) = (ours.unit(), theirs.unit()) else { return Ok(()) };
+    let places = |side: &dyn Fn(&(Expr, Expr)) -> Option<usize>| {
+        let mut places: Vec<usize> = on.iter().filter_map(side).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    };
+    let column = |expr: &Expr| match expr.kind {
+        ExprKind::Column(place) => Some(place),
+        _ => None,
+    };
+    let (left_keys, right_keys) = (places(&|on| column(&on.0)), places(&|on| column(&on.1)));
+    let (owner, keys, other) = if right_keys.contains(&theirs) {
+        (right, right_keys, left)
+    } else if left_keys.contains(&ours) {
+        (left, left_keys, right)
+    } else {
+        return Ok(());
+    };
+    *owner = Relation::new(Operator::First { input: owner.clone(), keys })?;
+    *other = Relation::new(Operator::Take { input: other.clone(), rows: 1 })?;
+    Ok(())
+}
+
 /// The units of both sides, where both have one.
 fn units_equal(left: &Relation, right: &Relation) -> Option<(Expr, Expr)> {
     let unit = |relation: &Relation| {
@@ -588,6 +633,20 @@ fn equality(condition: &Expr, shift: usize) -> Option<(Expr, Expr)> {
 /// joined.
 fn filtered(relation: Relation, condition: Expr) -> Result<Relation, Refusal> {
     let operator = Operator::from(relation);
+    match operator {
+        Operator::Take { input, rows } => {
+            Relation::new(Operator::Take { input: filtered(input, condition)?, rows })
+        }
+        // Of protected rows, the first is chosen among those that are wanted.
+        Operator::First { input, keys } if input.protection().unit().is_some() => {
+            Relation::new(Operator::First { input: filtered(input, condition)?, keys })
+        }
+        operator => below_join(operator, condition),
+    }
+}
+
+/// Puts a condition below a join, where there is one.
+fn below_join(operator: Operator, condition: Expr) -> Result<Relation, Refusal> {
     if let Operator::Join { kind, left, right, on, condition: own } = operator {
         let shift = left.fields().len();
         let (left, right) = match sides(&condition, shift) {

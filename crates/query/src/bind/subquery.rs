@@ -8,6 +8,7 @@ use super::mentions::aggregates_rows;
 use super::rowset::Rows;
 use super::windows::Windows;
 use crate::bind_expr::{Binder, Resolve, unify_all, where_true};
+use crate::call::Call;
 use crate::contract::Column;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
@@ -333,19 +334,14 @@ pub(super) fn unit_aggregate(
     scope: &RowScope,
 ) -> Result<UnitAggregate, Refusal> {
     let odd = || Refusal::new(format!("`{function}` in a sub-query is not supported"), AGGREGATES);
-    let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
-    let more = function.null_treatment.is_some()
-        || function.uses_odbc_syntax
-        || !matches!(function.parameters, ast::FunctionArguments::None)
-        || !list.clauses.is_empty()
-        || !function.within_group.is_empty();
-    let [ast::FunctionArg::Unnamed(argument)] = list.args.as_slice() else { return Err(odd()) };
-    let distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
-    let name = function.name.to_string().to_uppercase();
-    if more {
+    // The caller sees to OVER.
+    let call = Call::of(function).ok_or_else(odd)?;
+    let Call { arguments, duplicates, filter, nulls: None, over: _, within: [] } = call else {
         return Err(odd());
-    }
-    let filter = function.filter.as_deref();
+    };
+    let [ast::FunctionArg::Unnamed(argument)] = arguments else { return Err(odd()) };
+    let distinct = duplicates == Some(ast::DuplicateTreatment::Distinct);
+    let name = function.name.to_string().to_uppercase();
     let filter = filter.map(|node| condition(bind_row_expression(node, scope)?, "FILTER"));
     let filter = filter.transpose()?;
     let operand = match (argument, filter) {

@@ -8,7 +8,8 @@ use crate::contract::{self, Column, Contract, Defaults, Population};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope};
 use crate::lattice::Number;
-use crate::relation::{Operator, Origin, Protection, Relation};
+use crate::range::Range;
+use crate::relation::{Known, Operator, Origin, Protection, Relation};
 use crate::types::{ColumnType, Value};
 
 /// Protected rows that a query's GROUP BY and aggregates are about.
@@ -30,6 +31,8 @@ pub(crate) struct View {
     references: References,
     /// Columns with splitting thresholds by another column, and that other one.
     split_by: Vec<(Expr, Expr)>,
+    /// The values that columns have, by the structure of the query and the contract's word.
+    known: Known,
 }
 
 /// The privacy unit of a query.
@@ -42,9 +45,15 @@ pub(crate) enum Unit {
 }
 
 impl View {
+    /// The rows on which conditions hold.
+    ///
     /// # Errors
     /// When the rows are public, or do not know their units.
-    pub(crate) fn new(rows: Rows, contract: &Contract) -> Result<Self, Refusal> {
+    pub(crate) fn new(
+        rows: Rows,
+        conditions: &[Expr],
+        contract: &Contract,
+    ) -> Result<Self, Refusal> {
         let scope = rows.scope();
         let Rows { relation, columns: named, .. } = rows;
         let tables: Vec<&str> = relation.tables().into_iter().collect();
@@ -56,6 +65,18 @@ impl View {
                 "read the file itself; noise is for tables of privacy units",
             ));
         };
+        if let Some(beside) = relation.beside() {
+            let other = contract.populations.get(&beside.population);
+            if other.is_none_or(|other| other.neighbouring != population.neighbouring) {
+                return Err(Refusal::new(
+                    format!(
+                        "rows of {name} belong to `{}` and to `{}`, which do not have the same `neighbouring`",
+                        population.name, beside.population
+                    ),
+                    "neighbouring = \"add_remove\" of both populations in the contract",
+                ));
+            }
+        }
         let mut columns: Vec<Column> = Vec::new();
         for (place, field) in relation.fields().iter().enumerate() {
             let own = named.iter().find(|c| c.visible.expr.is_column(place));
@@ -100,7 +121,10 @@ impl View {
         };
         let references = References::of(contract);
         references.check_repeats(&relation)?;
+        let mut known = Known::of(&relation, Some(contract));
+        known.assume(conditions);
         Ok(Self {
+            known,
             references,
             split_by,
             group_selection_by_pieces: single.is_some_and(|t| t.group_selection_by_pieces),
@@ -156,9 +180,12 @@ impl View {
 
     /// Whether an expression has a value in every row, as its structure and the contract say.
     pub(crate) fn is_never_null(&self, expr: &Expr) -> bool {
-        let declared = |of: &Expr| self.column_of(of).is_some_and(|column| column.not_null);
-        let stored = |place: usize| self.columns.get(place).is_some_and(|column| column.not_null);
-        declared(expr) || expr.is_never_null_where(&stored)
+        self.known.is_never_null(expr)
+    }
+
+    /// The range of an expression, as its structure and the contract say. The contract may be wrong.
+    pub(crate) fn range(&self, expr: &Expr) -> Option<Range> {
+        self.known.range(expr)
     }
 
     /// An expression that is to be added up: where it has a value in every row, NULL is zero, so that

@@ -5,6 +5,7 @@ use sqlparser::ast;
 use super::rowset::Rows;
 use super::subquery::{is_aggregate, unit_aggregate};
 use crate::bind_expr::{Binder, Resolve};
+use crate::call::Call;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
 use crate::relation::{Operator, Relation, WindowFunction, WindowOrder, WindowedColumn};
@@ -90,20 +91,18 @@ impl<'a> Windows<'a> {
         if is_aggregate(function) {
             return unit_aggregate(function, self.scope).map(WindowFunction::Aggregate);
         }
-        let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
-        let plain = function.filter.is_none()
-            && function.null_treatment.is_none()
-            && function.within_group.is_empty()
-            && matches!(function.parameters, ast::FunctionArguments::None)
-            && list.duplicate_treatment.is_none()
-            && list.clauses.is_empty();
+        // The caller sees to OVER.
+        let call = Call::of(function).ok_or_else(odd)?;
+        let Call { arguments, duplicates, filter, nulls, over: _, within } = call;
+        let plain =
+            duplicates.is_none() && filter.is_none() && nulls.is_none() && within.is_empty();
         let argument = |argument: &ast::FunctionArg| match argument {
             ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(node)) => {
                 bind_row_expression(node, self.scope)
             }
             _ => Err(odd()),
         };
-        let arguments = list.args.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+        let arguments = arguments.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
         let offset = |expr: Option<&Expr>| match expr.map(|e| &e.kind) {
             None => Ok(1),
             Some(ExprKind::Literal(Value::Int(n))) if (0..=MAX_OFFSET).contains(n) => {

@@ -5,7 +5,7 @@ use sqlparser::ast;
 use super::common_types::{cast, negate};
 use super::literals::date_part;
 use super::{Binder, Resolve};
-use crate::date_forms::{check_format, check_parsed};
+use crate::date_forms::{check_format, check_parsed, percent_form};
 use crate::error::Refusal;
 use crate::expr::{DatePart, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
@@ -78,6 +78,12 @@ impl<R: Resolve> Binder<'_, R> {
             }
             ("STRFTIME", [form @ ast::Expr::Value(_), x] | [x, form]) => {
                 self.formatted(name, x, form)?
+            }
+            ("TO_CHAR", [x, form @ ast::Expr::Value(_)]) => {
+                let ExprKind::Literal(Value::String(form)) = self.bind(form)?.kind else {
+                    return Ok(None);
+                };
+                self.formatted_as(name, x, &percent_form(&form)?)?
             }
             ("PARSE_DATE", [form, x]) => self.parsed(name, x, form, ColumnType::Date)?,
             ("PARSE_TIMESTAMP" | "PARSE_DATETIME", [form, x]) => {

@@ -6,6 +6,7 @@ use super::common_types::{case_of, compare, concat, unify_all};
 use super::literals::integer;
 use super::{Binder, Resolve};
 use crate::bind::AGGREGATES;
+use crate::call::Call;
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
@@ -340,9 +341,14 @@ const FUNCTIONS: &str = "ABS SIGN FLOOR CEIL ROUND TRUNC SQRT LN LOG LOG2 LOG10 
              CONCAT COALESCE IFNULL NULLIF IF EXTRACT YEAR MONTH DAY DATE DATE_TRUNC DATE_ADD DATE_SUB \
              DATE_DIFF LAST_DAY FORMAT_DATE PARSE_DATE CAST";
 
+/// The names of all functions that a query may call, aggregates among them.
+pub fn function_names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.split_whitespace().chain(AGGREGATES)
+}
+
 fn unknown(name: &str, arguments: usize) -> Refusal {
-    let all = FUNCTIONS.split_whitespace().chain(AGGREGATES);
-    let hint = did_you_mean(similar(name, all), format!("the functions are {FUNCTIONS}"));
+    let hint =
+        did_you_mean(similar(name, function_names()), format!("the functions are {FUNCTIONS}"));
     Refusal::new(format!("the function {name} with {arguments} arguments is not supported"), hint)
 }
 
@@ -357,23 +363,18 @@ pub(super) fn plain_arguments(
             format!("{name} takes plain arguments; windows, FILTER and DISTINCT are not supported"),
         )
     };
-    if function.over.is_some() || function.filter.is_some() || function.null_treatment.is_some() {
+    let call = Call::of(function).ok_or_else(odd)?;
+    let Call { arguments, duplicates: None, filter: None, nulls: None, over: None, within: [] } =
+        call
+    else {
         return Err(odd());
-    }
-    let list = match &function.args {
-        ast::FunctionArguments::None => return Ok(Vec::new()),
-        ast::FunctionArguments::List(list) => list,
-        ast::FunctionArguments::Subquery(_) => return Err(odd()),
     };
-    if list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
-        return Err(odd());
-    }
     let plain = |argument: &ast::FunctionArg| match argument {
         ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(e)) => Ok(e.clone()),
-        _ if AGGREGATES.contains(&name) => Err(unknown_function(name, list.args.len())),
+        _ if AGGREGATES.contains(&name) => Err(unknown_function(name, arguments.len())),
         _ => Err(odd()),
     };
-    list.args.iter().map(plain).collect()
+    arguments.iter().map(plain).collect()
 }
 
 pub(super) fn plain_rounding(field: &ast::CeilFloorKind) -> bool {

@@ -12,6 +12,7 @@ use sqlparser::ast::{self, CastKind, UnaryOperator};
 
 pub(crate) use self::common_types::{balanced, cast, compare, paired, unify_all, where_true};
 use self::common_types::{checked_cast, negate, negate_if};
+pub use self::functions::function_names;
 use self::functions::plain_rounding;
 use self::literals::{constant, date_part, sql_type, typed_literal};
 use crate::bind::released;
@@ -203,7 +204,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
             E::ILike { negated, any: false, expr, pattern, escape_char: Some(escape) } => {
                 negate_if(*negated, self.like_escaped(expr, pattern, &escape.value, true)?)
             }
-            E::RLike { negated, expr, pattern, .. } => {
+            E::RLike { negated, expr, pattern, regexp: _ } => {
                 let found = self.matching("RLIKE", expr, pattern, MatchUse::Contains, false)?;
                 negate_if(*negated, found)
             }
@@ -214,12 +215,24 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 other => {
                     return Err(Refusal::new(
                         format!("IN UNNEST({other}) is not supported"),
-                        "IN (1, 2, 3)",
-                    ));
+                        "IN (1, 2, 3), or IN UNNEST([1, 2, 3])",
+                    )
+                    .at(other));
                 }
             },
+            // `= ANY` of a list is IN, and `<> ALL` NOT IN.
+            E::AnyOp { left, compare_op: ast::BinaryOperator::Eq, right, .. }
+                if listed(right).is_some() =>
+            {
+                self.in_list(left, listed(right).unwrap_or_default())?
+            }
+            E::AllOp { left, compare_op: ast::BinaryOperator::NotEq, right }
+                if listed(right).is_some() =>
+            {
+                negate_if(true, self.in_list(left, listed(right).unwrap_or_default())?)
+            }
             E::Position { expr, r#in } => self.position(r#in, expr, "POSITION")?,
-            E::Case { operand, conditions, else_result, .. } => {
+            E::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref())?
             }
             E::Cast {
@@ -227,17 +240,17 @@ impl<'a, R: Resolve> Binder<'a, R> {
                     CastKind::Cast | CastKind::SafeCast | CastKind::TryCast | CastKind::DoubleColon,
                 expr,
                 data_type,
+                array: false,
                 format: None,
-                ..
             } => {
                 let target = sql_type(data_type)?;
                 let inner = self.bind(expr)?;
                 checked_cast(inner, target)?
             }
-            E::Extract { field: ast::DateTimeField::Date, expr, .. } => {
+            E::Extract { field: ast::DateTimeField::Date, syntax: _, expr } => {
                 cast(self.moment(expr, "EXTRACT")?, ColumnType::Date)
             }
-            E::Extract { field, expr, .. } => {
+            E::Extract { field, syntax: _, expr } => {
                 let part = date_part(&field.to_string())?;
                 self.extract(part, expr, "EXTRACT")?
             }
@@ -255,9 +268,13 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 let inner = self.float(expr, "CEIL")?;
                 Expr::call(Function::Ceil, vec![inner], ColumnType::Float)
             }
-            E::Substring { expr, substring_from: Some(from), substring_for, .. } => {
-                self.substr(expr, from, substring_for.as_deref())?
-            }
+            E::Substring {
+                expr,
+                substring_from: Some(from),
+                substring_for,
+                special: _,
+                shorthand: _,
+            } => self.substr(expr, from, substring_for.as_deref())?,
             E::Trim { trim_where, trim_what: None, expr, trim_characters: None } => {
                 let function = match trim_where {
                     None | Some(ast::TrimWhereField::Both) => Function::Trim,
@@ -282,5 +299,14 @@ impl<'a, R: Resolve> Binder<'a, R> {
                 ));
             }
         })
+    }
+}
+
+/// The elements of an array that is written out.
+fn listed(array: &ast::Expr) -> Option<&[ast::Expr]> {
+    match array {
+        ast::Expr::Array(array) => Some(&array.elem),
+        ast::Expr::Nested(inner) => listed(inner),
+        _ => None,
     }
 }

@@ -19,6 +19,14 @@ pub struct ContractError {
     pub hint: String,
 }
 
+impl ContractError {
+    /// The fault and its place, and what would work.
+    pub fn what_and_hint(&self) -> (String, Option<String>) {
+        let Self { file, line, what, hint } = self;
+        (format!("{file}:{line}: {what}"), Some(hint.clone()))
+    }
+}
+
 /// Placeholder that `hushtable init` leaves for each choice that is the owner's.
 const TODO: &str = "TODO";
 
@@ -95,6 +103,38 @@ impl<'a, 'i> Section<'a, 'i> {
 
     pub(crate) fn error(&self, what: impl Into<String>, hint: impl Into<String>) -> ContractError {
         self.source.error(&self.span, what, hint)
+    }
+
+    /// Refuses a file in which its owner still has to decide several settings, and names them all.
+    /// The reader of a setting refuses it where it is the only one, and says how it is written.
+    pub(crate) fn refuse_todos(&self) -> Result<(), ContractError> {
+        let mut found: Vec<(usize, &str, Range<usize>)> = Vec::new();
+        let mut open = vec![self.table];
+        while let Some(table) = open.pop() {
+            for (key, value) in table.iter() {
+                match value.get_ref() {
+                    DeValue::Table(inner) => open.push(inner),
+                    DeValue::String(text) if text.starts_with(TODO) => {
+                        let span = value.span();
+                        found.push((self.source.line(&span), key.get_ref(), span));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found.sort_unstable_by_key(|(line, ..)| *line);
+        let [(_, _, first), _, ..] = found.as_slice() else { return Ok(()) };
+        let all: Vec<String> =
+            found.iter().map(|(line, key, _)| format!("`{key}` on line {line}")).collect();
+        Err(self.source.error(
+            first,
+            format!(
+                "{} settings are still to be decided by the owner of the data: {}",
+                all.len(),
+                all.join(", ")
+            ),
+            "replace each text that begins with TODO; it says what is meant",
+        ))
     }
 
     /// Every key with its item.

@@ -27,6 +27,7 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     let parsed = source.parse()?;
     let span = parsed.span();
     let root = Section::root(source, parsed.get_ref(), span, "the contract");
+    root.refuse_todos()?;
     root.only(&["ledger", "double_quotes", "units", "tables"])?;
     let ledger = match root.get("ledger") {
         Some(item) => item.text("a file name", "ledger = \"hushtable.ledger\"")?.to_owned(),

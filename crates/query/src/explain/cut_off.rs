@@ -2,7 +2,7 @@
 
 use crate::bind::{Clamps, Groups, Measure, Measurement, PrivateQuery};
 use crate::expr::Expr;
-use crate::range::Range;
+use crate::relation::Known;
 
 /// The kinds of rows and values that a query leaves out or changes before it adds noise, each in a
 /// few words.
@@ -13,21 +13,42 @@ pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
             all.push(text);
         }
     };
-    let unit = query.unit().map(|_| query.unit_name());
+    if let Some(beside) = query.relation().beside() {
+        add(format!("rows of one unit of {} beyond {}", beside.population, beside.rows));
+        let owner = query.population();
+        add(format!("further rows of {owner} that agree in what the join compares"));
+    }
+    // Where a unit has one row at most, no limit on its rows cuts anything off.
+    let has_rows = |unit: &usize| {
+        let unit =
+            query.columns().get(*unit).map(|(_, column_type)| Expr::column(*unit, *column_type));
+        !query.relation().has_one(unit.iter())
+    };
+    let unit = query.unit().filter(has_rows).map(|_| query.unit_name());
     if query.keys().iter().any(|key| key.public.is_some()) {
         add("rows whose keys are not among the public ones".to_owned());
     }
-    if let (Some(unit), false) = (unit, query.groups() == Groups::Single) {
+    let one_group =
+        query.groups() == Groups::Single || query.relation().has_one_of_a_unit([].iter());
+    if let (Some(unit), false) = (unit, one_group) {
         let most = query.max_groups_contributed();
         add(format!("groups of one {unit} beyond {most}"));
     }
+    if let (Some(unit), true) = (unit, query.rows_as_units()) {
+        add(format!("rows of one {unit} in a group beyond 1 (count of rows)"));
+    }
+    // Without the contract, whose word is enforced by nothing but the bounds.
+    let mut known = Known::of(query.relation(), None);
+    known.assume(query.filter().map_or(&[], std::slice::from_ref));
+    let keys = query.keys().iter().map(|key| &key.expr);
+    let unit = unit.filter(|_| !query.relation().has_one_of_a_unit(keys));
     for measurement in query.measurements() {
-        of_measurement(measurement, unit).into_iter().for_each(&mut add);
+        of_measurement(measurement, unit, &known).into_iter().for_each(&mut add);
     }
     all
 }
 
-fn of_measurement(measurement: &Measurement, unit: Option<&str>) -> Vec<String> {
+fn of_measurement(measurement: &Measurement, unit: Option<&str>, known: &Known) -> Vec<String> {
     let (step, name) = (measurement.step.to_f64(), &measurement.name);
     let beyond = |low: i64, high: i64| {
         format!("beyond {} to {} ({name})", low as f64 * step, high as f64 * step)
@@ -37,7 +58,7 @@ fn of_measurement(measurement: &Measurement, unit: Option<&str>) -> Vec<String> 
     };
     // Bounds that follow from an expression's structure change no value.
     let changes = |of: &Expr, low: i64, high: i64| {
-        let known = Range::of(of).and_then(|r| r.in_steps(measurement.step, of.column_type));
+        let known = known.range(of).and_then(|r| r.in_steps(measurement.step, of.column_type));
         known.is_none_or(|(least, most)| least < low || most > high)
     };
     match &measurement.measure {

@@ -128,7 +128,8 @@ pub(super) fn advice(quote: &Quote) -> Vec<String> {
     let less = |times: f64| if epsilon { times } else { times.sqrt() };
     let own = |noise: &Noise| !matches!(noise, Noise::OfSelection);
     let measured = quote.noise().iter().filter(|noise| own(noise)).count();
-    if groups > 1 && query.groups() != Groups::Single {
+    let beside = query.relation().beside();
+    if groups > 1 && query.groups() != Groups::Single && beside.is_none() {
         let times = less(f64::from(groups));
         all.push(format!(
             "max_groups_contributed = 1 in place of {groups}: about {} times less noise, and more is cut off where \

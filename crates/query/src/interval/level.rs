@@ -51,11 +51,22 @@ impl fmt::Display for Level {
 pub struct IntervalsWanted {
     /// Their level.
     pub level: Level,
-    /// Whether all intervals of a release hold at once with that probability, and not each by itself.
+    /// Whether all intervals of a release hold at once with that probability, and not each by
+    /// itself.
     pub simultaneous: bool,
 }
 
 impl IntervalsWanted {
+    /// The intervals of each of so many numbers, so that they miss together no more often than one
+    /// of these does.
+    pub fn of_each(self, many: usize) -> Self {
+        if many <= 1 {
+            return self;
+        }
+        let outside = (100.0 - self.level.0) / many as f64;
+        Self { level: Level(100.0 - outside), ..self }
+    }
+
     /// Each interval by itself, at 95 %.
     pub const USUAL: Self = Self { level: Level::USUAL, simultaneous: false };
 }

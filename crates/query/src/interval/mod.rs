@@ -209,7 +209,7 @@ impl<'a> Intervals<'a> {
                 *columns.get_mut(*place)? = Fact::Range(range);
             }
             columns.extend(&known);
-            let facts = Facts { columns, quotients: self.quotients.clone() };
+            let facts = Facts::released(columns, self.quotients.clone());
             let range = Range::given(expr, &facts);
             let sharp = sharper.as_ref().and_then(|own| own.range(self.query, row.steps, facts));
             let range = match (sharp, range) {
@@ -293,7 +293,7 @@ impl<'a> Sharper<'a> {
 fn take_ratio(expr: &mut Expr, measurements: usize) -> Option<Expr> {
     let read = |e: &Expr| measurements_of(e, 0).into_iter().find(|&place| place < measurements);
     // Any values do to see the form.
-    let mut facts = Facts { columns: vec![Fact::Unknown; measurements], quotients: Vec::new() };
+    let mut facts = Facts::released(vec![Fact::Unknown; measurements], Vec::new());
     expr.visit(&mut |e| {
         if let ExprKind::Column(place) = e.kind
             && place >= measurements
@@ -371,6 +371,36 @@ fn fact(value: &Value) -> Fact {
         Value::Bool(truth) => Fact::Truth(Some(*truth)),
         _ => Range::of_value(value).map_or(Fact::Unknown, Fact::Range),
     }
+}
+
+/// What is known of an operand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KnownOperand {
+    /// Its value.
+    Value(Value),
+    /// Numbers that it is between.
+    Between(Value, Value),
+}
+
+/// The interval of a number that an expression computes from its columns. It holds the value if
+/// each of them is as is known; `None` where there is none.
+pub fn interval_over(expr: &Expr, operands: &[KnownOperand]) -> Option<(Value, Value)> {
+    let known = |operand: &KnownOperand| match operand {
+        KnownOperand::Value(value) => Some(fact(value)),
+        KnownOperand::Between(low, high) => match (Range::of_value(low)?, Range::of_value(high)?) {
+            (Range::Exact(low, _), Range::Exact(_, high)) => {
+                Some(Fact::Range(Range::Exact(low, high)))
+            }
+            (Range::Float(low, _), Range::Float(_, high)) => {
+                Some(Fact::Range(Range::Float(low, high)))
+            }
+            _ => None,
+        },
+    };
+    let columns = operands.iter().map(known).collect::<Option<_>>()?;
+    let facts = Facts { columns, released: true, ..Facts::default() };
+    let range = Range::given(expr, &facts)?;
+    ends(range, expr.column_type)
 }
 
 /// The ends of a range, as values.

@@ -4,12 +4,24 @@ use super::Range;
 use crate::expr::{BinaryOp, Expr, ExprKind};
 use crate::types::{ColumnType, Value};
 
+/// Most expressions of which conditions around an expression are remembered.
+const MAX_NARROWED: usize = 16;
+
 /// Facts about columns, by place; nothing is known of others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) columns: Vec<Fact>,
+    /// Most bytes of texts, by column; without limit beyond.
+    pub(crate) text_bytes: Vec<usize>,
+    /// Ranges of whole expressions.
+    pub(crate) expressions: Vec<(Expr, Range)>,
+    /// Conditions that are true wherever an expression is computed.
+    pub(crate) conditions: Vec<Expr>,
     /// Ranges of the quotients of two columns, as floats.
     pub(crate) quotients: Vec<(usize, usize, Range)>,
+    /// Whether the columns are what was released of one group, which is never NULL where a range is
+    /// known. Rows may have NULL in any column.
+    pub(crate) released: bool,
 }
 
 /// A fact about a column.
@@ -24,27 +36,51 @@ pub(crate) enum Fact {
 }
 
 impl Facts {
-    /// Whether anything is known of columns.
-    pub(super) fn are_given(&self) -> bool {
-        !self.columns.is_empty()
+    /// Facts about released columns.
+    pub(crate) fn released(columns: Vec<Fact>, quotients: Vec<(usize, usize, Range)>) -> Self {
+        Self { columns, quotients, released: true, ..Self::default() }
+    }
+}
+
+/// Facts where an expression stands: those about columns, and the conditions around it.
+#[derive(Clone)]
+pub(super) struct Scope<'a> {
+    pub(super) facts: &'a Facts,
+    narrowed: Vec<(&'a Expr, Range)>,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn of(facts: &'a Facts) -> Self {
+        let mut scope = Self { facts, narrowed: Vec::new() };
+        facts.conditions.iter().for_each(|condition| scope.narrow(condition, true, false));
+        scope
     }
 
-    pub(super) fn range(&self, column: usize) -> Option<Range> {
-        match self.columns.get(column)? {
+    /// The range of a column.
+    pub(super) fn column(&self, place: usize) -> Option<Range> {
+        match self.facts.columns.get(place)? {
             Fact::Range(range) => Some(*range),
             Fact::Unknown | Fact::Truth(_) => None,
         }
     }
 
+    /// The range of a whole expression, by the conditions around it or by the facts.
+    pub(super) fn whole(&self, expr: &Expr) -> Option<Range> {
+        let around = self.narrowed.iter().find(|(own, _)| *own == expr).map(|(_, range)| *range);
+        around.or_else(|| {
+            self.facts.expressions.iter().find(|(own, _)| own == expr).map(|(_, range)| *range)
+        })
+    }
+
     /// Whether a condition is sure to be true, or sure not to be (false or NULL).
-    pub(super) fn truth(&self, test: &Expr) -> Option<bool> {
+    pub(super) fn truth(&self, test: &'a Expr) -> Option<bool> {
         match &test.kind {
-            ExprKind::Column(place) => match self.columns.get(*place)? {
+            ExprKind::Column(place) => match self.facts.columns.get(*place)? {
                 Fact::Truth(value) => Some(*value == Some(true)),
                 Fact::Unknown | Fact::Range(_) => None,
             },
             ExprKind::Not(inner) => match &inner.kind {
-                ExprKind::Column(place) => match self.columns.get(*place)? {
+                ExprKind::Column(place) => match self.facts.columns.get(*place)? {
                     Fact::Truth(value) => Some(*value == Some(false)),
                     Fact::Unknown | Fact::Range(_) => None,
                 },
@@ -60,9 +96,9 @@ impl Facts {
                     _ => None,
                 }
             }
-            // Without facts, all branches of an expression are taken to be possible.
-            ExprKind::Binary(op, left, right) if self.are_given() => {
-                let ranges = (Range::given(left, self)?, Range::given(right, self)?);
+            // Of rows, all branches of an expression are taken to be possible.
+            ExprKind::Binary(op, left, right) if self.facts.released => {
+                let ranges = (Range::at(left, self)?, Range::at(right, self)?);
                 if Range::never(*op, ranges.0, ranges.1) {
                     return Some(false);
                 }
@@ -73,11 +109,11 @@ impl Facts {
         }
     }
 
-    /// Whether an expression is sure not to be NULL.
+    /// Whether an expression of released columns is sure not to be NULL.
     fn has_value(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Column(place) => {
-                self.range(*place).is_some_and(|range| range != Range::Nothing)
+                self.column(*place).is_some_and(|range| range != Range::Nothing)
             }
             ExprKind::Literal(value) => *value != Value::Null,
             ExprKind::Cast(inner) if expr.column_type == ColumnType::Float => {
@@ -87,57 +123,126 @@ impl Facts {
         }
     }
 
-    /// The facts where a condition is true: columns that it compares are narrower.
-    pub(super) fn assuming(&self, test: &Expr) -> Self {
-        let mut facts = self.clone();
-        facts.narrow(test);
-        facts
+    /// The facts where a condition is true.
+    pub(super) fn where_true(&self, test: &'a Expr) -> Self {
+        let mut scope = self.clone();
+        scope.narrow(test, true, false);
+        scope
     }
 
-    fn narrow(&mut self, test: &Expr) {
-        let ExprKind::Binary(op, left, right) = &test.kind else { return };
-        if *op == BinaryOp::And {
-            self.narrow(left);
-            self.narrow(right);
+    /// Adds that a condition is not true: false, or NULL.
+    pub(super) fn add_not_true(&mut self, test: &'a Expr) {
+        self.narrow(test, false, true);
+    }
+
+    /// Adds that a condition is true or false, or else NULL where it may be that: the values that it
+    /// compares have narrower ranges.
+    fn narrow(&mut self, test: &'a Expr, truth: bool, or_null: bool) {
+        match &test.kind {
+            ExprKind::Not(inner) => self.narrow(inner, !truth, or_null),
+            // All parts of AND are true, and all parts of OR are not.
+            ExprKind::Binary(BinaryOp::And, left, right) if truth => {
+                self.narrow(left, truth, or_null);
+                self.narrow(right, truth, or_null);
+            }
+            ExprKind::Binary(BinaryOp::Or, left, right) if !truth => {
+                self.narrow(left, truth, or_null);
+                self.narrow(right, truth, or_null);
+            }
+            ExprKind::Binary(op, left, right) => {
+                let op = if truth { Some(*op) } else { opposite(*op) };
+                let Some(op) = op else { return };
+                // A comparison with NULL is NULL, and says nothing of the other side.
+                let counts = |other: &Expr| {
+                    !or_null || matches!(&other.kind, ExprKind::Literal(v) if *v != Value::Null)
+                };
+                if counts(right)
+                    && let Some(other) = Range::at(right, self)
+                {
+                    self.compared(left, op, other);
+                }
+                if counts(left)
+                    && let (Some(other), Some(op)) = (Range::at(left, self), mirrored(op))
+                {
+                    self.compared(right, op, other);
+                }
+            }
+            ExprKind::InList(value, listed) if truth && !or_null => {
+                let listed = Range::hull(listed.iter().map(Range::of_value));
+                if let Some(listed @ (Range::Exact(..) | Range::Float(..))) = listed {
+                    self.compared(value, BinaryOp::Eq, listed);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Narrows the range of a value that compares so with one of another range.
+    fn compared(&mut self, value: &'a Expr, op: BinaryOp, other: Range) {
+        if matches!(value.kind, ExprKind::Literal(_)) {
             return;
         }
-        let Some(place) = column(left) else { return };
-        let (Some(own), Some(other)) = (self.range(place), Range::given(right, self)) else {
-            return;
-        };
-        let narrower = match (own, other) {
-            (Range::Exact(low, high), Range::Exact(c, d)) => narrowed(*op, (low, high), (c, d)),
-            // A whole number that is compared as a float.
-            (Range::Exact(low, high), Range::Float(c, d)) => {
-                narrowed(*op, (low, high), (c.floor() as i128, d.ceil() as i128))
+        let Some(own) = Range::at(value, self) else { return };
+        if let Some(range) = own.compared(op, other) {
+            if let Some((_, own)) = self.narrowed.iter_mut().find(|(own, _)| *own == value) {
+                *own = range;
+            } else if self.narrowed.len() < MAX_NARROWED {
+                self.narrowed.push((value, range));
             }
-            _ => return,
-        };
-        if let Some((low, high)) = narrower.filter(|(low, high)| low <= high)
-            && let Some(fact) = self.columns.get_mut(place)
+        }
+        // A whole number that is compared as a decimal or as a float.
+        if let ExprKind::Cast(inner) = &value.kind
+            && inner.column_type == ColumnType::Int
         {
-            *fact = Fact::Range(Range::Exact(low, high));
+            let one = match value.column_type {
+                ColumnType::Decimal { scale } => 10i128.pow(scale.into()),
+                _ => 1,
+            };
+            let whole = match other {
+                Range::Exact(low, high) => super::outwards(low, high, one),
+                Range::Float(low, high) => (low.floor() as i128, high.ceil() as i128),
+                Range::Nothing => return,
+            };
+            self.compared(inner, op, Range::Exact(whole.0, whole.1));
         }
     }
 
     /// The range of the quotient of two columns, where it is known.
     pub(super) fn quotient(&self, left: &Expr, right: &Expr) -> Option<Range> {
         let wanted = (as_float(left)?, as_float(right)?);
-        self.quotients.iter().find(|(a, b, _)| (*a, *b) == wanted).map(|(_, _, range)| *range)
+        let known = self.facts.quotients.iter().find(|(a, b, _)| (*a, *b) == wanted);
+        known.map(|(_, _, range)| *range)
     }
 }
 
-/// The whole numbers from `low` to `high` that compare so with one from `c` to `d`; `None` where the
-/// comparison narrows nothing.
-fn narrowed(op: BinaryOp, (low, high): (i128, i128), (c, d): (i128, i128)) -> Option<(i128, i128)> {
-    Some(match op {
-        BinaryOp::Gt => (low.max(c.saturating_add(1)), high),
-        BinaryOp::Ge => (low.max(c), high),
-        BinaryOp::Lt => (low, high.min(d.saturating_sub(1))),
-        BinaryOp::Le => (low, high.min(d)),
-        BinaryOp::Eq => (low.max(c), high.min(d)),
-        _ => return None,
-    })
+impl Range {
+    /// The values of the range that compare so with one of another range; `None` where the
+    /// comparison narrows nothing.
+    fn compared(self, op: BinaryOp, other: Self) -> Option<Self> {
+        let range = match (self, other) {
+            (Self::Exact(low, high), Self::Exact(c, d)) => match op {
+                BinaryOp::Gt => Self::Exact(low.max(c.saturating_add(1)), high),
+                BinaryOp::Ge => Self::Exact(low.max(c), high),
+                BinaryOp::Lt => Self::Exact(low, high.min(d.saturating_sub(1))),
+                BinaryOp::Le => Self::Exact(low, high.min(d)),
+                BinaryOp::Eq => Self::Exact(low.max(c), high.min(d)),
+                _ => return None,
+            },
+            (Self::Float(low, high), Self::Float(c, d)) => match op {
+                BinaryOp::Gt | BinaryOp::Ge => Self::Float(low.max(c), high),
+                BinaryOp::Lt | BinaryOp::Le => Self::Float(low, high.min(d)),
+                BinaryOp::Eq => Self::Float(low.max(c), high.min(d)),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let ordered = match range {
+            Self::Exact(low, high) => low <= high,
+            Self::Float(low, high) => low <= high,
+            Self::Nothing => false,
+        };
+        ordered.then_some(range)
+    }
 }
 
 /// The comparison that holds where another does not.
@@ -153,13 +258,16 @@ fn opposite(op: BinaryOp) -> Option<BinaryOp> {
     })
 }
 
-/// The column that an expression of whole numbers is, perhaps as a float.
-fn column(expr: &Expr) -> Option<usize> {
-    match &expr.kind {
-        ExprKind::Column(place) => Some(*place),
-        ExprKind::Cast(inner) if inner.column_type == ColumnType::Int => column(inner),
-        _ => None,
-    }
+/// The comparison with its sides exchanged.
+fn mirrored(op: BinaryOp) -> Option<BinaryOp> {
+    Some(match op {
+        BinaryOp::Eq | BinaryOp::Ne => op,
+        BinaryOp::Lt => BinaryOp::Gt,
+        BinaryOp::Le => BinaryOp::Ge,
+        BinaryOp::Gt => BinaryOp::Lt,
+        BinaryOp::Ge => BinaryOp::Le,
+        _ => return None,
+    })
 }
 
 /// The column that an expression is as a float.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Field, Origin, Protection, Relation, fields, misfit};
+use super::{Field, Origin, Protection, Relation, beside, fields, misfit};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind};
 
@@ -40,6 +40,7 @@ impl JoinKind {
 /// - Rows that are units count as protected rows above, and stay rows that are there once where the
 ///   public side has no two rows with the same key, and in semi- and anti-joins. Elsewhere a join can
 ///   repeat them, and the column that tells them apart names the unit.
+/// - Both protected, of two populations: see [`Beside`](super::Beside).
 /// - One side without a unit of its own, and the other the table that it refers to, joined on the
 ///   reference: the other side's row says whose the pair is. Inner; or left, with the side that has
 ///   the units at the left.
@@ -115,6 +116,11 @@ fn protection(
                  unit = { of = \"person\", column = \"person_id\" }",
         )),
         (P::Unit { population, column }, P::Unit { population: other, column: theirs }) => {
+            if population != other
+                && let Some((owner, _)) = beside::of_two_populations(kind, left, right, on)
+            {
+                return Ok(owner);
+            }
             same_population(population, other)?;
             if on.iter().any(|(l, r)| l.is_column(*column) && r.is_column(*theirs)) {
                 return Ok(left.protection.clone());
@@ -149,7 +155,8 @@ fn same_population(one: &str, other: &str) -> Result<(), Refusal> {
     }
     Err(Refusal::new(
         format!("a join of tables that protect different units, `{one}` and `{other}`"),
-        "tables of one population; or declare the table that protects nobody as public = true",
+        "an inner join on the privacy unit of one of them, after all other joins of protected tables; \
+         or declare the table that protects nobody as public = true",
     ))
 }
 

@@ -6,10 +6,14 @@
 //! the relation, whatever the tree. Bounding what each unit adds to the groups, which comes after
 //! the tree, then bounds what the unit can do to the answer. [`Relation::new`] is the one way to
 //! make a node, for queries and for serialised relations alike, and refuses what is not stable.
+//!
+//! One join has rows of two populations: see [`Beside`].
 
 mod aggregate;
+mod beside;
 mod fields;
 mod join;
+mod known;
 #[cfg(test)]
 mod tests;
 
@@ -18,8 +22,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use aggregate::{UnitAggregate, WindowFunction, WindowOrder, WindowedColumn};
+pub use beside::Beside;
 pub use fields::{Field, NamedExpr, Origin};
 pub use join::JoinKind;
+pub(crate) use known::Known;
 
 use crate::contract::CsvSettings;
 use crate::cost::RowPart;
@@ -41,6 +47,7 @@ pub struct Relation {
     operator: Box<Operator>,
     fields: Vec<Field>,
     protection: Protection,
+    beside: Option<Box<Beside>>,
     /// Columns in which no two rows agree, where the operators see to that.
     unique: Option<Vec<usize>>,
     depth: usize,
@@ -170,13 +177,21 @@ pub enum Operator {
         /// The columns of the result.
         columns: Vec<NamedExpr>,
     },
-    /// One row for each combination of some columns' values, of public rows: the least by all
-    /// columns.
+    /// One row for each combination of some columns' values: the least by all columns. Of protected
+    /// rows, the unit is among the columns.
     First {
         /// Where rows come from.
         input: Relation,
         /// Positions of the columns.
         keys: Vec<usize>,
+    },
+    /// Some rows of each unit: the least by all columns that the query reads. None of those without
+    /// a unit.
+    Take {
+        /// Where rows come from.
+        input: Relation,
+        /// Most rows of a unit.
+        rows: u32,
     },
     /// Pairs of rows, or the rows that have or lack a partner.
     Join {
@@ -261,13 +276,24 @@ impl Relation {
             }
             Operator::Project { input, columns } => projected(input, columns)?,
             Operator::First { input, keys } => {
-                if input.protection != Protection::Public {
+                let within_units = match &input.protection {
+                    Protection::Public => true,
+                    Protection::Unit { column, .. } => keys.contains(column),
+                    Protection::Rows { .. } | Protection::Reference { .. } => false,
+                };
+                if !within_units {
                     return Err(misfit("protected rows are chosen by their keys"));
                 }
                 if keys.is_empty() || keys.iter().any(|&key| key >= input.fields.len()) {
                     return Err(misfit("rows are chosen by a column that they lack"));
                 }
-                (input.fields.clone(), Protection::Public)
+                (input.fields.clone(), input.protection.clone())
+            }
+            Operator::Take { input, .. } => {
+                if input.protection.unit().is_none() {
+                    return Err(misfit("rows without a unit are taken by units"));
+                }
+                (input.fields.clone(), input.protection.clone())
             }
             Operator::Join { kind, left, right, on, condition } => {
                 join::checked(*kind, left, right, on, condition.as_ref())?
@@ -278,6 +304,7 @@ impl Relation {
             }
             Operator::Window { input, columns } => aggregate::windowed(input, columns)?,
         };
+        let beside = beside::checked(&operator)?.map(Box::new);
         let inputs = inputs_of(&operator);
         let depth = 1 + inputs.iter().map(|i| i.depth).max().unwrap_or(0);
         let operators = 1 + inputs.iter().map(|i| i.operators).sum::<usize>();
@@ -293,7 +320,8 @@ impl Relation {
             ));
         }
         let unique = unique(&operator);
-        Ok(Self { operator: Box::new(operator), fields, protection, unique, depth, operators })
+        let operator = Box::new(operator);
+        Ok(Self { operator, fields, protection, beside, unique, depth, operators })
     }
 
     /// The node itself.
@@ -311,6 +339,11 @@ impl Relation {
         &self.protection
     }
 
+    /// The units of another population that have rows here, too.
+    pub fn beside(&self) -> Option<&Beside> {
+        self.beside.as_deref()
+    }
+
     /// The relations that the node takes rows from.
     pub(crate) fn inputs(&self) -> Vec<&Self> {
         inputs_of(&self.operator)
@@ -320,6 +353,16 @@ impl Relation {
     pub(crate) fn has_one<'a>(&self, keys: impl Iterator<Item = &'a Expr> + Clone) -> bool {
         let has = |place: &usize| keys.clone().any(|key| key.is_column(*place));
         self.unique.as_ref().is_some_and(|unique| unique.iter().all(has))
+    }
+
+    /// Whether a unit has at most one row among those with given values of these expressions.
+    pub(crate) fn has_one_of_a_unit<'a>(&self, of: impl Iterator<Item = &'a Expr>) -> bool {
+        let Some(unit) = self.protection.unit() else { return false };
+        let Some(field) = self.fields.get(unit) else { return false };
+        let unit = Expr::column(unit, field.column_type);
+        let mut all: Vec<&Expr> = of.collect();
+        all.push(&unit);
+        self.has_one(all.into_iter())
     }
 
     /// The contract's tables that are read, each once, in the order of their names.
@@ -360,7 +403,10 @@ impl Relation {
             parts.push(RowPart { place: place.to_owned(), expr, columns });
         };
         match self.operator() {
-            Operator::Scan { .. } | Operator::First { .. } | Operator::UnionAll { .. } => {}
+            Operator::Scan { .. }
+            | Operator::First { .. }
+            | Operator::Take { .. }
+            | Operator::UnionAll { .. } => {}
             Operator::Filter { input, condition } => add("WHERE", condition, &input.fields),
             Operator::Project { input, columns } => {
                 for column in columns {
@@ -419,6 +465,7 @@ impl Relation {
             Operator::Filter { input, .. }
             | Operator::Project { input, .. }
             | Operator::First { input, .. }
+            | Operator::Take { input, .. }
             | Operator::Aggregate { input, .. }
             | Operator::Window { input, .. } => again(input, change)?,
             Operator::Join { left, right, .. } => {
@@ -449,6 +496,7 @@ fn inputs_of(operator: &Operator) -> Vec<&Relation> {
         Operator::Filter { input, .. }
         | Operator::Project { input, .. }
         | Operator::First { input, .. }
+        | Operator::Take { input, .. }
         | Operator::Aggregate { input, .. }
         | Operator::Window { input, .. } => vec![input],
         Operator::Join { left, right, .. } => vec![left, right],
@@ -460,7 +508,7 @@ fn inputs_of(operator: &Operator) -> Vec<&Relation> {
 fn unique(operator: &Operator) -> Option<Vec<usize>> {
     match operator {
         Operator::First { keys, .. } => Some(keys.clone()),
-        Operator::Filter { input, .. } => input.unique.clone(),
+        Operator::Filter { input, .. } | Operator::Take { input, .. } => input.unique.clone(),
         Operator::Project { input, columns } => {
             let place = |key: &usize| columns.iter().position(|c| c.expr.is_column(*key));
             input.unique.as_ref()?.iter().map(place).collect()
@@ -476,7 +524,10 @@ fn unique(operator: &Operator) -> Option<Vec<usize>> {
 /// The expressions of a node itself.
 fn expressions_of(operator: &mut Operator) -> Vec<&mut Expr> {
     match operator {
-        Operator::Scan { .. } | Operator::First { .. } | Operator::UnionAll { .. } => Vec::new(),
+        Operator::Scan { .. }
+        | Operator::First { .. }
+        | Operator::Take { .. }
+        | Operator::UnionAll { .. } => Vec::new(),
         Operator::Filter { condition, .. } => vec![condition],
         Operator::Project { columns, .. } => columns.iter_mut().map(|c| &mut c.expr).collect(),
         Operator::Join { on, condition, .. } => {

@@ -79,6 +79,75 @@ fn joins_know_whose_their_rows_are() {
     assert_eq!(unit(join(JoinKind::Inner, referring(), protected(), &[(1, 1)]).unwrap()), Some(3));
 }
 
+/// A join of two populations is owned by the side that has one row for what is compared, where the
+/// other side is bounded; after it, nothing makes several pairs of one or looks at several.
+#[test]
+fn rows_of_two_populations_are_pairs() {
+    let other = |relation: Relation| {
+        let Operator::Scan { table, columns, column_bytes, csv, .. } = Operator::from(relation)
+        else {
+            panic!("not a scan")
+        };
+        let protection = Protection::Unit { population: "firm".to_owned(), column: 0 };
+        Relation::new(Operator::Scan { table, columns, column_bytes, csv, protection }).unwrap()
+    };
+    let offers = || other(public());
+    let first = |input: Relation, keys: &[usize]| {
+        Relation::new(Operator::First { input, keys: keys.to_vec() })
+    };
+    let taken = |input: Relation| Relation::new(Operator::Take { input, rows: 7 });
+    let owned = || first(offers(), &[0, 1]).unwrap();
+    let some = || taken(protected()).unwrap();
+    let on = [(1, 0), (0, 1)];
+
+    let pairs = join(JoinKind::Inner, some(), owned(), &on).unwrap();
+    let firm = |column| Protection::Unit { population: "firm".to_owned(), column };
+    let beside = |rows| Beside { population: "person".to_owned(), rows };
+    assert_eq!(*pairs.protection(), firm(3));
+    assert_eq!(pairs.beside(), Some(&beside(7)));
+    let swapped = join(JoinKind::Inner, owned(), some(), &[(0, 1), (1, 0)]).unwrap();
+    assert_eq!((swapped.protection(), swapped.beside()), (&firm(0), Some(&beside(7))));
+    let fewer = pairs.clone().with_rows_beside(3).unwrap();
+    assert_eq!(fewer.beside(), Some(&beside(3)));
+
+    // No bound on persons; several rows of a firm for a row; not its unit among what is compared;
+    // no inner join.
+    join(JoinKind::Inner, protected(), owned(), &on).unwrap_err();
+    join(JoinKind::Inner, some(), offers(), &on).unwrap_err();
+    join(JoinKind::Inner, some(), owned(), &[(1, 0)]).unwrap_err();
+    join(JoinKind::Inner, some(), owned(), &[(0, 1)]).unwrap_err();
+    for kind in [JoinKind::Left, JoinKind::Semi, JoinKind::Anti] {
+        join(kind, some(), owned(), &on).unwrap_err();
+    }
+    first(offers(), &[1]).unwrap_err();
+    taken(public()).unwrap_err();
+    taken(rows()).unwrap_err();
+
+    // Public rows with one row for each key, and no others; nothing that looks at several pairs.
+    let looked_up = join(JoinKind::Left, pairs.clone(), first(public(), &[1]).unwrap(), &[(1, 1)]);
+    assert_eq!(looked_up.unwrap().beside(), Some(&beside(7)));
+    let known = join(JoinKind::Semi, pairs.clone(), public(), &[(1, 1)]);
+    assert_eq!(known.unwrap().beside(), Some(&beside(7)));
+    join(JoinKind::Inner, pairs.clone(), public(), &[(1, 1)]).unwrap_err();
+    join(JoinKind::Inner, public(), pairs.clone(), &[(1, 1)]).unwrap_err();
+    join(JoinKind::Inner, pairs.clone(), offers(), &[(3, 0)]).unwrap_err();
+    join(JoinKind::Semi, pairs.clone(), offers(), &[(3, 0)]).unwrap_err();
+    join(JoinKind::Inner, pairs.clone(), pairs.clone(), &[(3, 3)]).unwrap_err();
+    Relation::new(Operator::UnionAll { inputs: vec![pairs.clone(), pairs.clone()] }).unwrap_err();
+    first(pairs.clone(), &[3]).unwrap_err();
+    taken(pairs.clone()).unwrap_err();
+    let keys = vec![NamedExpr { name: "unit".to_owned(), expr: int(3) }];
+    let aggregates = vec![("rows".to_owned(), UnitAggregate::Rows)];
+    Relation::new(Operator::Aggregate { input: pairs.clone(), keys, aggregates }).unwrap_err();
+    let columns = vec![WindowedColumn {
+        name: "place".to_owned(),
+        function: WindowFunction::RowNumber,
+        partition_by: vec![int(3)],
+        order_by: Vec::new(),
+    }];
+    Relation::new(Operator::Window { input: pairs, columns }).unwrap_err();
+}
+
 /// Rows that are units stay so where none is repeated; elsewhere their places name the units.
 #[test]
 fn rows_are_told_apart_where_they_may_be_repeated() {
@@ -117,7 +186,11 @@ fn rows_are_told_apart_where_they_may_be_repeated() {
         assert_eq!(*relation.unwrap().protection(), protection, "case {place}");
     }
     Relation::new(Operator::First { input: rows(), keys: vec![1] }).unwrap_err();
-    Relation::new(Operator::First { input: protected(), keys: vec![0] }).unwrap_err();
+    Relation::new(Operator::First { input: protected(), keys: vec![1] }).unwrap_err();
+    assert_eq!(
+        *Relation::new(Operator::First { input: protected(), keys: vec![0] }).unwrap().protection(),
+        person()
+    );
     Relation::new(Operator::First { input: public(), keys: vec![3] }).unwrap_err();
     Relation::new(Operator::First { input: public(), keys: Vec::new() }).unwrap_err();
 }

@@ -215,3 +215,21 @@ fn double_quotes_are_of_names_where_the_contract_says_so() {
     assert_eq!(parsed.query.to_string(), want);
     assert_eq!(parse(text).unwrap().query.to_string(), text);
 }
+
+#[test]
+fn a_statement_ends_at_a_semicolon_of_its_own() {
+    for (text, want) in [
+        ("SELECT 1; SELECT 2;", Some("SELECT 1;")),
+        (
+            "SELECT ';' -- ;\n, \"é;\", `;` /* ; */\n; x",
+            Some("SELECT ';' -- ;\n, \"é;\", `;` /* ; */\n;"),
+        ),
+        ("SELECT 'an open text; ", None),
+        ("SELECT 1 /* an open comment; ", None),
+        ("SELECT 1", None),
+        ("", None),
+        ("SELECT 'it\\'s; fine';", Some("SELECT 'it\\'s; fine';")),
+    ] {
+        assert_eq!(super::statement_end(text).map(|end| &text[..end]), want, "{text}");
+    }
+}

@@ -39,7 +39,7 @@ pub(super) fn distributions(title: String, x: &str, y: &str, series: Vec<Series>
     Chart { title, x: logarithmic(x), y: linear(y), series }
 }
 
-/// A vertical line from 0 to 1, without a name.
+/// A vertical line at a budget.
 pub(super) fn upright(at: f64) -> Series {
-    series("", Style::Dashed, vec![(at, 0.0), (at, 1.0)])
+    series(&format!("a budget of rho = {at}"), Style::Upright, vec![(at, 0.0)])
 }

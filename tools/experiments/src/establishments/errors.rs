@@ -196,7 +196,9 @@ fn medians(errors: &[Errors], measure: Measure) -> Figure {
     }
     // No suppressed cell has an error, and published ones have none.
     drawn.retain(|s| s.points.iter().any(|(_, error)| *error > 0.0 && error.is_finite()));
-    let goals = GOALS.map(|goal| series("", Style::Dashed, vec![(2.0, goal), (6.0, goal)]));
+    let goals = GOALS.map(|goal| {
+        series(&format!("a goal of {} %", 100.0 * goal), Style::Level, vec![(2.0, goal)])
+    });
     drawn.extend(goals);
     let title = format!(
         "{}: median relative error of cells of {LEAST} or more (synthetic), rho = {SHOWN}",
@@ -207,7 +209,7 @@ fn medians(errors: &[Errors], measure: Measure) -> Figure {
         chart: Chart {
             title,
             x: linear("digits of NAICS"),
-            y: logarithmic("relative error (grey: 5 %, 20 %)"),
+            y: logarithmic("median relative error"),
             series: drawn,
         },
         columns: columns(&[

@@ -177,7 +177,7 @@ fn policies(
                 "Splitting, {}: least policies for a goal at 95 % of the queries (synthetic)",
                 scheme.name
             ),
-            "policy loss of an establishment (rho; grey: a budget of 1)",
+            "privacy loss of an establishment by its policy, in rho",
             "share of establishments",
             drawn,
         ),
@@ -205,7 +205,7 @@ fn queries(needs: &[Needed], goal: f64) -> Figure {
             distribution(&n.scheme.label(), style, &curve(&n.evenly), [1e-6, 1e8])
         })
         .collect();
-    drawn.push(series("", Style::Dashed, vec![(1e-6, 0.95), (1e8, 0.95)]));
+    drawn.push(series("95 % of the queries", Style::Level, vec![(1e-6, 0.95)]));
     drawn.push(upright(1.0));
     let rows = of.iter().flat_map(|n| {
         let row = |(minimum, share): (f64, f64)| {
@@ -219,7 +219,7 @@ fn queries(needs: &[Needed], goal: f64) -> Figure {
         name: format!("establishments-goals-queries-{}", digits(100.0 * goal)),
         chart: distributions(
             format!("Queries within {} in 95 of 100 draws (synthetic)", percent(goal)),
-            "minimum of the policy, shared evenly (rho; grey: 1, 95 % of the queries)",
+            "minimum of the policy, shared evenly over the queries, in rho",
             "share of queries",
             drawn,
         ),

@@ -133,7 +133,7 @@ fn figure(scheme: Scheme, unit: &str, of: Vec<(&str, Vec<f64>, Style)>) -> Figur
                 "Splitting, {}: losses by {unit} (synthetic), a budget of {BUDGET}",
                 scheme.name
             ),
-            "loss (rho)",
+            "privacy loss, in rho",
             &format!("share of {unit}s"),
             drawn,
         ),

@@ -104,7 +104,8 @@ pub(super) fn figure(variable: &str, index: f64) -> Figure {
         curves.push(series(&name, Style::Dashed, sums.iter().map(root).collect()));
         curves.push(series(&name, Style::Points, vec![squared(&best), root(&best)]));
     }
-    curves.push(series("1", Style::Dashed, vec![(1.0, 1.0), (1e6, 1.0)]));
+    let as_large = "an error as large as the sum";
+    curves.push(series(as_large, Style::Level, vec![(1.0, 1.0)]));
     let title = format!(
         "Clamped sums of {RECORDS} Pareto({index}) values: MSE (dashed: its root) over the expected sum"
     );

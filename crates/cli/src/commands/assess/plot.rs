@@ -84,9 +84,13 @@ pub(super) fn drawn(title: String, curves: &[Curve], marks: Vec<Vec<(f64, f64)>>
     series.retain(|series| series.style != Style::Points || !series.points.is_empty());
     Chart {
         title,
-        x: Axis { label: "epsilon".to_owned(), scale, marks: Vec::new() },
+        x: Axis {
+            label: "epsilon: how much what is released may tell of one record".to_owned(),
+            scale,
+            marks: Vec::new(),
+        },
         y: Axis {
-            label: "delta".to_owned(),
+            label: "delta: probability that it tells more".to_owned(),
             scale: if nothing { Scale::Linear } else { Scale::Logarithmic },
             marks: Vec::new(),
         },

@@ -2,16 +2,30 @@
 
 use sqlparser::ast;
 
+use super::trace::{Origins, cell_name};
 use crate::error::{Refusal, did_you_mean, similar};
 
-/// The names of the columns that a query shows.
-pub(super) type Shown = Vec<String>;
+/// The columns that a query shows.
+pub(super) type Shown = Vec<ShownColumn>;
+
+/// A column that a query shows.
+#[derive(Clone)]
+pub(super) struct ShownColumn {
+    pub(super) name: String,
+    pub(super) origins: Origins,
+}
+
+impl ShownColumn {
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+}
 
 /// The columns that an expression may name.
 #[derive(Clone, Default)]
 pub(super) struct Scope<'a> {
     /// The tables of FROM: their names, and their columns.
-    pub(super) tables: Vec<(String, Vec<String>)>,
+    pub(super) tables: Vec<(String, Shown)>,
     /// Columns that USING has joined: the name means both sides'.
     pub(super) joined: Vec<String>,
     /// The query around a sub-query.
@@ -33,14 +47,15 @@ impl Scope<'_> {
             [table, name] => (Some(table.value.as_str()), &name.value),
             _ => return Err(self.unknown(path)),
         };
-        let named = |columns: &Vec<String>| columns.iter().any(|c| c.eq_ignore_ascii_case(name));
+        let joined = self.joined.iter().any(|c| c.eq_ignore_ascii_case(name));
         let found = self.tables.iter().filter(|(own, columns)| {
-            table.is_none_or(|table| own.eq_ignore_ascii_case(table)) && named(columns)
+            table.is_none_or(|table| own.eq_ignore_ascii_case(table))
+                && columns.iter().any(|column| column.is_named(name))
         });
         match (found.count(), self.outer) {
             (0, Some(outer)) => outer.column(path),
             (0, None) => Err(self.unknown(path)),
-            (2.., _) if table.is_none() && !named(&self.joined) => Err(Refusal::new(
+            (2.., _) if table.is_none() && !joined => Err(Refusal::new(
                 format!("`{name}` could be more than one column"),
                 format!("name the table as well; the columns are {}", self.listed()),
             )
@@ -54,7 +69,8 @@ impl Scope<'_> {
 
     fn unknown(&self, path: &[ast::Ident]) -> Refusal {
         let whole: Vec<&str> = path.iter().map(|part| part.value.as_str()).collect();
-        let columns = self.tables.iter().flat_map(|(_, columns)| columns).map(String::as_str);
+        let columns = self.tables.iter().flat_map(|(_, columns)| columns);
+        let columns = columns.map(|column| column.name.as_str());
         let meant = whole.last().and_then(|wanted| similar(wanted, columns));
         Refusal::new(
             format!("there is no released column `{}`", whole.join(".")),
@@ -64,14 +80,36 @@ impl Scope<'_> {
     }
 
     fn listed(&self) -> String {
-        let named = |(table, columns): &(String, Vec<String>)| {
-            let column = |column: &String| match self.tables.len() {
-                1 => column.clone(),
-                _ => format!("{table}.{column}"),
+        let named = |(table, columns): &(String, Shown)| {
+            let column = |ShownColumn { name, .. }: &ShownColumn| match self.tables.len() {
+                1 => name.clone(),
+                _ => format!("{table}.{name}"),
             };
             columns.iter().map(column).collect::<Vec<_>>()
         };
         self.tables.iter().flat_map(named).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Where the values of a column come from that is named as it is run, and the column that says
+    /// which they are, if there is one.
+    pub(super) fn origins(&self, path: &[ast::Ident]) -> (Origins, Option<ast::Expr>) {
+        let (table, name) = match path {
+            [name] => (None, &name.value),
+            [table, name] => (Some(table.value.as_str()), &name.value),
+            _ => return (Origins::unknown(), None),
+        };
+        let tables = self.tables.iter();
+        let mut own = tables.filter(|(own, _)| table.is_none_or(|t| own.eq_ignore_ascii_case(t)));
+        let found = own.find_map(|(table, columns)| {
+            Some((table, columns.iter().find(|column| column.is_named(name))?))
+        });
+        let Some((table, column)) = found else { return (Origins::unknown(), None) };
+        // A column that USING has joined is one of several.
+        if table_is_joined(self, path) {
+            return (column.origins.clone().changed(), None);
+        }
+        let cell = ast::Ident::with_quote('"', cell_name(&column.name));
+        (column.origins.clone(), Some(ast::Expr::CompoundIdentifier(vec![quoted(table), cell])))
     }
 
     /// All columns of a table, or of all tables, for `*`.
@@ -81,7 +119,7 @@ impl Scope<'_> {
             if table.is_some_and(|table| !own.eq_ignore_ascii_case(table)) {
                 continue;
             }
-            for column in columns {
+            for ShownColumn { name: column, .. } in columns {
                 let joined = self.joined.iter().any(|c| c.eq_ignore_ascii_case(column));
                 let shown = all.iter().any(|(_, c)| c.eq_ignore_ascii_case(column));
                 if table.is_none() && joined && shown {
@@ -97,4 +135,10 @@ impl Scope<'_> {
         }
         all
     }
+}
+
+/// Whether a name without a table is that of a column that USING has joined.
+fn table_is_joined(scope: &Scope<'_>, path: &[ast::Ident]) -> bool {
+    let [name] = path else { return false };
+    scope.joined.iter().any(|own| own.eq_ignore_ascii_case(&name.value))
 }

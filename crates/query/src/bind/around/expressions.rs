@@ -2,9 +2,11 @@
 
 use sqlparser::ast;
 
-use super::column_names::Scope;
+use super::column_names::{Scope, ShownColumn};
+use super::trace::Hidden;
 use super::{Tables, Walk, unsupported};
 use crate::bind::parts::walk::{self, operands_mut};
+use crate::call::Call;
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, Visible, bind_row_expression};
 use crate::types::ColumnType;
@@ -102,6 +104,12 @@ fn is_collective(function: &ast::Function) -> bool {
     function.over.is_some() || aggregate(&function.name.to_string().to_uppercase()).is_some()
 }
 
+/// Whether an expression is an aggregate of several rows, and no window.
+pub(super) fn aggregates(node: &ast::Expr) -> bool {
+    let ast::Expr::Function(function) = node else { return false };
+    function.over.is_none() && aggregate(&function.name.to_string().to_uppercase()).is_some()
+}
+
 fn cast(expr: ast::Expr, data_type: ast::DataType) -> ast::Expr {
     ast::Expr::Cast {
         kind: ast::CastKind::Cast,
@@ -167,17 +175,17 @@ impl Walk<'_> {
                 negated: *negated,
             },
             E::Subquery(query) => {
-                let (query, shown) = self.query(query, tables, Some(scope), false)?;
+                let (query, shown) = self.query(query, tables, Some(scope), Hidden::Without)?;
                 one_column(&shown)?;
                 E::Subquery(Box::new(query))
             }
             E::Exists { subquery, negated } => {
-                let (query, _) = self.query(subquery, tables, Some(scope), false)?;
+                let (query, _) = self.query(subquery, tables, Some(scope), Hidden::Without)?;
                 E::Exists { subquery: Box::new(query), negated: *negated }
             }
             E::InSubquery { expr, subquery, negated } => {
                 let expr = boxed(expr)?;
-                let (query, shown) = self.query(subquery, tables, Some(scope), false)?;
+                let (query, shown) = self.query(subquery, tables, Some(scope), Hidden::Without)?;
                 one_column(&shown)?;
                 E::InSubquery { expr, subquery: Box::new(query), negated: *negated }
             }
@@ -270,19 +278,16 @@ impl Walk<'_> {
             (None, Some(range)) if over => (name.to_lowercase(), range),
             _ => return Err(odd()),
         };
-        let ast::FunctionArguments::List(list) = &function.args else { return Err(odd()) };
-        let plain = function.within_group.is_empty()
-            && (function.filter.is_none() || (aggregate.is_some() && !over))
-            && !function.uses_odbc_syntax
-            && matches!(function.parameters, ast::FunctionArguments::None)
-            && list.clauses.is_empty()
-            && (function.null_treatment.is_none() || aggregate.is_none());
-        let distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+        let call = Call::of(function).ok_or_else(odd)?;
+        let plain = call.within.is_empty()
+            && (call.filter.is_none() || (aggregate.is_some() && !over))
+            && (call.nulls.is_none() || aggregate.is_none());
+        let distinct = call.duplicates == Some(ast::DuplicateTreatment::Distinct);
         if !plain || (distinct && (over || aggregate.is_none())) {
             return Err(odd());
         }
         let mut operands = Vec::new();
-        for argument in &list.args {
+        for argument in call.arguments {
             match argument {
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)
                     if name == "COUNT" && !distinct =>
@@ -414,7 +419,7 @@ fn when(condition: ast::Expr) -> ast::Expr {
     }
 }
 
-fn one_column(shown: &[String]) -> Result<(), Refusal> {
+fn one_column(shown: &[ShownColumn]) -> Result<(), Refusal> {
     if shown.len() == 1 {
         return Ok(());
     }

@@ -9,12 +9,16 @@
 mod column_names;
 mod expressions;
 mod queries;
+mod trace;
 
 use sqlparser::ast;
 
+use self::column_names::{Shown, ShownColumn};
 pub use self::expressions::Computed;
 pub(super) use self::expressions::{call, ordered};
-use crate::bind::parts::part_name;
+use self::trace::Origins;
+pub use self::trace::{Origins as CellOrigins, Traced, TracedExpression, cell_name};
+use crate::bind::parts::{Part, part_name, part_of};
 use crate::error::Refusal;
 
 /// SQL over released tables.
@@ -29,6 +33,8 @@ pub struct Around {
     pub query: ast::Query,
     /// The scalar expressions.
     pub computed: Vec<Computed>,
+    /// How its columns can be followed back to released values. Hidden columns stand behind them.
+    pub traced: Vec<Traced>,
 }
 
 impl Around {
@@ -43,10 +49,23 @@ impl Around {
     ) -> Result<(Self, Vec<usize>), Refusal> {
         let mut walk = Walk { parts, used: vec![false; parts.len()], computed: Vec::new() };
         let sql = query.to_string();
-        let (query, shown) = walk.query(query, &Tables::default(), None, true)?;
+        let (query, shown, traced) = walk.outermost(query)?;
         let used = (0..parts.len()).filter(|&part| walk.used[part]).collect();
-        let around = Self { sql, columns: shown, query, computed: walk.computed };
+        let columns = shown.into_iter().map(|column| column.name).collect();
+        let around = Self { sql, columns, query, computed: walk.computed, traced };
         Ok((around, used))
+    }
+
+    /// Counts parts by their places among those that are left.
+    pub(super) fn place_parts(&mut self, left: &[Part]) {
+        let place = |part: usize| left.iter().position(|own| own.name == part_name(part));
+        for Traced { origins, computed } in &mut self.traced {
+            let operands = computed.iter_mut().flat_map(|own| &mut own.operands);
+            for origins in operands.map(|(own, _)| own).chain([origins]) {
+                let placed = |&(part, column): &(usize, usize)| Some((place(part)?, column));
+                origins.from = origins.from.iter().filter_map(placed).collect();
+            }
+        }
     }
 }
 
@@ -60,16 +79,16 @@ struct Walk<'a> {
 
 /// The common table expressions in reach, the nearest last, with their columns.
 #[derive(Clone, Default)]
-struct Tables(Vec<(String, Vec<String>)>);
+struct Tables(Vec<(String, Shown)>);
 
 impl Walk<'_> {
     /// The columns of a table, and the name that it has when it is run.
-    fn table(&mut self, name: &str, tables: &Tables) -> Result<(String, Vec<String>), Refusal> {
-        let own = |(own, _): &&(String, Vec<String>)| own.eq_ignore_ascii_case(name);
+    fn table(&mut self, name: &str, tables: &Tables) -> Result<(String, Shown), Refusal> {
+        let own = |(own, _): &&(String, Shown)| own.eq_ignore_ascii_case(name);
         if let Some((own, columns)) = tables.0.iter().rfind(own) {
             return Ok((own.to_ascii_lowercase(), columns.clone()));
         }
-        let part = (0..self.parts.len()).find(|&part| part_name(part) == name);
+        let part = (0..self.parts.len()).find(|&part| part_name(part) == part_of(name));
         let Some(part) = part else {
             return Err(Refusal::new(
                 format!("there is no released table `{name}`"),
@@ -77,7 +96,13 @@ impl Walk<'_> {
             ));
         };
         self.used[part] = true;
-        Ok((name.to_owned(), self.parts[part].clone()))
+        // Levels that are adjusted to each other show no released value as it is.
+        let released = part_name(part) == name;
+        let column = |(place, name): (usize, &String)| ShownColumn {
+            name: name.clone(),
+            origins: if released { Origins::of(part, place) } else { Origins::unknown() },
+        };
+        Ok((name.to_owned(), self.parts[part].iter().enumerate().map(column).collect()))
     }
 }
 

@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use sqlparser::ast;
 
-use super::column_names::{Scope, Shown, quoted};
+use super::column_names::{Scope, Shown, ShownColumn, quoted};
 use super::expressions::ordered;
+use super::trace::{Hidden, Traced, brings_rows_together, cell_name, hidden};
 use super::{Tables, Walk, unsupported};
 use crate::bind::clauses::{default_name, limits, plain_clauses, select_item};
+use crate::bind::from::not_a_table;
 use crate::bind::parts::MAX_SHOWN;
 use crate::bind::parts::levels::name_all;
 use crate::bind::parts::syntax::{plain_table, table_factor};
@@ -16,15 +18,45 @@ use crate::bind::subquery::is_plain;
 use crate::error::Refusal;
 
 impl Walk<'_> {
-    /// A query as it is run, and the columns that it shows. The rows of the `outermost` one have a
-    /// complete order; so have those that a LIMIT counts.
+    /// The outermost query as it is run, and how the columns that it shows can be followed back.
+    pub(super) fn outermost(
+        &mut self,
+        query: &ast::Query,
+    ) -> Result<(ast::Query, Shown, Vec<Traced>), Refusal> {
+        let mut traced = None;
+        let (query, shown) = self.ordered_query(
+            query,
+            &Tables::default(),
+            None,
+            (Hidden::Cells, Some(&mut traced)),
+        )?;
+        let plain =
+            |column: &ShownColumn| Traced { origins: column.origins.clone(), computed: None };
+        let traced = traced.unwrap_or_else(|| shown.iter().map(plain).collect());
+        Ok((query, shown, traced))
+    }
+
+    /// A query as it is run, and the columns that it shows.
     pub(super) fn query(
         &mut self,
         query: &ast::Query,
         tables: &Tables,
         outer: Option<&Scope<'_>>,
-        outermost: bool,
+        hidden: Hidden,
     ) -> Result<(ast::Query, Shown), Refusal> {
+        self.ordered_query(query, tables, outer, (hidden, None))
+    }
+
+    /// A query as it is run. The rows of the outermost one, which is traced, have a complete order;
+    /// so have those that a LIMIT counts.
+    fn ordered_query(
+        &mut self,
+        query: &ast::Query,
+        tables: &Tables,
+        outer: Option<&Scope<'_>>,
+        (hidden, trace): (Hidden, Option<&mut Option<Vec<Traced>>>),
+    ) -> Result<(ast::Query, Shown), Refusal> {
+        let outermost = trace.is_some();
         if query.fetch.is_some() {
             return Err(unsupported("FETCH", "LIMIT 10"));
         }
@@ -32,7 +64,7 @@ impl Walk<'_> {
         let mut own = with.as_ref().map(|_| tables.clone());
         if let (Some(with), Some(tables)) = (&mut with, &mut own) {
             for cte in &mut with.cte_tables {
-                let (inner, shown) = self.query(&cte.query, tables, None, false)?;
+                let (inner, shown) = self.query(&cte.query, tables, None, Hidden::Cells)?;
                 let (alias, shown) = aliased(&cte.alias, shown)?;
                 tables.0.push((cte.alias.name.value.clone(), shown));
                 *cte.query = inner;
@@ -51,11 +83,11 @@ impl Walk<'_> {
         let (body, shown, mut order) = match query.body.as_ref() {
             ast::SetExpr::Select(select) => {
                 plain_clauses(query, select)?;
-                let bound = self.select(select, order_by, tables, outer);
+                let bound = self.select(select, order_by, tables, outer, (hidden, trace));
                 bound.map_err(|refusal| refusal.at(select.as_ref()))?
             }
             body => {
-                let (body, shown) = self.sides(body, tables, outer)?;
+                let (body, shown) = self.sides(body, tables, outer, hidden)?;
                 let order = order_by.iter().map(|item| by_name(item, &shown));
                 let order = order.collect::<Result<Vec<_>, Refusal>>()?;
                 (body, shown, order)
@@ -81,15 +113,16 @@ impl Walk<'_> {
         body: &ast::SetExpr,
         tables: &Tables,
         outer: Option<&Scope<'_>>,
+        hidden: Hidden,
     ) -> Result<(ast::SetExpr, Shown), Refusal> {
         match body {
             ast::SetExpr::Select(select) => {
-                let bound = self.select(select, &[], tables, outer);
+                let bound = self.select(select, &[], tables, outer, (hidden, None));
                 let (body, shown, _) = bound.map_err(|refusal| refusal.at(select.as_ref()))?;
                 Ok((body, shown))
             }
             ast::SetExpr::Query(query) => {
-                let (query, shown) = self.query(query, tables, outer, false)?;
+                let (query, shown) = self.query(query, tables, outer, hidden)?;
                 Ok((ast::SetExpr::Query(Box::new(query)), shown))
             }
             ast::SetExpr::SetOperation { op, set_quantifier, left, right } => {
@@ -102,14 +135,24 @@ impl Walk<'_> {
                         "UNION ALL, UNION DISTINCT, EXCEPT DISTINCT and INTERSECT DISTINCT are",
                     ));
                 }
-                let (left, shown) = self.sides(left, tables, outer)?;
-                let (right, others) = self.sides(right, tables, outer)?;
+                // Rows that are compared are compared without their cells.
+                let all = *op == ast::SetOperator::Union && *set_quantifier == Q::All;
+                let hidden = match hidden {
+                    Hidden::Cells if !all => Hidden::Empty,
+                    hidden => hidden,
+                };
+                let (left, mut shown) = self.sides(left, tables, outer, hidden)?;
+                let (right, others) = self.sides(right, tables, outer, hidden)?;
                 if shown.len() != others.len() {
                     let (ours, theirs) = (shown.len(), others.len());
                     return Err(Refusal::new(
                         format!("the sides of {op} have {ours} and {theirs} columns"),
                         "SELECT the same columns on all sides",
                     ));
+                }
+                for (column, other) in shown.iter_mut().zip(others) {
+                    let both = column.origins.clone().and(other.origins);
+                    column.origins = if all { both } else { both.changed() };
                 }
                 let quantifier = match set_quantifier {
                     Q::All => Q::All,
@@ -135,6 +178,7 @@ impl Walk<'_> {
         order_by: &[ast::OrderByExpr],
         tables: &Tables,
         outer: Option<&Scope<'_>>,
+        (hidden, trace): (Hidden, Option<&mut Option<Vec<Traced>>>),
     ) -> Result<(ast::SetExpr, Shown, Vec<ast::OrderByExpr>), Refusal> {
         if select.projection.len() > MAX_SHOWN {
             return Err(Refusal::new(
@@ -168,7 +212,16 @@ impl Walk<'_> {
             node.map(|node| self.expression(&node, &scope, tables)).transpose()
         };
         let (having, qualify) = (clause(select.having.as_ref())?, clause(select.qualify.as_ref())?);
-        let (projection, shown) = self.shown(select, &scope, tables)?;
+        let together = brings_rows_together(select, order_by);
+        let cells = if together && hidden == Hidden::Cells { Hidden::Empty } else { hidden };
+        let (mut projection, mut shown) = self.shown(select, &scope, tables, cells)?;
+        if together {
+            for column in &mut shown {
+                column.origins = column.origins.clone().changed();
+            }
+        } else if let Some(trace) = trace {
+            *trace = Some(self.trace_outermost(&mut projection, &shown, &scope));
+        }
         let mut order = Vec::new();
         for item in order_by {
             if item.with_fill.is_some() {
@@ -259,6 +312,7 @@ impl Walk<'_> {
         select: &ast::Select,
         scope: &Scope<'_>,
         tables: &Tables,
+        cells: Hidden,
     ) -> Result<(Vec<ast::SelectItem>, Shown), Refusal> {
         let mut all: Vec<(ast::Expr, String)> = Vec::new();
         for (position, item) in select.projection.iter().enumerate() {
@@ -292,14 +346,21 @@ impl Walk<'_> {
         }
         let mut taken = HashSet::new();
         let (mut items, mut shown) = (Vec::new(), Vec::new());
+        let mut hidden_items = Vec::new();
         for (expr, name) in all {
             let (mut unique, mut copy) = (name.clone(), 1);
             while !taken.insert(unique.to_ascii_lowercase()) {
                 copy += 1;
                 unique = format!("{name}_{copy}");
             }
+            let (origins, cell) = self.traced(&expr, scope);
+            let cell = cell.filter(|_| cells == Hidden::Cells);
+            hidden_items.push(hidden(cell, cell_name(&unique)));
             items.push(ast::SelectItem::ExprWithAlias { expr, alias: quoted(&unique) });
-            shown.push(unique);
+            shown.push(ShownColumn { name: unique, origins });
+        }
+        if cells != Hidden::Without {
+            items.extend(hidden_items);
         }
         Ok((items, shown))
     }
@@ -382,7 +443,7 @@ impl Walk<'_> {
         }
         match factor {
             F::Derived { lateral: false, subquery, alias, sample: None } => {
-                let (query, columns) = self.query(subquery, tables, None, false)?;
+                let (query, columns) = self.query(subquery, tables, None, Hidden::Cells)?;
                 let unnamed = || format!("derived_{}", scope.tables.len() + 1);
                 let (alias, columns) = match alias {
                     Some(alias) => aliased(alias, columns)?,
@@ -396,7 +457,7 @@ impl Walk<'_> {
                 let own = self.joined(table_with_joins, scope, tables)?;
                 Ok(F::NestedJoin { table_with_joins: Box::new(own), alias: None })
             }
-            other => Err(unsupported(other, "tables, joins and sub-queries are").at(other)),
+            other => Err(not_a_table(other)),
         }
     }
 }
@@ -421,19 +482,16 @@ fn aliased(alias: &ast::TableAlias, columns: Shown) -> Result<(ast::TableAlias, 
             "name all columns, or none",
         ));
     }
-    own.columns = alias
-        .columns
-        .iter()
-        .map(|column| ast::TableAliasColumnDef {
-            name: quoted(&column.name.value),
-            data_type: None,
-        })
-        .collect();
-    Ok((own, alias.columns.iter().map(|column| column.name.value.clone()).collect()))
+    let column = |name| ast::TableAliasColumnDef { name, data_type: None };
+    let names = alias.columns.iter().map(|column| &column.name.value);
+    let cells = names.clone().map(|name| ast::Ident::with_quote('"', cell_name(name)));
+    own.columns = names.clone().map(|name| quoted(name)).chain(cells).map(column).collect();
+    let renamed = |(name, own): (&String, ShownColumn)| ShownColumn { name: name.clone(), ..own };
+    Ok((own, names.zip(columns).map(renamed).collect()))
 }
 
-fn shows(shown: &[String], name: &str) -> bool {
-    shown.iter().any(|own| own.eq_ignore_ascii_case(name))
+fn shows(shown: &[ShownColumn], name: &str) -> bool {
+    shown.iter().any(|own| own.is_named(name))
 }
 
 /// A position of ORDER BY.
@@ -449,7 +507,7 @@ fn position(node: &ast::Expr, columns: usize) -> Result<ast::Expr, Refusal> {
 }
 
 /// An order of a set operation's rows, by its columns.
-fn by_name(item: &ast::OrderByExpr, shown: &[String]) -> Result<ast::OrderByExpr, Refusal> {
+fn by_name(item: &ast::OrderByExpr, shown: &[ShownColumn]) -> Result<ast::OrderByExpr, Refusal> {
     let expr = match &item.expr {
         ast::Expr::Value(_) => position(&item.expr, shown.len())?,
         ast::Expr::Identifier(name) if shows(shown, &name.value) => {

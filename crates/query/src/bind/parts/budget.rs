@@ -1,10 +1,12 @@
 //! Who pays what: a statement's budget over its parts.
 
+use std::collections::BTreeSet;
+
 use hushtable_privacy::{Delta, Loss};
-use sqlparser::tokenizer::Location;
+use sqlparser::tokenizer::{Location, Span};
 
 use super::{Part, Read};
-use crate::bind::options::{MAX_WEIGHT, Options, count};
+use crate::bind::options::{MAX_WEIGHT, Options, count, truth};
 use crate::bind::view::View;
 use crate::bind::{Groups, PrivateQuery};
 use crate::contract::Defaults;
@@ -22,7 +24,15 @@ pub(super) enum Paying<'a> {
 }
 
 /// The option that asks for a row of all groups that are not shown.
-pub(super) const OTHER_ROW: &str = "other_row";
+const OTHER_ROW: &str = "other_row";
+/// The option that asks for a report on what limits cut off.
+const CLIPPING_REPORT: &str = "clipping_report";
+
+/// The parts of its share that a part with a clipping report keeps, for each that the report gets.
+const KEPT_BESIDE_REPORT: u32 = 9;
+
+/// The option that asks for levels that fit each other.
+const CONSISTENT: &str = "consistent";
 
 /// The OPTIONS of a statement's SELECTs.
 pub(super) struct Clauses<'a> {
@@ -88,15 +98,49 @@ impl<'a> Clauses<'a> {
 
     /// Whether the SELECT that stands there asks for a row of all groups that are not shown.
     pub(super) fn other_row(&self, select: Location) -> Result<bool, Refusal> {
-        let Some(own) = self.at(Some(select)) else { return Ok(false) };
-        let asked = self.all[own].options.iter().find(|option| option.name == OTHER_ROW);
+        Ok(self.asks(OTHER_ROW, Some(select))?.unwrap_or(false))
+    }
+
+    /// Whether the SELECT that stands there, or the whole statement, asks for clipping reports.
+    pub(super) fn clipping_report(&self, select: Location) -> Result<bool, Refusal> {
+        let asked = match self.asks(CLIPPING_REPORT, Some(select))? {
+            None => self.asks(CLIPPING_REPORT, self.outermost)?,
+            own => own,
+        };
+        Ok(asked.unwrap_or(false))
+    }
+
+    /// What the SELECT that stands there says of an option that is true or false.
+    fn asks(&self, name: &str, select: Option<Location>) -> Result<Option<bool>, Refusal> {
+        let Some(own) = self.at(select) else { return Ok(None) };
+        let asked = self.all[own].options.iter().find(|option| option.name == name);
+        asked
+            .map(|option| truth(option).map_err(|refusal| refusal.at_span(option.span)))
+            .transpose()
+    }
+
+    /// The place of an option that asks for clipping reports.
+    pub(super) fn asked_for_reports(&self) -> Option<Span> {
+        let all = self.all.iter().flat_map(|clause| &clause.options);
+        let asked = |option: &&QueryOption| {
+            option.name == CLIPPING_REPORT && option.value.eq_ignore_ascii_case("true")
+        };
+        all.filter(asked).map(|option| option.span).next()
+    }
+
+    /// Whether the SELECT that stands there asks for levels that fit each other, and if so, whether
+    /// they are not to be below zero.
+    pub(super) fn consistent(&self, select: Location) -> Result<Option<bool>, Refusal> {
+        let Some(own) = self.at(Some(select)) else { return Ok(None) };
+        let asked = self.all[own].options.iter().find(|option| option.name == CONSISTENT);
         match asked.map(|option| (option, option.value.to_ascii_lowercase())) {
-            None => Ok(false),
-            Some((_, value)) if value == "true" => Ok(true),
-            Some((_, value)) if value == "false" => Ok(false),
+            None => Ok(None),
+            Some((_, value)) if value == "false" => Ok(None),
+            Some((_, value)) if value == "true" => Ok(Some(false)),
+            Some((_, value)) if value == "non_negative" => Ok(Some(true)),
             Some((option, _)) => Err(Refusal::new(
-                format!("{OTHER_ROW} = {} is neither true nor false", option.value),
-                format!("{OTHER_ROW} = true"),
+                format!("{CONSISTENT} = {} is none of TRUE, NON_NEGATIVE and FALSE", option.value),
+                format!("{CONSISTENT} = TRUE"),
             )
             .at_span(option.span)),
         }
@@ -122,7 +166,8 @@ impl<'a> Clauses<'a> {
         let weight = given.iter().position(|option| option.name == "weight");
         let weight = weight.map(|place| given.remove(place));
         let weight = weight.map(|option| count(&option, MAX_WEIGHT)).transpose()?;
-        given.retain(|option| option.name != OTHER_ROW);
+        let own = [OTHER_ROW, CLIPPING_REPORT, CONSISTENT];
+        given.retain(|option| !own.contains(&option.name.as_str()));
         let named = |name: &str, given: &[QueryOption]| given.iter().any(|o| o.name == name);
         let pays_itself = !outermost && (named("epsilon", &given) || named("rho", &given));
         if pays_itself && weight.is_some() {
@@ -175,7 +220,10 @@ impl<'a> Clauses<'a> {
                      protected rows, and whose GROUP BY does not include their unit",
                 ));
             }
-            let alone = clause.options.iter().find(|o| !Defaults::NAMES.contains(&o.name.as_str()));
+            let of_whole = |o: &&QueryOption| {
+                !Defaults::NAMES.contains(&o.name.as_str()) && o.name != CLIPPING_REPORT
+            };
+            let alone = clause.options.iter().find(of_whole);
             if let Some(QueryOption { name, .. }) = alone {
                 return Err(Refusal::new(
                     format!("the option `{name}` stands at the outermost SELECT, which is no part"),
@@ -217,12 +265,18 @@ pub(super) struct Draft {
     pub(super) weight: u32,
     /// All that is in the pot, with all of its delta.
     pub(super) whole: Option<Loss>,
+    /// The parts whose clipping report it is; none of a question.
+    pub(super) report_of: Vec<usize>,
 }
 
 impl Draft {
     /// The names of its released columns.
     pub(super) fn columns(&self) -> Vec<String> {
         self.query.outputs.iter().map(|output| output.name.clone()).collect()
+    }
+
+    fn is_report(&self) -> bool {
+        !self.report_of.is_empty()
     }
 
     fn chooses(&self) -> bool {
@@ -232,7 +286,9 @@ impl Draft {
     /// Whether it asks the same as another one, at the same terms.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         let text = |draft: &Self| serde_json::to_vec(&draft.query).ok();
-        self.weight == other.weight
+        !self.is_report()
+            && !other.is_report()
+            && self.weight == other.weight
             && self.pot.same_as(other.pot)
             && self.reads == other.reads
             && self.columns() == other.columns()
@@ -241,8 +297,8 @@ impl Draft {
 }
 
 /// The parts that the statement uses, with their shares of their pots: epsilon or rho by weight
-/// among all of its parts, and delta by weight among those of them that choose groups privately. The
-/// shares add up to the whole exactly.
+/// among all of its parts, and delta by weight among those of them that choose groups privately.
+/// The shares add up to the whole exactly.
 pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Refusal> {
     let mut needed = vec![false; drafts.len()];
     used.iter().for_each(|&part| needed[part] = true);
@@ -251,33 +307,54 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             draft.reads.iter().for_each(|read| needed[read.part] = true);
         }
     }
+    for (place, draft) in drafts.iter().enumerate() {
+        if draft.is_report() {
+            needed[place] = draft.report_of.iter().any(|&of| needed[of]);
+        }
+    }
     // Where each part stands among those that are left.
     let place = |part: usize| needed[..part].iter().filter(|needed| **needed).count();
     let mut parts: Vec<Draft> = Vec::new();
     for (at, mut draft) in drafts.into_iter().enumerate() {
         if needed[at] {
             draft.reads.iter_mut().for_each(|read| read.part = place(read.part));
+            draft.report_of.retain(|&of| needed[of]);
+            draft.report_of.iter_mut().for_each(|of| *of = place(*of));
             parts.push(draft);
         }
     }
-    let from = |part: &Draft| (part.pot, part.query.population.clone());
-    let mut pots: Vec<(Pot, String)> = Vec::new();
+    // Populations that a part has in common pay from one pot.
+    let mut linked: Vec<BTreeSet<String>> = Vec::new();
+    for part in &parts {
+        let mut own: BTreeSet<String> = part.query.populations().map(str::to_owned).collect();
+        let apart = |others: &BTreeSet<String>| others.is_disjoint(&own);
+        let (apart, common) = linked.drain(..).partition::<Vec<_>, _>(apart);
+        common.into_iter().for_each(|others| own.extend(others));
+        linked = apart;
+        linked.push(own);
+    }
+    let from = |part: &Draft| {
+        let population = &part.query.population;
+        (part.pot, linked.iter().position(|own| own.contains(population)))
+    };
+    let mut pots: Vec<(Pot, Option<usize>)> = Vec::new();
     for part in &parts {
         if !pots.contains(&from(part)) {
             pots.push(from(part));
         }
     }
+    let alone = parts.iter().filter(|part| !part.is_report()).count() == 1;
+    let own_weights: Vec<u32> = (0..parts.len()).map(|at| share_of(&parts, at)).collect();
     for pot in pots {
         let weights = |counts: fn(&Draft) -> bool| -> Vec<u32> {
-            let weight = |p: &Draft| if from(p) == pot && counts(p) { p.weight } else { 0 };
-            parts.iter().map(weight).collect()
+            let own = parts.iter().zip(&own_weights);
+            own.map(|(p, weight)| if from(p) == pot && counts(p) { *weight } else { 0 }).collect()
         };
         let Some(whole) = parts.iter().find(|part| from(part) == pot).and_then(|part| part.whole)
         else {
             continue;
         };
         let losses = split(whole, &weights(|_| true));
-        let alone = parts.len() == 1;
         let deltas = whole.delta().split(&weights(Draft::chooses));
         for (part, (loss, delta)) in parts.iter_mut().zip(losses.into_iter().zip(deltas)) {
             if from(part) != pot {
@@ -296,8 +373,8 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             }
         }
     }
-    let single = parts.len() == 1;
-    if let [Draft { weight: 2.., .. }] = parts.as_slice() {
+    let mut questions = parts.iter().filter(|part| !part.is_report());
+    if let (true, Some(Draft { weight: 2.., .. })) = (alone, questions.next()) {
         return Err(Refusal::new(
             "weight is a share of a statement's budget, and the statement has one part",
             "leave it out",
@@ -308,16 +385,30 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             serde_json::to_vec(&other.query).ok() == serde_json::to_vec(&part.query).ok()
                 && other.reads == part.reads
         };
-        if !single && parts[..at].iter().any(alike) {
+        if !alone && parts[..at].iter().any(alike) {
             return Err(Refusal::new(
                 "two parts of the statement ask the same at the same price, in different words of OPTIONS",
                 "one common table expression, named twice: its release is paid for once",
             ));
         }
     }
-    let part = |Draft { name, sql, query, reads, pot, weight, .. }: Draft| {
-        let weight = (pot == Pot::Statement).then_some(weight);
-        Part { name, sql, weight, reads, query }
+    let part = |Draft { name, sql, query, reads, pot, weight, report_of, .. }: Draft| {
+        let weight = (pot == Pot::Statement && report_of.is_empty()).then_some(weight);
+        Part { name, sql, weight, reads, query, report_of }
     };
     Ok(parts.into_iter().map(part).collect())
+}
+
+/// The share of a part in its pot, relative to the others': a clipping report takes a tenth of its
+/// part's.
+fn share_of(parts: &[Draft], at: usize) -> u32 {
+    let weight = |of: usize| parts.get(of).map_or(0, |part| part.weight);
+    match parts.get(at) {
+        Some(part) if part.is_report() => part.report_of.iter().map(|&of| weight(of)).sum(),
+        _ if !parts.iter().any(Draft::is_report) => weight(at),
+        _ if parts.iter().any(|part| part.report_of.contains(&at)) => {
+            KEPT_BESIDE_REPORT * weight(at)
+        }
+        _ => (KEPT_BESIDE_REPORT + 1) * weight(at),
+    }
 }

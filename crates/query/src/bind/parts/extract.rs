@@ -5,6 +5,7 @@ use std::rc::Rc;
 use sqlparser::ast;
 
 use super::budget::{Clauses, Draft, Paying, Place, Terms};
+use super::consistent_levels::{Consistent, ConsistentLevel, consistent_name};
 use super::released::placeholder;
 use super::syntax::{
     all_of, from_table, missing, query_of, select_of, select_of_mut, simple_select,
@@ -15,7 +16,7 @@ use super::walk::{
 use super::{MAX_NAMES, MAX_PARTS, MAX_SHOWN, Read, part_name, private};
 use crate::bind::Groups;
 use crate::bind::clauses::{self, bound_keys, plain_clauses};
-use crate::bind::from::{Selected, Tables};
+use crate::bind::from::{Selected, Tables, not_a_table};
 use crate::contract::Contract;
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::{Expr, ExprKind, Rows};
@@ -100,6 +101,8 @@ pub(super) struct Splitter<'a> {
     pub(super) contract: &'a Contract,
     pub(super) clauses: Clauses<'a>,
     drafts: Vec<Draft>,
+    /// The levels that are to fit each other.
+    consistent: Vec<Consistent>,
     /// How often a part was bound; some were the same.
     bound: usize,
     /// Common table expressions that nothing reads.
@@ -122,6 +125,7 @@ impl<'a> Splitter<'a> {
             contract,
             clauses: Clauses::new(clauses, outermost, paying),
             drafts: Vec::new(),
+            consistent: Vec::new(),
             bound: 0,
             unread,
         }
@@ -137,10 +141,33 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// All parts, when the whole statement is walked.
-    pub(super) fn finished(self) -> Result<Vec<Draft>, Refusal> {
+    /// All parts, and which of them are to fit each other, when the whole statement is walked.
+    pub(super) fn finished(self) -> Result<(Vec<Draft>, Vec<Consistent>), Refusal> {
         self.clauses.check()?;
-        Ok(self.drafts)
+        Ok((self.drafts, self.consistent))
+    }
+
+    /// Has a part's level fit the others of its SELECT, the last one. Gives the name of its table
+    /// then.
+    pub(super) fn fits(&mut self, part: usize, keys: &[usize]) -> Result<String, Refusal> {
+        let draft = self.drafts.get(part).ok_or_else(missing)?;
+        if draft.query.keys.len() != keys.len() {
+            return Err(missing());
+        }
+        let place = self.consistent.len();
+        let table = consistent_name(&draft.name, place);
+        let level =
+            ConsistentLevel { part: draft.name.clone(), table: table.clone(), keys: keys.to_vec() };
+        let own = self.consistent.last_mut().ok_or_else(missing)?;
+        if !own.levels.contains(&level) {
+            own.levels.push(level);
+        }
+        Ok(table)
+    }
+
+    /// Begins a SELECT whose levels are to fit each other.
+    pub(super) fn begin_consistent(&mut self, non_negative: bool) {
+        self.consistent.push(Consistent { levels: Vec::new(), non_negative });
     }
 
     /// Binds a part; the same question at the same terms is one part.
@@ -166,12 +193,56 @@ impl<'a> Splitter<'a> {
         let Terms { pot, weight, options } = terms;
         let name = part_name(self.drafts.len());
         let sql = self.readable(sql);
-        let draft = Draft { name, sql, query, reads, pot, weight, whole: options.loss };
-        if let Some(place) = self.drafts.iter().position(|own| own.same_as(&draft)) {
-            return Ok(place);
+        let (whole, report_of) = (options.loss, Vec::new());
+        let draft = Draft { name, sql, query, reads, pot, weight, whole, report_of };
+        let same = self.drafts.iter().position(|own| own.same_as(&draft));
+        let part = same.unwrap_or_else(|| {
+            self.drafts.push(draft);
+            self.drafts.len() - 1
+        });
+        if !place.is_other && self.clauses.clipping_report(select_at(select))? {
+            self.report(part)?;
         }
-        self.drafts.push(draft);
-        Ok(self.drafts.len() - 1)
+        Ok(part)
+    }
+
+    /// Adds the clipping report of a part, where its limits can cut anything off. Parts with the same
+    /// limits on the same rows have one.
+    fn report(&mut self, of: usize) -> Result<(), Refusal> {
+        let part = self.drafts.get(of).ok_or_else(missing)?;
+        let report = part.query.clipping_report().map_err(|refusal| {
+            let what =
+                format!("the clipping report of this SELECT is not possible: {}", refusal.what);
+            Refusal::new(what, "fewer aggregates, or two SELECTs with a part of them each")
+        });
+        let Some(query) = report? else { return Ok(()) };
+        let name = part_name(self.drafts.len());
+        let sql = format!("the clipping report of {}", part.name);
+        let (reads, pot, weight, whole) = (part.reads.clone(), part.pot, part.weight, part.whole);
+        let asked =
+            |own: &Draft| (own.reads == reads && own.pot == pot).then(|| own.query.unnamed());
+        let unnamed = query.unnamed();
+        if let Some(own) = self
+            .drafts
+            .iter_mut()
+            .find(|own| !own.report_of.is_empty() && asked(own).as_ref() == Some(&unnamed))
+        {
+            if !own.report_of.contains(&of) {
+                own.report_of.push(of);
+            }
+            return Ok(());
+        }
+        self.drafts.push(Draft {
+            name,
+            sql,
+            query,
+            reads,
+            pot,
+            weight,
+            whole,
+            report_of: vec![of],
+        });
+        Ok(())
     }
 
     /// SQL with the names of parts in the place of placeholders.
@@ -264,7 +335,8 @@ impl<'a> Splitter<'a> {
         for cte in &mut with.cte_tables {
             let name = &cte.alias.name.value;
             let number = name.to_ascii_lowercase();
-            let number = number.strip_prefix("part_").map(str::parse::<u32>);
+            let number = number.strip_prefix("part_").and_then(|rest| rest.split('_').next());
+            let number = number.map(str::parse::<u32>);
             if matches!(number, Some(Ok(_))) {
                 return Err(Refusal::new(
                     format!("WITH names `{name}`, which is kept for the parts of statements"),
@@ -376,11 +448,7 @@ impl<'a> Splitter<'a> {
                 }
                 Ok(kind)
             }
-            other => Err(Refusal::new(
-                format!("`{other}` in FROM is not supported"),
-                "tables, joins and sub-queries are",
-            )
-            .at(other)),
+            other => Err(not_a_table(other)),
         }
     }
 
@@ -396,8 +464,10 @@ impl<'a> Splitter<'a> {
         let aggregates = keys
             || select.having.is_some()
             || shown(select).any(|node| any(node, &calls_aggregate));
-        let asks_other = self.clauses.other_row(select_at(select_of(query)?))?;
-        let grouped = private::grouped(query, asks_other)?;
+        let place = select_at(select_of(query)?);
+        let asks_other = self.clauses.other_row(place)?;
+        let consistent = self.clauses.consistent(place)?;
+        let grouped = private::grouped(query, asks_other, consistent)?;
         let select = select_of_mut(query)?;
         for condition in constraints_mut(&mut select.from).chain(&mut select.selection) {
             self.rows_expression(condition, names)?;

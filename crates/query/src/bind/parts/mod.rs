@@ -7,6 +7,7 @@
 //! two, so what may touch protected rows is never in the SQL around.
 
 mod budget;
+mod consistent_levels;
 mod extract;
 pub(super) mod levels;
 mod named_windows;
@@ -18,6 +19,8 @@ pub(super) mod walk;
 use serde::Serialize;
 
 use self::budget::{Draft, Paying};
+pub(super) use self::consistent_levels::part_of;
+pub use self::consistent_levels::{Adjusted, Consistent, ConsistentLevel, ConsistentPrecision};
 use self::extract::{Kind, Splitter};
 pub use self::released::Given;
 pub(crate) use self::released::released;
@@ -40,9 +43,11 @@ pub(super) const MAX_SHOWN: usize = 1_000;
 pub struct SqlStatement {
     /// The private parts, each after those whose released values it reads.
     pub parts: Vec<Part>,
-    /// The SQL that is computed from their releases; `None` where the last part's release is the
-    /// answer.
+    /// The SQL that is computed from their releases; `None` where the answer is the release of the
+    /// last part that is no clipping report.
     pub around: Option<Around>,
+    /// Parts that are adjusted to each other before the SQL around reads them.
+    pub consistent: Vec<Consistent>,
 }
 
 /// One private part of a statement.
@@ -60,6 +65,8 @@ pub struct Part {
     pub reads: Vec<Read>,
     /// The query.
     pub query: PrivateQuery,
+    /// The parts whose clipping report it is; none where it asks what the statement asks.
+    pub report_of: Vec<usize>,
 }
 
 /// What a part reads of an earlier one.
@@ -82,14 +89,36 @@ impl SqlStatement {
         bind(text, contract, Paying::Own).map_err(|refusal| refusal.within(text))
     }
 
+    /// Whether the statement is one private query that one population pays for.
+    pub fn is_plain(&self) -> bool {
+        let [part] = self.parts.as_slice() else { return false };
+        self.around.is_none() && part.query.populations().count() == 1
+    }
+
     /// The one private query that the statement is.
     ///
     /// # Errors
-    /// When it has several parts, or SQL around them.
+    /// When it has several parts, or SQL around them, or is about rows of two populations.
     pub fn plain(mut self) -> Result<PrivateQuery, Refusal> {
         let parts = self.parts.len();
+        if !self.is_plain()
+            && let ([part], None) = (self.parts.as_slice(), &self.around)
+        {
+            let populations: Vec<&str> = part.query.populations().collect();
+            return Err(Refusal::new(
+                format!(
+                    "the query is about rows of both `{}`, and this is for one population",
+                    populations.join("` and `")
+                ),
+                "`query` and `explain` take it",
+            ));
+        }
         match (self.parts.pop(), self.around) {
             (Some(part), None) if parts == 1 => Ok(part.query),
+            (Some(Part { report_of, .. }), _) if !report_of.is_empty() => Err(Refusal::new(
+                "the statement has a clipping report, and this is for one private SELECT",
+                "leave clipping_report out; to its owner, `check` shows what is cut off, free",
+            )),
             (_, around) => Err(Refusal::new(
                 match (parts, around) {
                     (1, _) => "the statement has SQL around its private part, and this is for one \
@@ -128,8 +157,9 @@ fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatem
     let unread = walk::settle(&mut query)?;
     let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread);
     let kind = splitter.whole(&mut query)?;
-    let drafts = splitter.finished()?;
-    let (around, used) = match kind {
+    let asked_for_reports = splitter.clauses.asked_for_reports();
+    let (drafts, consistent) = splitter.finished()?;
+    let (mut around, used) = match kind {
         Kind::Part(last) => (None, vec![last]),
         Kind::Rows | Kind::Constant | Kind::Around => {
             let columns: Vec<Vec<String>> = drafts.iter().map(Draft::columns).collect();
@@ -138,11 +168,23 @@ fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatem
         }
     };
     let parts = budget::shared(drafts, &used)?;
+    if let Some(around) = &mut around {
+        around.place_parts(&parts);
+    }
+    if let Some(place) = asked_for_reports
+        && parts.iter().all(|part| part.report_of.is_empty())
+    {
+        return Err(Refusal::new(
+            "clipping_report = true, and the statement has no limit that cuts anything off",
+            "leave it out: what is shown is of all rows, but for noise",
+        )
+        .at_span(place));
+    }
     if parts.is_empty() {
         return Err(Refusal::new(
             "the statement asks nothing of protected tables",
             "SELECT COUNT(*) FROM a table of the contract that has a privacy unit",
         ));
     }
-    Ok(SqlStatement { parts, around })
+    Ok(SqlStatement { parts, around, consistent })
 }

@@ -15,8 +15,9 @@ use super::walk::{
 use crate::bind::around;
 use crate::bind::clauses::{self, MAX_KEYS, default_name, select_item};
 use crate::bind::from::Selected;
+use crate::contract::Contract;
 use crate::error::Refusal;
-use crate::expr::{Expr, RowScope, bind_row_expression};
+use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
 use crate::types::ColumnType;
 
 /// Whether a part's SELECT computes from several of its groups.
@@ -51,6 +52,8 @@ pub(super) struct Grouped {
     pub(super) levels: Option<Levels>,
     /// Whether its last level is the row of all groups that are not shown.
     with_other: bool,
+    /// Whether its levels are to fit each other, and if so, whether they are not to be below zero.
+    consistent: Option<bool>,
 }
 
 /// Writes GROUP BY as a list of keys, where something is computed around its groups; else gives
@@ -58,8 +61,15 @@ pub(super) struct Grouped {
 pub(super) fn grouped(
     query: &mut ast::Query,
     with_other: bool,
+    consistent: Option<bool>,
 ) -> Result<Option<Grouped>, Refusal> {
     let levels = levels::flatten(query)?;
+    if consistent.is_some() && levels.as_ref().is_none_or(|all| all.len() < 2) {
+        return Err(Refusal::new(
+            "consistent is of a SELECT whose GROUP BY has several levels",
+            "GROUP BY ROLLUP (state, county): the counties of a state then add up to it",
+        ));
+    }
     if with_other && (levels.as_ref().is_some_and(|all| all.len() > 1) || needs_around(query)?) {
         return Err(Refusal::new(
             "other_row is of a SELECT without levels, windows, QUALIFY, DISTINCT and sub-queries over its groups",
@@ -75,7 +85,7 @@ pub(super) fn grouped(
     let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else { return Ok(None) };
     if keys.len() > MAX_KEYS {
         // Refused by name when they are bound.
-        return Ok(Some(Grouped { written: Vec::new(), levels, with_other }));
+        return Ok(Some(Grouped { written: Vec::new(), levels, with_other, consistent }));
     }
     let written = keys.iter().map(|key| select_item(key, select).cloned());
     let written = written.collect::<Result<Vec<_>, _>>()?;
@@ -92,7 +102,7 @@ pub(super) fn grouped(
         true => Some(vec![(0..written.len()).collect(), Vec::new()]),
         false => levels,
     };
-    Ok(Some(Grouped { written, levels, with_other }))
+    Ok(Some(Grouped { written, levels, with_other, consistent }))
 }
 
 /// What a part shows to the SQL around it.
@@ -132,6 +142,7 @@ struct Keys<'a> {
     rows: RowScope,
     levels: Option<&'a Levels>,
     with_other: bool,
+    consistent: Option<bool>,
 }
 
 impl<'a> Keys<'a> {
@@ -140,7 +151,7 @@ impl<'a> Keys<'a> {
         select: &ast::Select,
         selected: &Selected,
     ) -> Result<Self, Refusal> {
-        let Grouped { written, levels, with_other } = grouped;
+        let Grouped { written, levels, with_other, consistent } = grouped;
         let placed = match &select.group_by {
             ast::GroupByExpr::Expressions(keys, _) => keys.clone(),
             ast::GroupByExpr::All(_) => Vec::new(),
@@ -148,8 +159,8 @@ impl<'a> Keys<'a> {
         let rows = selected.rows.clone().with_units()?.scope();
         let bound = placed.iter().map(|key| bind_row_expression(key, &rows));
         let bound = bound.collect::<Result<_, _>>()?;
-        let (levels, with_other) = (levels.as_ref(), *with_other);
-        Ok(Self { written, placed, bound, rows, levels, with_other })
+        let (levels, with_other, consistent) = (levels.as_ref(), *with_other, *consistent);
+        Ok(Self { written, placed, bound, rows, levels, with_other, consistent })
     }
 
     /// The place of the key that an expression is, however it is written.
@@ -194,6 +205,42 @@ impl<'a> Keys<'a> {
             subquery: Box::new(query_of(ast::Select { projection, from, ..simple_select() })),
             negated: true,
         }
+    }
+
+    /// The keys that divide the groups of a level, each once, in its order.
+    fn divided_by(&self, level: &[usize]) -> Vec<usize> {
+        let mut keys = Vec::with_capacity(level.len());
+        for place in level.iter().filter_map(|&place| self.first(place)) {
+            let mut reads = false;
+            self.bound[place].visit_columns(&mut |_| reads = true);
+            if reads && !keys.contains(&place) {
+                keys.push(place);
+            }
+        }
+        keys
+    }
+
+    /// Of levels that are to fit each other, the keys whose values are listed, and the condition that
+    /// a row's value is.
+    fn listed(
+        &self,
+        selected: &Selected,
+        contract: &Contract,
+    ) -> Result<Vec<(usize, Expr)>, Refusal> {
+        let mut all = Vec::new();
+        if self.consistent.is_none() {
+            return Ok(all);
+        }
+        let (view, _) = clauses::view(selected.clone(), contract)?;
+        for (place, key) in self.placed.iter().enumerate() {
+            let own = bind_row_expression(key, &view.scope)?;
+            let listed = view.column_of(&own).and_then(|column| column.public_keys.clone());
+            if let (Some(values), Some(own)) = (listed, self.bound.get(place)) {
+                let condition = ExprKind::InList(Box::new(own.clone()), values);
+                all.push((place, Expr::new(condition, ColumnType::Bool)));
+            }
+        }
+        Ok(all)
     }
 
     fn is_in(&self, level: &[usize], place: usize) -> bool {
@@ -278,7 +325,10 @@ impl Splitter<'_> {
         }
         if let Some(mut having) = inner.having.take() {
             substitute(&mut having, &named);
-            if !keys.with_other && any(&having, &|node| keys.looks_around(node)) {
+            // Consistent numbers are known when all levels are released.
+            let around = keys.consistent.is_some()
+                || (!keys.with_other && any(&having, &|node| keys.looks_around(node)));
+            if around {
                 self.take_out(&mut having, "having", &keys, &mut outputs, names)?;
                 outer.selection = Some(having);
             } else {
@@ -341,9 +391,20 @@ impl Splitter<'_> {
         let levels = keys.levels.unwrap_or(&all);
         let mut table: Option<SetExpr> = None;
         let mut first = None;
+        let listed_keys = keys.listed(&selected, self.contract)?;
+        if let Some(non_negative) = keys.consistent {
+            self.begin_consistent(non_negative);
+        }
         for level in levels {
             let is_other = keys.with_other && first.is_some();
             let mut selected = selected.clone();
+            // Rows whose values are not listed are in no group of the finest level: they are in none.
+            let others = listed_keys.iter().filter(|(place, _)| !keys.is_in(level, *place));
+            let mut conditions = Vec::new();
+            for (place, condition) in others {
+                selected.rest.push(condition.clone());
+                conditions.extend(keys.placed.get(*place).map(in_public_keys));
+            }
             let mut inner = ast::Select { projection: Vec::new(), ..select.clone() };
             let own_keys: Vec<ast::Expr> =
                 level.iter().map(|&key| keys.placed[key].clone()).collect();
@@ -396,13 +457,16 @@ impl Splitter<'_> {
                     inner.having = None;
                     let columns = keys.columns(&outputs)?;
                     selected.rest.push(self.not_shown(first, &columns, &keys.bound)?);
-                    let others = keys.not_in(&self.name_of(first)?, &columns);
+                    conditions.push(keys.not_in(&self.name_of(first)?, &columns));
+                }
+                // As people read it; the conditions are bound already.
+                for condition in conditions {
                     inner.selection = Some(match inner.selection.take() {
-                        None => others,
+                        None => condition,
                         Some(own) => ast::Expr::BinaryOp {
                             left: Box::new(ast::Expr::Nested(Box::new(own))),
                             op: ast::BinaryOperator::And,
-                            right: Box::new(others),
+                            right: Box::new(condition),
                         },
                     });
                 }
@@ -416,7 +480,11 @@ impl Splitter<'_> {
                 let place = Place { of: levels.len(), is_other };
                 let part = self.part(sql, &query, select, selected, place)?;
                 first.get_or_insert(part);
-                side.from = vec![from_table(&self.name_of(part)?)];
+                let released = match keys.consistent {
+                    None => self.name_of(part)?,
+                    Some(_) => self.fits(part, &keys.divided_by(level))?,
+                };
+                side.from = vec![from_table(&released)];
             }
             if levels.len() == 1 && side.projection.iter().all(is_column) {
                 return side.from.pop().ok_or_else(missing);
@@ -490,6 +558,12 @@ fn unwrapped(mut node: &ast::Expr) -> &ast::Expr {
         node = inner;
     }
     node
+}
+
+/// SQL for the rows whose value the contract lists.
+fn in_public_keys(key: &ast::Expr) -> ast::Expr {
+    let (expr, list) = (Box::new(key.clone()), vec![column("public_keys")]);
+    ast::Expr::InList { expr, list, negated: false }
 }
 
 /// A column of a SELECT's list, under a name.

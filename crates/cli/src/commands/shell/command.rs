@@ -1,0 +1,138 @@
+//! Commands of the shell, which begin with a backslash.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use hushtable::query::{IntervalsWanted, Level};
+
+use crate::commands::query::by_extension;
+use crate::failure::Failure;
+
+/// The name of each command, its argument and its effect.
+pub(super) const COMMANDS: [(&str, &str, &str); 9] = [
+    ("\\d", "[TABLE]", "list the tables, or show a table's columns, bounds and budgets"),
+    ("\\explain", "SQL;", "show what a statement would promise and cost, without asking it"),
+    ("\\auto", "[on|off]", "charge without asking first, or ask again"),
+    ("\\intervals", "[LEVEL|off]", "put intervals beside released values, at 95 % or at LEVEL"),
+    ("\\o", "[FILE]", "write the next result to a .csv, .json, .md, .html or .parquet file"),
+    ("\\budget", "", "show your budgets, and what was charged to them"),
+    ("\\history", "[on|off]", "say where your statements are kept, or stop keeping them"),
+    ("\\help", "", "list these commands"),
+    ("\\q", "", "leave, as Ctrl-D does"),
+];
+
+/// A command, checked.
+#[derive(Debug, PartialEq)]
+pub(super) enum Command {
+    /// Lists the tables, or describes one.
+    Describe(Option<String>),
+    /// Sets whether statements are charged without asking; the other way round without a word.
+    Auto(Option<bool>),
+    /// Sets the intervals beside results.
+    Intervals(Option<IntervalsWanted>),
+    /// Names the file of the next result; none for the screen.
+    Output(Option<PathBuf>),
+    /// Shows the budgets.
+    Budget,
+    /// Says where the history is, or switches it.
+    History(Option<bool>),
+    /// Lists the commands.
+    Help,
+    /// Ends the shell.
+    Quit,
+}
+
+/// Reads a line that begins with a backslash.
+pub(super) fn parse(line: &str) -> Result<Command, Failure> {
+    let line = line.trim().trim_end_matches(';').trim_end();
+    let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let argument = Some(argument.trim()).filter(|text| !text.is_empty());
+    let switch = || match argument {
+        None => Ok(None),
+        Some("on") => Ok(Some(true)),
+        Some("off") => Ok(Some(false)),
+        Some(other) => Err(Failure::new(
+            format!("{name} {other} is not valid: it must be on or off"),
+            format!("{name} on"),
+        )),
+    };
+    let alone = |command: Command| match argument {
+        None => Ok(command),
+        Some(other) => {
+            Err(Failure::new(format!("{name} takes no `{other}`"), format!("{name} by itself")))
+        }
+    };
+    match name {
+        "\\d" => Ok(Command::Describe(argument.map(str::to_owned))),
+        "\\auto" => Ok(Command::Auto(switch()?)),
+        "\\intervals" => Ok(Command::Intervals(match argument {
+            Some("off") => None,
+            given => {
+                let level = given.unwrap_or("95").parse::<Level>();
+                let level =
+                    level.map_err(|refusal| Failure::new(refusal.what, "\\intervals 95"))?;
+                Some(IntervalsWanted { level, simultaneous: false })
+            }
+        })),
+        "\\o" => {
+            let file = argument.map(PathBuf::from);
+            match file.as_deref().filter(|path| by_extension(path).is_none()) {
+                None => Ok(Command::Output(file)),
+                Some(path) => Err(Failure::new(
+                    format!("the name {} does not say which format to write", path.display()),
+                    "end it in .csv, .json, .md, .html or .parquet",
+                )),
+            }
+        }
+        "\\budget" => alone(Command::Budget),
+        "\\history" => Ok(Command::History(switch()?)),
+        "\\help" | "\\h" | "\\?" => alone(Command::Help),
+        "\\q" | "\\quit" => alone(Command::Quit),
+        other => {
+            let names: Vec<&str> = COMMANDS.iter().map(|(name, ..)| *name).collect();
+            Err(Failure::new(
+                format!("there is no command {other}"),
+                format!("the commands are {}; \\help says more", names.join(" ")),
+            ))
+        }
+    }
+}
+
+/// The commands, a line each.
+pub(super) fn help() -> String {
+    let mut text = String::from(
+        "A statement ends with `;` and may have many lines. Its price is shown before it is charged.\n",
+    );
+    for (name, argument, effect) in COMMANDS {
+        let command = format!("{name} {argument}");
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {command:<23}{effect}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_that_is_listed_is_known() {
+        for (name, ..) in COMMANDS {
+            // `\explain` is followed by a statement, which the shell takes as one.
+            assert!(name == "\\explain" || parse(name).is_ok(), "{name}");
+        }
+        insta::assert_snapshot!(help());
+    }
+
+    #[test]
+    fn commands_are_read() {
+        assert_eq!(parse("\\d visits;").unwrap(), Command::Describe(Some("visits".to_owned())));
+        assert_eq!(parse("  \\auto  on ").unwrap(), Command::Auto(Some(true)));
+        assert_eq!(parse("\\intervals off").unwrap(), Command::Intervals(None));
+        assert_eq!(parse("\\o").unwrap(), Command::Output(None));
+        assert_eq!(parse("\\o a b.csv").unwrap(), Command::Output(Some("a b.csv".into())));
+        let refusals = ["\\dd", "\\auto yes", "\\o x.txt", "\\q now", "\\intervals 120"];
+        let refused = refusals.map(|line| parse(line).unwrap_err().to_string());
+        insta::assert_snapshot!(refused.concat());
+    }
+}

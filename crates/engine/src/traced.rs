@@ -1,0 +1,293 @@
+//! Intervals of values that SQL around private parts hands on, or computes from released values of
+//! one row.
+
+use std::collections::HashMap;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Int64Type};
+use hushtable_query::{
+    Around, CellOrigins, ColumnType, Expr, IntervalsWanted, KnownOperand, NoInterval, Traced,
+    TracedExpression, Value, interval_over,
+};
+
+use crate::around::{Ran, ReleasedCell};
+use crate::error::EngineError;
+use crate::intervals::{ColumnIntervals, TableIntervals, Uncertainty, column};
+use crate::value::value_at;
+
+/// What a result of SQL around private parts was computed from.
+#[derive(Clone, Debug)]
+pub(crate) struct TracedResult {
+    parts: Vec<Uncertainty>,
+    around: Around,
+    table: RecordBatch,
+    /// The columns as they were run.
+    columns: Vec<ArrayRef>,
+}
+
+/// The ends of an interval.
+type Ends = (Value, Value);
+
+/// What is known of a released column, or of one that is made of such.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Noise {
+    Without,
+    Within,
+    Unknown(NoInterval),
+}
+
+impl TracedResult {
+    pub(crate) fn new(parts: Vec<Uncertainty>, around: &Around, ran: Ran) -> Self {
+        let Ran { table, columns } = ran;
+        Self { parts, around: around.clone(), table, columns }
+    }
+
+    /// The intervals around the values of the result.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub(crate) fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
+        let mut levels = Levels { parts: &self.parts, wanted, known: HashMap::new() };
+        let width = self.table.num_columns();
+        if self.around.traced.len() != width || self.columns.len() < 2 * width {
+            return Err(EngineError::Inconsistent);
+        }
+        let mut columns = Vec::with_capacity(width);
+        for (place, traced) in self.around.traced.iter().enumerate() {
+            columns.push(self.of_column(place, traced, &mut levels)?);
+        }
+        Ok(TableIntervals { wanted, columns })
+    }
+
+    fn of_column(
+        &self,
+        place: usize,
+        traced: &Traced,
+        levels: &mut Levels<'_>,
+    ) -> Result<ColumnIntervals, EngineError> {
+        let own = self.table.column(place);
+        let Some(column_type) = number_type(own.data_type()) else {
+            return Ok(match levels.noise(&traced.origins)? {
+                Noise::Within | Noise::Unknown(NoInterval::NoNumber) => {
+                    ColumnIntervals::Without(NoInterval::NoNumber)
+                }
+                _ => ColumnIntervals::Exact,
+            });
+        };
+        let ends = match &traced.computed {
+            Some(expression) => match self.computed(expression, column_type, levels)? {
+                Ok(ends) => ends,
+                Err(Noise::Without) => return Ok(ColumnIntervals::Exact),
+                Err(Noise::Unknown(why)) => return Ok(ColumnIntervals::Without(why)),
+                Err(Noise::Within) => return Ok(ColumnIntervals::Without(NoInterval::Around)),
+            },
+            None => match levels.noise(&traced.origins)? {
+                Noise::Without => return Ok(ColumnIntervals::Exact),
+                Noise::Unknown(why) => return Ok(ColumnIntervals::Without(why)),
+                Noise::Within if !traced.origins.as_they_are => {
+                    return Ok(ColumnIntervals::Without(NoInterval::Around));
+                }
+                Noise::Within => {
+                    let cells = self.cells(self.table.num_columns() + place)?;
+                    let of = |cell: Option<ReleasedCell>| match levels.ends(cell?, 1) {
+                        Ok(ends) => ends.map(Ok),
+                        Err(error) => Some(Err(error)),
+                    };
+                    let ends = cells.into_iter().map(of).map(Option::transpose);
+                    ends.collect::<Result<Vec<_>, _>>()?
+                }
+            },
+        };
+        let fitting = |(low, high): Ends| {
+            Some((fitted(low, column_type, false)?, fitted(high, column_type, true)?))
+        };
+        let (low, high): (Vec<_>, Vec<_>) =
+            ends.into_iter().map(|ends| ends.and_then(fitting).unzip()).unzip();
+        let (low, high) = (column(column_type, low)?, column(column_type, high)?);
+        Ok(ColumnIntervals::Ends { low, high })
+    }
+
+    /// The intervals of an expression over released values of one row. All operands hold together,
+    /// so that their misses add up to what is allowed.
+    #[allow(clippy::type_complexity, reason = "intervals, or why there are none")]
+    fn computed(
+        &self,
+        expression: &TracedExpression,
+        column_type: ColumnType,
+        levels: &mut Levels<'_>,
+    ) -> Result<Result<Vec<Option<Ends>>, Noise>, EngineError> {
+        let mut noisy = 0;
+        let mut types = Vec::with_capacity(expression.operands.len());
+        for (origins, _) in &expression.operands {
+            match levels.noise(origins)? {
+                Noise::Without => {}
+                Noise::Within => noisy += 1,
+                unknown => return Ok(Err(unknown)),
+            }
+            match self.type_of(origins) {
+                Some(own) => types.push(own),
+                None => return Ok(Err(Noise::Unknown(NoInterval::Around))),
+            }
+        }
+        if noisy == 0 {
+            return Ok(Err(Noise::Without));
+        }
+        let computed = self.around.computed.get(expression.place);
+        let computed = computed.ok_or(EngineError::Inconsistent)?;
+        let expr: Expr = computed.bind(&types)?;
+        if expr.column_type != column_type {
+            return Ok(Err(Noise::Unknown(NoInterval::Around)));
+        }
+        let operands = expression.operands.iter().map(|(_, place)| self.cells(*place));
+        let operands = operands.collect::<Result<Vec<_>, _>>()?;
+        let mut all = Vec::with_capacity(self.table.num_rows());
+        for row in 0..self.table.num_rows() {
+            let mut known = Vec::with_capacity(operands.len());
+            for cells in &operands {
+                let cell = cells.get(row).ok_or(EngineError::Inconsistent)?;
+                match cell {
+                    // An outer join found no row.
+                    None => known.push(Some(KnownOperand::Value(Value::Null))),
+                    Some(cell) => known.push(levels.operand(*cell, noisy)?),
+                }
+            }
+            let known: Option<Vec<KnownOperand>> = known.into_iter().collect();
+            all.push(known.and_then(|known| interval_over(&expr, &known)));
+        }
+        Ok(Ok(all))
+    }
+
+    /// The one type of the released columns that a column is made of.
+    fn type_of(&self, origins: &CellOrigins) -> Option<ColumnType> {
+        let mut types =
+            origins.from.iter().map(|&(part, column)| self.parts.get(part)?.column_type(column));
+        let first = types.next()??;
+        types.all(|other| other == Some(first)).then_some(first)
+    }
+
+    /// The cells in a column as it was run.
+    fn cells(&self, place: usize) -> Result<Vec<Option<ReleasedCell>>, EngineError> {
+        let column = self.columns.get(place).and_then(|c| c.as_primitive_opt::<Int64Type>());
+        let cells = column.ok_or(EngineError::Inconsistent)?.iter();
+        let cell = |number: Option<i64>| {
+            number
+                .map(|number| ReleasedCell::of(number).ok_or(EngineError::Inconsistent))
+                .transpose()
+        };
+        cells.map(cell).collect()
+    }
+}
+
+/// The intervals of the parts at the levels that are needed.
+struct Levels<'a> {
+    parts: &'a [Uncertainty],
+    wanted: IntervalsWanted,
+    /// By part, and by how many numbers share the probability of a miss.
+    known: HashMap<(usize, usize), TableIntervals>,
+}
+
+impl Levels<'_> {
+    fn of(&mut self, part: usize, together: usize) -> Result<&TableIntervals, EngineError> {
+        // All intervals of all parts hold at once, or those of one value.
+        let many = if self.wanted.simultaneous { self.parts.len() } else { together };
+        let own = match self.known.entry((part, many)) {
+            std::collections::hash_map::Entry::Occupied(own) => own.into_mut(),
+            std::collections::hash_map::Entry::Vacant(place) => {
+                let uncertainty = self.parts.get(part).ok_or(EngineError::Inconsistent)?;
+                place.insert(uncertainty.intervals(self.wanted.of_each(many))?)
+            }
+        };
+        Ok(own)
+    }
+
+    fn column(
+        &mut self,
+        (part, column): (usize, usize),
+        together: usize,
+    ) -> Result<&ColumnIntervals, EngineError> {
+        self.of(part, together)?.columns.get(column).ok_or(EngineError::Inconsistent)
+    }
+
+    fn noise(&mut self, origins: &CellOrigins) -> Result<Noise, EngineError> {
+        if origins.unknown {
+            return Ok(Noise::Unknown(NoInterval::Around));
+        }
+        let mut noise = Noise::Without;
+        for &from in &origins.from {
+            match self.column(from, 1)? {
+                ColumnIntervals::Exact => {}
+                ColumnIntervals::Ends { .. } => noise = Noise::Within,
+                ColumnIntervals::Without(why) => return Ok(Noise::Unknown(*why)),
+            }
+        }
+        Ok(noise)
+    }
+
+    /// What is known of a released value; `None` where its interval is unbounded.
+    fn operand(
+        &mut self,
+        cell: ReleasedCell,
+        together: usize,
+    ) -> Result<Option<KnownOperand>, EngineError> {
+        let exact =
+            matches!(self.column((cell.part, cell.column), together)?, ColumnIntervals::Exact);
+        if exact {
+            return Ok(Some(KnownOperand::Value(self.value(cell)?)));
+        }
+        let ends = self.ends(cell, together)?;
+        Ok(ends.map(|(low, high)| KnownOperand::Between(low, high)))
+    }
+
+    /// The interval of a released value.
+    fn ends(&mut self, cell: ReleasedCell, together: usize) -> Result<Option<Ends>, EngineError> {
+        let end = |column: &ArrayRef| value_at(column, cell.row).ok_or(EngineError::Inconsistent);
+        let (low, high) = match self.column((cell.part, cell.column), together)? {
+            ColumnIntervals::Ends { low, high } => (end(low)?, end(high)?),
+            ColumnIntervals::Without(_) => return Ok(None),
+            ColumnIntervals::Exact => {
+                let value = self.value(cell)?;
+                (value.clone(), value)
+            }
+        };
+        Ok((low != Value::Null && high != Value::Null).then_some((low, high)))
+    }
+
+    fn value(&self, cell: ReleasedCell) -> Result<Value, EngineError> {
+        let part = self.parts.get(cell.part).ok_or(EngineError::Inconsistent)?;
+        let column = part.table().columns().get(cell.column).ok_or(EngineError::Inconsistent)?;
+        value_at(column, cell.row).ok_or(EngineError::Inconsistent)
+    }
+}
+
+/// The type of numbers in the engine's own types.
+fn number_type(data_type: &DataType) -> Option<ColumnType> {
+    match data_type {
+        DataType::Int64 => Some(ColumnType::Int),
+        DataType::Float64 => Some(ColumnType::Float),
+        DataType::Decimal128(_, scale) => {
+            Some(ColumnType::Decimal { scale: u8::try_from(*scale).ok()? })
+        }
+        _ => None,
+    }
+}
+
+/// An end of an interval in the type of its column, which the sides of a union may have made wider;
+/// rounded outwards.
+fn fitted(value: Value, column_type: ColumnType, up: bool) -> Option<Value> {
+    match (value, column_type) {
+        (Value::Int(n), ColumnType::Float) => {
+            let near = n as f64;
+            let exact = n.unsigned_abs() <= 1 << 53;
+            Some(Value::Float(match (exact, up) {
+                (true, _) => near,
+                (false, true) => near.next_up(),
+                (false, false) => near.next_down(),
+            }))
+        }
+        (Value::Int(n), ColumnType::Decimal { scale }) => {
+            let digits = i128::from(n).checked_mul(10i128.checked_pow(scale.into())?)?;
+            Some(Value::Decimal { digits, scale })
+        }
+        (value, _) => (value.column_type() == Some(column_type)).then_some(value),
+    }
+}

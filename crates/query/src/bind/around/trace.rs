@@ -1,0 +1,192 @@
+//! Where the values of a result come from that SQL around private parts computes.
+//!
+//! Each table has, beside every column, a hidden one with *cells*: which released value a value is,
+//! as it is. SELECT, joins and UNION ALL hand cells on with their columns, and whatever computes
+//! anew from several rows has none. So the interval of a value that is a released one is that
+//! one's.
+
+use sqlparser::ast;
+
+use super::Walk;
+use super::column_names::{Scope, Shown};
+use crate::bind::parts::walk::any;
+
+/// Where the values of a column come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origins {
+    /// The released columns: parts by their places, and their columns.
+    pub from: Vec<(usize, usize)>,
+    /// Whether each value is one of theirs as it is, or a constant.
+    pub as_they_are: bool,
+    /// Whether they come from what is not followed, too: from several rows.
+    pub unknown: bool,
+}
+
+impl Origins {
+    /// Of a released column.
+    pub(super) fn of(part: usize, column: usize) -> Self {
+        Self { from: vec![(part, column)], ..Self::constant() }
+    }
+
+    pub(super) fn constant() -> Self {
+        Self { from: Vec::new(), as_they_are: true, unknown: false }
+    }
+
+    pub(super) fn unknown() -> Self {
+        Self { from: Vec::new(), as_they_are: false, unknown: true }
+    }
+
+    /// Of what is computed from such a value.
+    pub(super) fn changed(self) -> Self {
+        let as_they_are = self.from.is_empty() && !self.unknown;
+        Self { as_they_are, ..self }
+    }
+
+    /// Of values of either, or what is computed from both.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        for own in other.from {
+            if !self.from.contains(&own) {
+                self.from.push(own);
+            }
+        }
+        self.as_they_are &= other.as_they_are;
+        self.unknown |= other.unknown;
+        self
+    }
+}
+
+/// How a column of the result can be followed back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// Where its values come from. Their cells are in the column that stands as many places behind
+    /// it as the result has columns.
+    pub origins: Origins,
+    /// The scalar expression that computes it from released values of one row.
+    pub computed: Option<TracedExpression>,
+}
+
+/// A scalar expression over released values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedExpression {
+    /// Its place in [`Around::computed`](super::Around::computed).
+    pub place: usize,
+    /// For each operand: where it comes from, and the place of its cells among the columns as run.
+    pub operands: Vec<(Origins, usize)>,
+}
+
+/// The hidden columns of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hidden {
+    /// None: it stands in an expression.
+    Without,
+    /// NULL, as its rows are compared.
+    Empty,
+    /// The cells of its columns.
+    Cells,
+}
+
+/// The name of the hidden column with the cells of a column.
+pub fn cell_name(column: &str) -> String {
+    format!("{}\u{1}", column.to_ascii_lowercase())
+}
+
+/// No cell.
+pub(super) fn no_cell() -> ast::Expr {
+    ast::Expr::Cast {
+        kind: ast::CastKind::Cast,
+        expr: Box::new(ast::Expr::Value(ast::Value::Null.into())),
+        data_type: ast::DataType::BigInt(None),
+        array: false,
+        format: None,
+    }
+}
+
+/// A column of the result with that name.
+pub(super) fn hidden(expr: Option<ast::Expr>, name: String) -> ast::SelectItem {
+    let alias = ast::Ident::with_quote('"', name);
+    ast::SelectItem::ExprWithAlias { expr: expr.unwrap_or_else(no_cell), alias }
+}
+
+/// Whether a SELECT computes from several rows at a time.
+pub(super) fn brings_rows_together(select: &ast::Select, order_by: &[ast::OrderByExpr]) -> bool {
+    let grouped = match &select.group_by {
+        ast::GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
+        ast::GroupByExpr::All(_) => true,
+    };
+    let aggregates = |node: &ast::Expr| any(node, &super::expressions::aggregates);
+    grouped
+        || select.distinct.is_some()
+        || select.having.is_some()
+        || crate::bind::parts::walk::shown(select).any(aggregates)
+        || select.qualify.iter().any(aggregates)
+        || order_by.iter().any(|item| aggregates(&item.expr))
+}
+
+impl Walk<'_> {
+    /// Where the values of an expression come from, as it is run, and their cells.
+    pub(super) fn traced(
+        &self,
+        run: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> (Origins, Option<ast::Expr>) {
+        match run {
+            ast::Expr::Nested(inner) => self.traced(inner, scope),
+            ast::Expr::Identifier(name) => scope.origins(std::slice::from_ref(name)),
+            ast::Expr::CompoundIdentifier(path) => scope.origins(path),
+            ast::Expr::Value(_) => (Origins::constant(), None),
+            _ => match self.called(run) {
+                Some((_, operands)) => {
+                    let all = operands.into_iter().map(|operand| self.traced(operand, scope).0);
+                    (all.fold(Origins::constant(), Origins::and).changed(), None)
+                }
+                None => (Origins::unknown(), None),
+            },
+        }
+    }
+
+    /// The scalar expression that a call stands for, by its place, and its operands.
+    pub(super) fn called<'e>(&self, run: &'e ast::Expr) -> Option<(usize, Vec<&'e ast::Expr>)> {
+        let ast::Expr::Function(function) = run else { return None };
+        let name = function.name.to_string();
+        let place = self.computed.iter().position(|own| own.name == name)?;
+        let ast::FunctionArguments::List(list) = &function.args else { return None };
+        let operand = |argument| match argument {
+            &ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ref node)) => Some(node),
+            _ => None,
+        };
+        Some((place, list.args.iter().map(operand).collect::<Option<_>>()?))
+    }
+
+    /// The columns of the outermost SELECT, whose expressions are followed to their operands. The
+    /// cells of these are added to its list.
+    pub(super) fn trace_outermost(
+        &self,
+        projection: &mut Vec<ast::SelectItem>,
+        shown: &Shown,
+        scope: &Scope<'_>,
+    ) -> Vec<Traced> {
+        let mut all = Vec::with_capacity(shown.len());
+        let mut more = Vec::new();
+        let before = projection.len();
+        for (item, column) in projection.iter().zip(shown) {
+            let mut computed = None;
+            if let ast::SelectItem::ExprWithAlias { expr, .. } = item
+                && let Some((place, operands)) = self.called(expr)
+            {
+                let traced = operands.into_iter().map(|operand| self.traced(operand, scope));
+                let traced: Vec<_> = traced.collect();
+                if traced.iter().all(|(own, cell)| own.as_they_are && cell.is_some()) {
+                    let operands = traced.into_iter().map(|(own, cell)| {
+                        let at = before + more.len();
+                        more.push(hidden(cell, format!("\u{1}{}", more.len())));
+                        (own, at)
+                    });
+                    computed = Some(TracedExpression { place, operands: operands.collect() });
+                }
+            }
+            all.push(Traced { origins: column.origins.clone(), computed });
+        }
+        projection.extend(more);
+        all
+    }
+}

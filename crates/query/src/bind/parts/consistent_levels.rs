@@ -1,0 +1,229 @@
+//! Levels that are to fit each other: which measurements of them can, and under which noise.
+
+use serde::Serialize;
+
+use crate::bind::{Groups, Measure, Measurement};
+use crate::consistent::{AdjustOptions, has_base, variances};
+use crate::contract::MAX_PUBLIC_KEYS;
+use crate::error::Refusal;
+use crate::quote::{Noise, Quote};
+
+/// Noise of less variance is never seen, and its weight would be unbounded.
+const LEAST_VARIANCE: f64 = 1e-9;
+
+/// The levels of one SELECT that are to fit each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consistent {
+    /// Each of its levels, once.
+    pub levels: Vec<ConsistentLevel>,
+    /// Whether no number that counts or adds up what is not below zero is to be below zero.
+    pub non_negative: bool,
+}
+
+/// A level among those that are to fit each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsistentLevel {
+    /// The name of its part.
+    pub part: String,
+    /// The name of its table in the SQL around when it fits.
+    pub table: String,
+    /// Its keys in the part's order, by their places among those of all levels.
+    pub keys: Vec<usize>,
+}
+
+/// A measurement that levels have in common and that adds up over their groups.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adjusted {
+    /// Its place in each level's part, and the variance of its noise there.
+    pub levels: Vec<(usize, f64)>,
+    /// What is asked of it.
+    pub wanted: AdjustOptions,
+}
+
+/// The precision of a measurement at one level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConsistentPrecision {
+    /// The name of the level's part.
+    pub part: String,
+    /// The measurement.
+    pub measurement: String,
+    /// The standard deviation of its noise as it is released.
+    pub released: f64,
+    /// That of the number that fits the other levels; absent where groups are chosen privately, as
+    /// it then depends on the numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adjusted: Option<f64>,
+}
+
+/// The name of a part's table when it fits the other levels of its SELECT, which is the statement's
+/// n-th that asks for that.
+pub(super) fn consistent_name(part: &str, select: usize) -> String {
+    match select {
+        ..=1 => format!("{part}_consistent"),
+        select => format!("{part}_consistent_{select}"),
+    }
+}
+
+/// The name of the part that a released table is of.
+pub(in crate::bind) fn part_of(table: &str) -> &str {
+    table.split_once("_consistent").map_or(table, |(part, _)| part)
+}
+
+impl Consistent {
+    /// The measurements that can be adjusted, from the quotes of all levels.
+    ///
+    /// # Errors
+    /// When an aggregate is no sum over the groups of a finer level, or its noise has no variance
+    /// that is known in advance.
+    pub fn measurements(&self, quotes: &[&Quote]) -> Result<Vec<Adjusted>, Refusal> {
+        let Some(first) = quotes.first() else { return Ok(Vec::new()) };
+        self.check_levels(quotes)?;
+        let mut all = Vec::new();
+        for measurement in first.query().measurements() {
+            if !adds_up(measurement, quotes)? {
+                continue;
+            }
+            let same = |own: &Measurement| {
+                own.measure == measurement.measure
+                    && (own.low, own.high, own.step)
+                        == (measurement.low, measurement.high, measurement.step)
+            };
+            let level = |quote: &&Quote| {
+                let place = quote.query().measurements().iter().position(same)?;
+                Some((place, variance(quote, place)?))
+            };
+            let levels: Option<Vec<_>> = quotes.iter().map(level).collect();
+            let levels = levels.ok_or_else(|| {
+                Refusal::new(
+                    format!(
+                        "consistent levels need additive noise of one size at each level, and the {} has \
+                         another mechanism",
+                        measurement.name
+                    ),
+                    "leave consistent out; or bounds in the place of `split`",
+                )
+            })?;
+            let from_zero = measurement.low >= 0;
+            let wanted = AdjustOptions { from_zero, non_negative: self.non_negative };
+            all.push(Adjusted { levels, wanted });
+        }
+        Ok(all)
+    }
+
+    /// How precise the levels are, before and after: of each measurement that is adjusted.
+    ///
+    /// # Errors
+    /// Where [`measurements`](Self::measurements) has one.
+    pub fn precision(&self, quotes: &[&Quote]) -> Result<Vec<ConsistentPrecision>, Refusal> {
+        let sizes = self.sizes(quotes);
+        let complete = quotes.iter().all(|quote| is_complete(quote));
+        let mut all = Vec::new();
+        for own in self.measurements(quotes)? {
+            let levels = self.levels.iter().zip(&own.levels);
+            let before: Vec<_> = levels.map(|(l, (_, v))| (l.keys.as_slice(), *v)).collect();
+            let after = complete.then(|| variances(&sizes, &before));
+            for (at, (quote, &(place, variance))) in quotes.iter().zip(&own.levels).enumerate() {
+                let Some(measurement) = quote.query().measurements().get(place) else { continue };
+                let deviation = |variance: f64| variance.sqrt() * measurement.step.to_f64();
+                let after = after.as_ref().and_then(|all| all.get(at));
+                all.push(ConsistentPrecision {
+                    part: self.levels.get(at).map_or_else(String::new, |level| level.part.clone()),
+                    measurement: measurement.name.clone(),
+                    released: deviation(variance),
+                    adjusted: after.map(|variance| deviation(*variance)),
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// How many values each key has, where they are public; one for each other key.
+    fn sizes(&self, quotes: &[&Quote]) -> Vec<usize> {
+        let keys =
+            self.levels.iter().flat_map(|level| &level.keys).max().map_or(0, |last| last + 1);
+        let mut sizes = vec![1; keys];
+        for (level, quote) in self.levels.iter().zip(quotes) {
+            for (&place, key) in level.keys.iter().zip(quote.query().keys()) {
+                sizes[place] = key.public.as_ref().map_or(1, Vec::len);
+            }
+        }
+        sizes
+    }
+
+    fn check_levels(&self, quotes: &[&Quote]) -> Result<(), Refusal> {
+        let levels = self.levels.iter().zip(quotes);
+        let kinds: Vec<_> =
+            levels.map(|(level, quote)| (level.keys.clone(), is_complete(quote))).collect();
+        let mut sets: Vec<Vec<usize>> = kinds.iter().map(|(keys, _)| keys.clone()).collect();
+        sets.iter_mut().for_each(|keys| keys.sort_unstable());
+        sets.sort_unstable();
+        if sets.windows(2).any(|two| two[0] == two[1]) {
+            return Err(Refusal::new(
+                "two consistent levels have the same keys in different orders",
+                "GROUPING SETS ((a, b), (a)) in the place of ((a, b), (b, a), (a))",
+            ));
+        }
+        if !has_base(&kinds) {
+            return Err(Refusal::new(
+                "of consistent levels with public keys alone, one needs all of these keys, and none has",
+                "GROUPING SETS ((a, b), (a), (b)) in the place of ((a), (b))",
+            ));
+        }
+        if kinds.iter().any(|(_, complete)| !complete) {
+            return Ok(());
+        }
+        // The table of all keys is computed, shown or not.
+        let sizes = self.sizes(quotes);
+        let cells = sizes.into_iter().fold(1, usize::saturating_mul);
+        if cells > MAX_PUBLIC_KEYS {
+            return Err(Refusal::new(
+                format!(
+                    "the public keys of consistent levels make {cells} groups; at most {MAX_PUBLIC_KEYS} are \
+                     allowed"
+                ),
+                "fewer keys, or leave consistent out",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a level has all combinations of its keys' values.
+fn is_complete(quote: &Quote) -> bool {
+    !matches!(quote.query().groups(), Groups::Private { .. })
+}
+
+/// Whether a level's values are sums of those of a finer one; a quantile is left as it is.
+fn adds_up(measurement: &Measurement, quotes: &[&Quote]) -> Result<bool, Refusal> {
+    match &measurement.measure {
+        Measure::Quantile { .. } => Ok(false),
+        Measure::Rows
+        | Measure::Values(_)
+        | Measure::ClampedSum(_)
+        | Measure::PerRecordSum(_)
+        | Measure::SumOfRows { .. } => Ok(true),
+        // A unit in one group is counted once at each level.
+        Measure::Units if quotes.iter().all(|q| q.query().max_groups_contributed() == 1) => {
+            Ok(true)
+        }
+        Measure::Units | Measure::Distinct { .. } => Err(Refusal::new(
+            format!(
+                "the {} of a level is no sum over the groups of a finer one, as each may count the same again",
+                measurement.name
+            ),
+            "COUNT(*) or SUM; or max_groups_contributed = 1 where a unit is in one group; or a SELECT \
+             without consistent",
+        )),
+    }
+}
+
+/// The variance of a measurement's noise, in steps; that of a count which has shown its group is as
+/// before that is known.
+fn variance(quote: &Quote, place: usize) -> Option<f64> {
+    let noise = quote.noise().get(place)?;
+    let deviation = match noise {
+        Noise::OfSelection => quote.selection()?.count_deviation(),
+        noise => noise.deviation(),
+    };
+    deviation.map(|own| (own * own).max(LEAST_VARIANCE))
+}

@@ -1,0 +1,344 @@
+use hushtable_noise::{DiscreteLaplace, Ratio, TestSeed};
+use proptest::prelude::*;
+
+use super::complete::{Complete, Keys};
+use super::*;
+
+/// All cells of the complete level of these keys, without values.
+fn level(sizes: &[usize], keys: &[usize], variance: f64) -> LevelCells {
+    let cells: usize = keys.iter().map(|&key| sizes[key]).product();
+    let mut codes = vec![Vec::with_capacity(cells); keys.len()];
+    for cell in 0..cells {
+        let mut rest = cell;
+        for (column, &key) in codes.iter_mut().zip(keys).rev() {
+            column.push(rest % sizes[key]);
+            rest /= sizes[key];
+        }
+    }
+    LevelCells { keys: keys.to_vec(), codes, complete: true, values: vec![0; cells], variance }
+}
+
+/// Which cells of the table of all keys each cell of a level is the sum of, as rows of zeros and
+/// ones.
+fn rows_of(sizes: &[usize], level: &LevelCells) -> Vec<Vec<f64>> {
+    let all = self::level(sizes, &(0..sizes.len()).collect::<Vec<_>>(), 1.0);
+    let row = |cell: usize| {
+        let within = |at: usize| {
+            level.keys.iter().zip(&level.codes).all(|(&key, own)| all.codes[key][at] == own[cell])
+        };
+        (0..all.values.len()).map(|at| f64::from(u8::from(within(at)))).collect()
+    };
+    (0..level.values.len()).map(row).collect()
+}
+
+/// The inverse of a matrix, by elimination with pivots.
+fn inverse(mut a: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let n = a.len();
+    let mut b: Vec<Vec<f64>> =
+        (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    for column in 0..n {
+        let pivot = (column..n).max_by(|&i, &j| a[i][column].abs().total_cmp(&a[j][column].abs()));
+        a.swap(column, pivot.unwrap());
+        b.swap(column, pivot.unwrap());
+        let by = a[column][column];
+        a[column].iter_mut().chain(&mut b[column]).for_each(|x| *x /= by);
+        for row in (0..n).filter(|&row| row != column) {
+            let by = a[row][column];
+            for at in 0..n {
+                a[row][at] -= by * a[column][at];
+                b[row][at] -= by * b[column][at];
+            }
+        }
+    }
+    b
+}
+
+/// The least-squares table of all keys by dense normal equations, and the inverse of their matrix.
+fn dense(sizes: &[usize], levels: &[LevelCells], values: &[Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let cells: usize = sizes.iter().product();
+    let (mut normal, mut right) = (vec![vec![0.0; cells]; cells], vec![0.0; cells]);
+    for (level, values) in levels.iter().zip(values) {
+        for (row, value) in rows_of(sizes, level).iter().zip(values) {
+            for i in 0..cells {
+                right[i] += row[i] * value / level.variance;
+                for j in 0..cells {
+                    normal[i][j] += row[i] * row[j] / level.variance;
+                }
+            }
+        }
+    }
+    let inverse = inverse(normal);
+    let dot = |row: &Vec<f64>| row.iter().zip(&right).map(|(a, b)| a * b).sum();
+    (inverse.iter().map(dot).collect(), inverse)
+}
+
+fn kinds(levels: &[LevelCells]) -> Vec<(Keys, f64)> {
+    levels.iter().map(|level| (keys_of(level), level.variance)).collect()
+}
+
+/// Levels of a ROLLUP, a CUBE, and sets that have all keys together only in one.
+fn shapes() -> Vec<(Vec<usize>, Vec<Vec<usize>>)> {
+    vec![
+        (vec![3], vec![vec![0], vec![]]),
+        (vec![2, 3, 2], vec![vec![0, 1, 2], vec![0, 1], vec![0], vec![]]),
+        (vec![3, 2], vec![vec![0, 1], vec![0], vec![1], vec![]]),
+        (vec![2, 3, 2], vec![vec![0, 1, 2], vec![0, 1], vec![1, 2], vec![2]]),
+        (vec![4, 2], vec![vec![0, 1], vec![1]]),
+    ]
+}
+
+fn numbers(seed: u64, many: usize) -> Vec<f64> {
+    // A linear congruence is random enough for values of tests.
+    let mut state = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / 16_777_216.0
+    };
+    (0..many).map(|_| next()).collect()
+}
+
+proptest! {
+    #[test]
+    fn estimates_are_those_of_dense_least_squares(seed in any::<u64>(), shape in 0usize..5) {
+        let (sizes, sets) = shapes().swap_remove(shape);
+        let variances = numbers(seed ^ 1, sets.len());
+        let levels: Vec<LevelCells> =
+            sets.iter().zip(&variances).map(|(keys, v)| level(&sizes, keys, 0.2 + 9.0 * v)).collect();
+        let all: usize = levels.iter().map(|level| level.values.len()).sum();
+        let mut rest = numbers(seed, all).into_iter().map(|x| 100.0 * x);
+        let values: Vec<Vec<f64>> =
+            levels.iter().map(|l| rest.by_ref().take(l.values.len()).collect()).collect();
+        let table = Complete::new(&sizes, &kinds(&levels));
+        let (own, (want, inverse)) = (table.estimate(&values), dense(&sizes, &levels, &values));
+        for (own, want) in own.iter().zip(&want) {
+            prop_assert!((own - want).abs() < 1e-8 * (1.0 + want.abs()), "{own} {want}");
+        }
+        for level in &levels {
+            let row = &rows_of(&sizes, level)[0];
+            let with = |i: usize| row.iter().zip(&inverse[i]).map(|(a, b)| a * b).sum::<f64>();
+            let want: f64 = (0..row.len()).map(|i| row[i] * with(i)).sum();
+            let own = table.variance(keys_of(level));
+            prop_assert!((own - want).abs() < 1e-8 * want, "{own} {want}");
+            // Every level gains.
+            prop_assert!(own < level.variance * (1.0 - 1e-9));
+        }
+    }
+
+    #[test]
+    fn tables_from_zero_are_the_nearest_of_those(seed in any::<u64>(), shape in 0usize..5) {
+        let (sizes, sets) = shapes().swap_remove(shape);
+        let variances = numbers(seed ^ 1, sets.len());
+        let levels: Vec<LevelCells> =
+            sets.iter().zip(&variances).map(|(keys, v)| level(&sizes, keys, 0.2 + 9.0 * v)).collect();
+        let all: usize = levels.iter().map(|level| level.values.len()).sum();
+        let mut rest = numbers(seed, all).into_iter().map(|x| 12.0 * x - 5.0);
+        let values: Vec<Vec<f64>> =
+            levels.iter().map(|l| rest.by_ref().take(l.values.len()).collect()).collect();
+        let own = Complete::new(&sizes, &kinds(&levels)).non_negative(&values);
+        prop_assert!(own.iter().all(|x| *x >= 0.0));
+        // The conditions of Karush, Kuhn and Tucker.
+        let mut slope = vec![0.0; own.len()];
+        for (level, values) in levels.iter().zip(&values) {
+            for (row, value) in rows_of(&sizes, level).iter().zip(values) {
+                let off: f64 = row.iter().zip(&own).map(|(a, b)| a * b).sum::<f64>() - value;
+                slope.iter_mut().zip(row).for_each(|(s, a)| *s += a * off / level.variance);
+            }
+        }
+        for (slope, x) in slope.iter().zip(&own) {
+            prop_assert!(*slope > -0.05 && (*x < 1e-3 || slope.abs() < 0.05), "{slope} at {x}");
+        }
+    }
+
+    #[test]
+    fn whole_tables_add_up(seed in any::<u64>(), shape in 0usize..5, non_negative: bool) {
+        let (sizes, sets) = shapes().swap_remove(shape);
+        let mut levels: Vec<LevelCells> =
+            sets.iter().map(|keys| level(&sizes, keys, 4.0)).collect();
+        for (place, level) in levels.iter_mut().enumerate() {
+            let noise = numbers(seed ^ place as u64, level.values.len());
+            level.values = noise.iter().map(|x| (x * 40.0) as i128 - 10).collect();
+        }
+        let before = levels.clone();
+        adjust(&sizes, &mut levels, AdjustOptions { from_zero: true, non_negative }).unwrap();
+        check_sums(&sizes, &levels);
+        if non_negative {
+            prop_assert!(levels.iter().all(|level| level.values.iter().all(|x| *x >= 0)));
+        } else {
+            // Rounding moves no sum by much.
+            let values: Vec<Vec<f64>> =
+                before.iter().map(|l| l.values.iter().map(|&x| x as f64).collect()).collect();
+            let table = Complete::new(&sizes, &kinds(&before));
+            let estimate = table.estimate(&values);
+            for level in &levels {
+                for (own, want) in level.values.iter().zip(table.sums(&estimate, keys_of(level))) {
+                    prop_assert!((*own as f64 - want).abs() < 2.0, "{own} {want}");
+                }
+            }
+        }
+        // The order of rows does not matter.
+        let mut turned = before;
+        for level in &mut turned {
+            level.values.reverse();
+            level.codes.iter_mut().for_each(|codes| codes.reverse());
+        }
+        adjust(&sizes, &mut turned, AdjustOptions { from_zero: true, non_negative }).unwrap();
+        for (own, turned) in levels.iter().zip(&turned) {
+            prop_assert!(own.values.iter().eq(turned.values.iter().rev()));
+        }
+    }
+
+    #[test]
+    fn wholes_are_at_least_the_parts_that_are_shown(seed in any::<u64>(), non_negative: bool, public: bool) {
+        // Of a CUBE of two keys, some cells; with the first key's values public, all of its level.
+        let sizes = [4, 6];
+        let mut levels: Vec<LevelCells> = [vec![0, 1], vec![1], vec![0], vec![]]
+            .iter()
+            .map(|keys| level(&sizes, keys, 1.0 + keys.len() as f64))
+            .collect();
+        for (place, level) in levels.iter_mut().enumerate() {
+            let cells = level.values.len();
+            let noise = numbers(seed ^ (place as u64 + 7), cells);
+            level.values = noise.iter().map(|x| (x * 30.0) as i128 - 6).collect();
+            level.complete = (public && place == 2) || place == 3;
+            if !level.complete {
+                let kept = numbers(seed ^ (place as u64 + 77), cells);
+                let keep = |cell: usize| kept[cell] > 0.3;
+                level.values = (0..cells).filter(|&c| keep(c)).map(|c| level.values[c]).collect();
+                for codes in &mut level.codes {
+                    *codes = (0..cells).filter(|&c| keep(c)).map(|c| codes[c]).collect();
+                }
+            }
+        }
+        let before = levels.clone();
+        adjust(&sizes, &mut levels, AdjustOptions { from_zero: true, non_negative }).unwrap();
+        for coarse in &levels {
+            for fine in levels.iter().filter(|fine| keys_of(fine) != keys_of(coarse) && keys_of(coarse) & !keys_of(fine) == 0) {
+                let complete = coarse.complete && fine.complete;
+                for whole in together((coarse, 0), (fine, 0), complete).unwrap() {
+                    let sum: i128 = whole.parts.iter().map(|&part| fine.values[part]).sum();
+                    let own = coarse.values[whole.whole];
+                    let any = !whole.parts.is_empty();
+                    prop_assert!(if complete { own == sum } else { own >= sum || !any }, "{own} {sum}");
+                }
+            }
+        }
+        if non_negative {
+            prop_assert!(levels.iter().all(|level| level.values.iter().all(|x| *x >= 0)));
+        }
+        // What may be below zero says nothing about what is not shown.
+        let mut signed = before.clone();
+        adjust(&sizes, &mut signed, AdjustOptions { from_zero: false, non_negative }).unwrap();
+        for (own, before) in signed.iter().zip(&before).filter(|(own, _)| !own.complete) {
+            prop_assert_eq!(&own.values, &before.values);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn errors_do_not_grow(seed in any::<u64>()) {
+        // Two wholes with three parts each, in a whole of their own.
+        let exact = [60.0, 20.0, 30.0, 9.0, 8.0, 2.0, 20.0, 0.0, 5.0];
+        let parts: [&[usize]; 3] = [&[1, 2], &[3, 4, 5], &[6, 7, 8]];
+        let wholes: Vec<Whole> = (0..3)
+            .map(|whole| Whole { whole, parts: parts[whole].to_vec(), complete: false })
+            .collect();
+        let variances: Vec<f64> = numbers(seed, 9).iter().map(|x| 1.0 + 40.0 * x).collect();
+        let noise = numbers(seed ^ 9, 9);
+        let mut values: Vec<f64> = exact.iter().zip(&noise).map(|(x, n)| x + 40.0 * (n - 0.5)).collect();
+        let error = |values: &[f64]| -> f64 {
+            let off = values.iter().zip(&exact).zip(&variances);
+            off.map(|((value, exact), variance)| (value - exact).powi(2) / variance).sum()
+        };
+        let before = error(&values);
+        nearest(&mut values, &variances, &wholes, &(3..9).collect::<Vec<_>>());
+        prop_assert!(error(&values) <= before * (1.0 + 1e-5), "{} {before}", error(&values));
+        for own in &wholes {
+            let sum: f64 = own.parts.iter().map(|&part| values[part]).sum();
+            prop_assert!(values[own.whole] >= sum - 1e-3);
+        }
+    }
+}
+
+fn check_sums(sizes: &[usize], levels: &[LevelCells]) {
+    for coarse in levels {
+        for fine in levels {
+            if keys_of(coarse) & !keys_of(fine) == 0 {
+                let own = LevelCells { complete: true, ..fine.clone() };
+                for whole in together((coarse, 0), (&own, 0), true).unwrap() {
+                    let sum: i128 = whole.parts.iter().map(|&part| fine.values[part]).sum();
+                    assert_eq!(coarse.values[whole.whole], sum, "{sizes:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn values_that_fit_stay() {
+    let mut values = [10.0, 4.0, 3.0, 5.0];
+    let whole = |whole, parts: &[usize]| Whole { whole, parts: parts.to_vec(), complete: false };
+    nearest(&mut values, &[1.0; 4], &[whole(0, &[1, 2])], &[]);
+    assert_eq!(values, [10.0, 4.0, 3.0, 5.0]);
+    // Two parts are 6 more than their whole: each of the three gives its share of variance.
+    let mut values = [1.0, 4.0, 3.0, 5.0];
+    nearest(&mut values, &[2.0, 1.0, 3.0, 1.0], &[whole(0, &[1, 2])], &[]);
+    assert_eq!(values, [3.0, 3.0, 0.0, 5.0]);
+}
+
+#[test]
+fn cells_that_do_not_fit_their_level_are_refused() {
+    let sizes = [2, 2];
+    let mut twice = level(&sizes, &[0], 1.0);
+    twice.codes = vec![vec![0, 0]];
+    let wanted = AdjustOptions { from_zero: true, non_negative: false };
+    assert!(adjust(&sizes, &mut [twice], wanted).is_none());
+    let mut beyond = level(&sizes, &[0], 1.0);
+    beyond.codes = vec![vec![0, 2]];
+    assert!(adjust(&sizes, &mut [beyond], wanted).is_none());
+    assert!(adjust(&sizes, &mut [level(&sizes, &[0], 0.0)], wanted).is_none());
+}
+
+#[test]
+fn a_million_cells_gain_at_every_level_and_add_up() {
+    // A CUBE of a hundred values of each of three keys: 1,030,301 cells in all.
+    let sizes = [100, 100, 100];
+    let sets: [&[usize]; 8] = [&[0, 1, 2], &[0, 1], &[0, 2], &[1, 2], &[0], &[1], &[2], &[]];
+    let noise = DiscreteLaplace::new(Ratio::new(30, 1).unwrap());
+    let variance = 1.0 / (2.0 * (0.5f64 / 30.0).sinh().powi(2));
+    let mut generator = TestSeed(14).generator();
+    let mut levels: Vec<LevelCells> =
+        sets.iter().map(|keys| level(&sizes, keys, variance)).collect();
+    let truth = |codes: &[usize]| (codes.iter().sum::<usize>() % 50) as i128;
+    let base: Vec<i128> =
+        (0..1_000_000).map(|cell| truth(&[cell / 10_000, cell / 100 % 100, cell % 100])).collect();
+    let table = Complete::new(&sizes, &kinds(&levels));
+    for level in &mut levels {
+        level.values = table.sums(&base, keys_of(level));
+        for value in &mut level.values {
+            *value += noise.sample(&mut generator).unwrap();
+        }
+    }
+    for non_negative in [false, true] {
+        let mut own = levels.clone();
+        adjust(&sizes, &mut own, AdjustOptions { from_zero: true, non_negative }).unwrap();
+        for level in &own {
+            let sums = table.sums(&own[0].values, keys_of(level));
+            assert_eq!(level.values, sums);
+            let exact = table.sums(&base, keys_of(level));
+            let squares = |values: &[i128]| {
+                values.iter().zip(&exact).map(|(a, b)| ((a - b) as f64).powi(2)).sum::<f64>()
+                    / exact.len() as f64
+            };
+            let (error, variance) = (squares(&level.values), table.variance(keys_of(level)));
+            println!(
+                "{:?} {non_negative}: {error:.0} of {}; {variance:.0}",
+                level.keys, level.variance
+            );
+            if !non_negative && level.keys.len() >= 2 {
+                assert!((error / variance - 1.0).abs() < 0.1, "{error} {variance}");
+            }
+        }
+    }
+}

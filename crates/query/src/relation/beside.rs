@@ -1,0 +1,157 @@
+//! Rows that belong to units of two populations at once.
+//!
+//! A line of an order is of the customer; joined with the supplier's offer it is of both. Bounding
+//! looks at one population, so the other one is bounded before the join:
+//!
+//! - The *owner's* side, here the supplier's, has at most one row for the values that are compared,
+//!   and these hold its unit ([`Operator::First`]). So a row of the other side meets one row of one
+//!   owner, or none.
+//! - The other side, here the customer's, has at most some rows of each of its units
+//!   ([`Operator::Take`]), and they follow from rows of its own population alone.
+//!
+//! Removing an owner removes exactly its pairs: the relation is unit-stable for the owners, as any
+//! other. Removing a unit of the other side removes at most as many pairs as it has rows there, each
+//! of one owner. What that does to the answer is bounded by
+//! [`PrivateQuery::most_rows_beside`](crate::PrivateQuery::most_rows_beside). After such a join, rows
+//! may be filtered, projected and joined with public rows that have one row for each key: none
+//! makes two pairs of one. Everything that looks at several rows of an owner is refused, since one
+//! pair could change many rows there.
+
+use serde::{Deserialize, Serialize};
+
+use super::{JoinKind, Operator, Protection, Relation};
+use crate::error::Refusal;
+use crate::expr::Expr;
+
+/// Units of a further population to which rows belong, beside those that own the relation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Whose budget pays as well.
+    pub population: String,
+    /// Most rows of the relation that belong to one of its units.
+    pub rows: u32,
+}
+
+impl Relation {
+    /// The relation with at most so many rows of a unit of a further population.
+    ///
+    /// # Errors
+    /// As for [`Relation::new`].
+    pub(crate) fn with_rows_beside(self, rows: u32) -> Result<Self, Refusal> {
+        let Some(beside) = self.beside.clone() else { return Ok(self) };
+        let mut operator = Operator::from(self);
+        match &mut operator {
+            Operator::Join { left, right, .. } => {
+                for side in [left, right] {
+                    let mut own = Operator::from(side.clone());
+                    let population = side.protection.population();
+                    if let Operator::Take { rows: most, .. } = &mut own
+                        && population == Some(beside.population.as_str())
+                    {
+                        *most = rows;
+                        *side = Self::new(own)?;
+                    } else {
+                        *side = side.clone().with_rows_beside(rows)?;
+                    }
+                }
+            }
+            Operator::Filter { input, .. } | Operator::Project { input, .. } => {
+                *input = input.clone().with_rows_beside(rows)?;
+            }
+            // Above the join of two populations stands nothing else.
+            _ => {}
+        }
+        Self::new(operator)
+    }
+}
+
+/// Who owns the pairs of an inner join of two populations, and who has rows there beside: the owner's
+/// side has at most one row for what is compared, its unit among it, and the other side at most some
+/// rows of each unit.
+pub(super) fn of_two_populations(
+    kind: JoinKind,
+    left: &Relation,
+    right: &Relation,
+    on: &[(Expr, Expr)],
+) -> Option<(Protection, Beside)> {
+    let unit = |side: &Relation| side.protection.unit();
+    if kind != JoinKind::Inner || left.beside.is_some() || right.beside.is_some() {
+        return None;
+    }
+    let right_owns = unit(right).is_some_and(|unit| on.iter().any(|(_, r)| r.is_column(unit)));
+    if right_owns && right.has_one(on.iter().map(|(_, r)| r)) {
+        let owner = right.protection.moved(|column| Some(left.fields.len() + column))?;
+        return Some((owner, taken(left)?));
+    }
+    let left_owns = unit(left).is_some_and(|unit| on.iter().any(|(l, _)| l.is_column(unit)));
+    if left_owns && left.has_one(on.iter().map(|(l, _)| l)) {
+        return Some((left.protection.clone(), taken(right)?));
+    }
+    None
+}
+
+/// The units of a side of which at most some rows are there.
+fn taken(side: &Relation) -> Option<Beside> {
+    match (side.operator(), &side.protection) {
+        (Operator::Take { rows, .. }, Protection::Unit { population, .. }) => {
+            Some(Beside { population: population.clone(), rows: *rows })
+        }
+        _ => None,
+    }
+}
+
+/// The units of a further population to which a node's rows belong.
+pub(super) fn checked(operator: &Operator) -> Result<Option<Beside>, Refusal> {
+    let refused = |what: &str| {
+        Err(Refusal::new(
+            format!("{what} rows that belong to two populations"),
+            "join the other population's table last, and look at several rows of a unit before that, in \
+             a sub-query",
+        ))
+    };
+    match operator {
+        Operator::Scan { .. } => Ok(None),
+        Operator::Filter { input, .. } | Operator::Project { input, .. } => {
+            Ok(input.beside().cloned())
+        }
+        Operator::First { input, .. } | Operator::Take { input, .. } => match &input.beside {
+            None => Ok(None),
+            Some(_) => refused("a choice among"),
+        },
+        Operator::Join { kind, left, right, on, .. } => {
+            let (ours, theirs) = (left.protection.population(), right.protection.population());
+            let once = match (&left.beside, &right.beside) {
+                (None, None) if ours.is_some() && theirs.is_some() && ours != theirs => {
+                    return Ok(of_two_populations(*kind, left, right, on).map(|(_, beside)| beside));
+                }
+                (None, None) => return Ok(None),
+                (Some(_), None) if theirs.is_none() => {
+                    !kind.shows_right() || right.has_one(on.iter().map(|(_, r)| r))
+                }
+                (None, Some(_)) if ours.is_none() => left.has_one(on.iter().map(|(l, _)| l)),
+                _ => return refused("a further join of"),
+            };
+            if !once {
+                return Err(Refusal::new(
+                    "rows that belong to two populations are joined with a public table that can have \
+                     several rows for each",
+                    "unique = [\"column\"] of the public table in the contract; or join it before the \
+                     other population's table",
+                ));
+            }
+            Ok(left.beside().or(right.beside()).cloned())
+        }
+        Operator::UnionAll { inputs } => match inputs.iter().find_map(|i| i.beside.as_ref()) {
+            None => Ok(None),
+            Some(_) => refused("UNION ALL of"),
+        },
+        Operator::Aggregate { input, .. } => match &input.beside {
+            None => Ok(None),
+            Some(_) => refused("a sub-query's GROUP BY over"),
+        },
+        Operator::Window { input, .. } => match &input.beside {
+            None => Ok(None),
+            Some(_) => refused("a window over"),
+        },
+    }
+}

@@ -123,3 +123,25 @@ fn a_unit_of_either_population_loses_no_more_than_declared() {
     // Some neighbours of both kinds come near to what is declared.
     assert!(largest[0] > 0.15 && largest[1] > 0.5, "{largest:?}");
 }
+
+/// Rows of the side that is bounded first count for nothing where their unit is NULL or cannot be
+/// read: they would be one unit together, whoever they belong to.
+#[test]
+fn rows_without_a_unit_count_for_nothing() {
+    let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
+    let sql = "SELECT k, COUNT(*) FROM lines JOIN offers ON s = shop AND p = part GROUP BY k";
+    let query = SqlStatement::bind(sql, &contract).unwrap().parts.pop().unwrap().query;
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    file("offers.csv", "s,p,cost\n0,0,5\n1,0,5\n");
+    let counted = |customers: [&str; 2]| {
+        let [one, other] = customers;
+        let lines = format!("customer,shop,part,k,n\n{one},0,0,a,1\n{other},1,0,b,1\n");
+        file("lines.csv", &lines);
+        runtime.block_on(groups(&query, &contract, folder.path())).0.len()
+    };
+    assert_eq!(counted(["1", "2"]), 2);
+    assert_eq!(counted([CUSTOMERS[4], CUSTOMERS[5]]), 0);
+    assert_eq!(counted([CUSTOMERS[5], CUSTOMERS[6]]), 0);
+}

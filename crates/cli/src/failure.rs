@@ -17,7 +17,7 @@ pub(crate) enum Failure {
     Error {
         /// The fault, with the lines of SQL that it is about.
         what: String,
-        /// What would work.
+        /// A way that works.
         hint: Option<String>,
     },
     /// Nobody reads standard output any more.

@@ -110,22 +110,26 @@ impl Uncertainty {
             Ok(match covered {
                 Covered::Exact => ColumnIntervals::Exact,
                 Covered::Without(why) => ColumnIntervals::Without(why),
-                Covered::Interval => {
-                    let (low, high): (Vec<_>, Vec<_>) = ends.into_iter().map(Option::unzip).unzip();
-                    let (low, high) = (column(column_type, low)?, column(column_type, high)?);
-                    ColumnIntervals::Ends { low, high }
-                }
+                Covered::Interval => ColumnIntervals::between(column_type, ends.into_iter())?,
             })
         });
         Ok(TableIntervals { wanted, columns: columns.collect::<Result<_, EngineError>>()? })
     }
 }
 
+impl ColumnIntervals {
+    /// Intervals with these ends, row by row, of that type.
+    pub(crate) fn between(
+        column_type: ColumnType,
+        ends: impl Iterator<Item = Option<(Value, Value)>>,
+    ) -> Result<Self, EngineError> {
+        let (low, high): (Vec<_>, Vec<_>) = ends.map(Option::unzip).unzip();
+        Ok(Self::Ends { low: column(column_type, low)?, high: column(column_type, high)? })
+    }
+}
+
 /// Values as a column of their type.
-pub(crate) fn column(
-    column_type: ColumnType,
-    values: Vec<Option<Value>>,
-) -> Result<ArrayRef, EngineError> {
+fn column(column_type: ColumnType, values: Vec<Option<Value>>) -> Result<ArrayRef, EngineError> {
     let values = values.into_iter();
     Ok(match column_type {
         ColumnType::Int => Arc::new(

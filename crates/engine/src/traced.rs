@@ -12,10 +12,10 @@ use hushtable_query::{
 
 use crate::around::{Ran, ReleasedCell};
 use crate::error::EngineError;
-use crate::intervals::{ColumnIntervals, TableIntervals, Uncertainty, column};
+use crate::intervals::{ColumnIntervals, TableIntervals, Uncertainty};
 use crate::value::value_at;
 
-/// What a result of SQL around private parts was computed from.
+/// A result of SQL around private parts, and the releases that it was computed from.
 #[derive(Clone, Debug)]
 pub(crate) struct TracedResult {
     parts: Vec<Uncertainty>,
@@ -28,7 +28,7 @@ pub(crate) struct TracedResult {
 /// The ends of an interval.
 type Ends = (Value, Value);
 
-/// What is known of a released column, or of one that is made of such.
+/// The noise in a released column, or in one that is made of such.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Noise {
     Without,
@@ -101,10 +101,8 @@ impl TracedResult {
         let fitting = |(low, high): Ends| {
             Some((fitted(low, column_type, false)?, fitted(high, column_type, true)?))
         };
-        let (low, high): (Vec<_>, Vec<_>) =
-            ends.into_iter().map(|ends| ends.and_then(fitting).unzip()).unzip();
-        let (low, high) = (column(column_type, low)?, column(column_type, high)?);
-        Ok(ColumnIntervals::Ends { low, high })
+        let ends = ends.into_iter().map(|ends| ends.and_then(fitting));
+        ColumnIntervals::between(column_type, ends)
     }
 
     /// The intervals of an expression over released values of one row. All operands hold together,
@@ -223,7 +221,7 @@ impl Levels<'_> {
         Ok(noise)
     }
 
-    /// What is known of a released value; `None` where its interval is unbounded.
+    /// A released value, or its interval; `None` where that is unbounded.
     fn operand(
         &mut self,
         cell: ReleasedCell,

@@ -18,7 +18,7 @@ const WIDTH: usize = 80;
 pub struct Refusal {
     /// What is wrong, by name.
     pub what: String,
-    /// What would work.
+    /// A way that works.
     pub hint: String,
     place: Option<Box<Place>>,
 }

@@ -59,9 +59,9 @@ pub struct Explanation {
     pub outputs: Vec<OutputExplained>,
     /// How precise each output with noise is, by the size of a group.
     pub precision: Vec<PrecisionExplained>,
-    /// What would make outputs more precise.
+    /// Changes that would make outputs more precise.
     pub advice: Vec<String>,
-    /// What intervals are about.
+    /// The scope of intervals.
     pub intervals: IntervalsExplained,
     /// What is charged.
     pub total: Loss,
@@ -77,7 +77,7 @@ pub struct Explanation {
     pub warnings: Vec<Warning>,
 }
 
-/// What intervals around released values are about, of any level.
+/// The scope of intervals around released values, of any level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntervalsExplained {
     /// `noise only`: they hold the value of the same bounded contributions without noise.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use hushtable::query::IntervalsWanted;
 use hushtable::{AccountCharge, Answer, Engine, Progress, resolved, same, wait};
 
 use hushtable_plot::ImageFormat;
@@ -55,21 +54,9 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     let answer = watched("reading", &progress, || wait(analyst.query_watched(&sql, &progress)))?;
     // From here on the charge stands, so it is told whatever happens to the files.
     stdio::note(&account_of(&answer, &engine));
-    let wanted = wanted.or(answer.intervals_wanted());
-    let shown = Shown {
-        table: &answer.table,
-        intervals: &answer.intervals(wanted.unwrap_or(IntervalsWanted::USUAL))?,
-        asked_for: wanted.is_some(),
-        not_in_them: &not_in_intervals(&answer),
-        clipping: answer.parts.as_ref().map_or(&[], |whole| whole.clipping_reports.as_slice()),
-    };
+    let shown = Shown::of(&answer, wanted)?;
     let result = render::result(&shown, style)?;
-    if shown.asked_for && style.format != TableFormat::Table {
-        stdio::note(&shown.note());
-    }
-    if !matches!(style.format, TableFormat::Table | TableFormat::Markdown) {
-        stdio::note(&render::clipping::note(shown.clipping));
-    }
+    stdio::note(&shown.notes(style.format));
     if let Some(statement) = statement {
         let stated = match &answer.parts {
             Some(parts) => render::pretty_json(parts)?,
@@ -114,21 +101,6 @@ pub(super) fn by_extension(path: &Path) -> Option<TableFormat> {
         "parquet" | "pq" => Some(TableFormat::Parquet),
         _ => None,
     }
-}
-
-/// Everything that bounds cut off, in all parts.
-pub(super) fn not_in_intervals(answer: &Answer) -> Vec<String> {
-    let parts = answer.parts.iter().flat_map(|whole| &whole.parts);
-    let asked = parts.filter(|part| part.report_of.is_empty());
-    let parts = asked.map(|part| &part.statement);
-    let own = answer.parts.is_none().then_some(&answer.statement);
-    let mut all: Vec<String> = Vec::new();
-    for text in parts.chain(own).flat_map(|of| &of.explanation.intervals.not_in_them) {
-        if !all.contains(text) {
-            all.push(text.clone());
-        }
-    }
-    all
 }
 
 /// The charge, and the rest of the budget.

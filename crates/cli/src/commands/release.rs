@@ -92,9 +92,9 @@ fn release(
             let intervals = wanted.unwrap_or(IntervalsWanted::USUAL);
             let shown = Shown {
                 table: &answer.table,
-                intervals: &answer.uncertainty.intervals(intervals)?,
+                intervals: answer.uncertainty.intervals(intervals)?,
                 asked_for: wanted.is_some(),
-                not_in_them: &answer.statement.explanation.intervals.not_in_them,
+                not_in_them: answer.statement.explanation.intervals.not_in_them.clone(),
                 clipping: &[],
             };
             pace::written(file, render::result(&shown, style)?)?;

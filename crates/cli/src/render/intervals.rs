@@ -2,26 +2,54 @@
 
 use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::query::IntervalsWanted;
-use hushtable::{ClippingReport, ColumnIntervals, TableIntervals};
+use hushtable::{Answer, ClippingReport, ColumnIntervals, TableIntervals};
 
 use super::cell::rows;
+use super::clipping;
 use super::grid::visible;
 use super::json::{object, value};
+use crate::arguments::TableFormat;
 use crate::failure::Failure;
 
 /// A result with its intervals.
 pub(crate) struct Shown<'a> {
     pub(crate) table: &'a RecordBatch,
-    pub(crate) intervals: &'a TableIntervals,
+    pub(crate) intervals: TableIntervals,
     /// Whether they were asked for.
     pub(crate) asked_for: bool,
     /// Everything that bounds cut off: no interval holds it.
-    pub(crate) not_in_them: &'a [String],
+    pub(crate) not_in_them: Vec<String>,
     /// The released shares of it, where they were asked for.
     pub(crate) clipping: &'a [ClippingReport],
 }
 
+impl<'a> Shown<'a> {
+    /// An answer with the intervals that the command asks for, or else the query or the contract.
+    pub(crate) fn of(answer: &'a Answer, asked: Option<IntervalsWanted>) -> Result<Self, Failure> {
+        let wanted = asked.or(answer.intervals_wanted());
+        Ok(Self {
+            table: &answer.table,
+            intervals: answer.intervals(wanted.unwrap_or(IntervalsWanted::USUAL))?,
+            asked_for: wanted.is_some(),
+            not_in_them: cut_off(answer),
+            clipping: answer.parts.as_ref().map_or(&[], |whole| whole.clipping_reports.as_slice()),
+        })
+    }
+}
+
 impl Shown<'_> {
+    /// The lines for people beside a result that has no place for them.
+    pub(crate) fn notes(&self, format: TableFormat) -> String {
+        let mut out = String::new();
+        if self.asked_for && format != TableFormat::Table {
+            out += &self.note();
+        }
+        if !matches!(format, TableFormat::Table | TableFormat::Markdown) {
+            out += &clipping::note(self.clipping);
+        }
+        out
+    }
+
     /// The table, with the ends of the intervals as columns.
     pub(super) fn beside(&self) -> Result<RecordBatch, Failure> {
         Ok(self.intervals.beside(self.table)?)
@@ -91,4 +119,19 @@ impl Shown<'_> {
             ("without", object(without)),
         ]))
     }
+}
+
+/// Everything that bounds cut off, in all parts.
+fn cut_off(answer: &Answer) -> Vec<String> {
+    let parts = answer.parts.iter().flat_map(|whole| &whole.parts);
+    let asked = parts.filter(|part| part.report_of.is_empty());
+    let parts = asked.map(|part| &part.statement);
+    let own = answer.parts.is_none().then_some(&answer.statement);
+    let mut all: Vec<String> = Vec::new();
+    for text in parts.chain(own).flat_map(|of| &of.explanation.intervals.not_in_them) {
+        if !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    all
 }

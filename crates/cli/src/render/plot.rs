@@ -210,12 +210,12 @@ mod tests {
         let table = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
         let ends = ColumnIntervals::Ends { low: of([45, 35, 25]), high: of([55, 45, 35]) };
         let columns = vec![ColumnIntervals::Exact, ends];
-        let intervals = &TableIntervals { wanted: IntervalsWanted::USUAL, columns };
+        let intervals = TableIntervals { wanted: IntervalsWanted::USUAL, columns };
         chart(&Shown {
             table: &table,
             intervals,
             asked_for: false,
-            not_in_them: &[],
+            not_in_them: Vec::new(),
             clipping: &[],
         })
         .unwrap()

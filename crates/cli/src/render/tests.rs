@@ -14,8 +14,9 @@ fn style(format: TableFormat) -> TableStyle {
 
 /// A result without intervals that were asked for.
 fn written(table: &RecordBatch, format: TableFormat) -> Vec<u8> {
-    let intervals = &intervals(table);
-    let shown = Shown { table, intervals, asked_for: false, not_in_them: &[], clipping: &[] };
+    let intervals = intervals(table);
+    let not_in_them = Vec::new();
+    let shown = Shown { table, intervals, asked_for: false, not_in_them, clipping: &[] };
     result(&shown, style(format)).unwrap()
 }
 
@@ -26,15 +27,9 @@ fn text(format: TableFormat) -> String {
 #[test]
 fn intervals_are_beside_their_values() {
     let table = batch().project(&[0, 2, 3, 4]).unwrap();
-    let intervals = &intervals(&table);
-    let not_in_them = ["groups of one person beyond 3".to_owned()];
-    let shown = Shown {
-        table: &table,
-        intervals,
-        asked_for: true,
-        not_in_them: &not_in_them,
-        clipping: &[],
-    };
+    let intervals = intervals(&table);
+    let not_in_them = vec!["groups of one person beyond 3".to_owned()];
+    let shown = Shown { table: &table, intervals, asked_for: true, not_in_them, clipping: &[] };
     let texts = [TableFormat::Table, TableFormat::Csv, TableFormat::Json]
         .map(|format| String::from_utf8(result(&shown, style(format)).unwrap()).unwrap());
     insta::assert_snapshot!(texts.join("\n") + &shown.json().unwrap());

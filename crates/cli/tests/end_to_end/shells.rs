@@ -26,7 +26,7 @@ fn each_statement_has_its_price_and_is_charged_after_a_yes() {
     assert!(run.stderr.contains("not asked: nothing is charged"), "{}", run.stderr);
     let answer = run.success();
     assert!((shop.spent() - 1.0).abs() < 1e-9);
-    // The same path as `query`: the answer is on record, and free.
+    // `query` finds the answer on record, free: the shell takes its path.
     assert_eq!(shop.run(&["query", COUNT_BY_PRODUCT]).success(), answer);
     let again = shell(&shop, &[], &format!("{COUNT_BY_PRODUCT};"));
     assert!(again.stderr.contains("nothing: the answer is on record"), "{}", again.stderr);

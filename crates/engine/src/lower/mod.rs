@@ -257,54 +257,51 @@ impl Lowering<'_> {
 /// The relation that has the first row of each key: the least by all columns, so that it does not
 /// matter which of them a query reads.
 fn first_of_each(input: &Relation, keys: &[usize]) -> Result<Relation, EngineError> {
-    let column = |place: usize| {
-        let field = input.fields().get(place).ok_or(EngineError::Inconsistent)?;
-        Ok::<_, EngineError>(Expr::column(place, field.column_type))
-    };
     let order = (0..input.fields().len()).map(|place| {
-        Ok::<_, EngineError>(WindowOrder {
-            expr: column(place)?,
-            descending: false,
-            nulls_first: true,
-        })
+        let expr = column_of(input, place)?;
+        Ok::<_, EngineError>(WindowOrder { expr, descending: false, nulls_first: true })
     });
-    let numbered = WindowedColumn {
-        name: "place".to_owned(),
-        function: WindowFunction::RowNumber,
-        partition_by: keys.iter().map(|&key| column(key)).collect::<Result<_, _>>()?,
-        order_by: order.collect::<Result<_, _>>()?,
-    };
-    let place = Expr::column(input.fields().len(), ColumnType::Int);
-    let first = ExprKind::InList(Box::new(place), vec![Value::Int(1)]);
-    let condition = Expr { kind: first, column_type: ColumnType::Bool };
-    let columns = vec![numbered];
-    let input = Relation::new(Operator::Window { input: input.clone(), columns })?;
-    Ok(Relation::new(Operator::Filter { input, condition })?)
+    first_rows(input.clone(), keys, order.collect::<Result<_, _>>()?, 1)
 }
 
 /// The relation that has the first rows of each unit by all columns that the query reads. Rows whose
-/// unit is NULL, or cannot be read as its column's type, count for nothing.
+/// unit is NULL, or cannot be read as its column's type, count for nothing: they would stand
+/// together in a window, though they may be of several units.
 fn taken(input: &Relation, rows: u32) -> Result<Relation, EngineError> {
     let unit = input.protection().unit().ok_or(EngineError::Inconsistent)?;
-    let field = input.fields().get(unit).ok_or(EngineError::Inconsistent)?;
+    let of = |kind| Expr { kind, column_type: ColumnType::Bool };
+    let unknown = of(ExprKind::IsNull(Box::new(column_of(input, unit)?)));
+    let condition = of(ExprKind::Not(Box::new(unknown)));
+    let known = Relation::new(Operator::Filter { input: input.clone(), condition })?;
+    first_rows(known, &[unit], Vec::new(), rows)
+}
+
+/// The relation that has some rows of each key, the first in that order.
+fn first_rows(
+    input: Relation,
+    keys: &[usize],
+    order_by: Vec<WindowOrder>,
+    rows: u32,
+) -> Result<Relation, EngineError> {
     let numbered = WindowedColumn {
         name: "place".to_owned(),
         function: WindowFunction::RowNumber,
-        partition_by: vec![Expr::column(unit, field.column_type)],
-        order_by: Vec::new(),
+        partition_by: keys.iter().map(|&key| column_of(&input, key)).collect::<Result<_, _>>()?,
+        order_by,
     };
     let place = Expr::column(input.fields().len(), ColumnType::Int);
     let literal = ExprKind::Literal(Value::Int(rows.into()));
     let most = Expr { kind: literal, column_type: ColumnType::Int };
-    let of = |kind| Expr { kind, column_type: ColumnType::Bool };
-    let within = of(ExprKind::Binary(BinaryOp::Le, Box::new(place), Box::new(most)));
-    // Rows without a unit stand together in a window, though they may be of several units.
-    let unknown = of(ExprKind::IsNull(Box::new(Expr::column(unit, field.column_type))));
-    let known = of(ExprKind::Not(Box::new(unknown)));
-    let condition = of(ExprKind::Binary(BinaryOp::And, Box::new(known), Box::new(within)));
-    let columns = vec![numbered];
-    let input = Relation::new(Operator::Window { input: input.clone(), columns })?;
+    let within = ExprKind::Binary(BinaryOp::Le, Box::new(place), Box::new(most));
+    let condition = Expr { kind: within, column_type: ColumnType::Bool };
+    let input = Relation::new(Operator::Window { input, columns: vec![numbered] })?;
     Ok(Relation::new(Operator::Filter { input, condition })?)
+}
+
+/// A column of a relation.
+fn column_of(input: &Relation, place: usize) -> Result<Expr, EngineError> {
+    let field = input.fields().get(place).ok_or(EngineError::Inconsistent)?;
+    Ok(Expr::column(place, field.column_type))
 }
 
 /// DataFusion's or our own function for an aggregate.

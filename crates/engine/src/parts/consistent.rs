@@ -51,8 +51,7 @@ type Codes = Vec<Vec<Vec<usize>>>;
 
 /// Numbers the values of each key, alike at all levels, and counts them.
 fn codes(own: &Consistent, levels: &[Level<'_>]) -> Result<(Vec<usize>, Codes), EngineError> {
-    let keys = own.levels.iter().flat_map(|level| &level.keys).max().map_or(0, |last| last + 1);
-    let mut sizes = vec![1; keys];
+    let mut sizes = vec![1; own.keys()];
     let mut codes: Codes = own.levels.iter().map(|l| vec![Vec::new(); l.keys.len()]).collect();
     for (key, size) in sizes.iter_mut().enumerate() {
         let mut numbers: HashMap<Box<[u8]>, usize> = HashMap::new();

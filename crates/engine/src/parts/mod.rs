@@ -68,7 +68,7 @@ struct Planned<'a> {
     payers: Vec<(&'a Population, Loss)>,
 }
 
-/// What each population of a part has paid.
+/// The payment of each population of a part.
 #[derive(Debug)]
 struct PaidPart {
     /// The one that the part bounds: its account has the release.

@@ -97,8 +97,8 @@ fn asked_again_it_is_free_and_the_same() {
     assert_eq!(mean.charged, None);
     let parts = first.parts.unwrap().parts;
     assert_eq!(mean.statement, parts[0].statement);
-    // What the later part has read is in its statement, and which part it came from in its
-    // question.
+    // The value that the later part has read is in its statement, and the part that it came from
+    // in its question.
     let value = mean.table.column(0).as_primitive::<Float64Type>().value(0);
     let read = serde_json::to_string(&parts[1].statement.query.filter()).unwrap();
     assert!(read.contains(&value.to_string()), "{read}");
@@ -247,7 +247,7 @@ fn intervals_go_through_the_sql_around() {
         missing[1].ends_with(" NULL|NULL ") && !missing[1].starts_with("y: NULL"),
         "{missing:?}"
     );
-    // What looks at several rows has none, and neither has what is made of it.
+    // Values of several rows have none, and neither has what is computed from them.
     let collective = of(
         "SELECT SUM(n) OVER () AS s, n + RANK() OVER (ORDER BY n) AS r, n FROM (SELECT town, COUNT(*) AS n FROM people \
          GROUP BY town)",

@@ -19,7 +19,7 @@ pub enum SourceError {
     Shared {
         /// The fault.
         what: String,
-        /// What would work.
+        /// A way that works.
         hint: Option<String>,
     },
 

@@ -170,7 +170,7 @@ impl PrivateQuery {
         name
     }
 
-    /// What each unit has in each of its groups: the unit, the keys and the aggregates.
+    /// A row for each group of each unit: the unit, the keys and the aggregates.
     fn unit_groups(&self, aggregates: Vec<UnitAggregate>) -> Result<Relation, Refusal> {
         let mut rows = self.relation.clone();
         if let Some(condition) = self.filter.clone() {
@@ -190,7 +190,8 @@ impl PrivateQuery {
     }
 }
 
-/// What a unit adds to a group, over the columns of its groups: all floats but for `lost`.
+/// The contribution of a unit to a group, over the columns of its groups: all floats but for
+/// `lost`.
 struct Contribution {
     /// The size without limits.
     total: Expr,

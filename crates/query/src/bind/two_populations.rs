@@ -5,7 +5,7 @@ use hushtable_privacy::{Loss, Neighbouring};
 use super::{Groups, Measure, PrivateQuery};
 use crate::error::Refusal;
 use crate::noise_kind::NoiseKind;
-use crate::relation::Relation;
+use crate::relation::{Beside, Relation};
 
 /// Refuses groups that are not public, where rows belong to two populations: a unit of the one that
 /// is bounded beside may change how many of the others' units a group has by more than one.
@@ -57,6 +57,15 @@ impl PrivateQuery {
     /// The query with its further population bounded, where it has one.
     pub(super) fn bounded_beside(mut self) -> Result<Self, Refusal> {
         let Some(beside) = self.relation.beside() else { return Ok(self) };
+        let most = self.rows_allowed(beside)?;
+        self.noise = Some(NoiseKind::Laplace);
+        self.relation = self.relation.with_rows_beside(most)?;
+        Ok(self)
+    }
+
+    /// Most rows of a unit of a further population; a refusal where the rest of the query is not
+    /// bounded for both.
+    fn rows_allowed(&self, beside: &Beside) -> Result<u32, Refusal> {
         let both = format!("`{}` and `{}`", self.population, beside.population);
         let refused = |why: &str, hint: &str| {
             Err(Refusal::new(format!("the query is about rows of both {both}, and {why}"), hint))
@@ -100,16 +109,14 @@ impl PrivateQuery {
                 "max_groups_contributed = 2 or more",
             );
         }
-        self.noise = Some(NoiseKind::Laplace);
-        self.relation = self.relation.with_rows_beside(most)?;
-        Ok(self)
+        Ok(most)
     }
 
     /// Checks that a query which was read back, or made by hand, bounds its further population.
     pub(crate) fn check_beside(&self) -> Result<(), Refusal> {
         let Some(beside) = self.relation.beside() else { return Ok(()) };
-        let again = self.clone().bounded_beside()?;
-        if beside.rows <= self.most_rows_beside() && again.noise == self.noise {
+        let most = self.rows_allowed(beside)?;
+        if beside.rows <= most && self.noise == Some(NoiseKind::Laplace) {
             return Ok(());
         }
         Err(Refusal::new(

@@ -152,7 +152,8 @@ impl Complete {
 
     /// The least-squares table of all keys, from the values of each level.
     pub(super) fn estimate(&self, measured: &[Vec<f64>]) -> Vec<f64> {
-        // What no level measures is zero: of all tables that fit as well, the most even one.
+        // Effects that no level measures are zero: of all tables that fit as well, the most even
+        // one.
         let factors = self.factors(|own| if own > 0.0 { 1.0 / own } else { 0.0 });
         self.apply(&factors, &self.weighted(measured))
     }

@@ -37,7 +37,7 @@ pub struct LevelCells {
     pub variance: f64,
 }
 
-/// What is asked of a consistent table.
+/// The demands on a consistent table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdjustOptions {
     /// Whether no contribution is below zero, so that no exact value is.

@@ -226,7 +226,7 @@ proptest! {
         if non_negative {
             prop_assert!(levels.iter().all(|level| level.values.iter().all(|x| *x >= 0)));
         }
-        // What may be below zero says nothing about what is not shown.
+        // Sums that may be below zero say nothing about groups that are not shown.
         let mut signed = before.clone();
         adjust(&sizes, &mut signed, AdjustOptions { from_zero: false, non_negative }).unwrap();
         for (own, before) in signed.iter().zip(&before).filter(|(own, _)| !own.complete) {

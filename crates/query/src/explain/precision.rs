@@ -69,8 +69,8 @@ pub(super) fn precision(quote: &Quote) -> Vec<PrecisionExplained> {
     told.collect()
 }
 
-/// What is released, but for noise, in a group of so many rows with a value each in the middle of its
-/// bounds.
+/// The released value, but for noise, in a group of so many rows with a value each in the middle of
+/// its bounds.
 fn typical(measurement: &Measurement, rows: u64) -> i128 {
     let middle = |low: i64, high: i64| (i128::from(low) + i128::from(high)) * i128::from(rows) / 2;
     match measurement.measure {

@@ -318,7 +318,7 @@ fn scale_around(scale: f64) -> f64 {
 /// b_j^2 / (b_j^2 - b_i^2), from the partial fractions of the product of 1 / (1 + b^2 s^2).
 fn sum_of_laplaces(scales: Vec<f64>, outside: f64) -> Option<f64> {
     let largest = scales.iter().copied().fold(0.0, f64::max);
-    // What is a millionth of a millionth of the largest is no part of it, but for rounding.
+    // A millionth of a millionth of the largest comes from rounding alone, and is no part of it.
     let mut scales: Vec<f64> = scales.into_iter().filter(|b| *b > largest * 1e-12).collect();
     if scales.len() > MAX_TERMS {
         return None;

@@ -30,7 +30,7 @@ enum Sum<'a> {
     Of(&'a PerRecord),
 }
 
-/// What is known of a row beside its measurements.
+/// The known values of a row beside its measurements.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     /// How it came that it is seen, where that was by its noisy count.

@@ -31,7 +31,7 @@ use crate::types::{ColumnType, Value};
 pub struct Intervals<'a> {
     query: &'a PrivateQuery,
     outputs: Vec<Planned<'a>>,
-    /// What outputs have of keys and constants alone.
+    /// The parts of outputs that are of keys and constants alone.
     known: Vec<Expr>,
     /// Bounds of quotients of measurements.
     quotients: Vec<(usize, usize, Range)>,
@@ -67,7 +67,7 @@ struct Sharper<'a> {
 /// sharper interval: they bound it, and take its place where it is unbounded.
 const FOR_RANGES: f64 = 0.1;
 
-/// What intervals an output has.
+/// Whether an output has intervals, and why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Covered {
     /// None, as it has no noise: it is made of group keys alone.
@@ -108,7 +108,7 @@ impl NoInterval {
 pub struct ReleasedRow<'a> {
     /// Its keys, if [`Intervals::reads_keys`].
     pub keys: &'a [Value],
-    /// What was released of each measurement, in steps of its lattice.
+    /// The released value of each measurement, in steps of its lattice.
     pub steps: &'a [i128],
     /// The values of [`Intervals::known`].
     pub known: &'a [Value],
@@ -177,7 +177,7 @@ impl<'a> Intervals<'a> {
         Self { query, outputs, known, quotients, listed, reads_keys }
     }
 
-    /// What intervals each output has.
+    /// Whether each output has intervals, and why not.
     pub fn covered(&self) -> impl Iterator<Item = Covered> {
         self.outputs.iter().map(|planned| match planned {
             Planned::Exact => Covered::Exact,
@@ -365,7 +365,7 @@ fn set_apart(expr: &mut Expr, keys: usize, measurements: usize, known: &mut Vec<
     expr.each_operand_mut(&mut |e| set_apart(e, keys, measurements, known));
 }
 
-/// What a value says about its column.
+/// The fact about a column that one value is.
 fn fact(value: &Value) -> Fact {
     match value {
         Value::Bool(truth) => Fact::Truth(Some(*truth)),
@@ -373,7 +373,7 @@ fn fact(value: &Value) -> Fact {
     }
 }
 
-/// What is known of an operand.
+/// A known operand: its value, or its interval.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KnownOperand {
     /// Its value.

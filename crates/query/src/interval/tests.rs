@@ -278,7 +278,7 @@ fn ends_are_within_what_is_possible() {
     assert_eq!(shown(&laplace("COUNT(*) FROM t"), &[-30]), "0 to 0");
     assert_eq!(shown(&laplace("AVG(x) FROM t"), &[100, 1]), "0 to 100");
     assert_eq!(shown(&laplace("COUNTIF(x > 3) / COUNT(*) FROM t"), &[2, 1]), "0 to 1");
-    // What a denominator of zero divides is NULL, and another has one or more in it.
+    // A quotient by zero is NULL, and another denominator has one or more in it.
     assert_eq!(shown(&laplace("SUM(x) / SUM(y) FROM t"), &[2, 1]), "none");
     assert_eq!(shown(&laplace("COUNT(*) - COUNT(*) FROM t"), &[9]), "-6 to 6");
     assert_eq!(shown(&laplace("IF(COUNT(*) > 5, COUNT(*), 0) FROM t"), &[9]), "6 to 12");

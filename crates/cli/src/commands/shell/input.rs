@@ -17,7 +17,7 @@ use crate::failure::Failure;
 pub(super) enum Line {
     /// Its text, without the end of the line.
     Text(String),
-    /// What was begun is given up: Ctrl-C.
+    /// The statement that was begun is given up: Ctrl-C.
     GivenUp,
     /// There are no more lines.
     End,

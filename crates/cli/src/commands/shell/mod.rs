@@ -17,7 +17,7 @@ use hushtable::{Analyst, Answer, Engine, Progress, wait};
 use self::command::Command;
 use self::input::{Input, Line};
 use self::words::Words;
-use super::query::{account_of, by_extension, not_in_intervals};
+use super::query::{account_of, by_extension};
 use super::{engine, tables, within};
 use crate::arguments::{ShellArguments, TableFormat};
 use crate::failure::Failure;
@@ -336,7 +336,7 @@ impl Shell {
 
     /// Asks a statement, and shows the answer.
     fn answered(&self, sql: &str) -> Result<Answer, Failure> {
-        // What can be wrong with the file is found before the budget is touched.
+        // A file that cannot be written is found before the budget is touched.
         let output = self.output.as_deref();
         let pending = output.map(|path| self.engine.protected().pending(path)).transpose()?;
         let on_terminal = output.is_none() && stdio::stdout_is_terminal();
@@ -351,21 +351,9 @@ impl Shell {
             watched("reading", &progress, || wait(self.analyst.query_watched(sql, &progress)))?;
         // From here on the charge stands, so it is told whatever happens to the file.
         stdio::note(&account_of(&answer, &self.engine));
-        let wanted = self.intervals.or(answer.intervals_wanted());
-        let shown = Shown {
-            table: &answer.table,
-            intervals: &answer.intervals(wanted.unwrap_or(IntervalsWanted::USUAL))?,
-            asked_for: wanted.is_some(),
-            not_in_them: &not_in_intervals(&answer),
-            clipping: answer.parts.as_ref().map_or(&[], |whole| whole.clipping_reports.as_slice()),
-        };
+        let shown = Shown::of(&answer, self.intervals)?;
         let result = render::result(&shown, style)?;
-        if shown.asked_for && format != TableFormat::Table {
-            stdio::note(&shown.note());
-        }
-        if !matches!(format, TableFormat::Table | TableFormat::Markdown) {
-            stdio::note(&render::clipping::note(shown.clipping));
-        }
+        stdio::note(&shown.notes(format));
         match (pending, output) {
             (Some(pending), Some(path)) => {
                 pace::written(pending, result)?;

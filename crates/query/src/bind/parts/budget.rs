@@ -110,11 +110,15 @@ impl<'a> Clauses<'a> {
         Ok(asked.unwrap_or(false))
     }
 
-    /// What the SELECT that stands there says of an option that is true or false.
+    /// An option of the SELECT that stands there.
+    fn option(&self, name: &str, select: Option<Location>) -> Option<&QueryOption> {
+        let own = self.at(select)?;
+        self.all[own].options.iter().find(|option| option.name == name)
+    }
+
+    /// The value of an option that is true or false, at the SELECT that stands there.
     fn asks(&self, name: &str, select: Option<Location>) -> Result<Option<bool>, Refusal> {
-        let Some(own) = self.at(select) else { return Ok(None) };
-        let asked = self.all[own].options.iter().find(|option| option.name == name);
-        asked
+        self.option(name, select)
             .map(|option| truth(option).map_err(|refusal| refusal.at_span(option.span)))
             .transpose()
     }
@@ -131,8 +135,7 @@ impl<'a> Clauses<'a> {
     /// Whether the SELECT that stands there asks for levels that fit each other, and if so, whether
     /// they are not to be below zero.
     pub(super) fn consistent(&self, select: Location) -> Result<Option<bool>, Refusal> {
-        let Some(own) = self.at(Some(select)) else { return Ok(None) };
-        let asked = self.all[own].options.iter().find(|option| option.name == CONSISTENT);
+        let asked = self.option(CONSISTENT, Some(select));
         match asked.map(|option| (option, option.value.to_ascii_lowercase())) {
             None => Ok(None),
             Some((_, value)) if value == "false" => Ok(None),

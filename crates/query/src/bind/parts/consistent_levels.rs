@@ -137,11 +137,14 @@ impl Consistent {
         Ok(all)
     }
 
+    /// The number of keys of all levels together.
+    pub fn keys(&self) -> usize {
+        self.levels.iter().flat_map(|level| &level.keys).max().map_or(0, |last| last + 1)
+    }
+
     /// How many values each key has, where they are public; one for each other key.
     fn sizes(&self, quotes: &[&Quote]) -> Vec<usize> {
-        let keys =
-            self.levels.iter().flat_map(|level| &level.keys).max().map_or(0, |last| last + 1);
-        let mut sizes = vec![1; keys];
+        let mut sizes = vec![1; self.keys()];
         for (level, quote) in self.levels.iter().zip(quotes) {
             for (&place, key) in level.keys.iter().zip(quote.query().keys()) {
                 sizes[place] = key.public.as_ref().map_or(1, Vec::len);

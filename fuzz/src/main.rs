@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hushtable_fuzz::{Failed, TARGETS, Target, fuzz, replay};
 
-const USAGE: &str = "fuzz [--seconds N] [--seed N] [--replay FILE] [TARGET…]: N seconds in all (60), the \
-                     targets sql, contract, workload, model_file, csv, parquet, arrow (all)";
+const USAGE: &str = "fuzz [--seconds N] [--seed N] [--replay FILE] [TARGET…]: \
+                     N seconds in all (60), the targets sql, contract, workload, model_file, csv, \
+                     parquet, arrow (all)";
 
 struct Asked {
     seconds: u64,

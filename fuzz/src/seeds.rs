@@ -20,27 +20,32 @@ pub(crate) fn sql() -> Vec<Vec<u8>> {
         &many,
         include_str!("../../examples/establishments/counties.sql"),
         include_str!("../../examples/herds/districts.sql"),
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
-         max_groups_contributed = 3) town, COUNT(*) AS n, SUM(CASE WHEN quantity > 2 THEN \
-         CAST(amount AS FLOAT64) ELSE 0 END) AS s FROM visits WHERE NOT (town = 'x' OR quantity IN \
-         (1, 2)) AND day BETWEEN DATE '2024-01-01' AND DATE '2024-12-31' GROUP BY town HAVING n > 10 \
-         ORDER BY s DESC LIMIT 20",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
+         delta = 1e-6, max_groups_contributed = 3) town, COUNT(*) AS n, \
+         SUM(CASE WHEN quantity > 2 THEN CAST(amount AS FLOAT64) ELSE 0 END) AS s FROM visits \
+         WHERE NOT (town = 'x' OR quantity IN (1, 2)) AND day BETWEEN DATE '2024-01-01' \
+         AND DATE '2024-12-31' GROUP BY town HAVING n > 10 ORDER BY s DESC LIMIT 20",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 100000, delta = 1e-6, \
-         max_groups_contributed = 1, group_selection_strategy = OPTIMAL) town, COUNT(*) FROM visits \
-         GROUP BY town",
+         max_groups_contributed = 1, group_selection_strategy = OPTIMAL) town, COUNT(*) \
+         FROM visits GROUP BY town",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 900, delta = 1e-9, \
          max_groups_contributed = 20) town, MEDIAN(amount) FROM visits GROUP BY town",
-        "WITH t AS (SELECT town, COUNT(*) AS n FROM visits WHERE amount > (SELECT AVG(amount) FROM visits) \
-         GROUP BY town) SELECT a.town, a.n / SUM(b.n) OVER (PARTITION BY a.town ORDER BY b.n), (SELECT MAX(n) \
-         FROM t WHERE t.town = a.town) FROM t a LEFT JOIN t b ON a.n < b.n UNION ALL SELECT 'x', 1, 2",
-        "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM visits GROUP BY 1 HAVING \
-         COUNT(*) > (SELECT COUNT(*) FROM visits) / 10 QUALIFY r < 3 ORDER BY r LIMIT 2",
+        "WITH t AS (SELECT town, COUNT(*) AS n FROM visits \
+         WHERE amount > (SELECT AVG(amount) FROM visits) GROUP BY town) SELECT a.town, \
+         a.n / SUM(b.n) OVER (PARTITION BY a.town ORDER BY b.n), (SELECT MAX(n) FROM t \
+         WHERE t.town = a.town) FROM t a LEFT JOIN t b ON a.n < b.n UNION ALL SELECT 'x', 1, 2",
+        "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM visits \
+         GROUP BY 1 HAVING COUNT(*) > (SELECT COUNT(*) FROM visits) / 10 QUALIFY r < 3 \
+         ORDER BY r LIMIT 2",
         "SELECT EXTRACT(YEAR FROM day), MEDIAN(amount), PERCENTILE_CONT(amount, 0.9) FROM visits \
          GROUP BY EXTRACT(YEAR FROM day)",
-        "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FILTER (WHERE town ILIKE '%a%'), COUNT(DISTINCT town) \
-         FROM visits WHERE day > CURRENT_DATE - INTERVAL '900 days' AND town !~ '(a|b)*c{2,5}' GROUP BY ALL",
-        "SELECT DISTINCT REGEXP_REPLACE(town, r'([a-z]+)-', r'\\1'), FORMAT_DATE('%Y %b', day) FROM visits",
-        "SELECT APPROX_QUANTILES(amount, 4)[OFFSET(1)], STDDEV(amount), POSITION('a' IN 'b') FROM visits",
+        "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FILTER \
+         (WHERE town ILIKE '%a%'), COUNT(DISTINCT town) FROM visits \
+         WHERE day > CURRENT_DATE - INTERVAL '900 days' AND town !~ '(a|b)*c{2,5}' GROUP BY ALL",
+        "SELECT DISTINCT REGEXP_REPLACE(town, r'([a-z]+)-', r'\\1'), \
+         FORMAT_DATE('%Y %b', day) FROM visits",
+        "SELECT APPROX_QUANTILES(amount, 4)[OFFSET(1)], STDDEV(amount), \
+         POSITION('a' IN 'b') FROM visits",
         "SELECT SUBSTR(town, 1, 2) || UPPER(TRIM(town)), COUNT(DISTINCT customer_id) FROM visits \
          WHERE town LIKE '%a_b%' GROUP BY SUBSTR(town, 1, 2) || UPPER(TRIM(town))",
     ])

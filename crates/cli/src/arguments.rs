@@ -12,6 +12,7 @@ mod losses;
 mod release;
 mod shell;
 mod tables;
+mod tune;
 
 use std::path::PathBuf;
 
@@ -39,6 +40,7 @@ pub(crate) use losses::{FitArguments, PolicyArguments};
 pub(crate) use release::ReleaseArguments;
 pub(crate) use shell::ShellArguments;
 pub(crate) use tables::{DescribeArguments, TablesArguments};
+pub(crate) use tune::TuneArguments;
 
 use crate::colour::ColourChoice;
 use crate::surroundings;
@@ -51,15 +53,15 @@ Examples:
   hushtable describe visits                  a table's columns, bounds and budgets
   hushtable explain \"SELECT …\"               what a query would promise and cost
   hushtable query \"SELECT …\"                 the answer, with noise
-  hushtable shell                            one query after another, with prices and completion
+  hushtable shell                            query after query, with prices and completion
   hushtable release --out 2022 workload.toml many queries under one budget
   hushtable budget                           what was spent, and what is left
   hushtable calc convert --rho 1 --delta 1e-6
                                              what a budget means, without any data
-  hushtable check visits                     for the owner: does the table fit its contract?
+  hushtable check visits                     for the owner: does visits fit its contract?
   hushtable audit \"SELECT …\"                 for the owner: try to break a query's promise
   hushtable assess count --unknown 500@0.1 --epsilon 0.5
-                                             what an exact count gives away
+                                             what an exact count reveals
 
 Results go to standard output, everything else to standard error. Every command takes
 --color auto, always or never; NO_COLOR=1 turns colours off.
@@ -67,10 +69,10 @@ Exit codes: 0 fine, 1 refused or failed, 2 wrong usage, 3 an audit found a viola
 
 /// Answers SQL GROUP BY questions about a table with differential privacy.
 ///
-/// The owner of the data declares in a contract, hushtable.toml, who is protected and how much may
-/// be asked. Analysts then ask in SQL: every answer carries the noise that the contract's promise
-/// needs, and is charged to the analyst's budget. What has been answered once is answered again for
-/// free, in the same words.
+/// The owner of the data writes a contract, hushtable.toml, which says who is protected and how
+/// much may be learned. Analysts then ask in SQL. Every answer carries the noise that the
+/// contract's promise needs, and is charged to the analyst's budget. The same question gets the
+/// same answer again, for free.
 #[derive(Debug, Parser)]
 #[command(name = "hushtable", version, max_term_width = 100, after_long_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -95,6 +97,7 @@ pub(crate) enum Command {
     Describe(DescribeArguments),
     Calc(CalcArguments),
     Check(CheckArguments),
+    Tune(TuneArguments),
     Audit(AuditArguments),
     Policy(PolicyArguments),
     Fit(FitArguments),
@@ -107,8 +110,8 @@ pub(crate) enum Command {
 /// The contract, for every command that needs one.
 #[derive(Debug, Args)]
 pub(crate) struct ContractArgument {
-    /// The contract; the paths in it are relative to its folder [default: HUSHTABLE_CONTRACT, or
-    /// the nearest hushtable.toml, in this folder or above it]
+    /// The contract; paths in it are relative to its folder [default: HUSHTABLE_CONTRACT, or the
+    /// nearest hushtable.toml in this folder or above it]
     #[arg(long, value_name = "FILE")]
     pub(crate) contract: Option<PathBuf>,
 }
@@ -123,11 +126,11 @@ impl ContractArgument {
 /// The memory, for the commands that read data.
 #[derive(Debug, Args)]
 pub(crate) struct MemoryArgument {
-    /// The most memory that operators may hold, such as 4GiB; a query that needs more fails, and its
-    /// charge stays
+    /// Memory limit of a query's operators, such as 4GiB; a query that needs more fails, and stays
+    /// charged
     ///
-    /// HUSHTABLE_MEMORY sets it in the environment; the option comes first. Nothing is written to
-    /// disk where it does not suffice.
+    /// The environment variable HUSHTABLE_MEMORY sets it, too; the option takes precedence. Queries
+    /// never spill to disk.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
 }
@@ -135,11 +138,11 @@ pub(crate) struct MemoryArgument {
 /// The delay, for the commands that analysts run on data.
 #[derive(Debug, Args)]
 pub(crate) struct PaceArguments {
-    /// Show nothing, and do not end, before this many seconds have passed since the start
+    /// Show nothing, and do not exit, until this many seconds after the start
     ///
-    /// Time tells of the data. For services: choose more than the slowest answer takes. Holds for
-    /// refusals and faults, too. HUSHTABLE_AT_LEAST_SECONDS sets it in the environment; the longer
-    /// delay holds.
+    /// The time that an answer takes reveals something about the data. In a service, choose more
+    /// than the slowest answer takes. Refusals and faults wait as long. The environment variable
+    /// HUSHTABLE_AT_LEAST_SECONDS sets a delay, too; the longer one holds.
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) at_least_seconds: Option<String>,
 }
@@ -149,13 +152,14 @@ pub(crate) struct PaceArguments {
 pub(crate) struct IntervalsArguments {
     /// Put an interval beside each released value: columns x_low and x_high beside x
     ///
-    /// The level is a percentage from 50 to 99.9 [default: 95]. The interval holds the value without
-    /// noise; what bounds cut off is not in it. It costs nothing, at any level, also for an answer on
-    /// record. JSON always has intervals, and Parquet has them in its metadata.
+    /// The level is a percentage from 50 to 99.9 [default: 95]: the probability that the interval
+    /// holds the value without noise. Intervals do not account for what bounds cut off. They cost
+    /// nothing at any level, even for an answer on record. JSON always has intervals, and Parquet
+    /// has them in its metadata.
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "95")]
     pub(crate) intervals: Option<String>,
 
-    /// Make all intervals of a result hold at once with that probability, and not each by itself
+    /// Make all intervals of a result hold together at this level, instead of each by itself
     #[arg(long, requires = "intervals")]
     pub(crate) simultaneous: bool,
 }
@@ -189,8 +193,8 @@ pub(crate) struct SqlMoreArguments {
 
     /// A value for @NAME in the query; may be given several times
     ///
-    /// A number, a date, a timestamp, TRUE, FALSE or NULL is that; anything else is a text, and so is
-    /// what stands in quotes: --param "code='007'".
+    /// Numbers, dates, timestamps, TRUE, FALSE and NULL have their own types. Anything else is
+    /// text, and so is a value in quotes: --param "code='007'".
     #[arg(long = "param", value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
 }
@@ -198,7 +202,7 @@ pub(crate) struct SqlMoreArguments {
 /// The question, for the commands that take one.
 #[derive(Debug, Args)]
 pub(crate) struct QuestionArguments {
-    /// The analyst who asks, and pays [default: HUSHTABLE_ANALYST, or the only one with a budget]
+    /// The analyst who asks and pays [default: HUSHTABLE_ANALYST, or the only one with a budget]
     #[arg(long, value_name = "NAME")]
     pub(crate) analyst: Option<String>,
 
@@ -218,12 +222,14 @@ Examples:
   hushtable query \"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6,
       max_groups_contributed = 3) town, COUNT(DISTINCT customer_id) AS customers
       FROM visits GROUP BY town\"
-  hushtable query --analyst ana --output towns.parquet --statement towns.json --file towns.sql
+  hushtable query --analyst ana --output towns.parquet --statement towns.json \\
+      --file towns.sql
   hushtable query --intervals 90 \"SELECT COUNT(*) AS n FROM visits\"
-  hushtable query --param since=2024-01-01 \"SELECT COUNT(*) FROM visits WHERE day >= @since\"
+  hushtable query --param since=2024-01-01 \\
+      \"SELECT COUNT(*) FROM visits WHERE day >= @since\"
 
-The charge is taken before the data is read, and is not given back. An answer is recorded before it
-is shown; asking the same again costs nothing and gives the same numbers.";
+The charge is taken before the data is read, and is not given back. An answer is recorded before \
+it is shown: asking the same again costs nothing and gives the same numbers.";
 
 /// Answer a query, and charge it to the analyst's budget
 #[derive(Debug, Args)]
@@ -238,26 +244,28 @@ pub(crate) struct QueryArguments {
     #[command(flatten)]
     pub(crate) question: QuestionArguments,
 
-    /// How to write the result [default: by the extension of --output; else a table on a terminal,
+    /// Format of the result [default: by the extension of --output, else a table on a terminal and
     /// CSV in a pipe]
     ///
-    /// A table is made for reading: it shortens fractions. The others are exact. In CSV, NULL is
-    /// nothing and empty text is "". In JSON, a number that a 64-bit float would alter is text.
+    /// Tables, Markdown and HTML are for reading: they shorten fractions. The other formats are
+    /// exact. In CSV, NULL is an empty field, and empty text is "". In JSON, a number that a 64-bit
+    /// float would alter is text.
     #[arg(long, value_enum)]
     pub(crate) format: Option<TableFormat>,
 
-    /// Write the result to a file, and replace it if it is there
+    /// Write the result to this file, replacing it if it exists
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write what was promised to a JSON file: mechanisms, noise, intervals, loss
+    /// Write the answer's statement to this JSON file: its mechanisms, noise, intervals and loss
     #[arg(long, value_name = "FILE")]
     pub(crate) statement: Option<PathBuf>,
 
-    /// In CSV, put ' before what a spreadsheet would take as a formula
+    /// In CSV, put ' before text that a spreadsheet would read as a formula
     ///
-    /// For files that people open in a spreadsheet: keys come from the data, and =, +, - or @ begins a
-    /// formula there. Not for programs, which read such keys as they are.
+    /// For files that people open in a spreadsheet. Keys come from the data, and a key that begins
+    /// with =, +, - or @ would be a formula there. Do not use it for programs: they read the ' as
+    /// part of the key.
     #[arg(long)]
     pub(crate) csv_safe: bool,
 
@@ -274,20 +282,21 @@ pub(crate) struct QueryArguments {
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  hushtable explain \"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) FROM visits\"
+  hushtable explain \"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)
+      COUNT(*) FROM visits\"
   hushtable explain --format json - < towns.sql
 
 Costs nothing, reads no data and changes no file.";
 
-/// Show what a query would promise and cost, without asking it
+/// Show what a query would promise and cost, without running it
 #[derive(Debug, Args)]
 #[command(after_long_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct ExplainArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
 
-    /// Show the physical plan instead, for the owner of the data: which sides joins are built from
-    /// follows from the sizes of files
+    /// Show the physical plan instead, for the owner of the data: its joins depend on the sizes of
+    /// files
     #[arg(long, conflicts_with_all = ["analyst", "format"])]
     pub(crate) plan: bool,
 
@@ -298,7 +307,7 @@ pub(crate) struct ExplainArguments {
     #[arg(long)]
     pub(crate) verbose: bool,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 
@@ -319,11 +328,11 @@ pub(crate) struct BudgetArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
 
-    /// At which delta to tell what all charges come to [default: the budget's, or 1e-6]
+    /// Delta at which to show the total of all charges [default: the budget's delta, or 1e-6]
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(crate) delta: Option<String>,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -334,10 +343,10 @@ Examples:
   hushtable init --output shop/hushtable.toml shop/visits.csv 'shop/claims/*.parquet'
   hushtable init --output - visits.csv
 
-The contract declares every column by its name and type. On a terminal, the owner of the data is
-asked what has to be decided; elsewhere, or with --yes, it is marked with TODO. Several files share
-one kind of privacy unit; how their tables refer to each other is suggested, and to be checked. Only
-the names and types of columns are read, never a value.";
+The contract declares every column by its name and type. On a terminal, the owner of the data is \
+asked for each decision; elsewhere, or with --yes, open decisions are marked with TODO. All files \
+share one kind of privacy unit. How their tables refer to each other is a suggestion: check it. \
+Without --look-at-data, only the names and types of columns are read, never a value.";
 
 /// Write a first contract for some files
 #[derive(Debug, Args)]
@@ -347,18 +356,19 @@ pub(crate) struct InitArguments {
     #[arg(long, value_name = "FILE", default_value = "hushtable.toml")]
     pub(crate) output: PathBuf,
 
-    /// Ask nothing, and mark with TODO what is to be decided
+    /// Ask nothing, and mark each open decision with TODO
     ///
-    /// On a terminal, five questions are asked otherwise: who is protected, how many they are, how much
-    /// may be learned, who asks, and in how many groups one of them counts.
+    /// Without it, five questions are asked on a terminal: who is protected, how many they are, how
+    /// much may be learned, who asks, and in how many groups each of them counts.
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
 
-    /// Read the first rows of CSV files, too, and propose types and how values are written
+    /// Also read the first rows of CSV files, to propose types and formats of values
     #[arg(long)]
     pub(crate) look_at_data: bool,
 
-    /// Parquet or CSV (.csv, .csv.gz, .csv.zst): a file, a folder or a quoted pattern for each table
+    /// Parquet or CSV (.csv, .csv.gz, .csv.zst): a file, a folder or a quoted pattern for each
+    /// table
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
 }
@@ -366,15 +376,15 @@ pub(crate) struct InitArguments {
 /// Formats of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
-    /// Aligned columns, to be read by people
+    /// Aligned columns, for people
     Table,
     /// Comma-separated values
     Csv,
     /// An array with an object for each row
     Json,
-    /// A table in Markdown, with the numbers of a table
+    /// A table in Markdown, with the same numbers as `table`
     Markdown,
-    /// A page in HTML, with the numbers of a table
+    /// A page in HTML, with the same numbers as `table`
     Html,
     /// Apache Parquet
     Parquet,
@@ -419,6 +429,7 @@ mod tests {
             "generate",
             "calc",
             "check",
+            "tune",
             "audit",
             "policy",
             "fit",

@@ -87,7 +87,8 @@ mod tests {
     fn words_that_begin_lines_are_coloured() {
         let text =
             "error: no\n  | SELECT x\n  |        ^^\n  hint: an error: or hint: is none\nplain";
-        let want = "\u{1b}[1;31merror:\u{1b}[0m no\n  | SELECT x\n  |        \u{1b}[1;31m^^\u{1b}[0m\n  \
+        let want = "\u{1b}[1;31merror:\u{1b}[0m no\n  | SELECT x\n  |        \
+                    \u{1b}[1;31m^^\u{1b}[0m\n  \
                     \u{1b}[1;36mhint:\u{1b}[0m an error: or hint: is none\nplain";
         assert_eq!(painted(text), want);
     }

@@ -15,9 +15,9 @@ const VIOLATION: u8 = 3;
 /// Exit code after a fault of the program.
 const FAULT: u8 = 101;
 
-const FAULT_TEXT: &str = "error: internal error; no result was released\n  \
-    hint: this is a fault in Hushtable, please report the command (not the data); what was \
-    charged stays charged\n";
+const FAULT_TEXT: &str = "error: internal error; no result was released\n  hint: this is a \
+                          fault in Hushtable: please report the command, without data; what was \
+                          charged stays charged\n";
 
 /// Keeps panics from writing: a message could quote a value of the data, and the decoders of data
 /// files panic where a file is damaged, which is caught and told in other words.
@@ -76,7 +76,8 @@ mod tests {
         assert_eq!(code, 101);
         insta::assert_snapshot!(text, @"
         error: internal error; no result was released
-          hint: this is a fault in Hushtable, please report the command (not the data); what was charged stays charged
+          hint: this is a fault in Hushtable: please report the command, without data; \
+                what was charged stays charged
         ");
     }
 

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         Command::Randomize(asked) => commands::local::randomize(asked),
         Command::Estimate(asked) => commands::local::estimate(asked),
         Command::Check(asked) => commands::check::run(asked),
+        Command::Tune(asked) => commands::tune::run(asked),
         Command::Audit(asked) => commands::audit::run(asked),
         Command::Policy(asked) => commands::losses::policy(asked),
         Command::Fit(asked) => commands::losses::fit(asked),

@@ -58,7 +58,7 @@ pub(crate) fn stdout_is_terminal() -> bool {
 pub(crate) fn query(asked: &SqlArguments) -> Result<String, Failure> {
     let text = optional_query(asked.sql.as_deref(), &asked.more)?;
     // The command line needs one of them.
-    text.ok_or_else(|| Failure::new("there is no query", "give it as text, or --file query.sql"))
+    text.ok_or_else(|| Failure::new("no query given", "give it as text, or --file query.sql"))
 }
 
 /// The query as it was given, or from a file; with the values of its parameters.
@@ -69,20 +69,21 @@ pub(crate) fn optional_query(
     let text = match (given, &more.file) {
         (Some(_), Some(file)) => {
             return Err(Failure::new(
-                format!("there is a query beside --file {}", file.display()),
-                "give one of them",
+                format!("the query is given both as text and as --file `{}`", file.display()),
+                "keep one of them",
             ));
         }
         // A comment at its start came with a blank before it.
         (Some(given), None) => sql(given.trim_start())?,
         (None, Some(file)) => {
-            let input = File::open(file).map_err(|e| cannot_read(&file.display(), &e))?;
-            read_query(input, &file.display())?
+            let place = format!("`{}`", file.display());
+            let input = File::open(file).map_err(|e| cannot_read(&place, &e))?;
+            read_query(input, &place)?
         }
         (None, None) => match more.parameters.first() {
             Some(parameter) => {
                 return Err(Failure::new(
-                    format!("--param {parameter} is of a query, and there is none"),
+                    format!("--param {parameter} needs a query, but none is given"),
                     "give the query as text, or --file query.sql",
                 ));
             }
@@ -101,8 +102,8 @@ pub(crate) fn optional_query(
     text.map(Some).map_err(Failure::from)
 }
 
-/// The arguments of the command, with a blank before a text that begins with a comment of SQL: it is
-/// a query and no option. So is what follows `--intervals`, unless it is a number.
+/// The arguments of the command, with a blank before a text that begins with a comment of SQL: it
+/// is a query and no option. So is what follows `--intervals`, unless it is a number.
 pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
     let is_level = |next: &OsString| next.to_str().is_some_and(|text| text.parse::<f64>().is_ok());
     let mut all = std::env::args_os().peekable();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::stdio;
 
-/// The file that is looked for.
+/// The file to find.
 const CONTRACT: &str = "hushtable.toml";
 
 /// The contract that holds: the one that is named, that of the environment, or the nearest

@@ -1,4 +1,5 @@
-//! The pages of `docs/`: their commands run, their links lead somewhere, their words are the code's.
+//! The pages of `docs/`: their commands run, their links lead somewhere, their words are the
+//! code's.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 

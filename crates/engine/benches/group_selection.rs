@@ -180,8 +180,8 @@ fn main() {
     let alone = Selection::new(Strategy::Optimal, loss, reach).unwrap();
     let bound: f64 = units.iter().map(|&n| alone.keep_probability(n)).sum();
     println!(
-        "{} pairs of a unit and a group, {} groups; epsilon = 1, delta = 1e-5, up to {KAPPA} groups \
-         per unit; medians and means of {RUNS}",
+        "{} pairs of a unit and a group, {} groups; epsilon = 1, delta = 1e-5, \
+         up to {KAPPA} groups per unit; medians and means of {RUNS}",
         units.iter().sum::<u64>(),
         units.len()
     );
@@ -209,7 +209,8 @@ fn main() {
         };
         let ratio = seconds / plain;
         println!(
-            "{name:18} {shown:7.0} groups ({part:18}) {seconds:5.2} s ({ratio:4.1} x plain) {peak:6.0} MiB"
+            "{name:18} {shown:7.0} groups ({part:18}) {seconds:5.2} s ({ratio:4.1} x plain) \
+             {peak:6.0} MiB"
         );
     }
     std::fs::remove_dir_all(&folder).unwrap();

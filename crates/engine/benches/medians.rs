@@ -1,4 +1,4 @@
-//! What medians cost: beside the same query with a sum, and beside medians without any privacy.
+//! Cost of medians: beside the same query with a sum, and beside medians without any privacy.
 //!
 //! `cargo bench -p hushtable-engine --bench medians` makes a table of 10 million establishments
 //! (seeded, in the system's folder for temporary files) and asks for medians of pay: of everything,
@@ -68,8 +68,9 @@ fn main() {
     println!("{ROWS} rows, {COUNTIES} counties by 20 sectors, medians of {RUNS}");
     let ours = |table: &str, aggregate: &str, by: &str, run: usize| {
         let sql = format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, max_groups_contributed = 5, \
-             max_rows_per_group = 3, group_selection_strategy = GAUSSIAN_THRESHOLD) {aggregate}(pay) AS a{run} \
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, \
+             max_groups_contributed = 5, max_rows_per_group = 3, \
+             group_selection_strategy = GAUSSIAN_THRESHOLD) {aggregate}(pay) AS a{run} \
              FROM {table}{by}"
         );
         measured(|| {
@@ -110,8 +111,8 @@ fn main() {
         let [own, sum, plain, to_sum, to_plain, memory_to_sum, memory_to_plain] =
             columns.map(median);
         println!(
-            "{name:10} {own:.3} s; sum {sum:.3} s, ratio {to_sum:.2}, memory {memory_to_sum:.2}; without privacy \
-             {plain:.3} s, ratio {to_plain:.2}, memory {memory_to_plain:.2}"
+            "{name:10} {own:.3} s; sum {sum:.3} s, ratio {to_sum:.2}, memory {memory_to_sum:.2}; \
+             without privacy {plain:.3} s, ratio {to_plain:.2}, memory {memory_to_plain:.2}"
         );
     }
     std::fs::remove_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! What privacy costs: a private query beside the same query without noise, in the same run.
+//! Cost of privacy: a private query beside the same query without noise, in the same run.
 //!
 //! `cargo bench -p hushtable-engine` makes a table of 10 million rows, 1 million units and 100,000
 //! groups (seeded, in the system's folder for temporary files), asks it several times and prints
@@ -86,8 +86,8 @@ fn main() {
         for run in 0..=RUNS {
             let sql = format!(
                 "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}epsilon = 1, delta = 1e-6, \
-                 max_rows_per_group = 5) key, {counted} AS n{run}, SUM(value) AS s, COUNT(value) AS v \
-                 FROM {from} GROUP BY key"
+                 max_rows_per_group = 5) key, {counted} AS n{run}, SUM(value) AS s, \
+                 COUNT(value) AS v FROM {from} GROUP BY key"
             );
             let started = Instant::now();
             let asked = sessions[from].timed(&sql, None, &Progress::default()).wait();

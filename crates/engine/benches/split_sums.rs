@@ -1,4 +1,4 @@
-//! What sums that are not clamped cost beside clamped ones, in the same run.
+//! Cost of sums that are not clamped beside clamped ones, in the same run.
 //!
 //! `cargo bench -p hushtable-engine --bench split_sums` makes a table of 10 million establishments
 //! (seeded, in the system's folder for temporary files) whose payrolls reach 10^9 and more, and
@@ -60,8 +60,8 @@ fn main() {
     let ask = |table: &str, options: &str, run: usize| {
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, \
-             group_selection_strategy = GAUSSIAN_THRESHOLD{options}) county, sector, SUM(pay) AS p{run}, \
-             SUM(jobs) AS j, COUNT(*) AS n FROM {table} GROUP BY county, sector"
+             group_selection_strategy = GAUSSIAN_THRESHOLD{options}) county, sector, \
+             SUM(pay) AS p{run}, SUM(jobs) AS j, COUNT(*) AS n FROM {table} GROUP BY county, sector"
         );
         forget_peak();
         let started = Instant::now();
@@ -95,7 +95,8 @@ fn main() {
             }
         }
         println!(
-            "{name:24} {:.3} s, clamped {:.3} s, ratio {:.3}; peak memory, ratio {:.3}; {shown} groups shown",
+            "{name:24} {:.3} s, clamped {:.3} s, ratio {:.3}; peak memory, ratio {:.3}; \
+             {shown} groups shown",
             median(own),
             median(base),
             median(times),

@@ -45,11 +45,11 @@ impl Question {
         }
     }
 
-    /// What the ledger is asked for.
+    /// The request to the ledger.
     pub(crate) fn request(&self, population: &str, identity: Fingerprint, limit: Loss) -> Request {
         Request {
             analyst: self.analyst.clone(),
-            table: population.to_owned(),
+            population: population.to_owned(),
             query: self.sql.clone(),
             fingerprint: identity,
             loss: self.quote.total(),
@@ -59,7 +59,7 @@ impl Question {
     }
 }
 
-/// What it takes to answer a charge.
+/// The ledger and the randomness that answer a charge.
 pub(crate) struct Answering<'a> {
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) generator: &'a mut Generator,

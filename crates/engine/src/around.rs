@@ -54,7 +54,7 @@ pub(crate) struct ReleasedCell {
 }
 
 impl ReleasedCell {
-    /// As a whole number; `None` where there are too many parts, columns or rows.
+    /// The place as a whole number; `None` where there are too many parts, columns or rows.
     fn number(self) -> Option<i64> {
         let part = i64::from(u8::try_from(self.part).ok()?);
         let column = i64::from(u16::try_from(self.column).ok()?);
@@ -220,7 +220,7 @@ fn refused(error: DataFusionError) -> EngineError {
         return EngineError::Refused(refusal.clone());
     }
     EngineError::Refused(Refusal::new(
-        format!("the SQL around the private parts cannot be run: {}", in_short(root)),
+        format!("cannot run the SQL around the private parts: {}", in_short(root)),
         "change that SQL: it costs nothing, and parts that are on record stay free",
     ))
 }

@@ -61,7 +61,7 @@ pub(crate) enum Kept {
 /// How values are kept one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Listing {
-    /// What they are clamped to.
+    /// The range that they are clamped to.
     pub(crate) range: (i64, i64),
     /// Most values of a unit in a group.
     pub(crate) rows: u32,
@@ -74,7 +74,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// What a value counts as.
+    /// Clamps a value to the range.
     pub(crate) fn clamped(&self, value: i64) -> i64 {
         value.clamp(self.range.0, self.range.1)
     }
@@ -120,7 +120,7 @@ pub(crate) struct Partial {
     pub(crate) totals: Vec<Total>,
     /// Which groups each unit is in, where they are asked for.
     pub(crate) members: Option<PartialMembers>,
-    /// What single units contribute, where it is asked for.
+    /// Contributions of single units, where asked for.
     pub(crate) survey: Option<Survey>,
     /// Contributions and what limits cut off, where it is asked for.
     pub(crate) tally: Option<Tally>,
@@ -202,7 +202,7 @@ impl Bounder {
         Self { with_members: true, ..self }
     }
 
-    /// Also records what single units contribute.
+    /// Also records the contributions of single units.
     pub(crate) fn surveyed(self) -> Self {
         Self { surveyed: true, ..self }
     }

@@ -151,7 +151,7 @@ impl Bounding {
 }
 
 impl Accumulator {
-    /// That of a measurement; none for counts of units, which every group has.
+    /// The accumulator of a measurement; none for counts of units, which every group has.
     fn of(m: &Measurement) -> Option<Self> {
         let bounds = (m.low, m.high);
         let sum = Kept::Sum { bounds, size: bounds };

@@ -1,4 +1,4 @@
-//! What was charged to whom, and what it comes to.
+//! Charges of each analyst, and the loss of all together.
 
 use hushtable_ledger::{Account, ChargeRecord, Ledger};
 use hushtable_privacy::{Composition, Delta, Epsilon, Odometer, Rho};

@@ -59,7 +59,8 @@ impl ClassLookup {
         Ok(lookup)
     }
 
-    /// The place of each class among those that are listed; their number for all others, and for NULL.
+    /// The place of each class among those that are listed; their number for all others, and for
+    /// NULL.
     ///
     /// # Errors
     /// Only for an array of a type that no class has.

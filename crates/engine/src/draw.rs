@@ -10,8 +10,8 @@ use datafusion::error::DataFusionError;
 use hushtable_mechanisms::{Candidates, Chosen, Memberships, TiedPart};
 use hushtable_noise::{BatchError, Generator};
 use hushtable_query::{
-    Groups, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Tied, Value, known_groups,
-    public_groups,
+    Groups, Joint, Key, Measurement, Noise, PrivateQuery, Quote, Thresholds, Tied, Value,
+    known_groups, public_groups,
 };
 
 use crate::classes::ClassLookup;
@@ -31,7 +31,8 @@ pub(crate) struct Counted {
     pub(crate) known: Vec<bool>,
     /// For each measurement, the sums or values of all groups.
     pub(crate) measured: Vec<Measured>,
-    /// For each measurement whose noise differs by class, the class of every group; empty for others.
+    /// For each measurement whose noise differs by class, the class of every group; empty for
+    /// others.
     pub(crate) classes: Vec<Vec<usize>>,
     /// Which groups each unit is in, where the selection looks at it and units are not rows.
     pub(crate) members: Option<Memberships>,
@@ -151,6 +152,13 @@ impl Counted {
                     }
                     continue;
                 }
+                Noise::Joint(joint) => {
+                    // Quantiles of the same values are drawn together, with the first.
+                    if joint.pays() {
+                        self.measure_joint(quote, (m, joint), chosen, generator, &mut noisy)?;
+                    }
+                    continue;
+                }
                 Noise::OfSelection => {
                     let counts = chosen.iter().map(|c| c.noisy_count.ok_or_else(missing));
                     counts.collect::<Result<_, _>>()?
@@ -165,10 +173,9 @@ impl Counted {
                     if chosen.iter().any(|c| c.group >= values.groups()) {
                         return Err(missing());
                     }
-                    let point = |c: &Chosen| match quantile.release(generator, values.of(c.group)) {
-                        Ok(point) => Ok(i128::from(point)),
-                        Err(BatchError::Entropy(error)) => Err(error.into()),
-                        Err(BatchError::Parameter(_)) => Err(EngineError::Inconsistent),
+                    let point = |c: &Chosen| {
+                        let drawn = quantile.release(generator, values.of(c.group));
+                        drawn.map(i128::from).map_err(not_drawn)
                     };
                     chosen.iter().map(point).collect::<Result<_, _>>()?
                 }
@@ -241,6 +248,58 @@ impl Counted {
         }
         Ok(())
     }
+
+    /// Bytes that joint draws take for a while: the fine values of a group and their digits.
+    pub(crate) fn fine_bytes(&self, quote: &Quote) -> usize {
+        let joint = quote.noise().iter().zip(&self.measured);
+        let joint = joint.filter(|(noise, _)| matches!(noise, Noise::Joint(own) if own.pays()));
+        let largest = joint.filter_map(|(_, measured)| {
+            let values = measured.values()?;
+            (0..values.groups()).map(|group| values.of(group).len()).max()
+        });
+        // An i128 and a third of a word for each.
+        largest.max().unwrap_or(0).saturating_mul(19)
+    }
+
+    /// Draws all quantiles of the values whose first one is in place `first` of the measurements.
+    fn measure_joint(
+        &self,
+        quote: &Quote,
+        (first, joint): (usize, &Joint),
+        chosen: &[Chosen],
+        generator: &mut Generator,
+        noisy: &mut [Option<Vec<i128>>],
+    ) -> Result<(), EngineError> {
+        let missing = || EngineError::Inconsistent;
+        // All of them are of the same values, so that those of the first are enough.
+        let values = self.measured.get(first).and_then(Measured::values).ok_or_else(missing)?;
+        if chosen.iter().any(|c| c.group >= values.groups()) {
+            return Err(missing());
+        }
+        let mut drawn = vec![Vec::with_capacity(chosen.len()); joint.draws.parts()];
+        for group in chosen {
+            let points = joint.draws.release(generator, values.of(group.group));
+            for (drawn, point) in drawn.iter_mut().zip(points.map_err(not_drawn)?) {
+                drawn.push(i128::from(point));
+            }
+        }
+        for (place, noise) in quote.noise().iter().enumerate() {
+            let Noise::Joint(other) = noise else { continue };
+            if other.first == first {
+                let own = drawn.get_mut(other.part).map(std::mem::take).ok_or_else(missing)?;
+                *noisy.get_mut(place).ok_or_else(missing)? = Some(own);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An error of a draw near a quantile.
+fn not_drawn(error: BatchError) -> EngineError {
+    match error {
+        BatchError::Entropy(error) => error.into(),
+        BatchError::Parameter(_) => EngineError::Inconsistent,
+    }
 }
 
 /// The class of every group, for each measurement whose noise differs by class: its place among the
@@ -270,8 +329,8 @@ fn columns_of(keys: &[Key], groups: &[Vec<Value>]) -> Result<Vec<ArrayRef>, Data
     keys.iter().enumerate().map(column).collect()
 }
 
-/// The keys found and, after them, the known ones that were not, with no units; and which of all are
-/// known.
+/// The keys found and, after them, the known ones that were not, with no units; and which of all
+/// are known.
 fn with_known(
     keys: &[Key],
     found: Vec<ArrayRef>,
@@ -314,7 +373,7 @@ fn numbered(keys: &[ArrayRef]) -> Result<(Interner, HashMap<usize, usize>), Data
 }
 
 /// Where each of the public groups is among those found, if there.
-fn found_at(
+pub(crate) fn found_at(
     listed: &[ArrayRef],
     found: &[ArrayRef],
 ) -> Result<Vec<Option<usize>>, DataFusionError> {

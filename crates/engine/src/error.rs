@@ -1,4 +1,4 @@
-//! What can go wrong between a question and its release.
+//! Errors between a question and its release.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub enum EngineError {
     ContractFile {
         /// Where it should be.
         path: PathBuf,
-        /// What the system says.
+        /// The system's message.
         error: std::io::Error,
     },
     /// The contract is wrong or not finished, or a workload is wrong.
@@ -29,7 +29,7 @@ pub enum EngineError {
     WorkloadFile {
         /// Where it should be.
         path: PathBuf,
-        /// What the system says.
+        /// The system's message.
         error: std::io::Error,
     },
     /// One query of a workload.
@@ -40,7 +40,7 @@ pub enum EngineError {
         line: usize,
         /// Its name.
         query: String,
-        /// What is wrong with it.
+        /// Its error.
         error: Box<EngineError>,
     },
     /// The files are not those that a workload or a statement was planned for.
@@ -59,20 +59,20 @@ pub enum EngineError {
     },
     /// The query is refused.
     Refused(#[from] Refusal),
-    /// Nobody is named who could pay.
+    /// No analyst is given who could pay.
     NoAnalyst {
         /// The table.
         table: String,
-        /// Who has a budget.
+        /// The analysts who have a budget.
         analysts: String,
     },
-    /// The one named has no budget.
+    /// The analyst has no budget.
     UnknownAnalyst {
-        /// Who asks.
+        /// The analyst who asks.
         analyst: String,
         /// The table.
         table: String,
-        /// Who has a budget.
+        /// The analysts who have a budget.
         analysts: String,
     },
     /// The data's files.
@@ -101,17 +101,16 @@ impl EngineError {
     pub fn what_and_hint(&self) -> (String, Option<String>) {
         match self {
             Self::ContractFile { path, error } => (
-                format!("the contract {} cannot be read: {error}", path.display()),
+                format!("cannot read the contract `{}`: {error}", path.display()),
                 Some(
-                    "`hushtable init FILE` writes a first one; --contract says where \
-                 it is"
+                    "write one with `hushtable init FILE`, or say where it is with --contract"
                         .to_owned(),
                 ),
             ),
             Self::Contract(inner) => inner.what_and_hint(),
             Self::WorkloadFile { path, error } => (
-                format!("the workload {} cannot be read: {error}", path.display()),
-                Some("a file of TOML in UTF-8, as in docs/workloads.md".to_owned()),
+                format!("cannot read the workload `{}`: {error}", path.display()),
+                Some("give a TOML file in UTF-8, as in docs/workloads.md".to_owned()),
             ),
             Self::InWorkload { file, line, query, error } => {
                 let (what, hint) = error.what_and_hint();
@@ -119,19 +118,19 @@ impl EngineError {
             }
             Self::DataChanged { table } => (
                 format!(
-                    "files of the table `{table}` were written, added or taken \
-                     away while its questions were being answered"
+                    "files of the table `{table}` were written, added or removed while its \
+                     questions were being answered"
                 ),
                 Some(
-                    "what was answered is about the files as they were; the same on \
-                 other files is another question, and is charged anew"
+                    "ask again when nothing writes to the files; answers so far are about the \
+                     files as they were, and asking about changed files is charged anew"
                         .to_owned(),
                 ),
             ),
             Self::SharedFile { table, other, path } => (
                 format!(
-                    "the tables `{table}` and `{other}` both read {}, and do not \
-                     hold the same units by the same column",
+                    "the tables `{table}` and `{other}` both read `{}`, but do not hold the \
+                     same units by the same column",
                     shown(path)
                 ),
                 Some(
@@ -143,48 +142,48 @@ impl EngineError {
             Self::Refused(inner) => inner.what_and_hint(),
             Self::NoAnalyst { table, analysts } => (
                 format!("no analyst given: `{table}` has budgets of {analysts}"),
-                Some("--analyst NAME".to_owned()),
+                Some("give --analyst NAME".to_owned()),
             ),
             Self::UnknownAnalyst { analyst, table, analysts } => (
                 format!("the analyst `{analyst}` has no budget on `{table}`"),
                 Some(format!(
-                    "the contract has budgets of {analysts}; its owner can add \
-                     another"
+                    "use a budget of {analysts}, or ask the owner of the data to add another"
                 )),
             ),
             Self::Source(inner) => inner.what_and_hint(),
             Self::Ledger(inner) => inner.what_and_hint(),
             Self::Entropy(inner) => (
                 format!("{inner}; nothing was released"),
-                Some("what was charged stays charged; ask again when it works".to_owned()),
+                Some("ask again when it works; what was charged stays charged".to_owned()),
             ),
             Self::Memory { limit } => (
                 format!("{}; nothing was released", needed(*limit)),
                 Some(
-                    "--memory or HUSHTABLE_MEMORY may allow more, and fewer groups \
-                 per unit and fewer aggregates need less; what was charged stays \
-                 charged, and a workload goes on under its charge when it is run \
-                 again"
+                    "allow more with --memory or HUSHTABLE_MEMORY, or use fewer groups per unit \
+                     and fewer aggregates; what was charged stays charged, and a workload \
+                     continues under its charge when it is run again"
                         .to_owned(),
                 ),
             ),
             Self::ForeignPlan => (
-                "the plan cannot be read".to_owned(),
-                Some("a worker takes plans of the same version of hushtable, unchanged".to_owned()),
+                "cannot read the plan".to_owned(),
+                Some(
+                    "send the plan unchanged to a worker of the same version of Hushtable"
+                        .to_owned(),
+                ),
             ),
             Self::Interrupted => (
                 "the query was interrupted; nothing was released".to_owned(),
-                Some("what was charged stays charged".to_owned()),
+                Some("ask again; what was charged stays charged".to_owned()),
             ),
             Self::Record => (
-                "the release on record cannot be read".to_owned(),
-                Some("the ledger may be damaged; restore it from a backup".to_owned()),
+                "cannot read the release on record".to_owned(),
+                Some("restore the ledger from a backup; it may be damaged".to_owned()),
             ),
             Self::Inconsistent => (
                 "the engine failed; nothing was released".to_owned(),
                 Some(
-                    "this is a fault in Hushtable, please report the query (not the \
-                 data)"
+                    "this is a fault in Hushtable: please report the query, without data"
                         .to_owned(),
                 ),
             ),

@@ -195,7 +195,7 @@ pub(crate) struct Looked {
 /// Contributions of units, with and without the limit on their groups.
 #[derive(Default)]
 pub(crate) struct Tallies {
-    /// As in a release.
+    /// With the limit of a release.
     pub(crate) limited: Tally,
     /// With all groups of every unit.
     pub(crate) all_groups: Tally,
@@ -287,7 +287,7 @@ impl Scan {
         let (bounding, context) = (bound.bounding(), memory.tasks());
         let held = MemoryConsumer::new("exact groups").register(context.memory_pool());
         let mut groups = Merged::new(&bounding.kept());
-        // What counts rows comes last among the sums.
+        // The accumulator that counts rows comes last among the sums.
         let sums = bounding.accumulators.iter().filter(|a| matches!(a.kept, Kept::Sum { .. }));
         let sums = sums.enumerate().filter(|(_, a)| a.value == RowValue::One);
         let counts_rows = sums.last().map_or(0, |(place, _)| place);

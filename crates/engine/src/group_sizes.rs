@@ -159,8 +159,8 @@ mod tests {
             group_sizes(path.to_str().unwrap(), sql, &Progress::default()).wait().unwrap()
         };
         let found = sizes(
-            "SELECT region, COUNT(*) AS n FROM anything WHERE CAST(age AS INT64) < 45 GROUP BY region \
-             HAVING n >= 10",
+            "SELECT region, COUNT(*) AS n FROM anything WHERE CAST(age AS INT64) < 45 \
+             GROUP BY region HAVING n >= 10",
         );
         assert_eq!(found.release.above, Some(9));
         assert_eq!((found.records(), found.sizes.len()), (10_010, 4));

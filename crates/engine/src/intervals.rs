@@ -24,8 +24,8 @@ pub struct Uncertainty {
     released: ReleasedTable,
 }
 
-/// The intervals around the values of a table. They hold the values without noise; what bounds cut off
-/// is not in them.
+/// The intervals around the values of a table. They hold the values without noise; what bounds cut
+/// off is not in them.
 #[derive(Clone, Debug)]
 pub struct TableIntervals {
     /// Their level, and whether they hold all at once.
@@ -153,8 +153,8 @@ fn column(column_type: ColumnType, values: Vec<Option<Value>>) -> Result<ArrayRe
 }
 
 impl TableIntervals {
-    /// The table with the ends of intervals beside the values: for x, the columns x_low and x_high. A
-    /// name that the table has already gets further underscores.
+    /// The table with the ends of intervals beside the values: for x, the columns x_low and x_high.
+    /// A name that the table has already gets further underscores.
     ///
     /// # Errors
     /// Only by a fault of this program.

@@ -87,7 +87,7 @@ impl Values {
         });
     }
 
-    /// Those of a group; none if it has none, or is not known here.
+    /// The values of a group; none if it has none, or is not known here.
     pub(crate) fn of(&self, group: usize) -> &[i64] {
         let end = self.ends.get(group).copied().unwrap_or(0);
         let start = group.checked_sub(1).and_then(|before| self.ends.get(before)).copied();

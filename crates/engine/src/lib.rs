@@ -42,6 +42,7 @@ mod source;
 mod survey;
 mod tabulate;
 mod traced;
+mod tune;
 mod value;
 mod workload;
 
@@ -77,6 +78,7 @@ pub use source::{
     scan, would_read,
 };
 pub use tabulate::{Numbered, Tabulated};
+pub use tune::{Trial, TrialError, TuneReport, TunedSetting};
 pub use workload::{
     PartAnswer, PartQuoted, PartStatement, Standing, WorkloadAnswer, WorkloadCharge, WorkloadPlan,
     WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload,

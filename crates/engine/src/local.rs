@@ -13,7 +13,7 @@ use crate::eval::{Program, known};
 use crate::runtime::heavy;
 use crate::session::Progress;
 
-/// What a record keeps to itself.
+/// The value that a record keeps to itself.
 #[derive(Clone, Debug)]
 pub enum Secret {
     /// Which of the values its column has, as text.
@@ -91,8 +91,9 @@ pub async fn randomise(
     let bound = bind_expression(&secret.expression(), &columns)?;
     if matches!(secret, Secret::Predicate(_)) && bound.column_type != ColumnType::Bool {
         return Err(EngineError::Refused(Refusal::new(
-            format!("the predicate is not a condition but a value of type {}", bound.column_type),
-            "--predicate \"CAST(age AS INT64) >= 18\"; columns of CSV files are text",
+            format!("--predicate needs a condition, not a value of type {}", bound.column_type),
+            "compare it with something: --predicate \"CAST(age AS INT64) >= 18\"; columns of \
+             CSV files are text",
         )));
     }
     let program = Program::new(&bound)?;

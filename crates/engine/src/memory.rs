@@ -47,8 +47,8 @@ impl FromStr for MemoryLimit {
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let wrong = || {
             Refusal::new(
-                format!("`{text}` is no amount of memory from 1MiB up"),
-                "a whole number and a unit, such as 512MiB or 4GiB",
+                format!("`{text}` is not an amount of memory of 1MiB or more"),
+                "give a whole number and its unit, such as 512MiB or 4GiB",
             )
         };
         let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -142,7 +142,7 @@ mod tests {
             ["", "GiB", "4", "-1GiB", "1.5GiB", "4 parsecs", "99999999999TiB", "1023KiB", "é"]
         {
             let error = text.parse::<MemoryLimit>().unwrap_err();
-            assert!(error.what.contains("is no amount of memory"), "{error}");
+            assert!(error.what.contains("is not an amount of memory"), "{error}");
         }
     }
 }

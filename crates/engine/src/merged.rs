@@ -27,7 +27,7 @@ pub(crate) struct Merged {
     /// Of each accumulator.
     totals: Vec<Merging>,
     members: Option<Memberships>,
-    /// What the partitions tell of single units, with the numbers of their groups here.
+    /// Surveys of single units by partition, with the numbers of their groups here.
     pub(crate) surveys: Vec<Surveyed>,
 }
 

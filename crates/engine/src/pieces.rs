@@ -1,5 +1,5 @@
-//! How many pieces a record would be split into (PR Algorithm 1), without splitting it: what is counted
-//! where groups are chosen after the split.
+//! How many pieces a record would be split into (PR Algorithm 1), without splitting it: what is
+//! counted where groups are chosen after the split.
 
 use datafusion::arrow::array::{ArrayRef, Int64Array};
 use datafusion::arrow::error::ArrowError;
@@ -21,8 +21,8 @@ struct Splitting {
     place: usize,
     /// The column that tells the class, if one does.
     by: Option<usize>,
-    /// The thresholds in steps, above zero, of the classes that are listed for the column; and after them
-    /// that of all others.
+    /// The thresholds in steps, above zero, of the classes that are listed for the column; and
+    /// after them that of all others.
     thresholds: Vec<u64>,
 }
 
@@ -135,14 +135,17 @@ mod tests {
             "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"row\"\n\
              group_selection_by_pieces = true\n[tables.t.columns]\n\
              a = { type = \"int\", split = 3 }\ns = { type = \"string\" }\n\
-             c = { type = \"int\", split = { by = \"s\", default = 4, values = { z = 2, x = 9 } } }\n\
-             b = { type = \"int\", split = { by = \"s\", default = 5, values = { x = 7, y = 1 } } }\n\
+             c = { type = \"int\", split = { by = \"s\", \
+             default = 4, values = { z = 2, x = 9 } } }\n\
+             b = { type = \"int\", split = { by = \"s\", \
+             default = 5, values = { x = 7, y = 1 } } }\n\
              [tables.t.budgets]\nana = { rho = 1, delta = 1e-6 }\n",
             "t.toml",
         )
         .unwrap();
-        let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, group_selection_by = PIECES) \
-                   s, COUNT(*), SUM(a), SUM(b), SUM(c) FROM t GROUP BY s";
+        let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, \
+                   group_selection_by = PIECES) s, COUNT(*), SUM(a), SUM(b), SUM(c) \
+                   FROM t GROUP BY s";
         let query = bind(sql, &contract).unwrap();
         let bounding = Bounding::new(&query, false).unwrap();
         let RowValue::Pieces(sums) = &bounding.accumulators[bounding.pieces().unwrap()].value

@@ -1,9 +1,9 @@
 //! Released columns, rebuilt from their values.
 //!
-//! An array that was filtered, taken from or sliced may still hold, out of sight, what is gone: a view
-//! array keeps the text of all rows it came from, and any array may keep a value under a NULL. It
-//! would take them along into whatever it is written to, and names of groups that were not selected
-//! would leave with the release.
+//! An array that was filtered, taken from or sliced may still hold, out of sight, what is gone: a
+//! view array keeps the text of all rows it came from, and any array may keep a value under a NULL.
+//! It would take them along into whatever it is written to, and names of groups that were not
+//! selected would leave with the release.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::arrow::error::ArrowError;
 
-/// The same values in fresh buffers that hold nothing else.
+/// Copies the values into fresh buffers that hold nothing else.
 pub(crate) fn rebuilt(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     fn copied<T: ArrowPrimitiveType>(column: &ArrayRef) -> PrimitiveArray<T> {
         column.as_primitive::<T>().iter().collect()

@@ -1,4 +1,4 @@
-//! What goes on record: the question's identity, the released table, the statement.
+//! Contents of the record: the question's identity, the released table, the statement.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ pub struct Statement {
     /// Format of the statement.
     #[serde(rename = "statement")]
     pub format: u32,
-    /// Who made it.
+    /// The version of the engine that made it.
     pub engine: String,
-    /// Who asked.
+    /// The analyst who asked.
     pub analyst: String,
     /// The query as it was asked.
     pub sql: String,
@@ -37,11 +37,11 @@ pub struct Statement {
     pub question: String,
     /// Seconds since 1970-01-01 UTC.
     pub released_at: u64,
-    /// What accounts for the total.
+    /// The method that accounts for the total.
     pub accountant: String,
     /// Where the noise comes from.
     pub randomness: String,
-    /// What is promised, mechanism by mechanism.
+    /// The promise, mechanism by mechanism.
     #[serde(flatten)]
     pub explanation: Explanation,
     /// The checked query, as it was run.
@@ -53,7 +53,7 @@ pub struct Statement {
 #[allow(dead_code, reason = "only whether it can be read is asked")]
 struct Promised(PrivateQuery, Explanation);
 
-/// What accounts for totals, as statements say it.
+/// The method that accounts for totals, in the words of statements.
 pub(crate) const ACCOUNTANT: &str = "exact sums of epsilon, or of rho, and of delta";
 /// Where noise comes from, as statements say it.
 pub(crate) const RANDOMNESS: &str = "ChaCha20, seeded from the operating system";
@@ -61,8 +61,8 @@ pub(crate) const RANDOMNESS: &str = "ChaCha20, seeded from the operating system"
 /// Names the question in the statement: a hash of [`Quote::identity`].
 ///
 /// # Errors
-/// A refusal where a statement of it could not be read back: it is written after the charge, and its
-/// release would be lost.
+/// A refusal where a statement of it could not be read back: it is written after the charge, and
+/// its release would be lost.
 pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<String, EngineError> {
     let stated = serde_json::to_vec(&(quote.query(), explanation));
     let stated = stated.map_err(|_| EngineError::Inconsistent)?;
@@ -77,13 +77,12 @@ pub(crate) fn question(quote: &Quote, explanation: &Explanation) -> Result<Strin
     Ok(blake3::hash(&identity).to_hex().to_string())
 }
 
-/// What tells one question from another, in the ledger and nowhere else: sizes of files are as
-/// secret as the number of their rows, and a hash of them can be guessed. The same question is the
-/// same query with the same mechanisms, from the same analyst, on the same files: the same paths,
-/// sizes and times of last change. A file that was written again counts as other data, whatever is
-/// in it. Paths are without links, so that it is the same question from every folder; but what the
-/// names of folders say is as the table has it, as a link can have another name than what it leads
-/// to.
+/// Identity of a question, kept in the ledger and nowhere else: sizes of files are as secret as the
+/// number of their rows, and a hash of them can be guessed. The same question is the same query
+/// with the same mechanisms, from the same analyst, on the same files: the same paths, sizes and
+/// times of last change. A file that was written again counts as other data, whatever is in it.
+/// Links in paths are resolved, so that it is the same question from every folder. Values in the
+/// names of folders are those that the table has, as a link can have another name than its target.
 pub(crate) fn fingerprint(
     analyst: &str,
     question: &str,
@@ -100,7 +99,7 @@ pub(crate) fn fingerprint(
     Ok(Fingerprint::new(*blake3::hash(&text).as_bytes()))
 }
 
-/// What the statement says beside the explanation.
+/// Contents of the statement beside the explanation.
 pub(crate) struct Asked<'a> {
     pub(crate) analyst: &'a str,
     pub(crate) sql: &'a str,
@@ -110,8 +109,8 @@ pub(crate) struct Asked<'a> {
 /// The number of released groups, in the metadata of a table on record.
 const GROUPS: &str = "released_groups";
 
-/// The release as the ledger keeps it: after the columns shown come the released values that they were
-/// computed from.
+/// The release as the ledger keeps it: after the columns shown come the released values that they
+/// were computed from.
 pub(crate) fn encode(
     released: &ReleasedTable,
     asked: Asked<'_>,

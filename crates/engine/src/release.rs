@@ -32,7 +32,7 @@ pub(crate) struct ReleasedTable {
     pub(crate) groups: u64,
 }
 
-/// What came out, with the charge under which it is to be recorded.
+/// A released table, with the charge under which it is to be recorded.
 pub(crate) struct Released {
     pub(crate) table: ReleasedTable,
     pub(crate) charge: OpenedCharge,
@@ -54,6 +54,7 @@ impl ExactGroups {
         let Self { charge, exact, held } = self;
         let (keys, counted) = Counted::new(query, exact)?;
         let chosen = counted.choose(quote, generator)?;
+        held.try_grow(counted.fine_bytes(quote))?;
         let sums = counted.measure(quote, &chosen, generator)?;
         let keys = match query.groups() {
             Groups::Single | Groups::Public => keys,

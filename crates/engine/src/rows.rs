@@ -177,7 +177,7 @@ impl RowProgram {
                     let values = e.evaluate(columns, rows)?;
                     let present = boolean::is_not_null(&values)?;
                     match values.as_primitive_opt::<Float64Type>() {
-                        // As in `points`, so that what is counted is what is added up.
+                        // Follows `points`, so that the values counted are those added up.
                         Some(floats) => {
                             floats.iter().map(|x| x.filter(|x| !x.is_nan()).map(|_| 1)).collect()
                         }

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::RecordBatch;
-use hushtable_ledger::{Account, Ledger, Notice, Outcome, StoredRelease};
+use hushtable_ledger::{Account, Ledger, Notice, Outcome, StoredRelease, cost};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    Contract, Explanation, IntervalsWanted, MechanismsExplained, Population, PrivateQuery, Quote,
-    Table, Warning, bind, least_loss,
+    Contract, Explanation, IntervalsWanted, LimitExplained, MechanismsExplained, Population,
+    PrivateQuery, Quote, Table, Warning, bind, least_loss,
 };
 
 use crate::answer::{Answering, Question};
@@ -36,19 +36,21 @@ pub struct Session {
     memory: Memory,
 }
 
-/// What a query would cost, and what there is to pay it from.
+/// Price of a query, and the account that would pay it.
 #[derive(Clone, Debug)]
 pub struct Quoted {
     /// Everything that the query promises.
     pub explanation: Explanation,
     /// The mechanisms that there are for sums that are not clamped, side by side.
     pub mechanisms: Vec<MechanismsExplained>,
-    /// Who would pay.
+    /// The price of other limits on the groups of a unit.
+    pub limits: Vec<LimitExplained>,
+    /// The analyst who would pay.
     pub analyst: String,
     /// The analyst's budget on the table, as it stands.
     pub account: Account,
-    /// What this query would take from the account, in the account's currency; zero where the same
-    /// question has been answered before.
+    /// Amount that this query would take from the account, in the account's currency; zero where
+    /// the same question has been answered before.
     pub charge: Loss,
     /// Whether the same question has a release on record, which is given again for free.
     pub on_record: bool,
@@ -63,15 +65,16 @@ pub struct Answer {
     pub(crate) uncertainty: Behind,
     /// The intervals that the query or the contract asks for.
     pub(crate) wanted: Option<IntervalsWanted>,
-    /// The machine-readable statement of what was promised; of the last part, where there are several.
+    /// The machine-readable statement of what was promised; of the last part, where there are
+    /// several.
     pub statement: Statement,
     /// The machine-readable statement of all parts, where there are several or SQL around one.
     pub parts: Option<StatementOfParts>,
-    /// Who paid.
+    /// The analyst who paid.
     pub analyst: String,
     /// The population whose account paid.
     pub population: String,
-    /// What was taken from the account; `None` where the release was on record already.
+    /// Amount that was taken from the account; `None` where the release was on record already.
     pub charged: Option<Loss>,
     /// The account after that.
     pub account: Account,
@@ -88,7 +91,8 @@ impl Answer {
         self.wanted
     }
 
-    /// The intervals around the values of the table, from what is on record: at no cost, at any level.
+    /// The intervals around the values of the table, from what is on record: at no cost, at any
+    /// level.
     ///
     /// # Errors
     /// Only by a fault of this program.
@@ -103,7 +107,7 @@ impl Answer {
 /// The released values behind an answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Behind {
-    /// It is a release.
+    /// The answer is a release.
     Release(Box<Uncertainty>),
     /// SQL around private parts computed it.
     Around(Box<TracedResult>),
@@ -117,8 +121,8 @@ pub struct Timings {
     pub exact: Duration,
     /// Selection and noise.
     pub noise: Duration,
-    /// What is computed from released values, and their order. With `exact`, what the same query
-    /// would take without noise.
+    /// Computing and ordering what is shown. Together with `exact`, the time of the same query
+    /// without noise.
     pub showing: Duration,
     /// The ledger: charging and recording, with their syncs to disk.
     pub ledger: Duration,
@@ -283,10 +287,11 @@ impl Session {
         // it.
         let charge = match on_record {
             true => limit.nothing(),
-            false => quote.total().in_currency_of(limit).unwrap_or_else(|_| quote.total()),
+            false => cost(quote.total(), &quote.events(), limit).unwrap_or_else(|_| quote.total()),
         };
         let mechanisms = MechanismsExplained::of(&quote);
-        Ok(Quoted { explanation, mechanisms, analyst, account, charge, on_record })
+        let limits = LimitExplained::around(&quote);
+        Ok(Quoted { explanation, mechanisms, limits, analyst, account, charge, on_record })
     }
 
     /// The warnings about a query, for people to see before they ask it. Costs nothing and reads no
@@ -328,7 +333,7 @@ impl Session {
         self.query_with(sql, analyst, progress, &mut generator).await
     }
 
-    /// As [`timed`](Self::timed), with a given generator.
+    /// Answers a query with a given generator; see [`timed`](Self::timed).
     pub(crate) async fn query_with(
         &self,
         sql: &str,
@@ -390,7 +395,7 @@ impl Session {
         Ok((answer, timings))
     }
 
-    /// Checks and prices a query, whoever asks.
+    /// Checks and prices a query, independently of who asks.
     ///
     /// # Errors
     /// When the query is refused, or its table has no files.
@@ -510,7 +515,7 @@ impl Session {
         Ok(Ledger::check_budget(ledger.as_ref(), account, &asked, least, limit)?)
     }
 
-    /// As [`check_budget`](Self::check_budget), for the parts of a statement.
+    /// Checks the budgets for the parts of a statement; see [`check_budget`](Self::check_budget).
     fn check_budgets(
         &self,
         statement: &hushtable_query::SqlStatement,
@@ -547,7 +552,7 @@ impl Session {
     }
 }
 
-/// Who pays, and from what budget: the one named, or the only one there is.
+/// The analyst who pays, and the budget: the analyst named, or the only one there is.
 pub(crate) fn payer(
     population: &Population,
     analyst: Option<&str>,

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Bins per doubling: a loss is told up to 0.07 %, rounded up.
+/// Bins per doubling: a loss is known up to 0.07 %, rounded up.
 const BINS: f64 = 1024.0;
 
-/// Shares of the records that quantiles are told of.
+/// Shares of the records that quantiles are reported for.
 const QUANTILES: [f64; 9] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
 
 /// How many records have which loss.
@@ -27,7 +27,7 @@ pub(crate) struct Sketch {
 pub struct Distribution {
     /// How many of them lose more than the query's rho, that of a record at the thresholds.
     pub above_rho: u64,
-    /// The same as a share of all.
+    /// Their share of all.
     pub share_above_rho: f64,
     /// Losses that so large a share does not exceed, rounded up by less than 0.07 %.
     pub quantiles: Vec<LossQuantile>,
@@ -56,7 +56,7 @@ impl Sketch {
     /// One more record, which loses that much.
     pub(crate) fn add(&mut self, loss: f64) {
         self.records += 1;
-        // What rounding up has added to a loss at the limit is not more than the limit.
+        // A loss at the limit that was rounded up is not above the limit.
         self.above += u64::from(loss > self.limit * (1.0 + 1e-9));
         self.largest = self.largest.max(loss);
         if loss > 0.0 {

@@ -1,4 +1,4 @@
-//! What single units contribute, for an audit: which of them weigh the most, and the table without
+//! Contributions of single units, for an audit: which of them weigh the most, and the table without
 //! one of them.
 
 use datafusion::arrow::array::{AsArray, BooleanArray};
@@ -9,7 +9,7 @@ use datafusion::error::DataFusionError;
 use crate::bound::{Listing, PartialMembers, Rows, SamplingKey};
 use crate::intern::Hashes;
 
-/// What is to be done beside adding up: by default nothing.
+/// Tasks beside adding up: by default none.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ScanOptions {
     /// Tell what single units contribute.
@@ -21,9 +21,9 @@ pub(crate) struct ScanOptions {
     pub(crate) without: Option<u128>,
 }
 
-/// What single units of one partition contribute. Secret: no Debug, Display or Serialize.
+/// Contributions of single units of one partition. Secret: no Debug, Display or Serialize.
 pub(crate) enum Survey {
-    /// What each unit adds, and its kept groups.
+    /// The sums that each unit adds, and its kept groups.
     Units {
         /// By unit, in the order of `members`.
         shares: Vec<Shares>,

@@ -71,8 +71,8 @@ naics2 = { type = "int", expression = "DIV(NAICS, 10000)", public_keys = [23, 54
 me = { rho = 0.5, delta = 1e-6 }
 "#;
 
-const LOAN_MEASURES: &str = "COUNT(*) AS n, SUM(Jobs) AS jobs, AVG(Jobs) AS mean_jobs, SUM(Amount) AS amount, \
-     AVG(Amount) AS mean_amount";
+const LOAN_MEASURES: &str = "COUNT(*) AS n, SUM(Jobs) AS jobs, AVG(Jobs) AS mean_jobs, \
+     SUM(Amount) AS amount, AVG(Amount) AS mean_amount";
 
 /// Exact values from a plain GROUP BY of the same file in another engine, with Amount cut off at a
 /// million; the bounds are six sigmas of each (rho = 0.5 over five measurements) and more.
@@ -173,8 +173,8 @@ fn with(options: &str, rest: &str) -> String {
     format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}")
 }
 
-/// Loans of the larger counties and sectors, whose keys are public: consistent levels are more precise
-/// than released ones, as theory says.
+/// Loans of the larger counties and sectors, whose keys are public: consistent levels are more
+/// precise than released ones, as theory says.
 #[test]
 fn consistent_levels_of_public_counties_and_sectors() {
     let Some(path) = real("ppp2020_georgia_partial.csv.gz") else { return };
@@ -215,8 +215,8 @@ fn consistent_levels_of_public_counties_and_sectors() {
     }
 }
 
-/// Counties and sectors that are chosen privately: what is moved for the sake of groups that are shown
-/// makes errors smaller, if not by much.
+/// Counties and sectors that are chosen privately: what is moved for the sake of groups that are
+/// shown makes errors smaller, if not by much.
 #[test]
 fn consistent_levels_of_chosen_counties_and_sectors() {
     let Some(path) = real("ppp2020_georgia_partial.csv.gz") else { return };

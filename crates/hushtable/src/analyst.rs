@@ -168,7 +168,7 @@ impl Drop for Unwanted {
     }
 }
 
-/// A workload of which everything that can be wrong by itself is checked.
+/// A workload that has passed every check that does not need the ledger.
 pub struct Plan {
     plan: WorkloadPlan,
     workers: Workers,

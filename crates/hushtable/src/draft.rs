@@ -39,7 +39,8 @@ const NEIGHBOURS: &str = "\
 ";
 
 const POPULATION: &str = "
-# Who is protected: the kind of person, household or company whose presence must not show. One budget
+# Who is protected: the kind of person, household or company whose presence must not show. \
+  One budget
 # protects it in all tables that hold it. The name comes from the columns: choose another if it is
 # wrong.
 ";
@@ -75,8 +76,10 @@ const CSV: &str = "\
 
 const SETTINGS: &str = "
 # What a column may have besides its type:
-#   bounds        SUM and AVG need them: the least and most that one unit adds to a group; and MEDIAN
-#                 as its range. Choose them from what you know of such data, never by looking at this
+#   bounds        SUM and AVG need them: the least and most that one unit adds to a group; \
+                  and MEDIAN
+#                 as its range. Choose them from what you know of such data, \
+                  never by looking at this
 #                 data.
 #                   amount = { type = \"decimal(2)\", bounds = [0, 500] }
 #   granularity   sums are rounded to multiples of it; the default suits most columns
@@ -187,7 +190,7 @@ fn seen_from(folder: &Path, location: &str) -> String {
     let absolute = whole.to_string_lossy().into_owned();
     let turns = |path: &Path| path.components().any(|part| part == Component::ParentDir);
     if turns(&folder) || turns(&whole) {
-        // What `..` leads to depends on links.
+        // Where `..` leads depends on links.
         return absolute;
     }
     let mut from = folder.components().peekable();
@@ -211,7 +214,8 @@ fn contract(tables: &[DraftTable], decisions: Option<&Decisions>) -> String {
     let read = if looked { "rows were read where it says so" } else { "no value was read" };
     let wait = match decisions {
         None => {
-            "The owner of\n# the data decides what is marked TODO; until then, no query is answered."
+            "The owner of\n\
+             # the data decides what is marked TODO; until then, no query is answered."
         }
         Some(_) => {
             "The owner of\n# the data has answered its questions, and may change every answer here."

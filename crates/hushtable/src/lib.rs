@@ -63,9 +63,9 @@ pub use hushtable_engine::{
     LossOptions, LossQuantile, LossReport, Losses, MechanismLosses, MemoryLimit, OwnerLosses,
     PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal, Progress, QueryCheck,
     Quoted, RangeCheck, Secret, SourceError, Spread, Standing, Statement, StatementOfParts,
-    StatementPartQuoted, StatementQuoted, TableCheck, TableIntervals, Timings, Together,
-    Uncertainty, WorkloadAnswer, WorkloadCharge, WorkloadProgress, WorkloadQuoted,
-    WorkloadStatement, open_workload, resolved, same,
+    StatementPartQuoted, StatementQuoted, TableCheck, TableIntervals, Timings, Together, Trial,
+    TrialError, TuneReport, TunedSetting, Uncertainty, WorkloadAnswer, WorkloadCharge,
+    WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;
@@ -77,16 +77,17 @@ pub use workers::{Workers, wait};
 /// Contracts, and what queries promise.
 pub mod query {
     pub use hushtable_query::{
-        Clamps, ClassesExplained, Column, ColumnType, ConsistentPrecision, Contract, ContractError,
-        CsvSettings, Defaults, EpsilonAt, ExchangeExplained, Explanation, GroupsExplained,
-        HalfWidth, INTERVAL_LEVEL, IntervalExplained, IntervalsExplained, IntervalsWanted,
-        KeepProbability, Level, MAX_LATTICE, MAX_QUERY_BYTES, MeasurementExplained,
-        MechanismCompared, MechanismsExplained, MechanismsOnData, NoInterval, Number,
-        OutputExplained, PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained,
-        Population, PrecisionExplained, PrivateGroups, PrivateQuery, QuantileExplained, Refusal,
-        Relation, RoundExplained, SimultaneousInterval, SizeQuantile, Split, SplitBy, Strategy,
-        Table, TableUnit, Warning, WarningCode, Workload, WorkloadExplanation, WorkloadPolicy,
-        WorkloadQuery, WorkloadTerm, function_names, option_names, statement_end, with_parameters,
+        ChoiceExplained, Clamps, ClassesExplained, Column, ColumnType, ConsistentPrecision,
+        Contract, ContractError, CsvSettings, Defaults, EpsilonAt, ExchangeExplained, Explanation,
+        GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained, IntervalsExplained,
+        IntervalsWanted, KeepProbability, Level, LimitExplained, MAX_LATTICE, MAX_QUERY_BYTES,
+        MeasurementExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, NoInterval,
+        NoiseKind, Number, OutputExplained, PerRowExplained, PolicyExample, PolicyExplained,
+        PolicyTermExplained, Population, PrecisionExplained, Prefer, PrivateGroups, PrivateQuery,
+        QuantileEndExplained, QuantileExplained, Refusal, Relation, RoundExplained, RunnerUp,
+        SimultaneousInterval, SizeQuantile, Split, SplitBy, Strategy, Table, TableUnit, Usefulness,
+        Warning, WarningCode, Workload, WorkloadExplanation, WorkloadPolicy, WorkloadQuery,
+        WorkloadTerm, function_names, option_names, statement_end, with_parameters,
     };
 }
 

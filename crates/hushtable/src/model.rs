@@ -32,13 +32,13 @@ pub struct Described {
 pub fn refused(file: &str, error: &ModelError) -> Refusal {
     match error {
         ModelError::Large { .. } => Refusal::new(
-            format!("the model {file} is too large: {error}"),
-            "leave out parameters, or take many together: how many others voted yes says as much as \
-             their votes",
+            format!("the model `{file}` is too large: {error}"),
+            "leave out parameters, or replace many by one: the number of others who voted yes \
+             says as much as their votes",
         ),
         _ => Refusal::new(
-            format!("the model {file} cannot be assessed: {error}"),
-            "this is a fault in Hushtable, please report the model",
+            format!("cannot assess the model `{file}`: {error}"),
+            "this is a fault in Hushtable: please report the model",
         ),
     }
 }
@@ -52,13 +52,14 @@ impl Described {
         let file = path.display().to_string();
         let cannot = |reason: &dyn std::fmt::Display| {
             Refusal::new(
-                format!("the model {file} cannot be read: {reason}"),
-                "docs/model.md says how a model is written, and examples/partial-knowledge has nine",
+                format!("cannot read the model `{file}`: {reason}"),
+                "see docs/model.md for how to write a model, and examples/partial-knowledge for \
+                 nine of them",
             )
         };
         let size = std::fs::metadata(path).map_err(|e| cannot(&e))?.len();
         if size > MOST_BYTES {
-            let much = format!("it has {size} bytes, and at most {MOST_BYTES} are read");
+            let much = format!("it has {size} bytes; at most {MOST_BYTES} are allowed");
             return Err(cannot(&much).into());
         }
         let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
@@ -159,7 +160,11 @@ impl Reader {
         let exact: Vec<Fraction> = exact.collect::<Result<_, _>>()?;
         FiniteLaw::new(&exact).map_err(|error| {
             let what = format!("{name}: {error}");
-            self.wrong(line, &what, "write thirds as \"1/3\", which decimals cannot add up to 1")
+            self.wrong(
+                line,
+                &what,
+                "write thirds as \"1/3\": decimals of thirds do not add up to 1",
+            )
         })
     }
 
@@ -308,7 +313,7 @@ impl Reader {
                     let holds = self.evaluate("when", when, &scope, count)?.holds();
                     holds.ok_or_else(|| {
                         let what = format!("`when` = \"{}\" is not a condition", when.text);
-                        self.wrong(when.line, &what, "compare with something, as in vote = 1")
+                        self.wrong(when.line, &what, "compare it with something, as in vote = 1")
                     })?
                 }
             };
@@ -333,8 +338,8 @@ impl Reader {
                 });
                 let values: Vec<String> = values.collect();
                 let what = format!("no row of the table holds where {}", values.join(", "));
-                let hint = "a last row without `when` is for all that is left; databases that only a \
-                            change of the target makes need a row, too";
+                let hint = "add a last row without `when` for all other databases, also for \
+                            those that only a change of the target makes";
                 return Err(self.wrong(line, &what, hint).into());
             };
             laws.push(law.clone());

@@ -54,7 +54,7 @@ impl Protected {
         let place = resolved(path);
         if self.files.iter().any(|file| same(file, &place)) {
             return Err(Refusal::new(
-                format!("{} belongs to the contract", path.display()),
+                format!("`{}` belongs to the contract", path.display()),
                 "give another name; nothing was asked, and nothing was charged",
             ));
         }
@@ -62,8 +62,8 @@ impl Protected {
         if let Some((table, location)) = self.tables.iter().find(reads) {
             return Err(Refusal::new(
                 format!(
-                    "{} is where table `{table}` reads its data (path = \"{location}\"): the result \
-                     would become data",
+                    "`{}` is where table `{table}` reads its data (path = \"{location}\"): the \
+                     result would become data",
                     path.display()
                 ),
                 "give a name in another folder; nothing was asked, and nothing was charged",
@@ -103,7 +103,7 @@ impl PendingFile {
         let found = fs::metadata(&place).ok();
         if found.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Refusal::new(
-                format!("{} is a folder", path.display()),
+                format!("`{}` is a folder", path.display()),
                 "give the name of a file",
             ));
         }
@@ -135,6 +135,25 @@ impl PendingFile {
         beside(path, None).map_err(|e| cannot_write(path, &e))?;
         let way = Way::Renamed { place: path.to_owned(), permissions: None, replace: false };
         Ok(Self { shown: path.to_owned(), way })
+    }
+
+    /// A file that only its user can read, for findings about exact data; a device or pipe is as it
+    /// is.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn confidential(mut self) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        if let Way::Renamed { permissions, .. } = &mut self.way {
+            *permissions = Some(Permissions::from_mode(0o600));
+        }
+        self
+    }
+
+    /// A file that only its user can read, for findings about exact data: as the folder has it.
+    #[cfg(not(unix))]
+    #[must_use]
+    pub fn confidential(self) -> Self {
+        self
     }
 
     /// Writes the file.
@@ -187,7 +206,7 @@ fn refuse_precious(shown: &Path, place: &Path) -> Result<(), Refusal> {
         return Ok(());
     };
     Err(Refusal::new(
-        format!("{} is {what}, and is left as it is", shown.display()),
+        format!("`{}` is {what}, and was left unchanged", shown.display()),
         "give another name; a file that is not needed any more can be deleted by hand",
     ))
 }
@@ -229,7 +248,7 @@ fn beside(place: &Path, permissions: Option<&Permissions>) -> io::Result<NamedTe
 
 fn exists(path: &Path) -> Refusal {
     Refusal::new(
-        format!("{} is there already, and is left as it is", path.display()),
+        format!("`{}` exists already, and was left unchanged", path.display()),
         "give another --output, or `--output -` to see the text",
     )
 }
@@ -239,8 +258,8 @@ fn cannot_write(path: &Path, error: &io::Error) -> Refusal {
     let reason = error.to_string();
     let reason = reason.split(" at path \"").next().unwrap_or_default();
     Refusal::new(
-        format!("cannot write {}: {reason}", path.display()),
-        "the folder must exist and be writable, and its disk must have room",
+        format!("cannot write `{}`: {reason}", path.display()),
+        "check that the folder exists and is writable, and that its disk has room",
     )
 }
 
@@ -280,8 +299,8 @@ mod tests {
         let path = folder.path().join("hushtable.toml");
         let pending = PendingFile::new(&path).unwrap();
         fs::write(&path, "mine").unwrap();
-        assert!(pending.write(b"other").unwrap_err().to_string().contains("there already"));
-        assert!(PendingFile::new(&path).unwrap_err().to_string().contains("there already"));
+        assert!(pending.write(b"other").unwrap_err().to_string().contains("exists already"));
+        assert!(PendingFile::new(&path).unwrap_err().to_string().contains("exists already"));
         assert_eq!(fs::read(&path).unwrap(), b"mine");
     }
 
@@ -296,7 +315,7 @@ mod tests {
         fs::write(&contract, text).unwrap();
         for path in [&ledger, &journal, &contract] {
             let refusal = PendingFile::replacing(path).unwrap_err().to_string();
-            assert!(refusal.contains("left as it is"), "{refusal}");
+            assert!(refusal.contains("left unchanged"), "{refusal}");
         }
         // One that was made in the meantime.
         let late = folder.path().join("late.csv");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hushtable_engine::{
     Answer, AuditOptions, AuditReport, BudgetLine, CheckReport, FitOptions, FitReport, GroupSizes,
-    LossOptions, LossReport, Progress, Session, Timings,
+    LossOptions, LossReport, Progress, Session, Timings, TuneReport,
 };
 use hushtable_ledger::Inspection;
 use hushtable_privacy::Delta;
@@ -43,6 +43,17 @@ impl Owner {
         let work =
             async move { session.check_data(table.as_deref(), sql.as_deref(), &progress).await };
         self.workers.run(work).await
+    }
+
+    /// Computes the errors that a query would have at other limits, bounds, noise and prices, with
+    /// noise, bounding and hidden groups apart. Charges nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When the query is refused, or the data cannot be read.
+    pub async fn tune(&self, sql: &str, progress: &Progress) -> Result<TuneReport, Error> {
+        let (session, sql, progress) =
+            (Arc::clone(&self.session), sql.to_owned(), progress.clone());
+        self.workers.run(async move { session.tune(&sql, &progress).await }).await
     }
 
     /// The physical plan of a query: how it is computed. Which sides joins are built from follows

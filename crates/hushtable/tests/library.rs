@@ -28,7 +28,7 @@ budgets.ana = { epsilon = 1000000, delta = 1e-6 }
 budgets.bo = { epsilon = 1, delta = 1e-6 }
 "#;
 
-/// A folder with a contract and so many rows, each of another person.
+/// A folder with a contract and that many rows, each of another person.
 fn place(rows: usize) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let mut csv = "id,town,age\n".to_owned();

@@ -8,7 +8,7 @@ use crate::least_epsilon;
 use crate::probability::{ProbabilityRange, Profile};
 use crate::vertices::Vertices;
 
-/// A count of records, of which an attacker does not know some; perhaps with noise on top.
+/// A count of records, some of them unknown to an attacker; perhaps with noise on top.
 ///
 /// The target's record moves the count by one: compared are S and S + 1, where S is the sum of the
 /// unknown others (theory section 7). Known records shift the count by what is known, so that it
@@ -23,7 +23,7 @@ impl Count {
     /// A count in which, beside the target, the records of `unknown` are not known.
     ///
     /// # Errors
-    /// If there are too many different probabilities for so many records.
+    /// If there are too many different probabilities for the number of records.
     pub fn new(unknown: &Profile, noise: Option<CountNoise>) -> Result<Self, KnowledgeError> {
         let law = IntegerLaw::of(unknown)?;
         let noise = match noise {

@@ -6,7 +6,7 @@ use crate::integer_law::{IntegerLaw, UNIT};
 /// of one without from one with: of S + 1 from S and of S from S + 1, where S has the `law`. Both
 /// rounded up.
 ///
-/// As the law is log-concave, the terms above zero of the one are those of its upper part, and of
+/// The law is log-concave, so the terms above zero of the one are those of its upper part, and of
 /// the other those of its lower part.
 pub(crate) fn both(law: &IntegerLaw, epsilon: f64) -> [f64; 2] {
     if law.tail < f64::INFINITY && epsilon >= law.tail {

@@ -17,16 +17,16 @@ pub enum KnowledgeError {
         high: f64,
     },
     /// No records are unknown, or more than can be computed with.
-    #[error("{0} unknown records are not valid: from 1 to 1000000000 records are computed with")]
+    #[error("{0} unknown records are not valid: their number must be from 1 to 1000000000")]
     Records(u64),
     /// No records are unknown, or more than can be computed with in bounds.
     #[error(
-        "{0} unknown records are not valid: within bounds, from 1 to 10000000 are computed with; to \
-         take others to be known can only make delta larger"
+        "{0} unknown records are not valid: within bounds, their number must be from 1 to \
+         10000000; treating others as known can only make delta larger"
     )]
     Within(u64),
     /// More known records than are computed with.
-    #[error("{given} known records are not valid: at most {most} are computed with here")]
+    #[error("{given} known records are not valid: their number must be at most {most} here")]
     Known {
         /// The value given.
         given: u64,
@@ -35,8 +35,8 @@ pub enum KnowledgeError {
     },
     /// A threshold that no count passes.
     #[error(
-        "a threshold of {threshold} is not valid: with {records} records, no count is above it and \
-         nothing is ever released; it must be below {records}"
+        "a threshold of {threshold} is not valid: with {records} records, it must be below \
+         {records}, or nothing is ever released"
     )]
     Threshold {
         /// Counts above it are released.
@@ -45,7 +45,7 @@ pub enum KnowledgeError {
         records: u64,
     },
     /// A k below one, or above the number of records.
-    #[error("k = {k} is not valid: with {records} records it must be from 1 to {records}")]
+    #[error("k = {k} is not valid: with {records} records, it must be from 1 to {records}")]
     K {
         /// The least count that is released.
         k: u64,
@@ -54,15 +54,15 @@ pub enum KnowledgeError {
     },
     /// Fewer than two values, or more than are computed with.
     #[error(
-        "number of values = {0} is not valid: it must be at least 2 to tell any apart, and at most 20 \
-         in a k-anonymous table"
+        "number of values = {0} is not valid: it must be at least 2, and at most 20 in a \
+         k-anonymous table"
     )]
     Values(usize),
     /// Lower bounds that do not fit into one.
-    #[error("the lower bounds add up to {0}: together they can be at most 1")]
+    #[error("the lower bounds add up to {0}: the sum must be at most 1")]
     LowerBounds(f64),
     /// A value that cannot happen, as the others need all the probability there is.
-    #[error("the upper bounds add up to {0}: together they must be at least 1")]
+    #[error("the upper bounds add up to {0}: the sum must be at least 1")]
     UpperBounds(f64),
     /// Noise outside what is computed with.
     #[error("{what} = {given} is not valid: it must be a number from {range}")]
@@ -76,8 +76,8 @@ pub enum KnowledgeError {
     },
     /// Too many operations.
     #[error(
-        "this takes about {0:e} multiplications, and at most 3e10 are made: there are too many \
-         different probabilities for so many records"
+        "this takes about {0:e} multiplications; at most 3e10 are allowed: there are too many \
+         different probabilities for the number of records"
     )]
     Work(f64),
     /// An amount of privacy loss that is none.
@@ -92,8 +92,8 @@ pub enum KnowledgeError {
     },
     /// A cell that is none, or overlaps another one of its level.
     #[error(
-        "cell {place} is not valid: it needs parts that are there, in rising order, and that no other \
-         cell of its level has, and a least count of at most its largest"
+        "cell {place} is not valid: its parts must exist, be in ascending order and belong to \
+         no other cell of its level, and its least count must be at most its largest"
     )]
     Cell {
         /// Its place, from 0.
@@ -107,8 +107,8 @@ pub enum KnowledgeError {
     },
     /// Releases whose dependence is not bounded.
     #[error(
-        "releases without noise do not add up by themselves: the count of all and the count of all \
-         but one person may each tell little, and their difference is that person's record"
+        "releases without noise do not add up by themselves: the count of all and the count of \
+         all but one person may each reveal little, but their difference is that person's record"
     )]
     Unbounded,
 }

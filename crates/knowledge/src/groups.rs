@@ -1,5 +1,4 @@
-//! Tables of counts by group, of which the sizes are known to who publishes them, and not to the
-//! attacker.
+//! Tables of counts by group, whose sizes are known to the publisher, and not to the attacker.
 //!
 //! Some numbers come from the data, and others are assumed. The law of a group's count, as the
 //! attacker sees it, has nothing to do with the size that it came to: to compute with the realised
@@ -38,10 +37,10 @@ use crate::error::KnowledgeError;
 use crate::probability::{Probability, ProbabilityRange};
 
 /// Most unknown records that a guarantee is computed for; with more, it is no worse. A worst case
-/// of so many takes some seconds.
+/// of this many takes some seconds.
 const MOST: u64 = 1_000_000;
 
-/// Up to so many unknown records each number has its own delta; above, three digits of it.
+/// Up to this many unknown records, each number has its own delta; above, three digits of it.
 const EACH: u64 = 1000;
 
 /// How many of the records that count in a group an attacker knows, at most.
@@ -51,7 +50,7 @@ pub enum Knows {
     AllButShare(Probability),
     /// All but this many, or none where there are not as many.
     AllBut(u64),
-    /// This many.
+    /// Up to this number.
     AtMost(u64),
 }
 
@@ -84,9 +83,9 @@ pub struct GroupCounts {
 /// The promise about one group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupRisk {
-    /// At most so many of its records are known to the attacker.
+    /// The most of its records that the attacker knows.
     pub known: u64,
-    /// At least so many records are unknown where anything of the group can be published.
+    /// The least number of unknown records where anything of the group can be published.
     pub unknown: u64,
     /// delta at the target's epsilon, an upper bound.
     pub delta: f64,
@@ -98,8 +97,8 @@ pub struct GroupRisk {
 }
 
 impl GroupCounts {
-    /// Groups of which an attacker knows so many records, and of all others within bounds `between`
-    /// how probable it is that they count. The target: at `epsilon`, at most `delta`.
+    /// Groups in which an attacker knows that many records, and of all others within bounds
+    /// `between` how probable it is that they count. The target: at `epsilon`, at most `delta`.
     ///
     /// # Errors
     /// Unless `epsilon` >= 0 is finite, and `delta` is from 0 to 1.
@@ -151,7 +150,8 @@ impl GroupCounts {
         let short = |n: u64| (n - self.knows.of(n)).saturating_sub(1) < enough;
         match self.knows {
             Knows::AtMost(known) => Some(enough + known),
-            // Of groups that are large enough, so many are known that only the rest is left.
+            // In groups that are large enough, the most possible are known, and only the rest is
+            // left.
             Knows::AllBut(unknown) => (unknown > enough).then_some(enough),
             Knows::AllButShare(_) => {
                 let (mut low, mut high) = (0, 1);
@@ -168,7 +168,7 @@ impl GroupCounts {
         }
     }
 
-    /// delta with so many unknown records, or with a few less; no more than with fewer.
+    /// delta with that many unknown records, or with a few less; no more than with fewer.
     fn at(&mut self, unknown: u64) -> f64 {
         let told = rounded_down(unknown.min(MOST));
         let computed = match self.seen.get(&told) {
@@ -189,7 +189,7 @@ impl GroupCounts {
         if unknown == 0 {
             return 1.0;
         }
-        // What is too much work is not promised.
+        // A delta that takes too much work is 1: nothing is promised.
         CountWithin::new(unknown, self.between, None).map_or(1.0, |c| c.worst(self.epsilon).delta)
     }
 

@@ -14,10 +14,10 @@ const MOST_WEIGHTS: f64 = 4e6;
 ///
 /// The blanket argument of Balle et al. 2019, with the corrections of theory section 7 to PK
 /// Corollary 1: with the sum of the two probabilities a record is in the *blanket*, where it is a
-/// or b in their proportion, q to 1 - q. The attacker is told which records are, and what all
-/// others have. So many as B of them are in the blanket, and Bin(B, q) is compared with itself and
-/// one more; delta is the mean over B, in the worse direction. It is a bound, whatever the other
-/// counts are, public or not.
+/// or b in their proportion, q to 1 - q. The attacker learns which records are, and what all others
+/// have. So many as B of them are in the blanket, and Bin(B, q) is compared with itself and one
+/// more; delta is the mean over B, in the worse direction. It is a bound, whatever the other counts
+/// are, public or not.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// The blanket's size, by the probability of being so large or of being up to the next size.
@@ -72,8 +72,8 @@ impl Histogram {
         let share = Probability::new((a.get() / (a.get() + b.get())).min(1.0))?;
         let width = IntegerLaw::binomial(u64::try_from(blanket.last()).unwrap_or(0), share, FLOOR);
         let laws = blanket.weights.len() as f64;
-        // What is in a cell of sizes is taken to be of its smallest: an attacker who knows more
-        // learns no less.
+        // Every size in a cell is taken to be its smallest: an attacker who knows more learns no
+        // less.
         let cell = (laws * width.weights.len() as f64 / most).ceil().clamp(1.0, laws) as usize;
         let mut sizes = Vec::new();
         for (i, chunk) in blanket.weights.chunks(cell).enumerate() {

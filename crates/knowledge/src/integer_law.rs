@@ -152,7 +152,7 @@ impl IntegerLaw {
         Self {
             first: short.first + long.first + i64::try_from(start).unwrap_or(0),
             weights,
-            // So many terms in a sum, so many sums, and a product each.
+            // Roundings of the terms in a sum, of the sums, and of one product each.
             error: (short.error + long.error + (block as f64 + few / block as f64 + 3.0) * UNIT)
                 * (1.0 + 1e-6),
             lost: short.lost + long.lost + 2.0 * few * many * floor,

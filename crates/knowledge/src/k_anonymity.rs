@@ -146,7 +146,7 @@ impl KAnonymity {
         if one != Side::Absent && other != Side::Absent && self.absent.is_some() {
             for (rare, common) in [(one, other), (other, one)] {
                 let Some(spread) = self.spread(common, Side::Absent) else { continue };
-                // What holds at a smaller epsilon holds at this one.
+                // A delta that holds at a smaller epsilon holds at this one.
                 for share in 0..=STEPS {
                     let at = epsilon * f64::from(share) / f64::from(STEPS);
                     let factor = at.exp() * (1.0 + f64::EPSILON);

@@ -35,7 +35,7 @@ impl CountAbove {
     ///
     /// # Errors
     /// Unless `above` is below the number of records; if there are too many different probabilities
-    /// for so many records.
+    /// for the number of records.
     pub fn new(above: u64, unknown: &Profile, known: &Profile) -> Result<Self, KnowledgeError> {
         let above = checked_threshold(above, unknown.records(), known.records())?;
         let (law, known_law) = (IntegerLaw::of(unknown)?, IntegerLaw::of(known)?);

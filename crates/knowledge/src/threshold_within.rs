@@ -61,7 +61,7 @@ impl CountAboveWithin {
         }
         let knowns = i64::try_from(self.knowns).unwrap_or(0);
         self.vertices.each(|missing, law| {
-            // Whatever the missing records are, they lower the threshold by so many at most.
+            // Whatever the missing records are, they lower the threshold by at most their number.
             let missing = i64::try_from(missing).unwrap_or(0);
             let at = Suppressed::new(law, epsilon, self.above - knowns - missing, self.above);
             let active = at.largest();

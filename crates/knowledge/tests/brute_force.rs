@@ -37,7 +37,7 @@ fn attackers(unknown: &[f64], known: &[f64], threshold: i64, epsilon: f64) -> (f
     (means[0].max(means[1]), active)
 }
 
-/// All ways to have each of so many records at one of the two bounds.
+/// All ways to have each of that many records at one of the two bounds.
 fn corners(records: usize, low: f64, high: f64) -> Vec<Vec<f64>> {
     (0..=records)
         .map(|at_low| (0..records).map(|i| if i < at_low { low } else { high }).collect())
@@ -64,7 +64,10 @@ fn near(bound: f64, brute: f64) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(2000)
+    })]
 
     #[test]
     fn counts_are_exact(
@@ -84,7 +87,9 @@ proptest! {
     ) {
         let noises: [(CountNoise, &dyn Fn(f64) -> f64); 2] = [
             (CountNoise::geometric(factor).unwrap(), &|x| factor.powf(x.abs())),
-            (CountNoise::discrete_gaussian(squared).unwrap(), &|x| (-x * x / (2.0 * squared)).exp()),
+            (CountNoise::discrete_gaussian(squared).unwrap(), &|x| {
+                (-x * x / (2.0 * squared)).exp()
+            }),
         ];
         for (noise, weight) in noises {
             let total: f64 = (-300..=300).map(|x| weight(f64::from(x))).sum();

@@ -78,7 +78,10 @@ fn worst_vertex(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(2000)
+    })]
 
     #[test]
     fn histograms_are_bounded((lower, model) in bounded_model(), epsilon in 0.0..3.0f64) {
@@ -117,12 +120,15 @@ proptest! {
         others in 3..=6usize,
         epsilon in 0.0..1.0f64,
     ) {
-        let published =
-            |counts: &[i64]| -> Vec<i64> { counts.iter().map(|n| if *n >= 2 { *n } else { -1 }).collect() };
+        let published = |counts: &[i64]| -> Vec<i64> {
+            counts.iter().map(|n| if *n >= 2 { *n } else { -1 }).collect()
+        };
         let worst = worst_vertex(&lower, others, epsilon, published);
         let left = 1.0 - lower.iter().sum::<f64>();
-        let bounds: Vec<ProbabilityRange> =
-            lower.iter().map(|low| ProbabilityRange::new(p(*low), p(low + left)).unwrap()).collect();
+        let bounds: Vec<ProbabilityRange> = lower
+            .iter()
+            .map(|low| ProbabilityRange::new(p(*low), p(low + left)).unwrap())
+            .collect();
         let table = KAnonymity::new(2, others as u64, &bounds, None).unwrap();
         let pairs = table.pairs(epsilon);
         let own = |side: &Side| matches!(side, Side::Value(0 | 1));
@@ -148,8 +154,8 @@ proptest! {
         };
         let rare = ProbabilityRange::new(p(0.0), p(most)).unwrap();
         let absent = ProbabilityRange::new(p(0.0), p(1.0)).unwrap();
-        let table =
-            KAnonymity::new(u64::try_from(k).unwrap(), others as u64, &[rare], Some(absent)).unwrap();
+        let k = u64::try_from(k).unwrap();
+        let table = KAnonymity::new(k, others as u64, &[rare], Some(absent)).unwrap();
         let model = |with: usize| -> Model {
             let of = |i: usize| if i < with { vec![most, 1.0 - most] } else { vec![0.0, 1.0] };
             (0..others).map(of).collect()
@@ -158,7 +164,10 @@ proptest! {
         let worst = models.map(|m| delta(&m, [0, 1], 0.0, published)).fold(0.0, f64::max);
         let bound = table.delta(0.0);
         above(bound, worst)?;
-        prop_assert!(bound <= RARE_FACTOR * worst, "{bound:e} is over {RARE_FACTOR} times {worst:e}");
+        prop_assert!(
+            bound <= RARE_FACTOR * worst,
+            "{bound:e} is over {RARE_FACTOR} times {worst:e}"
+        );
     }
 
     /// With all counts in the table, and with the last value as absent.

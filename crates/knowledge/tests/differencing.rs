@@ -107,11 +107,11 @@ fn what_no_table_has_is_refused() {
     assert!(Published::new(3, vec![cell(0, &[0, 1], 3), cell(0, &[1], 1)]).is_err());
 }
 
-/// All tables of so many parts that agree with the cells.
+/// All tables of that many parts that agree with the cells.
 fn agreeing(parts: usize, cells: &[Cell]) -> Vec<Vec<u64>> {
     fn extend(parts: usize, cells: &[Cell], table: &mut Vec<u64>, all: &mut Vec<Vec<u64>>) {
         let next = table.len();
-        // What has come in must fit, and what is complete must be right.
+        // Partial sums must fit, and complete ones must be right.
         for cell in cells {
             let sum: u64 = cell.parts.iter().filter_map(|p| table.get(*p as usize)).sum();
             let complete = cell.parts.iter().all(|p| (*p as usize) < next);
@@ -178,7 +178,10 @@ fn tables() -> impl Strategy<Value = (Vec<u64>, Vec<Cell>, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(1000)
+    })]
 
     #[test]
     fn what_is_found_is_so_in_all_tables((truth, cells, k) in tables()) {
@@ -188,8 +191,8 @@ proptest! {
         let all = agreeing(truth.len(), &cells);
         prop_assert!(all.contains(&truth));
         let range = |parts: &[u32]| {
-            let sums = all.iter().map(|table| parts.iter().map(|p| table[*p as usize]).sum::<u64>());
-            let sums: BTreeSet<u64> = sums.collect();
+            let sum = |table: &Vec<u64>| parts.iter().map(|p| table[*p as usize]).sum::<u64>();
+            let sums: BTreeSet<u64> = all.iter().map(sum).collect();
             (*sums.first().unwrap(), *sums.last().unwrap())
         };
         for found in &differences.combinations {
@@ -219,8 +222,10 @@ proptest! {
         prop_assert!(differences.all_combined && differences.all_bounded);
         let told = |parts: &[u32]| {
             differences.combinations.iter().any(|found| {
-                found.parts == parts || (found.count == 0 && parts.iter().all(|p| found.parts.contains(p)))
-                    || found.parts.iter().all(|p| parts.contains(p)) && range(parts).1 == found.count
+                found.parts == parts
+                    || (found.count == 0 && parts.iter().all(|p| found.parts.contains(p)))
+                    || found.parts.iter().all(|p| parts.contains(p))
+                        && range(parts).1 == found.count
             })
         };
         for (place, cell) in cells.iter().enumerate() {

@@ -105,7 +105,10 @@ fn epsilons() -> impl Strategy<Value = Epsilon> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(1000)
+    })]
 
     /// And known records make no difference (PK Proposition 6, Theorem 2).
     #[test]
@@ -132,7 +135,8 @@ proptest! {
     ) {
         let known = known.min(others.len() - 1);
         let threshold = threshold.min(others.len() as u64);
-        let published = |counts: &[u64]| if counts[1] > threshold { vec![counts[1]] } else { vec![] };
+        let published =
+            |counts: &[u64]| if counts[1] > threshold { vec![counts[1]] } else { vec![] };
         let exact = definitions(&others, known, published);
         let (unknown, told) = others.split_at(others.len() - known);
         let profile = ones(told).unwrap_or_else(Profile::none);

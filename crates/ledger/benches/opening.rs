@@ -28,7 +28,7 @@ fn request(question: u64) -> Request {
     fingerprint[..8].copy_from_slice(&question.to_le_bytes());
     Request {
         analyst: format!("analyst {}", question / AT_ONCE % 7),
-        table: "visits".to_owned(),
+        population: "visits".to_owned(),
         query: format!("SELECT {question} {}", "x".repeat(300)),
         fingerprint: Fingerprint::new(fingerprint),
         loss,

@@ -3,7 +3,7 @@
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 use serde::Serialize;
 
-/// The state of one analyst's budget on one table, in the currency of its limit.
+/// The state of one analyst's budget on one population, in the currency of its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Account {
     /// The limit, as the contract has it now.
@@ -15,7 +15,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// A budget of which nothing is spent.
+    /// A budget with nothing spent.
     pub fn untouched(total: Loss) -> Self {
         Self::new(total, total.nothing())
     }

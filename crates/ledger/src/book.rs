@@ -34,7 +34,7 @@ struct Heads {
 pub(crate) struct Entry {
     pub(crate) receipt: Receipt,
     analyst: Box<str>,
-    table: Box<str>,
+    population: Box<str>,
     /// Whether it may be taken up again after a crash: it is for a part of a workload.
     resumable: bool,
     pub(crate) attempts: u32,
@@ -76,7 +76,7 @@ impl Book {
                 charges.push(Entry {
                     receipt: Receipt { id, link, fingerprint, loss, charged },
                     analyst: row.get(2)?,
-                    table: row.get(3)?,
+                    population: row.get(3)?,
                     resumable: row.get(12)?,
                     attempts: 0,
                     release: None,
@@ -129,23 +129,24 @@ impl Book {
     fn asked<'a, 'b>(
         &'a self,
         analyst: &'b str,
-        table: &'b str,
+        population: &'b str,
         fingerprint: &Fingerprint,
     ) -> impl Iterator<Item = &'a Entry> + use<'a, 'b> {
         let places = self.questions.get(fingerprint).into_iter().flatten();
         places
             .filter_map(|&place| self.charges.get(place))
-            .filter(move |entry| *entry.analyst == *analyst && *entry.table == *table)
+            .filter(move |entry| *entry.analyst == *analyst && *entry.population == *population)
     }
 
     /// The release that was recorded first for the question.
     pub(crate) fn stored(
         &self,
         analyst: &str,
-        table: &str,
+        population: &str,
         fingerprint: &Fingerprint,
     ) -> Option<&Recorded> {
-        let releases = self.asked(analyst, table, fingerprint).filter_map(|e| e.release.as_ref());
+        let releases =
+            self.asked(analyst, population, fingerprint).filter_map(|e| e.release.as_ref());
         releases.min_by_key(|release| release.id)
     }
 
@@ -153,10 +154,10 @@ impl Book {
     pub(crate) fn unreleased(
         &self,
         analyst: &str,
-        table: &str,
+        population: &str,
         fingerprint: &Fingerprint,
     ) -> Option<&Receipt> {
-        self.asked(analyst, table, fingerprint)
+        self.asked(analyst, population, fingerprint)
             .find(|entry| entry.resumable && entry.release.is_none())
             .map(|entry| &entry.receipt)
     }
@@ -165,11 +166,11 @@ impl Book {
     pub(crate) fn account(
         &self,
         analyst: &str,
-        table: &str,
+        population: &str,
         limit: Loss,
     ) -> Result<Account, LedgerError> {
         let mut spent = limit.nothing();
-        let own = |entry: &&Entry| *entry.analyst == *analyst && *entry.table == *table;
+        let own = |entry: &&Entry| *entry.analyst == *analyst && *entry.population == *population;
         for Receipt { id: charge, loss: asked, charged, .. } in
             self.charges.iter().filter(own).map(|entry| &entry.receipt)
         {
@@ -179,14 +180,14 @@ impl Book {
                 Loss::Approximate { .. } => (*charge, *asked),
                 Loss::Concentrated { .. } => (*charge, *charged),
             };
-            let (analyst, table) = (analyst.to_owned(), table.to_owned());
+            let (analyst, population) = (analyst.to_owned(), population.to_owned());
             spent =
                 loss.in_currency_of(limit).and_then(|loss| spent.plus(loss)).map_err(|error| {
                     match error {
                         LossError::Currency => {
-                            LedgerError::SpentInRho { analyst, table, charge, loss, limit }
+                            LedgerError::SpentInRho { analyst, population, charge, loss, limit }
                         }
-                        LossError::TooLarge => LedgerError::SpentTooLarge { analyst, table },
+                        LossError::TooLarge => LedgerError::SpentTooLarge { analyst, population },
                     }
                 })?;
         }

@@ -9,10 +9,10 @@ use crate::{Fingerprint, StoredRelease};
 /// A question and what it costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Who asks.
+    /// The analyst who asks.
     pub analyst: String,
-    /// The table whose budget pays.
-    pub table: String,
+    /// The population whose budget pays.
+    pub population: String,
     /// The query's text, for the record.
     pub query: String,
     /// The question's identity.
@@ -32,7 +32,7 @@ pub struct Request {
 pub enum Outcome {
     /// The loss was taken from the budget, durably.
     Charged(Charge),
-    /// This account has paid for the question before: here is its release again, free.
+    /// The release of a question that this account has paid for before, free.
     Stored(StoredRelease),
 }
 
@@ -116,9 +116,9 @@ pub struct ChargeRecord {
     pub id: i64,
     /// When it was charged: UTC, RFC 3339, to the millisecond, by this machine's clock.
     pub charged_at: String,
-    /// Who asked.
+    /// The analyst who asked.
     pub analyst: String,
-    /// The table whose budget paid.
+    /// The population whose budget paid.
     pub table: String,
     /// The query's text.
     pub query: String,

@@ -21,10 +21,10 @@ pub enum LedgerError {
 
     /// A loss in rho against a limit in epsilon.
     RhoFromEpsilon {
-        /// Who asked.
+        /// The analyst who asked.
         analyst: String,
-        /// The table whose budget was to pay.
-        table: String,
+        /// The population whose budget was to pay.
+        population: String,
         /// The price of the query.
         loss: Loss,
         /// The budget.
@@ -35,8 +35,8 @@ pub enum LedgerError {
     SpentInRho {
         /// Whose account.
         analyst: String,
-        /// On which table.
-        table: String,
+        /// On which population.
+        population: String,
         /// The first such charge.
         charge: i64,
         /// Its loss.
@@ -52,8 +52,8 @@ pub enum LedgerError {
     SpentTooLarge {
         /// Whose account.
         analyst: String,
-        /// On which table.
-        table: String,
+        /// On which population.
+        population: String,
     },
 
     /// A release for a charge that this ledger did not make.
@@ -232,67 +232,65 @@ impl LedgerError {
     pub fn what_and_hint(&self) -> (String, Option<String>) {
         match self {
             Self::Exhausted(inner) => inner.what_and_hint(),
-            Self::RhoFromEpsilon { analyst, table, loss, limit } => (
+            Self::RhoFromEpsilon { analyst, population, loss, limit } => (
                 format!(
-                    "this query costs {loss}, but the budget of analyst \
-                     {analyst:?} on table {table:?} is in epsilon ({limit}), and \
-                     a loss in rho cannot be paid from it"
+                    "this query costs {loss}, but the budget of analyst `{analyst}` on \
+                     `{population}` is in epsilon ({limit}), and a loss in rho cannot be paid \
+                     from it"
                 ),
                 Some(
-                    "ask with epsilon in place of rho, or have the table's owner \
-                 give the budget in rho"
+                    "ask with epsilon in place of rho, or ask the owner of the data for a \
+                     budget in rho"
                         .to_owned(),
                 ),
             ),
-            Self::SpentInRho { analyst, table, charge, loss, limit } => (
+            Self::SpentInRho { analyst, population, charge, loss, limit } => (
                 format!(
-                    "the budget of analyst {analyst:?} on table {table:?} is in \
-                     epsilon ({limit}), but charge {charge} on it was made in \
-                     rho ({loss}), and rho cannot be counted in epsilon"
+                    "the budget of analyst `{analyst}` on `{population}` is in epsilon ({limit}), \
+                     but charge {charge} on it was made in rho ({loss}), and rho cannot be \
+                     counted in epsilon"
                 ),
                 Some(
-                    "the table's owner has to give this budget in rho; what was \
-                 spent in epsilon counts there as rho = epsilon tanh(epsilon / 2)"
+                    "ask the owner of the data to give this budget in rho; what was spent in \
+                     epsilon counts there as rho = epsilon tanh(epsilon / 2)"
                         .to_owned(),
                 ),
             ),
             Self::LossesTooLarge => (
-                "these queries together cost more than the largest loss that is \
-                 kept (epsilon or rho of 1000000, delta below 1)"
+                "these queries together cost more than the largest loss allowed (epsilon or rho \
+                 of 1000000, delta below 1)"
                     .to_owned(),
                 Some("ask for less, or for fewer queries at once".to_owned()),
             ),
-            Self::SpentTooLarge { analyst, table } => (
+            Self::SpentTooLarge { analyst, population } => (
                 format!(
-                    "the charges of analyst {analyst:?} on table {table:?} add \
-                     up to more than the largest amount that is kept (epsilon or \
-                     rho of 1000000, delta below 1)"
+                    "the charges of analyst `{analyst}` on `{population}` add up to more than the \
+                     largest loss allowed (epsilon or rho of 1000000, delta below 1)"
                 ),
                 Some(
-                    "this account cannot be charged any more; if the currency of its \
-                 budget was changed, the table's owner can change it back"
+                    "ask the owner of the data to change the currency of the budget back, if it \
+                     was changed; otherwise this account cannot be charged any more"
                         .to_owned(),
                 ),
             ),
             Self::ForeignCharge { path, charge } => (
                 format!(
-                    "the release of charge {charge} cannot be recorded in the \
-                     ledger `{}`: the charge was made in another ledger",
+                    "cannot record the release of charge {charge} in the ledger `{}`: the \
+                     charge was made in another ledger",
                     path.display()
                 ),
                 Some("record a release in the ledger that it was paid from".to_owned()),
             ),
             Self::TooManyAttempts { charge, attempts, loss } => (
                 format!(
-                    "the data were read {attempts} times for charge {charge}, \
-                     and the program was stopped each time before there was an \
-                     answer; they are not read again for it"
+                    "the data were read {attempts} times for charge {charge}, but the program \
+                     was stopped each time before it had an answer; they are not read again for \
+                     this charge"
                 ),
                 Some(format!(
-                    "find out what stops it (too little memory?); the same query \
-                     by itself, with `hushtable query` and {loss} in its \
-                     OPTIONS, is charged anew, and then a workload has its \
-                     answer from the record"
+                    "find out what stops it (too little memory?), then ask the same query by \
+                     itself, with `hushtable query` and {loss} in its OPTIONS: it is charged \
+                     anew, and a workload then has its answer from the record"
                 )),
             ),
             Self::Unrecorded { charge, reason } => {
@@ -303,23 +301,21 @@ impl LedgerError {
             Self::Open { path, detail } => (
                 format!("cannot open the ledger `{}`: {detail}", path.display()),
                 Some(
-                    "the ledger's folder must exist, and this program needs read and \
-                 write access to the folder and to the file"
+                    "check that the ledger's folder exists, and that this program has read and \
+                     write access to the folder and to the file"
                         .to_owned(),
                 ),
             ),
             Self::NotALedger { path } => (
                 format!(
-                    "`{}` is not a ledger: it was made by another program; it \
-                     was left as it is",
+                    "`{}` is not a ledger: it was made by another program; it was left unchanged",
                     path.display()
                 ),
                 Some("give the path of a ledger, or of a file that does not exist yet".to_owned()),
             ),
             Self::Empty { path } => (
                 format!(
-                    "the ledger `{}` is empty, and no ledger is: what was spent \
-                     in it is not known",
+                    "the ledger `{}` is an empty file: what was spent in it is not known",
                     path.display()
                 ),
                 Some(
@@ -331,37 +327,35 @@ impl LedgerError {
             Self::Missing { path } => (
                 format!("there is no ledger `{}`", path.display()),
                 Some(
-                    "the first charge makes it; if there were charges before, \
-                 restore it from a backup"
+                    "ask a query, whose charge creates the ledger; if there were charges \
+                     before, restore it from a backup"
                         .to_owned(),
                 ),
             ),
             Self::Newer { path, found, known } => (
                 format!(
-                    "the ledger `{}` has format {found}, and this version of \
-                     Hushtable knows format {known} only",
+                    "the ledger `{}` has format {found}, but this version of Hushtable reads \
+                     format {known} only",
                     path.display()
                 ),
                 Some("use the newer version of Hushtable that made it".to_owned()),
             ),
             Self::Older { path, found, known } => (
                 format!(
-                    "the ledger `{}` has format {found}, and this version of \
-                     Hushtable knows format {known} only",
+                    "the ledger `{}` has format {found}, but this version of Hushtable reads \
+                     format {known} only",
                     path.display()
                 ),
                 Some(
-                    "use the version that made it; or move the file away for a new \
-                 ledger, and lower the budgets in the contract by what is spent \
-                 in the old one"
+                    "use the version that made it, or move the file away for a new ledger and \
+                     lower the budgets in the contract by what is spent in the old one"
                         .to_owned(),
                 ),
             ),
             Self::NoLocks { path, detail } => (
                 format!(
-                    "the ledger `{}` cannot be used: locks do not hold in its \
-                     folder ({detail}), so two queries could spend the same \
-                     budget",
+                    "cannot use the ledger `{}`: locks do not hold in its folder ({detail}), so \
+                     two queries could spend the same budget",
                     path.display()
                 ),
                 Some(
@@ -371,14 +365,13 @@ impl LedgerError {
                 ),
             ),
             Self::Exists { path } => (
-                format!("`{}` is there already, and a backup replaces nothing", path.display()),
-                Some("give a name that is free, such as one with today's date".to_owned()),
+                format!("`{}` exists already, and a backup replaces nothing", path.display()),
+                Some("give another name, such as one with today's date".to_owned()),
             ),
             Self::Copy { path, detail } => (
-                format!("the backup `{}` cannot be written: {detail}", path.display()),
+                format!("cannot write the backup `{}`: {detail}", path.display()),
                 Some(
-                    "its folder must exist and be writable, and its disk must have \
-                 room"
+                    "check that the folder exists and is writable, and that its disk has room"
                         .to_owned(),
                 ),
             ),
@@ -392,13 +385,13 @@ impl LedgerError {
             ),
             Self::Setting { path, setting, wanted, found } => (
                 format!(
-                    "the ledger `{}` cannot be written safely: SQLite's \
-                     {setting} is `{found}` and must be `{wanted}`",
+                    "cannot write the ledger `{}` safely: SQLite's {setting} is `{found}` and \
+                     must be `{wanted}`",
                     path.display()
                 ),
                 Some(
-                    "close other programs that have the file open; the file must be \
-                 on a local disk"
+                    "close other programs that have the file open, and keep the file on a local \
+                     disk"
                         .to_owned(),
                 ),
             ),
@@ -411,23 +404,22 @@ impl LedgerError {
                 Some("try again when the other query has finished".to_owned()),
             ),
             Self::ReadOnly { path, detail } => (
-                format!("the ledger `{}` cannot be written: {detail}", path.display()),
+                format!("cannot write the ledger `{}`: {detail}", path.display()),
                 Some(
-                    "a charge needs write access to the ledger and to its folder, \
-                 and a disk that is not read-only"
+                    "give this program write access to the ledger and to its folder, on a disk \
+                     that is not read-only"
                         .to_owned(),
                 ),
             ),
             Self::Interrupted { path } => (
                 format!(
-                    "the ledger `{}` cannot be read: a program was stopped in \
-                     the middle of writing to it, and this one may not write to \
-                     it to put it right",
+                    "cannot read the ledger `{}`: a program was stopped while writing to it, \
+                     and this one may not write to it to repair it",
                     path.display()
                 ),
                 Some(
-                    "have someone with write access to the ledger and its folder run \
-                 `hushtable budget` once"
+                    "ask someone with write access to the ledger and its folder to run \
+                     `hushtable budget` once"
                         .to_owned(),
                 ),
             ),
@@ -440,11 +432,11 @@ impl LedgerError {
                 Some("put the file back, then start this program again".to_owned()),
             ),
             Self::Full { path } => (
-                format!("the ledger `{}` cannot be written: the disk is full", path.display()),
+                format!("cannot write the ledger `{}`: the disk is full", path.display()),
                 Some("free some space on it, then ask again".to_owned()),
             ),
             Self::Disk { path, detail } => (
-                format!("the ledger `{}` cannot be read or written: {detail}", path.display()),
+                format!("cannot read or write the ledger `{}`: {detail}", path.display()),
                 Some("check the disk, its free space, and limits on the size of files".to_owned()),
             ),
             Self::Damaged { path, detail } => (
@@ -457,7 +449,7 @@ impl LedgerError {
             ),
             Self::Unexpected { path, detail } => (
                 format!("the ledger `{}` failed: {detail}", path.display()),
-                Some("this is a fault in Hushtable, please report it".to_owned()),
+                Some("this is a fault in Hushtable: please report it, without data".to_owned()),
             ),
         }
     }

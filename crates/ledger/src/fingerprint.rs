@@ -22,7 +22,7 @@ impl Fingerprint {
     }
 }
 
-/// As 64 hexadecimal digits.
+/// Writes 64 hexadecimal digits.
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

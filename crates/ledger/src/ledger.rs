@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use hushtable_privacy::{Delta, Event, Loss};
+use hushtable_privacy::{Composition, Delta, Event, Loss, LossError};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::book::Book;
@@ -78,7 +78,7 @@ impl Ledger {
 
     /// Pays for a question, or finds that the account has paid for it before.
     ///
-    /// A release stored under the same fingerprint for the same analyst and table is returned,
+    /// A release stored under the same fingerprint for the same analyst and population is returned,
     /// free. Otherwise the loss is added to what the account has spent, and refused if that is
     /// above the limit in any component; exactly at the limit is allowed. A loss in epsilon
     /// against a limit in rho is charged as [`Loss::in_rho`]. When this returns a charge, it is
@@ -88,14 +88,14 @@ impl Ledger {
     /// When the budget does not allow it ([`LedgerError::Exhausted`]), when the currencies do not
     /// fit, and when the file cannot be read or written. Nothing is charged then.
     pub fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
-        let Request { analyst, table, fingerprint, loss, limit, .. } = request;
+        let Request { analyst, population, fingerprint, loss, limit, .. } = request;
         self.change(|records, book| {
-            if let Some(stored) = book.stored(analyst, table, fingerprint) {
+            if let Some(stored) = book.stored(analyst, population, fingerprint) {
                 return records.release(stored).map(Outcome::Stored);
             }
             let charged = in_budget_currency(request)?;
-            let account = book.account(analyst, table, *limit)?;
-            admitted(analyst, table, *loss, charged, account)?;
+            let account = book.account(analyst, population, *limit)?;
+            admitted(analyst, population, *loss, charged, account)?;
             let receipt = records.add_charge(request, charged, false)?;
             Ok(Outcome::Charged(Charge { receipt }))
         })
@@ -111,7 +111,7 @@ impl Ledger {
     /// Fails as [`Self::charge`] does.
     pub fn check_budget(
         ledger: Option<&Self>,
-        (analyst, table): (&str, &str),
+        (analyst, population): (&str, &str),
         asked: &[Loss],
         least: Loss,
         limit: Loss,
@@ -120,19 +120,19 @@ impl Ledger {
         let all = others.iter().try_fold(*first, |sum, loss| sum.plus(*loss));
         let all = all.map_err(|_| LedgerError::LossesTooLarge)?;
         let account = match ledger {
-            Some(ledger) => ledger.account(analyst, table, limit)?,
+            Some(ledger) => ledger.account(analyst, population, limit)?,
             None => Account::untouched(limit),
         };
         let refusal = match (all.in_currency_of(limit), least.in_currency_of(limit)) {
             (Ok(_), Ok(least)) if account.admits(least) => return Ok(()),
             (Ok(charged), Ok(_)) => {
-                let (analyst, table) = (analyst.to_owned(), table.to_owned());
+                let (analyst, population) = (analyst.to_owned(), population.to_owned());
                 let questions = asked.len();
                 let refusal =
-                    BudgetExceeded { analyst, table, questions, asked: all, charged, account };
+                    BudgetExceeded { analyst, population, questions, asked: all, charged, account };
                 LedgerError::Exhausted(Box::new(refusal))
             }
-            _ => rho_from_epsilon((analyst, table), all, limit),
+            _ => rho_from_epsilon((analyst, population), all, limit),
         };
         let alike = |own: Loss, other: Loss| {
             let (own, other) = (own.with_delta(Delta::ZERO), other.with_delta(Delta::ZERO));
@@ -140,7 +140,7 @@ impl Ledger {
             own.is_within(other) && twice.map_or(true, |twice| other.is_within(twice))
         };
         let charges = ledger.map(Self::charges).transpose()?.unwrap_or_default();
-        let mut own = charges.iter().filter(|c| c.analyst == analyst && c.table == table);
+        let mut own = charges.iter().filter(|c| c.analyst == analyst && c.table == population);
         let found = own.any(|charge| asked.iter().any(|&loss| alike(charge.asked, loss)));
         if found { Ok(()) } else { Err(refusal) }
     }
@@ -190,11 +190,11 @@ impl Ledger {
     pub fn stored(
         &self,
         analyst: &str,
-        table: &str,
+        population: &str,
         fingerprint: &Fingerprint,
     ) -> Result<Option<StoredRelease>, LedgerError> {
         self.look(|records, book| {
-            book.stored(analyst, table, fingerprint)
+            book.stored(analyst, population, fingerprint)
                 .map(|stored| records.release(stored))
                 .transpose()
         })
@@ -205,8 +205,13 @@ impl Ledger {
     /// # Errors
     /// When the limit is in epsilon but charges were made in rho, when the sum is too large to be
     /// kept, and when the file cannot be read.
-    pub fn account(&self, analyst: &str, table: &str, limit: Loss) -> Result<Account, LedgerError> {
-        self.look(|_, book| book.account(analyst, table, limit))
+    pub fn account(
+        &self,
+        analyst: &str,
+        population: &str,
+        limit: Loss,
+    ) -> Result<Account, LedgerError> {
+        self.look(|_, book| book.account(analyst, population, limit))
     }
 
     /// All charges, oldest first.
@@ -269,17 +274,24 @@ impl fmt::Debug for Ledger {
     }
 }
 
-/// The cost of a request in the currency of its budget. In rho a loss in epsilon costs what its
-/// events do, which is never more than it does as a whole but for their rounding; if they are all
-/// of it.
+/// The cost of a request in the currency of its budget.
 fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
-    let Request { analyst, table, loss, limit, events, .. } = request;
-    let whole = loss.in_currency_of(*limit);
-    let whole = whole.map_err(|_| rho_from_epsilon((analyst, table), *loss, *limit))?;
+    let Request { analyst, population, loss, limit, events, .. } = request;
+    cost(*loss, events, *limit).map_err(|_| rho_from_epsilon((analyst, population), *loss, *limit))
+}
+
+/// The cost of a loss in the currency of a budget. In rho a loss in epsilon costs what its events
+/// do, which is never more than it does as a whole but for their rounding; if they are all of it.
+///
+/// # Errors
+/// When a loss in rho is to be paid from a budget in epsilon.
+pub fn cost(loss: Loss, events: &[Event], limit: Loss) -> Result<Loss, LossError> {
+    let whole = loss.in_currency_of(limit)?;
     let sum = |nothing: Loss, part: fn(&Event) -> Option<Loss>| {
         events.iter().try_fold(nothing, |sum, event| sum.plus(part(event)?).ok())
     };
-    if whole == *loss || sum(loss.nothing(), Event::in_epsilon) != Some(*loss) {
+    let by_parts = || sum(loss.nothing(), Event::in_epsilon) == Some(loss);
+    if whole == loss || !(by_parts() || is_gaussian(loss, events)) {
         return Ok(whole);
     }
     Ok(match sum(whole.nothing(), Event::in_rho) {
@@ -288,15 +300,34 @@ fn in_budget_currency(request: &Request) -> Result<Loss, LedgerError> {
     })
 }
 
-fn rho_from_epsilon((analyst, table): (&str, &str), loss: Loss, limit: Loss) -> LedgerError {
-    let (analyst, table) = (analyst.to_owned(), table.to_owned());
-    LedgerError::RhoFromEpsilon { analyst, table, loss, limit }
+/// Whether a loss in epsilon and delta is that of Gaussian noise, by its events: together they
+/// promise that epsilon at that delta, but for a millionth, so that none that matters is missing.
+fn is_gaussian(loss: Loss, events: &[Event]) -> bool {
+    let Loss::Approximate { epsilon, delta } = loss else { return false };
+    let known = events.iter().all(|event| match event {
+        Event::Gaussian { .. } => true,
+        Event::Approximate { epsilon, .. } => epsilon.is_zero(),
+        _ => false,
+    });
+    let mut all = Composition::default();
+    let together = (known && events.iter().all(|event| all.add(event, 1).is_ok()))
+        .then(|| all.epsilon_at(delta))
+        .flatten();
+    together.is_some_and(|own| {
+        let part = own.to_f64() / epsilon.to_f64();
+        (1.0 - 1e-6..=1.0 + 1e-6).contains(&part)
+    })
+}
+
+fn rho_from_epsilon((analyst, population): (&str, &str), loss: Loss, limit: Loss) -> LedgerError {
+    let (analyst, population) = (analyst.to_owned(), population.to_owned());
+    LedgerError::RhoFromEpsilon { analyst, population, loss, limit }
 }
 
 /// Refuses what the account cannot pay.
 fn admitted(
     analyst: &str,
-    table: &str,
+    population: &str,
     asked: Loss,
     charged: Loss,
     account: Account,
@@ -304,8 +335,8 @@ fn admitted(
     if account.admits(charged) {
         return Ok(());
     }
-    let (analyst, table) = (analyst.to_owned(), table.to_owned());
-    let refusal = BudgetExceeded { analyst, table, questions: 1, asked, charged, account };
+    let (analyst, population) = (analyst.to_owned(), population.to_owned());
+    let refusal = BudgetExceeded { analyst, population, questions: 1, asked, charged, account };
     Err(LedgerError::Exhausted(Box::new(refusal)))
 }
 

@@ -16,8 +16,8 @@
 //! charge of each from [`Ledger::begin`], before each time that it reads the data. After a crash
 //! such a charge is taken up again: it is not paid twice, and still has one release.
 //!
-//! An account is an analyst and a table, both compared byte for byte. Its limit is not kept here
-//! but given with each request, as it belongs to the contract, which the owner may change; the
+//! An account is an analyst and a population, both compared byte for byte. Its limit is not kept
+//! here but given with each request, as it belongs to the contract, which the owner may change; the
 //! currency of the limit (epsilon or rho) is the one in which the account is kept. Sums are exact
 //! integers throughout.
 //!
@@ -53,7 +53,7 @@ pub use charge::{Charge, ChargeRecord, OpenedCharge, Outcome, Request};
 pub use error::LedgerError;
 pub use fingerprint::Fingerprint;
 pub use inspection::{Inspection, backup, check};
-pub use ledger::Ledger;
+pub use ledger::{Ledger, cost};
 pub use notice::Notice;
 pub use payment::{MOST_ATTEMPTS, Paid, Payment};
 pub use recognise::is_ledger;

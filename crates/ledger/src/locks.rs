@@ -55,15 +55,19 @@ mod tests {
 
     #[test]
     fn locks_that_do_nothing_are_refused() {
-        insta::assert_snapshot!(refusal(|_| Ok(())), @r#"
-        the ledger `ledger.sqlite` cannot be used: locks do not hold in its folder (two handles of one file got the same lock), so two queries could spend the same budget
-          hint: keep the ledger on a local disk: in the contract, ledger = "/var/lib/hushtable/NAME.ledger"
-        "#);
+        insta::assert_snapshot!(refusal(|_| Ok(())), @"
+        cannot use the ledger `ledger.sqlite`: locks do not hold in its folder (two handles of one \
+            file got the same lock), so two queries could spend the same budget
+          hint: keep the ledger on a local disk: in the contract, \
+            ledger = \"/var/lib/hushtable/NAME.ledger\"
+        ");
         let failing: TakeLock = |_| Err(TryLockError::Error(io::ErrorKind::Unsupported.into()));
-        insta::assert_snapshot!(refusal(failing), @r#"
-        the ledger `ledger.sqlite` cannot be used: locks do not hold in its folder (lock acquisition failed due to I/O error), so two queries could spend the same budget
-          hint: keep the ledger on a local disk: in the contract, ledger = "/var/lib/hushtable/NAME.ledger"
-        "#);
+        insta::assert_snapshot!(refusal(failing), @"
+        cannot use the ledger `ledger.sqlite`: locks do not hold in its folder (lock acquisition \
+            failed due to I/O error), so two queries could spend the same budget
+          hint: keep the ledger on a local disk: in the contract, \
+            ledger = \"/var/lib/hushtable/NAME.ledger\"
+        ");
     }
 
     #[test]

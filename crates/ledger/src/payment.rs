@@ -19,7 +19,7 @@ pub const MOST_ATTEMPTS: u32 = 20;
 pub enum Paid {
     /// The loss is taken from the budget, durably: now, or before a crash.
     Charged(Payment),
-    /// This account has paid for the question before: here is its release again, free.
+    /// The release of a question that this account has paid for before, free.
     Stored(StoredRelease),
 }
 
@@ -30,7 +30,7 @@ pub enum Paid {
 pub struct Payment {
     pub(crate) receipt: Receipt,
     pub(crate) analyst: String,
-    pub(crate) table: String,
+    pub(crate) population: String,
     pub(crate) new: bool,
 }
 

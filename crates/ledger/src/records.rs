@@ -131,7 +131,7 @@ impl Records<'_> {
         let values = vec![
             self.now()?,
             request.analyst.clone().into(),
-            request.table.clone().into(),
+            request.population.clone().into(),
             request.query.clone().into(),
             request.fingerprint.as_bytes().to_vec().into(),
             asked_currency.to_owned().into(),

@@ -7,15 +7,15 @@ use crate::Account;
 /// A query that costs more than is left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetExceeded {
-    /// Who asked.
+    /// The analyst who asked.
     pub analyst: String,
-    /// The table whose budget was to pay.
-    pub table: String,
+    /// The population whose budget was to pay.
+    pub population: String,
     /// How many questions were to be paid at once.
     pub questions: usize,
     /// Their loss in the currency in which it was asked.
     pub asked: Loss,
-    /// That loss in the currency of the budget.
+    /// Their loss in the currency of the budget.
     pub charged: Loss,
     /// The budget, unchanged by the refusal.
     pub account: Account,
@@ -79,12 +79,12 @@ impl BudgetExceeded {
     /// The fault, and what would work.
     pub fn what_and_hint(&self) -> (String, Option<String>) {
         let Account { total, spent, left } = self.account;
-        let (analyst, table) = (&self.analyst, &self.table);
+        let (analyst, population) = (&self.analyst, &self.population);
         let asked = match self.questions {
             1 => "this query".to_owned(),
             many => format!("these {many} queries together"),
         };
-        let budget = format!("the budget of analyst {analyst:?} on table {table:?}");
+        let budget = format!("the budget of analyst `{analyst}` on `{population}`");
 
         let parts = [
             (Part::main as fn(Loss) -> Part, self.main_left()),
@@ -113,12 +113,12 @@ impl BudgetExceeded {
         };
         let hint = match used_up {
             None => format!(
-                "ask with {}, or ask the table's owner for a larger budget",
+                "ask with {}, or ask the owner of the data for a larger budget",
                 advice.join(" and ")
             ),
             Some(name) => format!(
-                "no {name} is left; questions answered before are still answered, free; for new ones, \
-                 ask the table's owner for a larger budget"
+                "no {name} is left; questions answered before are still answered for free; for \
+                 new ones, ask the owner of the data for a larger budget"
             ),
         };
         (format!("{budget} does not allow {asked}{reasons}"), Some(hint))

@@ -1,7 +1,7 @@
 //! Time of one decision about a group, and of one randomised response, in nanoseconds.
 //!
-//! `cargo bench -p hushtable-mechanisms`. Each number is the median of several batches. Counts of units are
-//! mixed, as those of a table's groups are; the table of bounds is in the cache.
+//! `cargo bench -p hushtable-mechanisms`. Each number is the median of several batches. Counts of
+//! units are mixed, as those of a table's groups are; the table of bounds is in the cache.
 
 use std::error::Error;
 use std::hint::black_box;

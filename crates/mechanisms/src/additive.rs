@@ -77,7 +77,7 @@ impl Additive {
         self.law
     }
 
-    /// What the whole vector of noisy sums costs.
+    /// Cost of the whole vector of noisy sums.
     pub fn loss(&self) -> Loss {
         self.loss
     }
@@ -118,7 +118,7 @@ impl Additive {
         }
     }
 
-    /// The least w, in lattice units, with P\[|noise| <= w\] >= `level` for all of so many values
+    /// The least w, in lattice units, with P\[|noise| <= w\] >= `level` for all of that many values
     /// at once; `level` in (0, 1).
     pub fn half_width(&self, level: f64, values: u64) -> u128 {
         half_width(self.scale(), (level, values), |x| match &self.law {

@@ -1,7 +1,8 @@
-//! Selection by a noisy count at or above a threshold; the noisy count may be released with the key.
+//! Selection by a noisy count at or above a threshold; the noisy count may be released with the
+//! key.
 //!
-//! Delta is the probability that a group with a single unit appears, computed with the very inequality
-//! that releases it, and rounded up by [`MARGIN`].
+//! Delta is the probability that a group with a single unit appears, computed with the very
+//! inequality that releases it, and rounded up by [`MARGIN`].
 
 use hushtable_noise::{DiscreteLaplace, EntropyError, Generator, Ratio, RoundedGaussian};
 use hushtable_privacy::{Delta, Epsilon, Rho};
@@ -48,8 +49,8 @@ impl CountThreshold {
         Ok(Self { law: ThresholdLaw::Laplace(law), threshold })
     }
 
-    /// Gaussian thresholding for a unit that reaches as far as `reach`: `rho` for the counts, and `delta`
-    /// for the groups that appear with it alone.
+    /// Gaussian thresholding for a unit that reaches as far as `reach`: `rho` for the counts, and
+    /// `delta` for the groups that appear with it alone.
     ///
     /// # Errors
     /// When a budget is zero, or rho too small to be drawn with.
@@ -67,8 +68,8 @@ impl CountThreshold {
         Ok(Self { law: ThresholdLaw::Gaussian(law), threshold: to_lattice(threshold)? })
     }
 
-    /// The same at (`epsilon`, `delta`), by the joint delta of noise and threshold (PS 3.3 divides
-    /// delta between the two, which is not needed).
+    /// Gaussian noise and a threshold at (`epsilon`, `delta`), by the joint delta of noise and
+    /// threshold (PS 3.3 divides delta between the two, which is not needed).
     ///
     /// # Errors
     /// When a budget is zero, or epsilon too small to be drawn with.

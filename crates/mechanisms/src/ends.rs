@@ -1,8 +1,8 @@
 //! Sums and the count of the values in them, from one measurement.
 //!
-//! A value x from low to high is measured from both ends of its range: x - low and high - x. The two
-//! always add up to high - low, so that a unit moves both together by no more than it moves one of
-//! them, and their sums over a group give the count, the sum and the mean.
+//! A value x from low to high is measured from both ends of its range: x - low and high - x. The
+//! two always add up to high - low, so that a unit moves both together by no more than it moves one
+//! of them, and their sums over a group give the count, the sum and the mean.
 
 use hushtable_noise::{EntropyError, Generator};
 use hushtable_privacy::{Contribution, Loss, Neighbouring, normal_quantile};
@@ -40,16 +40,17 @@ impl Span {
     }
 }
 
-/// What one unit can do to the sums from both ends, as a vector of two numbers for each group.
+/// Bound on one unit's effect on the sums from both ends, as a vector of two numbers for each
+/// group.
 ///
-/// *Proof.* In a group that it enters, a unit has c values, from 0 to `rows`, and adds a = sum of (x -
-/// low) and b = sum of (high - x). Both are at least 0, and a + b = c (high - low), so that a + b is
-/// at most w = rows (high - low), and a^2 + b^2 <= (a + b)^2 <= w^2. When a unit with `groups` groups
-/// comes or goes, l1 is at most groups w, and the square of l2 at most groups w^2. When it is
-/// replaced, the difference of two vectors that are nowhere below zero is no longer in l1 than both
-/// together, and its square is no larger than both squares together: 2 groups w and 2 groups w^2.
-/// These are the sensitivities of one number from 0 to w in each of `groups` groups, of which a unit
-/// and its replacement share none. All of them are reached.
+/// *Proof.* In a group that it enters, a unit has c values, from 0 to `rows`, and adds a = sum of
+/// (x - low) and b = sum of (high - x). Both are at least 0, and a + b = c (high - low), so that
+/// a + b is at most w = rows (high - low), and a^2 + b^2 <= (a + b)^2 <= w^2. When a unit with
+/// `groups` groups comes or goes, l1 is at most groups w, and the square of l2 at most groups w^2.
+/// When it is replaced, the difference of two vectors that are nowhere below zero is no longer in
+/// l1 than both together, and its square is no larger than both squares together: 2 groups w and 2
+/// groups w^2. These are the sensitivities of one number from 0 to w in each of `groups` groups, of
+/// which a unit and its replacement share none. All of them are reached.
 fn contribution(span: Span, groups: u32) -> Option<Contribution> {
     let most = span.width().checked_mul(span.rows.into())?;
     let high = i64::try_from(most).ok()?;
@@ -65,11 +66,11 @@ struct Ends {
 
 /// Noise on sums that share one count, each measured from both ends of its range.
 ///
-/// Each pair gives a count of its own: both ends' sum over the width of the range. Their mean is the
-/// common count n, weighted by the inverse of their variances. A pair's difference gives the sum
-/// about the middle of the range, and the sum itself is that and the middle times n. As both ends
-/// have the same noise, sum and difference are uncorrelated, so that these are the least-squares
-/// estimates: of all linear ones without bias, none has a smaller variance.
+/// Each pair gives a count of its own: both ends' sum over the width of the range. Their mean is
+/// the common count n, weighted by the inverse of their variances. A pair's difference gives the
+/// sum about the middle of the range, and the sum itself is that and the middle times n. As both
+/// ends have the same noise, sum and difference are uncorrelated, so that these are the
+/// least-squares estimates: of all linear ones without bias, none has a smaller variance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TiedSums {
     ends: Vec<Ends>,
@@ -138,8 +139,8 @@ impl TiedSums {
         self.ends.iter().all(|ends| matches!(ends.noise.law(), AdditiveLaw::RoundedGaussian(_)))
     }
 
-    /// Whether these exact numbers of a group can be: a unit with a count of c has a sum from c low to
-    /// c high.
+    /// Whether these exact numbers of a group can be: a unit with a count of c has a sum from c low
+    /// to c high.
     pub fn holds(&self, count: i128, sums: impl IntoIterator<Item = i128>) -> bool {
         count >= 0
             && self.ends.iter().zip(sums).all(|(ends, sum)| {
@@ -184,8 +185,8 @@ impl TiedSums {
         Ok(())
     }
 
-    /// The noise of a part as multiples of independent draws, but for rounding: how often each is in
-    /// it, and its mechanism. All parts have the same draws, in the same order.
+    /// The noise of a part as multiples of independent draws, but for rounding: how often each is
+    /// in it, and its mechanism. All parts have the same draws, in the same order.
     pub fn draws(&self, part: TiedPart) -> Vec<(f64, &Additive)> {
         let whole: f64 = self.weights.iter().map(|&w| f64::from(w)).sum();
         let middle = match part {
@@ -210,14 +211,15 @@ impl TiedSums {
         self.draws(part).into_iter().map(variance).sum::<f64>().sqrt()
     }
 
-    /// A w, in lattice units, with P\[|noise| <= w\] >= `level` for all of so many values at once:
-    /// the least but for the rounding of draws and of results, for which it is wider.
+    /// A w, in lattice units, with P\[|noise| <= w\] >= `level` for all of that many values at
+    /// once: the least but for the rounding of draws and of results, for which it is wider.
     pub fn half_width(&self, part: TiedPart, level: f64, values: u64) -> u128 {
         let draws = self.draws(part);
         // Of each, so that all are within with probability `level`.
         let outside = -(level.ln() / values.max(1) as f64).exp_m1();
-        // P[|X| >= x] of a discrete Laplace draw is 2 q^x/(1 + q), at most that of a continuous one at
-        // x - 1/2; a rounded Gaussian draw is one within half a step. The result is rounded, too.
+        // P[|X| >= x] of a discrete Laplace draw is 2 q^x/(1 + q), at most that of a continuous one
+        // at x - 1/2; a rounded Gaussian draw is one within half a step. The result is rounded,
+        // too.
         let rounding = 0.5 + draws.iter().map(|(times, _)| 0.5 * times.abs()).sum::<f64>();
         let scales: Vec<f64> = draws.iter().map(|(times, n)| times.abs() * n.scale()).collect();
         let width = if self.is_gaussian() {
@@ -226,7 +228,7 @@ impl TiedSums {
         } else {
             laplace_width(&scales, outside)
         };
-        // What is computed in floating point is off by much less than a billionth.
+        // Floating point errs here by much less than a billionth.
         ((width + rounding) * (1.0 + 1e-9)).floor() as u128
     }
 }
@@ -246,8 +248,8 @@ impl Ends {
         whole.saturating_mul(1 << PLACES).saturating_add((rest << PLACES) / width)
     }
 
-    /// The sum from the difference of both ends and a count with [`PLACES`] binary places, rounded to
-    /// the nearest point: half of the difference, and the middle times the count.
+    /// The sum from the difference of both ends and a count with [`PLACES`] binary places, rounded
+    /// to the nearest point: half of the difference, and the middle times the count.
     fn sum(&self, difference: i128, count: i128) -> i128 {
         let ends = i128::from(self.span.low) + i128::from(self.span.high);
         let (whole, places) = (count >> PLACES, count & ((1 << PLACES) - 1));
@@ -280,7 +282,7 @@ fn chernoff_width(scales: &[f64], largest: f64, outside: f64) -> f64 {
 /// tails have all their digits. Rounding moves each by g/2 at most. A scale far below the largest,
 /// S, stays outside of the grid: tails fall no faster than e^(-x/S), so that it multiplies them by
 /// E e^(|X|/S) = 1/(1 - s/S) at most.
-fn laplace_width(scales: &[f64], outside: f64) -> f64 {
+pub(crate) fn laplace_width(scales: &[f64], outside: f64) -> f64 {
     let largest = scales.iter().copied().fold(0.0, f64::max);
     let step = largest / FINENESS;
     let (parts, small): (Vec<f64>, Vec<f64>) = scales.iter().partition(|s| **s > 2.0 * step);
@@ -293,7 +295,7 @@ fn laplace_width(scales: &[f64], outside: f64) -> f64 {
     }
     let outside = parts.iter().fold(outside, |all, s| all / (0.5 * step / s).cosh());
     // A sum of n exponential variables is beyond x with probability 2^n e^(-x/2S) at most: e^-30 of
-    // what is looked for is left out.
+    // the number in question is left out.
     let reach = 30.0 + parts.len() as f64 - outside.ln();
     let points = (2.0 * reach * FINENESS) as usize;
     let mut law = vec![0.0f64; 2 * points + 1];

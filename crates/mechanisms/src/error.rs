@@ -7,7 +7,7 @@ use hushtable_privacy::{Delta, Epsilon};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MechanismError {
     /// A share of the privacy loss is zero, so that the noise would have to be infinite.
-    #[error("the share of {0} that is left for it is zero")]
+    #[error("its share of {0} is zero")]
     NoBudget(&'static str),
     /// Every contribution is bounded by zero: there is nothing to measure, and no noise is refused.
     #[error("its bounds allow no contribution but zero")]
@@ -21,13 +21,13 @@ pub enum MechanismError {
     /// A least number of units, where it has no meaning.
     #[error("POLICY_GAUSSIAN has no least number of units of a group")]
     NoLeast,
-    /// There is no mechanism at which a record at the threshold loses its rho.
+    /// No mechanism exists at which a record at the threshold loses its rho.
     #[error("no noise gives this loss at the threshold: {0} would be out of range")]
     NoLossCurve(&'static str),
     /// Noise on the logarithm under which estimates are nearly always zero, and rarely enormous.
     #[error(
-        "the noise on its logarithm would be so large that estimates are useless: a standard error of \
-         millions of times the sum"
+        "the noise on its logarithm would be so large that estimates are useless: \
+         a standard error of millions of times the sum"
     )]
     TooSkewed,
     /// The noise would be too large for 128-bit sums.

@@ -35,15 +35,15 @@ pub(crate) const FINE: i128 = 1 << 30;
 /// Shares of delta that are tried for the noise; what they leave is for the threshold.
 const NOISE_PARTS: [f64; 6] = [0.9999, 0.999, 0.99, 0.9, 0.7, 0.5];
 
-/// What a unit adds to each of its groups.
+/// Weight that a unit adds to each of its groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weights {
     /// One, however many they are.
     Ones,
     /// One over the root of their number, so that the l2 norm is one.
     Roots,
-    /// At most as [`Self::Roots`] in own groups, and a distance of at most one in l2 in all, which
-    /// may point anywhere.
+    /// At most the weight of [`Self::Roots`] in own groups, and a distance of at most one in l2 in
+    /// all, which may point anywhere.
     Adaptive,
 }
 

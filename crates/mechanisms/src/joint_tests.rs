@@ -151,7 +151,7 @@ fn small_tables_show_what_the_formula_says() {
     }
 }
 
-/// Every unit of at most so many groups, by the part of its squared weights in own groups and the
+/// Every unit of at most that many groups, by the part of its squared weights in own groups and the
 /// probability that one of these appears.
 fn units(most: u64, weights: Weights, (sigma, threshold): (f64, f64)) -> Vec<(f64, f64)> {
     let of = |groups: u64| {

@@ -2,8 +2,8 @@
 //!
 //! One object gives both the noise and its loss, so that what is drawn and what is charged cannot
 //! disagree: [`Additive`] noise on lattice integers, [`TiedSums`] that share a count, [`Quantile`]s
-//! of the values in a group,
-//! [`Selection`] of the groups that may appear, and [`RandomisedResponse`] of single records.
+//! of the values in a group, one by one or as [`JointQuantiles`], [`Selection`] of the groups that
+//! may appear, and [`RandomisedResponse`] of single records.
 //! Nothing here knows of tables.
 
 mod additive;
@@ -11,6 +11,7 @@ mod count_threshold;
 mod ends;
 mod error;
 mod joint;
+mod joint_quantiles;
 mod memberships;
 mod optimal;
 mod partition_selection;
@@ -31,11 +32,12 @@ pub use count_threshold::CountThreshold;
 pub use ends::{Span, TiedPart, TiedSums};
 pub use error::MechanismError;
 pub use joint::{Reach, joint_delta};
+pub use joint_quantiles::JointQuantiles;
 pub use memberships::Memberships;
 pub use optimal::Optimal;
 pub use partition_selection::{Candidates, Chosen, Seen, Selection};
 pub use per_record::{PerRecord, RecordMechanism, standard_error};
-pub use quantile::{Percentile, Quantile};
+pub use quantile::{Percentile, Quantile, QuantileSide};
 pub use response::{Estimate, RandomisedResponse, ResponseError};
 pub use strategy::Strategy;
 pub use sum_mechanism::SumMechanism;

@@ -45,7 +45,7 @@ impl Mechanism {
     /// The probability that a group of `units` appears whose units are in the most groups; with
     /// `alone`, where the units' other groups have no part of their weight left.
     fn keep_probability(&self, units: u64, least: u64, alone: bool) -> f64 {
-        // What is beyond the least is what decides, see `before_least`.
+        // The units beyond the least decide, see `before_least`.
         let beyond = units.saturating_sub(least.saturating_sub(1));
         match self {
             Self::Optimal(m) => m.keep_probability(beyond),
@@ -160,13 +160,13 @@ impl Selection {
         Ok(Self { mechanism, least: 1, loss })
     }
 
-    /// The same selection, in which a group of fewer than `least` units never appears. What decides
-    /// about the others is the number of units beyond `least` - 1, or the weight beyond what as
-    /// many units weigh at most, which one unit changes no more than before.
+    /// Limits the selection to groups of at least `least` units. Others are decided by the number
+    /// of units beyond `least` - 1, or by the weight beyond the most that as many units weigh,
+    /// which one unit changes no more than before.
     ///
     /// # Errors
-    /// [`MechanismError::NoLeast`] for POLICY_GAUSSIAN and a `least` above one: there what one unit
-    /// gives depends on the others, and cannot be told from theirs.
+    /// [`MechanismError::NoLeast`] for POLICY_GAUSSIAN and a `least` above one: there the weight
+    /// that one unit gives depends on the others, and cannot be separated from theirs.
     pub fn with_least(self, least: u64) -> Result<Self, MechanismError> {
         if least > 1 && matches!(self.mechanism, Mechanism::Policy(_)) {
             return Err(MechanismError::NoLeast);
@@ -187,7 +187,7 @@ impl Selection {
         }
     }
 
-    /// What the selection costs, with the noisy counts where it gives them.
+    /// Cost of the selection, with the noisy counts where it gives them.
     pub fn loss(&self) -> Loss {
         self.loss
     }
@@ -222,8 +222,8 @@ impl Selection {
         self.mechanism.half_size(self.least, false)
     }
 
-    /// The same where all other groups of its units have appeared before, or have enough weight:
-    /// smaller for the strategies that then give a group all of the weight.
+    /// The [`half_size`](Self::half_size) where all other groups of its units have appeared before,
+    /// or have enough weight: smaller for the strategies that then give a group all of the weight.
     pub fn half_size_alone(&self) -> u64 {
         self.mechanism.half_size(self.least, true)
     }
@@ -358,8 +358,8 @@ impl Selection {
         }
     }
 
-    /// The least whole w with P\[|noise| <= w\] >= `level` for so many noisy counts at once, before
-    /// they are known to have passed the threshold; `None` where there is no noisy count.
+    /// The least whole w with P\[|noise| <= w\] >= `level` for that many noisy counts at once,
+    /// before they are known to have passed the threshold; `None` where there is no noisy count.
     pub fn noise_half_width(&self, level: f64, counts: u64) -> Option<u128> {
         if !self.strategy().gives_count() {
             return None;

@@ -36,7 +36,7 @@ impl RecordMechanism {
     pub const ALL: [Self; 4] =
         [Self::Gaussian, Self::Log, Self::Sqrt, Self::ExponentialPolylogarithmic];
 
-    /// What a user may write, in words.
+    /// Names that a user may write, in words.
     pub const NAMES: &'static str = "one of GAUSSIAN, LOG, SQRT, EXPONENTIAL_POLYLOGARITHMIC";
 
     /// The shape d of exponential-polylogarithmic noise. Its standard deviation is then about a
@@ -199,12 +199,12 @@ impl PerRecord {
         self.mechanism
     }
 
-    /// What a record loses by its value, in lattice steps.
+    /// Loss of a record by its value, in lattice steps.
     pub fn growth(&self) -> LossCurve {
         self.growth
     }
 
-    /// What a record at the threshold loses by the sums.
+    /// Loss of a record at the threshold by the sums.
     pub fn loss(&self) -> Loss {
         Loss::concentrated(self.rho)
     }
@@ -289,7 +289,7 @@ impl PerRecord {
         }
     }
 
-    /// The half-width of intervals that hold so many sums at once, where it is the same for all
+    /// The half-width of intervals that hold that many sums at once, where it is the same for all
     /// sums; `None` with a transformation.
     pub fn half_width(&self, level: f64, sums: u64) -> Option<f64> {
         let wanted = (level, sums);

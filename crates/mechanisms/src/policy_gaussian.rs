@@ -19,10 +19,10 @@ use crate::joint::{FINE, Reach, Weights, calibrate, noise_and_threshold, to_latt
 use crate::memberships::Memberships;
 use crate::steps;
 
-/// The cutoff lies so many standard deviations above the threshold (Gopi et al. use 2 to 5).
+/// Standard deviations from the threshold to the cutoff above it (Gopi et al. use 2 to 5).
 const ABOVE: f64 = 4.0;
 
-/// What rounding adds to the distance in l2, relative to the cutoff and absolute.
+/// Distance in l2 that rounding adds, relative to the cutoff and absolute.
 ///
 /// A step errs by at most 2^-51 cutoff in each group, the two states that are compared by twice
 /// that, and errors do not grow from step to step: the 2^36 pairs of a unit and a group that can be
@@ -42,7 +42,7 @@ pub(crate) struct PolicyGaussian {
 }
 
 impl PolicyGaussian {
-    /// At `epsilon` and `delta`.
+    /// The selection at `epsilon` and `delta`.
     pub(crate) fn approximate(
         epsilon: Epsilon,
         delta: Delta,
@@ -55,7 +55,7 @@ impl PolicyGaussian {
         })
     }
 
-    /// At `rho` for the noise and `delta` for the threshold.
+    /// The selection at `rho` for the noise and `delta` for the threshold.
     pub(crate) fn concentrated(
         rho: Rho,
         delta: Delta,
@@ -186,7 +186,7 @@ impl PolicyGaussian {
     }
 }
 
-/// Upper bound on what is left of the distance to the `cutoff` after so many units, each of whose
+/// Upper bound on the distance that is left to the `cutoff` after `units` units, each of whose
 /// other groups together have `others` of the square of theirs; exact while a unit takes a 256th
 /// part or more.
 ///

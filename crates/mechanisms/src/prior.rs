@@ -1,20 +1,27 @@
 //! A public weighting of the points of a lattice.
 
-/// Weights of the points from `low` to `high`: half of the whole is even over all points up to a scale,
-/// half is even over the octaves that points are in (those of as many binary digits have equal shares,
-/// whatever the sign), and falls by half from octave to octave beyond the scale, twelve times.
+/// Weights of the points from `low` to `high`: half of the whole is even over all points up to a
+/// scale, half is even over the octaves that points are in (those of as many binary digits have
+/// equal shares, whatever the sign), and falls by half from octave to octave beyond the scale,
+/// twelve times.
 ///
-/// So it suits values that fill a range as well as values of any order of magnitude: neither costs more than
-/// what the better of the two would, and ln 2. It is public, and says nothing of any data.
+/// So it suits values that fill a range as well as values of any order of magnitude: neither costs
+/// more than what the better of the two would, and ln 2. It is public, and says nothing of any
+/// data.
+///
+/// Points can be divided into [fine](Self::fine) ones, which have equal parts of their weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prior {
-    low: i64,
-    high: i64,
+    /// The first and the last point, fine where points are divided.
+    low: i128,
+    high: i128,
+    /// Each point is divided into 2^fine.
+    fine: u32,
     scale: i64,
     /// Binary digits of the farthest point from zero, and of the scale.
     digits: u32,
     scale_digits: u32,
-    /// What each point up to the scale has of the even half.
+    /// Share of the even half that each point up to the scale has.
     even: u128,
 }
 
@@ -29,40 +36,79 @@ impl Prior {
     /// How often weights of octaves fall by half.
     const FALLS: u32 = 12;
 
-    /// Of the points `low` to `high`; `None` unless there is one up to the scale, and none is beyond 2^60.
+    /// Of the points `low` to `high`; `None` unless there is one up to the scale, and none is
+    /// beyond 2^60.
     pub(crate) fn new(low: i64, high: i64, scale: i64) -> Option<Self> {
         let farthest = low.unsigned_abs().max(high.unsigned_abs());
         if low > high || farthest > Self::FARTHEST {
             return None;
         }
         let scale_digits = digits(scale.unsigned_abs());
-        let mut prior = Self { low, high, scale, digits: digits(farthest), scale_digits, even: 0 };
+        let mut prior = Self {
+            low: low.into(),
+            high: high.into(),
+            fine: 0,
+            scale,
+            digits: digits(farthest),
+            scale_digits,
+            even: 0,
+        };
         let points = Some(prior.points(low, high)).filter(|&points| points > 0)?;
-        prior.even = (prior.weight(low, high) / points).max(1);
+        prior.even = (prior.whole(low, high) / points).max(1);
         Some(prior)
     }
 
+    /// The prior whose points are each divided into 2^`bits`: point x into those from x 2^bits on.
+    pub(crate) fn fine(self, bits: u32) -> Self {
+        let (low, high) = (self.low << bits, ((self.high + 1) << bits) - 1);
+        Self { low, high, fine: self.fine + bits, ..self }
+    }
+
+    /// The part of the prior from `low` to `high`.
+    pub(crate) fn between(self, low: i128, high: i128) -> Self {
+        Self { low: low.max(self.low), high: high.min(self.high), ..self }
+    }
+
     /// The first point.
-    pub(crate) fn low(&self) -> i64 {
+    pub(crate) fn low(&self) -> i128 {
         self.low
     }
 
     /// The last point.
-    pub(crate) fn high(&self) -> i64 {
+    pub(crate) fn high(&self) -> i128 {
         self.high
     }
 
+    /// The point that a fine one is a part of.
+    pub(crate) fn of_fine(&self, point: i128) -> i64 {
+        // Points that are not divided are within 2^60.
+        (point >> self.fine) as i64
+    }
+
     /// The weight of the points `from` to `to`, which are in the range; none if there are none.
-    pub(crate) fn weight(&self, from: i64, to: i64) -> u128 {
+    pub(crate) fn weight(&self, from: i128, to: i128) -> u128 {
         if from > to {
             return 0;
         }
+        let (first, last) = (self.of_fine(from), self.of_fine(to));
+        let all = self.whole(first, last) << self.fine;
+        if self.fine == 0 {
+            return all;
+        }
+        // Parts of the first and the last point that are outside.
+        let before = (from - (i128::from(first) << self.fine)).unsigned_abs();
+        let after = (((i128::from(last) + 1) << self.fine) - 1 - to).unsigned_abs();
+        all - before * self.whole(first, first) - after * self.whole(last, last)
+    }
+
+    /// The weight of points that are not divided.
+    fn whole(&self, from: i64, to: i64) -> u128 {
         let octaves = self.before(to + 1) - self.before(from);
         self.even * self.points(from, to) + octaves.unsigned_abs()
     }
 
     /// The point at which the weight from `from` on exceeds `place`.
-    pub(crate) fn nth(&self, from: i64, place: u128) -> i64 {
+    pub(crate) fn nth(&self, from: i128, place: u128) -> i128 {
         let (mut low, mut high) = (from, self.high);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -81,19 +127,39 @@ impl Prior {
         least as f64 / self.weight(self.low, self.high) as f64
     }
 
+    /// The most that the weight of all points above a point is times its own, or of all below it.
+    ///
+    /// Weights fall away from zero, and change at powers of two and beyond the scale. Where they
+    /// are even, that is the largest at the first or the last point.
+    pub(crate) fn most_beyond(&self, above: bool) -> f64 {
+        let steps = (0..i64::BITS - 2).map(|k| 1i128 << k).chain([self.scale.into()]);
+        let sizes = steps.flat_map(|size| [size - 1, size, size + 1]);
+        let points = sizes.flat_map(|size| [size, -size]).chain([self.low, self.high]);
+        let beyond = |point: i128| {
+            let beyond = match above {
+                true => self.weight(point + 1, self.high),
+                false => self.weight(self.low, point - 1),
+            };
+            beyond as f64 / self.weight(point, point) as f64
+        };
+        let points = points.filter(|point| (self.low..=self.high).contains(point));
+        points.map(beyond).fold(0.0, f64::max)
+    }
+
     /// How many of the points are up to the scale.
     fn points(&self, from: i64, to: i64) -> u128 {
         let (from, to) = (from.max(-self.scale), to.min(self.scale));
         if from > to { 0 } else { u128::from(to.abs_diff(from)) + 1 }
     }
 
-    /// How often weights have fallen at points of so many digits.
+    /// How often weights have fallen at points of that many digits.
     fn fallen(&self, digits: u32) -> u32 {
         digits.saturating_sub(self.scale_digits).min(Self::FALLS)
     }
 
-    /// The octaves' weight of the points from 0 to before `point`, negative below zero. A point of k binary
-    /// digits has 2^(digits - k), as often doubled as weights are yet to fall, and zero as much as one.
+    /// The octaves' weight of the points from 0 to before `point`, negative below zero. A point of
+    /// k binary digits has 2^(digits - k), as often doubled as weights are yet to fall, and zero as
+    /// much as one.
     fn before(&self, point: i64) -> i128 {
         let last = self.fallen(self.digits);
         let octave = |fallen: u32| 1i128 << (self.digits - 1 + last - fallen);
@@ -125,7 +191,8 @@ mod tests {
     use super::*;
 
     /// Point by point, by the definition.
-    fn one(prior: &Prior, x: i64) -> u128 {
+    fn one(prior: &Prior, x: i128) -> u128 {
+        let x = x as i64;
         let k = digits(x.unsigned_abs());
         let even = if x.abs() <= prior.scale { prior.even } else { 0 };
         let yet = prior.fallen(prior.digits) - prior.fallen(k);
@@ -150,6 +217,8 @@ mod tests {
         ];
         for (low, high, scale) in ranges {
             let prior = Prior::new(low, high, scale).unwrap();
+            let all = prior.points(low, high);
+            let (low, high) = (prior.low(), prior.high());
             let mut sum = 0;
             for x in low..=high {
                 assert_eq!(prior.weight(x, x), one(&prior, x), "{x} of {low} to {high}");
@@ -161,7 +230,7 @@ mod tests {
                 }
                 sum += one(&prior, x);
             }
-            let even = prior.even * prior.points(low, high);
+            let even = prior.even * all;
             let octaves = sum - even;
             assert!(even <= octaves && octaves <= 2 * even, "{low} to {high}: {even} {octaves}");
             let least = (low..=high).map(|x| one(&prior, x)).min().unwrap();
@@ -169,22 +238,67 @@ mod tests {
         }
     }
 
-    /// All octaves weigh the same up to the scale, but for the even half, and then half of the one before
-    /// twelve times; on both sides of zero.
+    /// All octaves weigh the same up to the scale, but for the even half, and then half of the one
+    /// before twelve times; on both sides of zero.
     #[test]
     fn octaves_are_even_and_fall_beyond_the_scale() {
         for (scale, scale_digits) in [(1 << 60, 61), (1000, 10), (1, 1)] {
             let prior = Prior::new(-(1 << 60), 1 << 60, scale).unwrap();
             let octave = |k: u32| {
                 let (from, to) = (1i64 << (k - 1), (1i64 << k) - 1);
-                assert_eq!(prior.weight(-to, -from), prior.weight(from, to));
-                prior.weight(from, to) - prior.even * prior.points(from, to)
+                assert_eq!(prior.whole(-to, -from), prior.whole(from, to));
+                prior.whole(from, to) - prior.even * prior.points(from, to)
             };
             for k in 2..60 {
                 let halved = k > scale_digits && k <= scale_digits + 12;
                 assert_eq!(octave(k - 1), octave(k) << u32::from(halved), "{scale} {k}");
             }
             assert!(prior.weight(-(1 << 60), 1 << 60) < 1 << 80);
+        }
+    }
+
+    /// Parts of points have equal weights, and any range of them the sum; also a part of the range.
+    #[test]
+    fn points_are_divided_evenly() {
+        for (low, high, scale) in [(-5, 9, 9), (-5, 9, 1), (0, 0, 0), (-9, -3, 9), (100, 300, 300)]
+        {
+            let coarse = Prior::new(low, high, scale).unwrap();
+            for bits in [1, 3] {
+                let prior = coarse.fine(bits);
+                let of = |x: i128| coarse.weight(x >> bits, x >> bits);
+                let (low, high) = (i128::from(low) << bits, (i128::from(high + 1) << bits) - 1);
+                assert_eq!((prior.low(), prior.high()), (low, high));
+                for from in (low..=high).step_by(3) {
+                    let part = prior.between(from, high - 2);
+                    let mut sum = 0;
+                    for to in from..=high {
+                        assert_eq!(prior.nth(from, sum), to);
+                        sum += of(to);
+                        assert_eq!(prior.weight(from, to), sum, "{low} {high} {from} {to}");
+                        assert_eq!(part.weight(from, to), sum);
+                    }
+                    assert_eq!((part.low(), part.high()), (from, high - 2));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_most_beyond_a_point_is_found() {
+        for (low, high, scale) in
+            [(-5, 9, 9), (0, 700, 700), (0, 700, 30), (-300, -3, 300), (-300, 100, 17), (4, 4, 4)]
+        {
+            let prior = Prior::new(low, high, scale).unwrap();
+            let (low, high) = (prior.low(), prior.high());
+            for above in [false, true] {
+                let of = |x: i128| {
+                    let all =
+                        if above { prior.weight(x + 1, high) } else { prior.weight(low, x - 1) };
+                    all as f64 / prior.weight(x, x) as f64
+                };
+                let most = (low..=high).map(of).fold(0.0, f64::max);
+                assert_eq!(prior.most_beyond(above), most, "{low} {high} {scale} {above}");
+            }
         }
     }
 

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use hushtable_noise::{BatchError, ExponentialWeights, Generator, Ratio, WeightCell};
+use hushtable_noise::{
+    BatchError, ExponentialWeights, Generator, ParameterError, Ratio, WeightCell,
+};
 use hushtable_privacy::{Contribution, Epsilon, Event, Loss, Neighbouring, range_of_rho};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -29,11 +31,28 @@ impl Percentile {
     pub fn new(digits: i128, scale: u8) -> Option<Self> {
         let of = 10u32.pow(u32::from(Some(scale).filter(|&s| s <= Self::MAX_SCALE)?));
         let below = u32::try_from(digits).ok().filter(|&d| d > 0 && d < of)?;
+        Some(Self::ratio(below, of))
+    }
+
+    /// The share `below / of`, strictly between 0 and 1.
+    fn ratio(below: u32, of: u32) -> Self {
         let (mut divisor, mut rest) = (below, of);
         while rest != 0 {
             (divisor, rest) = (rest, divisor % rest);
         }
-        Some(Self { below: below / divisor, of: of / divisor })
+        let divisor = divisor.max(1);
+        Self { below: below / divisor, of: of / divisor }
+    }
+
+    /// The share in ten thousandths, of which every percentile has a whole number.
+    pub(crate) fn parts(self) -> u32 {
+        // Of percentiles as they are asked for, `of` divides 10^4.
+        self.below * (10_000 / self.of.max(1))
+    }
+
+    /// The share among the values between two others, all in ten thousandths.
+    pub(crate) fn between(own: u32, (lower, upper): (u32, u32)) -> Self {
+        Self::ratio(own.saturating_sub(lower), upper.saturating_sub(lower))
     }
 
     /// The nearest float.
@@ -63,6 +82,23 @@ impl<'de> Deserialize<'de> for Percentile {
     }
 }
 
+/// An end of an interval around a quantile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuantileSide {
+    /// The low end.
+    Low,
+    /// The high end.
+    High,
+}
+
+/// Public copies of the ends of the range that are put beside a group's values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Copies {
+    low: u64,
+    high: u64,
+}
+
 /// A lattice point near a quantile of a group's values, of which each unit has at most so many.
 ///
 /// With p the percentile and n values, the *rank distance* of a point x is how far p n is outside
@@ -84,6 +120,17 @@ impl<'de> Deserialize<'de> for Percentile {
 /// is left and another entered instead, the two draws together have the sum of their ranges as
 /// theirs.
 ///
+/// *Ends of an interval.* With t copies of the low end of the range beside the values, which are
+/// public, the rank p n is t values below the quantile, or at the end of the range where there are
+/// fewer. The rank and the numbers of values change by the same with and without the copies, so
+/// that privacy is as above. A point v of distance zero always exists. The low end of the interval
+/// is above the first exact quantile only if it is above v and has more than p n + t values below
+/// it, less one; its distance is then more than t, less one. All such points together are at most C
+/// e^(-rate (t - 1)) times as likely as v, where C is the most that the prior has above a point, in
+/// parts of what it has at it. t is made so large that this is half of the probability of a miss.
+/// So is that of the high end, which is the mirror image: t copies of the high end of the range,
+/// and t more ranks to look for.
+///
 /// *Source.* Smith, "Privacy-preserving statistical estimation with optimal convergence rates"
 /// (STOC 2011), for the mechanism; Dong, Durfee & Rogers, "Optimal differential privacy composition
 /// for exponential mechanisms" (2020), for bounded range; Cesar & Rogers, "Bounding, concentrating,
@@ -93,6 +140,7 @@ impl<'de> Deserialize<'de> for Percentile {
 pub struct Quantile {
     percentile: Percentile,
     prior: Prior,
+    copies: Copies,
     /// For rank distances in units of 1/q, where the percentile is m/q.
     weights: ExponentialWeights,
     loss: Loss,
@@ -100,6 +148,9 @@ pub struct Quantile {
 }
 
 impl Quantile {
+    /// Ends of intervals are nearer, in values.
+    const FARTHEST_END: f64 = 1e15;
+
     /// How far apart changes of rank distances may be that one unit makes in units of 1/q, as a
     /// contribution to groups: to one that it enters or leaves, `alone`; where another takes its
     /// place, `swapped`, as what is exchanged shifts ranks by one either way.
@@ -126,7 +177,74 @@ impl Quantile {
         relation: Neighbouring,
         loss: Loss,
     ) -> Result<Self, MechanismError> {
+        let prior = Prior::new(range.0, range.1, scale).ok_or(MechanismError::NoSensitivity)?;
+        Self::of_all(percentile, prior, rows, (groups, single), relation, loss)
+    }
+
+    /// An end of an interval that holds the quantile with probability `level` in (0, 1) at least,
+    /// whatever the values are: half of what is left is for the other end. At the same loss.
+    ///
+    /// # Errors
+    /// When it would have to be too many values away.
+    pub fn end(self, side: QuantileSide, level: f64) -> Result<Self, MechanismError> {
+        let beyond = self.prior.most_beyond(side == QuantileSide::Low).max(1.0);
+        let away = 1.0 + (2.0 * beyond / (1.0 - level)).ln() / self.rate();
+        // What is computed in floating point is off by much less than a billionth.
+        let away = (away * (1.0 + 1e-9)).ceil();
+        if away.is_nan() || away > Self::FARTHEST_END {
+            return Err(MechanismError::TooLarge);
+        }
+        let copies = match side {
+            QuantileSide::Low => Copies { low: away as u64, high: 0 },
+            QuantileSide::High => Copies { low: 0, high: away as u64 },
+        };
+        Ok(Self { copies, ..self })
+    }
+
+    /// Values between an end of an interval and the quantile that are aimed at; zero where it is no
+    /// end.
+    pub fn away(&self) -> u64 {
+        self.copies.low.max(self.copies.high)
+    }
+
+    /// As [`new`](Self::new), by a prior.
+    pub(crate) fn of_all(
+        percentile: Percentile,
+        prior: Prior,
+        rows: u32,
+        (groups, single): (u32, bool),
+        relation: Neighbouring,
+        loss: Loss,
+    ) -> Result<Self, MechanismError> {
         let contribution = Self::contribution(percentile, rows, groups, single);
+        Self::of(percentile, prior, contribution, relation, loss)
+    }
+
+    /// The quantile of a part of the values, where others are drawn from the other parts together
+    /// with it: as [`new`](Self::new), but for a value that is exchanged, which may leave one part
+    /// and enter another, and then counts twice.
+    pub(crate) fn of_part(
+        percentile: Percentile,
+        prior: Prior,
+        rows: u32,
+        (groups, single): (u32, bool),
+        relation: Neighbouring,
+        loss: Loss,
+    ) -> Result<Self, MechanismError> {
+        let contribution = Self::contribution(percentile, rows, groups, single);
+        let contribution = Contribution { low: -contribution.high, ..contribution };
+        Self::of(percentile, prior, contribution, relation, loss)
+    }
+
+    /// The quantile of values of which a unit changes ranks by so much.
+    fn of(
+        percentile: Percentile,
+        prior: Prior,
+        contribution: Contribution,
+        relation: Neighbouring,
+        loss: Loss,
+    ) -> Result<Self, MechanismError> {
+        let Contribution { groups, single_group: single, .. } = contribution;
         let one = Contribution { groups: 1, single_group: true, ..contribution };
         let (alone, swapped) = (one.l1(Neighbouring::AddRemove), one.l1(Neighbouring::Replace));
         // The draws that a unit changes, and by how much each, in units of 1/q of the rate. A group
@@ -165,7 +283,6 @@ impl Quantile {
                 Loss::Concentrated { .. } => "rho",
             }));
         }
-        let prior = Prior::new(range.0, range.1, scale).ok_or(MechanismError::NoSensitivity)?;
         let weights = ExponentialWeights::new(Ratio::new(rate, one)?);
         // One left and one entered lose less rho than one of their common range, unless a shared
         // one may have that range.
@@ -181,7 +298,8 @@ impl Quantile {
                 }
             }
         };
-        Ok(Self { percentile, prior, weights, loss, event })
+        let copies = Copies::default();
+        Ok(Self { percentile, prior, copies, weights, loss, event })
     }
 
     /// The draws of all groups that a unit changes, as one event.
@@ -189,7 +307,7 @@ impl Quantile {
         self.event
     }
 
-    /// What the released points of all groups cost.
+    /// Cost of the released points of all groups.
     pub fn loss(&self) -> Loss {
         self.loss
     }
@@ -222,45 +340,81 @@ impl Quantile {
         (-((1.0 - level) * (1.0 + r) / 2.0).ln() / self.rate() - 1.0).max(0.0)
     }
 
+    /// The standard deviation of the number of values in between where gaps weigh alike.
+    pub fn deviation_even(&self) -> f64 {
+        2f64.sqrt() / self.rate()
+    }
+
     /// A point near the quantile of `values`, which are in the range and sorted.
     ///
     /// # Errors
     /// When the operating system's generator fails; an error of parameters is one of this program.
     pub fn release(&self, generator: &mut Generator, values: &[i64]) -> Result<i64, BatchError> {
-        let (starts, cells) = self.cells(values);
+        let point = self.draw(generator, values, self.prior)?;
+        Ok(self.prior.of_fine(point))
+    }
+
+    /// A point near the quantile of sorted values, by a prior whose range they are in.
+    pub(crate) fn draw<V: Copy + Into<i128>>(
+        &self,
+        generator: &mut Generator,
+        values: &[V],
+        prior: Prior,
+    ) -> Result<i128, BatchError> {
+        let (starts, cells) = self.cells(values, prior);
         let point = |cell: usize, place: u128| {
-            starts.get(cell).map_or(self.prior.low(), |&start| self.prior.nth(start, place))
+            starts.get(cell).map_or(prior.low(), |&start| prior.nth(start, place))
         };
         let loss = |cell: usize, place: u128| self.distance(values, point(cell, place));
         let (cell, place) = self.weights.sample(generator, &cells, loss)?;
-        Ok(point(cell, place))
+        let start = starts.get(cell).ok_or(ParameterError::LengthsDiffer)?;
+        Ok(prior.nth(*start, place))
     }
 
     /// ln of the ratio of a point's weights under two tables' values, which differs from that of
     /// its probabilities by a number that is the same for all points.
     pub fn log_ratio(&self, point: i64, [first, second]: [&[i64]; 2]) -> f64 {
-        let distance = |values: &[i64]| self.distance(values, point) as f64;
+        let distance = |values: &[i64]| self.distance(values, point.into()) as f64;
         (distance(second) - distance(first)) * self.weights.rate().to_f64()
     }
 
     /// The rank distance of a point, in units of 1/q.
-    fn distance(&self, values: &[i64], point: i64) -> u128 {
-        let below = values.partition_point(|&v| v < point) as u128;
-        let to = below + values[below as usize..].partition_point(|&v| v == point) as u128;
+    fn distance<V: Copy + Into<i128>>(&self, values: &[V], point: i128) -> u128 {
         let of = u128::from(self.percentile.of);
-        let wanted = u128::from(self.percentile.below) * values.len() as u128;
-        (below * of).saturating_sub(wanted).max(wanted.saturating_sub(to * of))
+        let (mut before, mut to) = ranks(values, point);
+        let Copies { low, high } = self.copies;
+        before += if point > self.prior.low() { u128::from(low) } else { 0 };
+        to += u128::from(low) + if point >= self.prior.high() { u128::from(high) } else { 0 };
+        let wanted = self.wanted(values.len());
+        (before * of).saturating_sub(wanted).max(wanted.saturating_sub(to * of))
+    }
+
+    /// How many of so many values are wanted up to a point, in units of 1/q, copies among them.
+    fn wanted(&self, count: usize) -> u128 {
+        let Percentile { below, of } = self.percentile;
+        u128::from(below) * count as u128 + u128::from(of) * u128::from(self.copies.high)
     }
 
     /// Cells of points around the quantile by their rank distances, with the first point of each.
     ///
     /// Points to the right of the quantile have a distance of d or more from the value on that has
     /// p n + d values up to it, those to the left before the value that has p n - d before it.
-    fn cells(&self, values: &[i64]) -> (Vec<i64>, Vec<WeightCell>) {
-        let (low, high) = (self.prior.low(), self.prior.high());
+    fn cells<V: Copy + Into<i128>>(
+        &self,
+        values: &[V],
+        prior: Prior,
+    ) -> (Vec<i128>, Vec<WeightCell>) {
+        let (low, high) = (prior.low(), prior.high());
         let of = u128::from(self.percentile.of);
-        let wanted = u128::from(self.percentile.below) * values.len() as u128;
-        let value = |place: u128| usize::try_from(place).ok().and_then(|p| values.get(p)).copied();
+        let wanted = self.wanted(values.len());
+        let copies = (u128::from(self.copies.low), u128::from(self.copies.high));
+        // As if copies were there.
+        let value = |place: u128| {
+            let Some(place) = place.checked_sub(copies.0) else { return Some(low) };
+            let own = usize::try_from(place).ok().and_then(|p| values.get(p));
+            let is_copy = place < values.len() as u128 + copies.1;
+            own.map(|&own| own.into()).or_else(|| is_copy.then_some(high))
+        };
         // The last point before those to the right at that distance, and the first after those to
         // the left.
         let right = |distance: u128| {
@@ -272,11 +426,11 @@ impl Quantile {
         };
         let (mut starts, mut cells) = (Vec::new(), Vec::new());
         let mut drawn = 0.0;
-        let mut cell = |from: i64, to: i64, level: u32| {
+        let mut cell = |from: i128, to: i128, level: u32| {
             if from > to {
                 return 0.0;
             }
-            let places = self.prior.weight(from, to);
+            let places = prior.weight(from, to);
             starts.push(from);
             cells.push(WeightCell { places, level });
             places as f64 * (-f64::from(level)).exp2()
@@ -286,12 +440,12 @@ impl Quantile {
         drawn += cell(from, to, 0);
         let mut level = 1;
         loop {
-            let beyond = self.prior.weight(low, from - 1) + self.prior.weight(to + 1, high);
+            let beyond = prior.weight(low, from - 1) + prior.weight(to + 1, high);
             // Points that are farther are seldom taken, and can be in one cell: before level 90, as
-            // a prior's least weight is above 2^-80 of the whole. One level before it was not, so
-            // that what was drawn then was less than 32 * 2^-level of the whole: cells' weights,
-            // shifted by the last level, come to 35 times the whole at most, which is far below
-            // 2^126.
+            // a prior's least weight is above 2^-80 of the whole, and before level 110 where points
+            // are divided into 2^20. One level before it was not, so that what was drawn then was
+            // less than 32 * 2^-level of the whole: cells' weights, shifted by the last level, come
+            // to 35 times the whole at most, which is far below 2^126.
             let last = beyond as f64 * (-f64::from(level)).exp2() <= drawn / 16.0;
             let next = self.weights.least_loss(level + 1);
             let (next_from, next_to) = if last { (low, high) } else { (left(next), right(next)) };
@@ -303,6 +457,21 @@ impl Quantile {
             level += 1;
         }
     }
+}
+
+/// The numbers of sorted values before a point, and up to it.
+fn ranks<V: Copy + Into<i128>>(values: &[V], point: i128) -> (u128, u128) {
+    let before = values.partition_point(|&v| v.into() < point);
+    let rest = values.get(before..).unwrap_or_default();
+    let to = before + rest.partition_point(|&v| v.into() == point);
+    (before as u128, to as u128)
+}
+
+/// The rank distance of a point from a quantile of the values, in values.
+pub(crate) fn distance(percentile: Percentile, values: &[i64], point: i64) -> f64 {
+    let wanted = percentile.to_f64() * values.len() as f64;
+    let (before, to) = ranks(values, point.into());
+    (before as f64 - wanted).max(wanted - to as f64).max(0.0)
 }
 
 #[cfg(test)]

@@ -14,12 +14,12 @@ const CHUNK: usize = 256;
 /// Answers up to which estimates count exactly.
 const MOST_ANSWERS: u64 = 1 << 53;
 
-/// k-ary randomised response (theory section 2; Warner 1965 for k = 2): of `k` categories 0 .. k a record
-/// answers with its own with probability e^epsilon / (e^epsilon + k - 1), else with one of the others, each
-/// with the same probability.
+/// k-ary randomised response (theory section 2; Warner 1965 for k = 2): of `k` categories 0 .. k a
+/// record answers with its own with probability e^epsilon / (e^epsilon + k - 1), else with one of
+/// the others, each with the same probability.
 ///
-/// The answer alone is epsilon-differentially private for the record, whatever it is replaced with: no
-/// collector needs to be trusted. Both choices are drawn exactly.
+/// The answer alone is epsilon-differentially private for the record, whatever it is replaced with:
+/// no collector needs to be trusted. Both choices are drawn exactly.
 #[derive(Clone, Debug)]
 pub struct RandomisedResponse {
     epsilon: Epsilon,
@@ -48,10 +48,10 @@ pub enum ResponseError {
         /// The number of categories.
         categories: u32,
     },
-    /// There are not as many answers as values.
+    /// The numbers of answers and values differ.
     #[error("there must be as many answers as values")]
     LengthsDiffer,
-    /// There is not one count for each category.
+    /// The numbers of counts and categories differ.
     #[error(
         "there are {given} counts of answers for {categories} categories: one for each is needed"
     )]
@@ -114,11 +114,12 @@ impl RandomisedResponse {
         Ok(answer)
     }
 
-    /// The answers of records, each drawn independently. How long it takes does not depend on who lies.
+    /// The answers of records, each drawn independently. How long it takes does not depend on who
+    /// lies.
     ///
     /// # Errors
-    /// As [`respond`](Self::respond), or slices of different lengths; found before anything is drawn. If the
-    /// generator fails the answers must not be used.
+    /// As [`respond`](Self::respond), or slices of different lengths; found before anything is
+    /// drawn. If the generator fails the answers must not be used.
     pub fn respond_all(
         &self,
         values: &[u32],
@@ -152,9 +153,9 @@ impl RandomisedResponse {
 
     /// Unbiased estimates of how many records have each category, from how many gave each answer.
     ///
-    /// With n answers, Y of them being the category: Y + (k Y - n) / (e^epsilon - 1). For k = 2 that is the sum
-    /// of ((e^epsilon + 1) y - 1) / (e^epsilon - 1) over the answers y in 0, 1, whose variance is
-    /// e^epsilon / (e^epsilon - 1)^2 each.
+    /// With n answers, Y of them being the category: Y + (k Y - n) / (e^epsilon - 1). For k = 2
+    /// that is the sum of ((e^epsilon + 1) y - 1) / (e^epsilon - 1) over the answers y in 0, 1,
+    /// whose variance is e^epsilon / (e^epsilon - 1)^2 each.
     ///
     /// # Errors
     /// Unless there is one count for each category, and they add up to at most 2^53.
@@ -179,9 +180,10 @@ impl RandomisedResponse {
                 // At most 2^85: exact.
                 let more = i128::from(self.categories) * i128::from(*count) - i128::from(total);
                 let count = *count as f64;
-                // With the probabilities p to answer a category that is one's own and q that is not, Y is
-                // the sum of independent answers: Var Y = t p (1 - p) + (n - t) q (1 - q) for t records. Put
-                // in the estimate of t, and divided by (p - q)^2, all that cancels is gone:
+                // With the probabilities p to answer a category that is one's own and q that is
+                // not, Y is the sum of independent answers: Var Y = t p (1 - p) + (n - t) q (1 - q)
+                // for t records. Put in the estimate of t, and divided by (p - q)^2, all that
+                // cancels is gone:
                 let variance =
                     per_answer * (total as f64 + (k - 2.0) * count / self.keep_probability());
                 Estimate {
@@ -201,7 +203,8 @@ struct Keep {
 
 impl Enclosure for Keep {
     fn enclose(&self, bits: u32) -> (BigUint, BigUint) {
-        // As 1 / (1 + (k - 1) e^-epsilon). The factor below 2^32 costs as many bits, and the rest a few.
+        // As 1 / (1 + (k - 1) e^-epsilon). The factor below 2^32 costs as many bits, and the rest a
+        // few.
         let inner = bits + 64;
         let one = Bracket::whole(1, inner);
         let shrink = Bracket::exp_minus(

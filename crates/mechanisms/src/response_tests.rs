@@ -100,8 +100,8 @@ fn batches() {
     assert_eq!(sure.loss(), Loss::pure("40".parse().unwrap()));
 }
 
-/// The estimates are right on average, and so are their squared errors: over all outcomes of a small
-/// number of records, by enumeration (no chance).
+/// The estimates are right on average, and so are their squared errors: over all outcomes of a
+/// small number of records, by enumeration (no chance).
 #[test]
 fn estimates_are_unbiased() {
     for (epsilon, truth) in [("1", vec![3u64, 2]), ("0.2", vec![1, 0, 3]), ("3", vec![2, 1, 1])] {

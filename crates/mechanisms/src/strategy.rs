@@ -38,7 +38,8 @@ impl Strategy {
         Self::PolicyGaussian,
     ];
 
-    /// Those from which the default is taken: all but the sequential one, which is a yardstick.
+    /// The strategies that the default is taken from: all but the sequential one, which is a
+    /// yardstick.
     pub const CANDIDATES: [Self; 6] = [
         Self::Optimal,
         Self::TruncatedGeometric,
@@ -48,7 +49,7 @@ impl Strategy {
         Self::Sips,
     ];
 
-    /// What a user may write, in words.
+    /// Names that a user may write, in words.
     pub const NAMES: &'static str = "one of OPTIMAL, TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD, \
                                      GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS, POLICY_GAUSSIAN";
 
@@ -62,7 +63,8 @@ impl Strategy {
         matches!(self, Self::TruncatedGeometric | Self::LaplaceThreshold | Self::GaussianThreshold)
     }
 
-    /// Whether the decision looks at which groups each unit is in, not only at their numbers of units.
+    /// Whether the decision looks at which groups each unit is in, not only at their numbers of
+    /// units.
     pub fn by_membership(self) -> bool {
         matches!(self, Self::WeightedGaussian | Self::Sips | Self::PolicyGaussian)
     }

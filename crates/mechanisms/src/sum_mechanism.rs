@@ -16,7 +16,7 @@ pub enum SumMechanism {
 }
 
 impl SumMechanism {
-    /// What all the released sums cost.
+    /// Cost of all the released sums.
     pub fn loss(&self) -> Loss {
         match self {
             Self::Additive(additive) => additive.loss(),
@@ -48,8 +48,8 @@ impl SumMechanism {
         }
     }
 
-    /// The least w, in lattice units, such that so many released sums are all within w of the exact
-    /// ones with probability `level` or more; `None` where that depends on the sums.
+    /// The least w, in lattice units, for which all of `sums` released sums are within w of the
+    /// exact ones with probability `level` or more; `None` where that depends on the sums.
     pub fn half_width(&self, level: f64, sums: u64) -> Option<f64> {
         match self {
             Self::Additive(additive) => Some(additive.half_width(level, sums) as f64),

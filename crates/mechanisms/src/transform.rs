@@ -1,8 +1,8 @@
 //! Gaussian noise on the logarithm or the root of a sum, and unbiased estimates from it.
 //!
-//! The transformed sum is f(S) = log2(1 + S/a) or sqrt(1 + S/a), in steps of 2^-52, by integers only. Rounding
-//! f keeps the mechanism private, as its sensitivity takes it into account: floor(x) and floor(y) are less
-//! than |x - y| + 1 apart.
+//! The transformed sum is f(S) = log2(1 + S/a) or sqrt(1 + S/a), in steps of 2^-52, by integers
+//! only. Rounding f keeps the mechanism private, as its sensitivity takes it into account: floor(x)
+//! and floor(y) are less than |x - y| + 1 apart.
 
 use hushtable_noise::{Dyadic, RoundedGaussian};
 use num_bigint::BigUint;
@@ -15,11 +15,11 @@ const BITS: u32 = 52;
 /// A step.
 const STEP: f64 = 1.0 / (1u64 << BITS) as f64;
 
-/// A standard deviation of the logarithm beyond which estimates are of no use: their standard error is then
-/// e^(s^2/2), four million times the sum.
+/// A standard deviation of the logarithm beyond which estimates are of no use: their standard error
+/// is then e^(s^2/2), four million times the sum.
 const MOST_SKEWED: f64 = 5.5;
 
-/// What is made of a sum before the noise.
+/// Transformation of a sum before the noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transform {
     /// log2(1 + S/a).
@@ -30,14 +30,15 @@ pub(crate) enum Transform {
 
 /// Gaussian noise on a transformed sum.
 ///
-/// With v the released number, s the deviation and N normal of mean 0 and deviation s, the estimates are
-/// a (e^(v - s^2/2) - 1), as E e^N = e^(s^2/2), and a (v^2 - s^2 - 1), as E (f + N)^2 = f^2 + s^2.
+/// With v the released number, s the deviation and N normal of mean 0 and deviation s, the
+/// estimates are a (e^(v - s^2/2) - 1), as E e^N = e^(s^2/2), and a (v^2 - s^2 - 1), as E (f + N)^2
+/// = f^2 + s^2.
 ///
-/// *Unbiased* they are as real numbers for the f that was rounded, which is at most 1.01 steps too low: so
-/// their mean is S but for one part in 2^50 of S + a. That the noise is rounded to the lattice, too, is
-/// exact for the root (its variance is that of the rounded noise) and one part in 10^30 for the
-/// logarithm. In doubles, and rounded to whole steps at the end, the mean may be off by 14 digits of the
-/// estimate and half a step more.
+/// *Unbiased* they are as real numbers for the f that was rounded, which is at most 1.01 steps too
+/// low: so their mean is S but for one part in 2^50 of S + a. That the noise is rounded to the
+/// lattice, too, is exact for the root (its variance is that of the rounded noise) and one part in
+/// 10^30 for the logarithm. In doubles, and rounded to whole steps at the end, the mean may be off
+/// by 14 digits of the estimate and half a step more.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Transformed {
     transform: Transform,
@@ -125,11 +126,11 @@ impl Transformed {
         }
     }
 
-    /// The sums at which the released number would be no more than so many deviations away, from the
+    /// The sums at which the released number would be no more than `deviations` away, from the
     /// estimate.
     ///
-    /// The root's square does not tell its sign. It is taken as positive, which brings it only nearer to the
-    /// transformed sum, as that is.
+    /// The root's square does not tell its sign. It is taken as positive, which brings it only
+    /// nearer to the transformed sum, as that is.
     pub(crate) fn interval(&self, estimate: f64, deviations: f64) -> (f64, f64) {
         let (a, s) = (self.offset as f64, self.deviation);
         let (low, high) = match self.transform {
@@ -151,9 +152,9 @@ impl Transformed {
 
 /// log2 n in steps of 2^-52, for n >= 1: at most 1 + 2^-9 steps too low, never too high.
 ///
-/// Digit by digit: squaring doubles the logarithm, and what is then above one is the next binary digit.
-/// Each square is rounded down by at most one part in 2^63, which counts half as much for every digit that
-/// has gone before: in all at most 2^-61.
+/// Digit by digit: squaring doubles the logarithm, and what is then above one is the next binary
+/// digit. Each square is rounded down by at most one part in 2^63, which counts half as much for
+/// every digit that has gone before: in all at most 2^-61.
 fn log2(n: u128) -> i128 {
     let whole = n.max(1).ilog2();
     // The number over 2^whole, in [1, 2), in units of 2^-63.

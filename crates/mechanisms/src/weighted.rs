@@ -1,14 +1,15 @@
 //! Weighted Gaussian selection, in one round or several.
 //!
-//! Each unit gives each of its t groups a weight of 1/sqrt(t), rounded down to the lattice, so that one
-//! unit moves the sums of weights by at most one in l2 (Gopi, Gulhane, Kulkarni, Shen, Shokouhi &
-//! Yekhanin 2020). A group appears if its sum with Gaussian noise reaches a threshold.
+//! Each unit gives each of its t groups a weight of 1/sqrt(t), rounded down to the lattice, so that
+//! one unit moves the sums of weights by at most one in l2 (Gopi, Gulhane, Kulkarni, Shen, Shokouhi
+//! & Yekhanin 2020). A group appears if its sum with Gaussian noise reaches a threshold.
 //!
-//! DP-SIPS (Swanberg, Desfontaines & Haney 2023) does so in rounds: what has appeared takes no weight
-//! any more, so that later rounds, which have most of the budget, find what the first ones hid.
-//! The noise of the rounds composes as Gaussian differential privacy (mu^2 adds up; adaptively, since
-//! the noise of every round is fixed beforehand), and the probabilities that a new group appears add
-//! up: with p their sum, delta = p + delta_G(epsilon + ln(1 - p); mu) covers both directions.
+//! DP-SIPS (Swanberg, Desfontaines & Haney 2023) does so in rounds: what has appeared takes no
+//! weight any more, so that later rounds, which have most of the budget, find what the first ones
+//! hid. The noise of the rounds composes as Gaussian differential privacy (mu^2 adds up;
+//! adaptively, since the noise of every round is fixed beforehand), and the probabilities that a
+//! new group appears add up: with p their sum, delta = p + delta_G(epsilon + ln(1 - p); mu) covers
+//! both directions.
 
 use hushtable_noise::{EntropyError, Generator, RoundedGaussian};
 use hushtable_privacy::{Delta, Epsilon, Rho, analytic_gaussian_mu};
@@ -22,14 +23,14 @@ use crate::memberships::Memberships;
 /// Rounds of DP-SIPS.
 const ROUNDS: u32 = 3;
 
-/// How much the squared budget of a round (mu^2, rho) is larger than that of the one before. Tried on
-/// texts with 1 to 12: the first rounds need only little, to find what nearly every unit has.
+/// How much the squared budget of a round (mu^2, rho) is larger than that of the one before. Tried
+/// on texts with 1 to 12: the first rounds need only little, to find what nearly every unit has.
 const GROWTH: f64 = 8.0;
 
 /// Shares of delta that are tried for the thresholds of several rounds.
 const THRESHOLD_PARTS: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
 
-/// Noise is drawn for so many groups at a time.
+/// Number of groups that noise is drawn for at a time.
 const BATCH: usize = 4096;
 
 /// One round of weighted selection.
@@ -81,7 +82,7 @@ impl WeightedGaussian {
         let mut failure = MechanismError::NoBudget("epsilon");
         for part in THRESHOLD_PARTS {
             let appear = delta * part;
-            // What is left for the noise, so that both together stay within delta.
+            // The mu that is left for the noise, so that both together stay within delta.
             let mu = largest(analytic_gaussian_mu(epsilon, delta), |mu| {
                 summed_delta(epsilon, mu, appear) <= delta
             });
@@ -138,7 +139,8 @@ impl WeightedGaussian {
             .map(move |r| (units(r.noise.sigma().to_f64()), units(r.threshold as f64)))
     }
 
-    /// The probability that a group with this weight of each of `units` units in each round appears.
+    /// The probability that a group with this weight of each of `units` units in each round
+    /// appears.
     fn keep(&self, units: u64, weight: u64, least: u64) -> f64 {
         if units < least.max(1) {
             return 0.0;
@@ -154,8 +156,8 @@ impl WeightedGaussian {
         self.keep(units, weight_of(self.most_groups), least)
     }
 
-    /// The probability that a group appears if its units are in no other groups; for several rounds,
-    /// what it comes to when all others have appeared early.
+    /// The probability that a group appears if its units are in no other groups; for several
+    /// rounds, what it comes to when all others have appeared early.
     pub(crate) fn keep_probability_alone(&self, units: u64, least: u64) -> f64 {
         let groups = if self.is_iterated() { 1 } else { self.most_groups };
         self.keep(units, weight_of(groups), least)
@@ -211,9 +213,9 @@ impl WeightedGaussian {
     }
 }
 
-/// What the first `least` - 1 units of a group may weigh, in lattice points. A group with fewer units
-/// than `least` never appears, and what the others weigh beyond this sum is what decides: so the
-/// unit that makes it enough finds a weight of no more than its own.
+/// Greatest weight of the first `least` - 1 units of a group, in lattice points. A group with fewer
+/// units than `least` never appears, and only the weight beyond this sum decides about the others:
+/// the unit that completes a group finds no more weight than its own.
 pub(crate) fn before_least(least: u64) -> i128 {
     i128::from(least.saturating_sub(1)) * FINE
 }
@@ -249,8 +251,8 @@ fn largest(most: f64, fits: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// The weights of every unit's open groups, added up by group. The work is shared between threads as
-/// long as each has more pairs to add than there are groups.
+/// The weights of every unit's open groups, added up by group. The work is shared between threads
+/// as long as each has more pairs to add than there are groups.
 fn sums_of_weights(members: &Memberships, open: &[bool], most_groups: u64) -> Vec<i64> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = cores.min(members.pairs() / open.len().max(1)).max(1);

@@ -95,7 +95,7 @@ impl Bracket {
                 break;
             }
         }
-        // What is left out is below power (w^2 + w^4 + ..) <= power / 8.
+        // The terms left out are below power (w^2 + w^4 + ..) <= power / 8.
         sum.high += power.high;
         sum
     }

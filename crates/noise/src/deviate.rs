@@ -10,7 +10,7 @@ use num_traits::ToPrimitive;
 use crate::EntropyError;
 use crate::generator::Words;
 
-/// A uniform deviate, of which only some leading words have been drawn.
+/// A uniform deviate with only some leading words drawn.
 ///
 /// The words that have not been drawn are independent of everything that has happened so far: every
 /// question put to a deviate is answered by the drawn words alone, or draws more.

@@ -34,11 +34,11 @@ pub enum ParameterError {
     BoundOutOfRange,
     /// The parameters of an exponential-polylogarithmic law are outside their ranges.
     #[error(
-        "an exponential-polylogarithmic law needs a shape from 1/4 to 64, an offset from e to 64 and a \
-         scale from 2^-20 to 2^80"
+        "an exponential-polylogarithmic law needs a shape from 1/4 to 64, \
+         an offset from e to 64 and a scale from 2^-20 to 2^80"
     )]
     PolylogarithmicOutOfRange,
-    /// There are not as many parameters as draws.
+    /// The numbers of parameters and draws differ.
     #[error("a batch needs as many parameters as draws")]
     LengthsDiffer,
 }

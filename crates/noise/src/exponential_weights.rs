@@ -135,7 +135,7 @@ impl ExponentialWeights {
         enclosed(words, first, &Kept { numerator: &numerator, denominator: &denominator, level })
     }
 
-    /// Bounds of 2^level e^(-rate * loss) in units of a first word of so many bits, as
+    /// Bounds of 2^level e^(-rate * loss) in units of a first word of that many bits, as
     /// [`enclosed`] has them.
     fn first_bounds(&self, loss: u128, level: u32, bits: u32) -> (u64, u64) {
         let exponent = loss as f64 * self.rate.to_f64();

@@ -70,8 +70,8 @@ fn a_forked_generator_drops_the_buffer() {
     assert_ne!(ours, start);
 }
 
-/// That the comparison would see two equal streams: a rehearsal, which nothing reseeds, is the same
-/// in both.
+/// The comparison would see two equal streams: a rehearsal, which nothing reseeds, is the same in
+/// both.
 #[test]
 fn a_forked_rehearsal_repeats() {
     let law = DiscreteLaplace::new(Ratio::new(1 << 30, 1).unwrap());

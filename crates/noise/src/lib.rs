@@ -2,20 +2,25 @@
 //!
 //! A [`Generator`] is a cryptographic generator seeded by the operating system. The samplers turn
 //! its words into draws whose law is *exactly* the stated one: no floating-point number takes part
-//! in a draw. They all rest on one idea, a uniform real number of which only as many bits are drawn
-//! as the outcome asks for. One 64-bit word of it nearly always settles the outcome; when it does
-//! not, more bits are drawn until they do.
+//! in a draw. They all rest on one idea, a uniform real number with only as many bits drawn as the
+//! outcome needs. One 64-bit word of it nearly always settles the outcome; when it does not, more
+//! bits are drawn until they do.
 //!
-//! | law | type | method | parameters |
-//! |---|---|---|---|
-//! | uniform on `0..n` | [`Uniform`] | floor(n U) with lazily drawn bits of U | n to 2^126 |
-//! | yes or no | [`Bernoulli`], [`bernoulli_f64_all`], [`bernoulli_enclosed`] | comparison of U with the probability | any |
-//! | discrete Laplace | [`DiscreteLaplace`] | floor(scale * E), E exponential by stairs | [`Ratio`]: 2^-64 to 2^106 |
-//! | the same, cut off at +-k | [`TruncatedDiscreteLaplace`] | rejection | the same |
-//! | normal, rounded | [`RoundedGaussian`] | a normal deviate by stairs, rounded by enclosure | sigma a [`Dyadic`]: 2^-20 to 2^100 |
-//! | discrete Gaussian | [`DiscreteGaussian`] | stairs on the integers | sigma^2 a [`Dyadic`]: sigma from 2^-10 to 2^50 |
-//! | e^(-d ln^2(abs(k)/s + a)) | [`ExponentialPolylogarithmic`] | stairs of growing cells | d, a, s a [`Dyadic`]: s from 2^-20 to 2^80 |
-//! | e^(-rate * loss) on given places | [`ExponentialWeights`] | rejection by enclosures | rate a [`Ratio`] |
+//! - Uniform on `0..n`: [`Uniform`], floor(n U) with lazily drawn bits of U; n to 2^126.
+//! - Yes or no: [`Bernoulli`], [`bernoulli_f64_all`] and [`bernoulli_enclosed`], by comparison of U
+//!   with the probability.
+//! - Discrete Laplace: [`DiscreteLaplace`], floor(scale * E) with E exponential by stairs; the
+//!   scale is a [`Ratio`] from 2^-64 to 2^106.
+//! - Discrete Laplace cut off at +-k: [`TruncatedDiscreteLaplace`], by rejection; parameters as
+//!   above.
+//! - Rounded normal: [`RoundedGaussian`], a normal deviate by stairs, rounded by enclosure; sigma
+//!   is a [`Dyadic`] from 2^-20 to 2^100.
+//! - Discrete Gaussian: [`DiscreteGaussian`], stairs on the integers; sigma^2 is a [`Dyadic`],
+//!   sigma from 2^-10 to 2^50.
+//! - e^(-d ln^2(abs(k)/s + a)): [`ExponentialPolylogarithmic`], stairs of growing cells; d, a and s
+//!   are [`Dyadic`], s from 2^-20 to 2^80.
+//! - e^(-rate * loss) on given places: [`ExponentialWeights`], rejection by enclosures; the rate is
+//!   a [`Ratio`].
 //!
 //! *Stairs.* A table of stairs above the density is looked up with the first word of U. Its entries
 //! have a proven error; a word that is too near to an entry to be sure is followed by further words

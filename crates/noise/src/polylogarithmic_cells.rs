@@ -303,8 +303,8 @@ impl Squeeze {
         if k >= 1 << (126 - FINE) || self.end == u128::MAX || self.width == 0 {
             return (0, u64::MAX);
         }
-        // What is left of the cell, between `left` and `left + 1`, over its width, between `width`
-        // and `width + 2`: by numbers of at most 62 bits.
+        // The rest of the cell, between `left` and `left + 1`, over its width, between `width` and
+        // `width + 2`: by numbers of at most 62 bits.
         let left = self.end.saturating_sub(k << FINE);
         let shift = (self.width.ilog2() + 2).saturating_sub(62);
         let (left_low, left_high) = (left >> shift, (left >> shift) + 2);
@@ -315,7 +315,7 @@ impl Squeeze {
     }
 }
 
-/// That a point in the upper share of a cell is under the curve.
+/// Event that a point in the upper share of a cell is under the curve.
 struct Under<'a> {
     curve: &'a Curve,
     cell: u64,

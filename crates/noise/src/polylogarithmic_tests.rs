@@ -86,7 +86,7 @@ fn points_under_the_curve_enumerated() {
                 let (sure, open) = law.cells().squeeze(cell, k);
                 assert!(BigUint::from(sure) <= high, "{law:?} {cell} {k}");
                 assert!(BigUint::from(open) + 1u32 >= low, "{law:?} {cell} {k}");
-                // What is left open of those next to the curve is a tenth or less.
+                // A tenth or less of those next to the curve stays open.
                 tight += u32::from(open - sure < u64::MAX / 10);
                 for (length, words) in [(1, 8.0), (2, 64.0)] {
                     let outcomes = enumerate::<3, _>(length, |w| law.cells().under(w, cell, k));
@@ -259,7 +259,7 @@ fn pmf_sums_to_tail() {
                 );
             }
         }
-        // What is beyond adds next to nothing.
+        // Terms beyond add next to nothing.
         assert!((variance / law.variance() - 1.0).abs() < 1e-7, "{law:?}");
     }
 }

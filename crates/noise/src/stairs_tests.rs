@@ -60,7 +60,7 @@ fn the_true_edges_are_within_the_slack() {
                 stairs.curve
             );
         }
-        // What is beyond the list is seen once in 2^40 draws or less.
+        // Values beyond the list occur once in 2^40 draws or less.
         assert!(*stairs.shares.edges.last().unwrap() > u64::MAX - (1 << 24));
     }
 }

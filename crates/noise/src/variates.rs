@@ -1,4 +1,4 @@
-//! Continuous variates of scale 1, of which only as many bits are drawn as are asked for.
+//! Continuous variates of scale 1, drawn bit by bit as far as asked for.
 
 use std::sync::LazyLock;
 

@@ -5,7 +5,7 @@ use crate::Scale;
 /// Numbers beyond it have no place: their differences might not be finite.
 const MOST: f64 = 1e300;
 
-/// About so many ticks.
+/// Approximate number of ticks.
 const TICKS: f64 = 8.0;
 
 impl Scale {

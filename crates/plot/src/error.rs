@@ -22,20 +22,21 @@ impl PlotError {
     pub fn what_and_hint(&self) -> (String, &'static str) {
         match self {
             Self::Extension(inner) => (
-                format!("cannot tell the format of a chart from the name {}", inner.display()),
-                "end it with .svg or .png",
+                format!("the name `{}` does not say which format to draw", inner.display()),
+                "end it in .svg or .png",
             ),
             Self::Nothing { points } => (
                 format!(
-                    "the chart has nothing to show: none of its {points} points \
-                     has a place on both axes"
+                    "the chart has nothing to show: none of its {points} points fits on both \
+                     axes"
                 ),
-                "points must be finite, and above 0 on a logarithmic axis; take \
-                 a linear one, or another range",
+                "choose a linear axis, or another range: points must be finite, and above 0 on \
+                 a logarithmic axis",
             ),
-            Self::Drawing(inner) => {
-                (format!("cannot draw the chart: {inner}"), "this is a fault of the program")
-            }
+            Self::Drawing(inner) => (
+                format!("cannot draw the chart: {inner}"),
+                "this is a fault in Hushtable: please report it, without data",
+            ),
         }
     }
 }

@@ -62,7 +62,7 @@ pub enum Scale {
 /// points that are marked on it; those without a name have none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// As in the legend.
+    /// Its name in the legend.
     pub name: String,
     /// How the points are drawn.
     pub style: Style,

@@ -225,7 +225,7 @@ impl<B: DrawingBackend> Canvas<B> {
         self.area.draw(element).map_err(failed)
     }
 
-    /// Points in the manner of a series, `above` whose line so many others lie.
+    /// Points in the manner of a series; `above` is the number of lines that lie over its own.
     pub(crate) fn series(
         &self,
         style: Style,

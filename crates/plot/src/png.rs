@@ -6,7 +6,7 @@ use crate::Chart;
 use crate::error::PlotError;
 use crate::paint::{Layout, UNIT};
 
-/// So many dots of the drawing, in each direction, become one pixel.
+/// Dots of the drawing in each direction that become one pixel.
 const DOTS: u32 = 2;
 
 pub(crate) fn draw(chart: &Chart) -> Result<Vec<u8>, PlotError> {

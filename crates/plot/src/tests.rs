@@ -80,9 +80,10 @@ fn points_without_a_place_are_left_out() {
     chart.series[0].points = vec![(0.0, 0.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)];
     let error = chart.draw(ImageFormat::Png).unwrap_err();
     assert_eq!(error, PlotError::Nothing { points: 3 });
-    insta::assert_snapshot!(error, @r"
-    the chart has nothing to show: none of its 3 points has a place on both axes
-      hint: points must be finite, and above 0 on a logarithmic axis; take a linear one, or another range
+    insta::assert_snapshot!(error, @"
+    the chart has nothing to show: none of its 3 points fits on both axes
+      hint: choose a linear axis, or another range: points must be finite, \
+                                     and above 0 on a logarithmic axis
     ");
 }
 
@@ -105,8 +106,8 @@ fn the_format_is_told_by_the_extension() {
         assert_eq!(found.is_err(), name != "a.svg/", "{name}");
     }
     insta::assert_snapshot!(ImageFormat::of(Path::new("a.pdf")).unwrap_err(), @r"
-    cannot tell the format of a chart from the name a.pdf
-      hint: end it with .svg or .png
+    the name `a.pdf` does not say which format to draw
+      hint: end it in .svg or .png
     ");
 }
 

@@ -187,21 +187,26 @@ fn adaptive(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// No composition of mechanisms of bounded range, adaptively chosen, of equal ranges or not,
     /// with a randomised response and Gaussian noise among them, loses more than is reported.
     #[test]
     fn no_composition_loses_more_than_is_reported(
-        (ranges, first, second, third) in [0.05..3.0f64, 0.05..3.0, 0.05..3.0].prop_flat_map(|ranges| {
-            let [a, b, c] = ranges;
-            (
-                Just(ranges),
-                mechanism(a, 4),
-                prop::collection::vec(mechanism(b, 4), 1..4),
-                prop::collection::vec(mechanism(c, 3), 1..6),
-            )
-        }),
+        (ranges, first, second, third) in
+            [0.05..3.0f64, 0.05..3.0, 0.05..3.0].prop_flat_map(|ranges| {
+                let [a, b, c] = ranges;
+                (
+                    Just(ranges),
+                    mechanism(a, 4),
+                    prop::collection::vec(mechanism(b, 4), 1..4),
+                    prop::collection::vec(mechanism(c, 3), 1..6),
+                )
+            }),
         response in 0.05..1.5f64,
         part in 0.0..1.0f64,
     ) {
@@ -214,7 +219,8 @@ proptest! {
         let lost = hockey_stick(&outcomes, epsilon);
         prop_assert!(lost <= reported + 1e-14, "{lost} {reported}");
         // With two more kinds, of which the response is the worst that there is.
-        events.push((Event::DiscreteLaplace { epsilon: Epsilon::from_f64_up(response).unwrap() }, 1));
+        let worst = Epsilon::from_f64_up(response).unwrap();
+        events.push((Event::DiscreteLaplace { epsilon: worst }, 1));
         let p = 1.0 / (1.0 + (-response).exp());
         let mixed = together(&[outcomes, vec![(p, response), (1.0 - p, -response)]]);
         let epsilon = part * (a + b + c + response);

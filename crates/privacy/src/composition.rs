@@ -66,9 +66,9 @@ pub struct Composition {
 /// Events that cannot be added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompositionError {
-    /// There are none, or more of one kind than are computed with.
+    /// No events, or more of one kind than the limit.
     #[error(
-        "{0} events of one kind are not valid: it must be a whole number from 1 to {most}",
+        "{0} events of one kind are not valid: their number must be from 1 to {most}",
         most = Composition::MOST
     )]
     Times(u64),

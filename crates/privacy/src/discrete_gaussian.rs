@@ -20,8 +20,8 @@ const VANISHED: f64 = 750.0;
 pub enum DiscreteGaussianError {
     /// sigma^2 is not in 0.01 ..= 2^40.
     #[error(
-        "sigma squared = {0} is not valid for a discrete Gaussian: it must be a number from 0.01 \
-         to 2^40 = 1099511627776, as its delta is a sum of some 20 sigma terms"
+        "sigma squared = {0} is not valid for a discrete Gaussian: it must be a number from \
+         0.01 to 2^40 = 1099511627776, as its delta is a sum of about 20 sigma terms"
     )]
     SigmaSquared(f64),
     /// The sensitivity is not in 1 ..= 2^25.
@@ -110,7 +110,7 @@ impl DiscreteGaussianLoss {
             first += 1.0;
         }
         let sum = self.tail_sum(first, |y| -(-excess(y) / doubled).exp_m1());
-        // What lies below the deepest y is at most its mass, by symmetry that above it.
+        // By symmetry, the mass below the deepest y is bounded like that above its negative.
         let below = if first <= deepest { self.mass_bound(-deepest) } else { 0.0 };
         let delta = (sum * self.weight(first) + below) / self.normaliser();
         Ok((delta * (1.0 + MARGIN)).clamp(f64::MIN_POSITIVE, 1.0))
@@ -122,7 +122,7 @@ impl DiscreteGaussianLoss {
         if s <= 1.0 {
             return 2.0 * small_sum(s, |k| k * k) / self.normaliser();
         }
-        // The same sum by Poisson's formula: the Fourier transform of x^2 e^(-x^2/2s).
+        // That sum by Poisson's formula: the Fourier transform of x^2 e^(-x^2/2s).
         let dual = dual_sum(s, |k| 1.0 - 4.0 * PI * PI * s * k * k);
         s * (1.0 + 2.0 * dual) / (1.0 + 2.0 * dual_sum(s, |_| 1.0))
     }

@@ -15,7 +15,7 @@ use crate::{Event, Loss, LossError, MuSquared};
 /// - squares of mu add up (Smith & Thakurta 2022, *Fully adaptive composition for Gaussian
 ///   differential privacy*; Koskela, Tobaben & Honkela 2023).
 ///
-/// As the limit itself is fixed, the whole of it is one event of a composition: [`Filter::whole`].
+/// The limit itself is fixed, so the whole of it is one event of a composition: [`Filter::whole`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filter {
     sums: Sums,
@@ -36,8 +36,8 @@ pub enum FilterError {
     Limit,
     /// It has no amount in the limit's currency.
     #[error(
-        "the event cannot be counted against this limit: in epsilon only pure and approximate events \
-         can, in mu only Gaussian ones"
+        "the event cannot be counted against this limit: in epsilon only pure and approximate \
+         events can, in mu only Gaussian ones"
     )]
     Currency,
 }

@@ -170,7 +170,8 @@ impl LossCurve {
             Self::Log { .. } => "((ln(1 + q / offset) + 2^-51 ln 2) / deviation)^2 / 2",
             Self::Sqrt { .. } => "((sqrt(1 + q / offset) - 1 + 2^-51) / deviation)^2 / 2",
             Self::ExponentialPolylogarithmic { .. } => {
-                "epsilon tanh(epsilon / 2), epsilon = shape (ln^2(q / scale + offset) - ln^2 offset)"
+                "epsilon tanh(epsilon / 2), epsilon = shape \
+                 (ln^2(q / scale + offset) - ln^2 offset)"
             }
         }
     }

@@ -12,7 +12,7 @@ const RANGE: &str = "from 0 to 100000000, at most 30 decimal places";
 
 /// The square of mu, in which Gaussian events add up: an exact decimal from 0 to 100,000,000, kept
 /// to 30 decimal places, so that every [`Mu`] has its square and every [`Rho`] its double.
-/// Serialised as text, as no JSON number holds so many digits.
+/// Serialised as text, as no JSON number holds all its digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MuSquared {
     units: u128,

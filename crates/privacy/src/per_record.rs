@@ -251,7 +251,7 @@ mod tests {
         };
         let (small, large) = (class("1", 10.0), class("0.5", 100.0));
         let both = |is_large: bool, value: f64| {
-            // What it adds to the other class's sum is nothing.
+            // It adds nothing to the other class's sum.
             let (own, other) = if is_large { (&large, &small) } else { (&small, &large) };
             (own.exact(&[value]), own.exact(&[value]) + other.exact(&[0.0]))
         };
@@ -277,7 +277,10 @@ mod tests {
             let thousandths = |n: u32| rho(&format!("{}.{:03}", n / 1000, n % 1000));
             let policy = RecordPolicy::new(
                 thousandths(constant),
-                terms.iter().map(|(r, t, _)| PolicyTerm::new(thousandths(*r), *t).unwrap()).collect(),
+                terms
+                    .iter()
+                    .map(|(r, t, _)| PolicyTerm::new(thousandths(*r), *t).unwrap())
+                    .collect(),
             );
             let values: Vec<f64> = terms.iter().map(|(.., v)| *v).collect();
             prop_assert!(policy.exact(&values) <= policy.split(&values));

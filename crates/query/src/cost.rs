@@ -1,5 +1,5 @@
-//! Bounds what one row can cost, from the structure of a query alone: whoever times a query must
-//! not be able to see that a row is there by what the query makes of it.
+//! Bounds what one row can cost, from the structure of a query alone: an analyst who times a query
+//! must not be able to see that a row is there by what the query makes of it.
 //!
 //! The unit is an operation: about a nanosecond, or less, of the engine on the processors of today.
 //! The cost of a text grows with its bytes. So the bytes of every text are bounded: by its column
@@ -27,7 +27,7 @@ const AT_ONCE: u64 = 16;
 const CASED: u64 = 8;
 /// A byte of text that is hashed.
 const HASHED: u64 = 2;
-/// A byte of text in which another is looked for.
+/// A byte of text that is searched for another.
 const SEARCHED: u64 = 2;
 /// A byte of text that is read as a number, date or timestamp.
 const READ: u64 = 3;
@@ -63,12 +63,12 @@ pub(crate) fn check(parts: &[RowPart<'_>]) -> Result<(), Refusal> {
     });
     Err(Refusal::new(
         format!(
-            "one row could cost {all} operations, and at most {MAX_ROW_OPERATIONS} are allowed, so that the \
-             time of a query does not show whether a row is there{}",
+            "one row could cost {all} operations; at most {MAX_ROW_OPERATIONS} are allowed, so \
+             that the time of a query does not show whether a row is there{}",
             dearest.unwrap_or_default()
         ),
-        "SUBSTR(x, 1, 50) before other functions, LIKE with one `%`, several queries, or a smaller max_bytes \
-         of the text columns in the contract (64 is enough for most names)",
+        "use SUBSTR(x, 1, 50) before other functions, LIKE with one `%`, several queries, or a \
+         smaller max_bytes of the text columns in the contract (64 is enough for most names)",
     ))
 }
 
@@ -268,7 +268,7 @@ fn like(pattern: &str, bytes: u64) -> u64 {
     10 + bytes.min(ends as u64) + begun + bytes * (words as u64) * if words > 1 { 2 } else { 1 }
 }
 
-/// Operations for each byte in which groups are looked for.
+/// Operations for each byte that is searched for groups.
 const GROUPED: u64 = 4;
 
 /// The cost of a regular expression on a text of that many bytes.

@@ -142,8 +142,8 @@ pub(crate) fn percent_form(form: &str) -> Result<String, Refusal> {
             _ => {
                 let names: Vec<&str> = PATTERNS.iter().map(|(own, _)| *own).collect();
                 return Err(Refusal::new(
-                    format!("the form `{form}` has `{c}`, which is not supported"),
-                    format!("{} are, and text in double quotes", names.join(" ")),
+                    format!("the format `{form}` has `{c}`, which is not supported"),
+                    format!("use {}, and text in double quotes", names.join(" ")),
                 ));
             }
         }
@@ -159,20 +159,20 @@ fn within_day(piece: FormPiece) -> bool {
 
 /// Refuses a form that is not known.
 pub(crate) fn check_format(form: &str, of: ColumnType) -> Result<(), Refusal> {
-    let known = "%Y %y %G %Q %m %B %b %d %e %j %A %a %u %w %U %V %F are, and %H %I %p %M %S %T %R of \
-                 timestamps";
+    let known = "%Y %y %G %Q %m %B %b %d %e %j %A %a %u %w %U %V %F are, \
+                 and %H %I %p %M %S %T %R of timestamps";
     if form.len() > MAX_FORM_BYTES {
         return Err(Refusal::new(
-            format!("a form has {} bytes; at most {MAX_FORM_BYTES} are allowed", form.len()),
+            format!("a format has {} bytes; at most {MAX_FORM_BYTES} are allowed", form.len()),
             "FORMAT_DATE('%Y-%m', day)",
         ));
     }
     let pieces = form_pieces(form).map_err(|odd| {
-        Refusal::new(format!("the form `{form}` has {odd}, which is not supported"), known)
+        Refusal::new(format!("the format `{form}` has {odd}, which is not supported"), known)
     })?;
     if of == ColumnType::Date && pieces.iter().any(|piece| within_day(*piece)) {
         return Err(Refusal::new(
-            format!("the form `{form}` has a time of day, and the value is a date"),
+            format!("the format `{form}` has a time of day, but the value is a date"),
             known,
         ));
     }
@@ -202,9 +202,9 @@ pub(crate) fn check_parsed(form: &str, target: ColumnType) -> Result<(), Refusal
         return Ok(());
     }
     Err(Refusal::new(
-        format!("the form `{form}` does not say which day a text is"),
-        "one year (%Y or %y), and then a month (%m, %b or %B), and then a day (%d or %e); or the day of the \
-         year (%j); of timestamps also %H or %I and %p, %M and %S",
+        format!("the format `{form}` does not say which day a text means"),
+        "give one year (%Y or %y), and then a month (%m, %b or %B), and then a day (%d or %e); \
+         or the day of the year (%j); of timestamps also %H or %I and %p, %M and %S",
     ))
 }
 

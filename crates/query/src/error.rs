@@ -16,7 +16,7 @@ const WIDTH: usize = 80;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\n  hint: {hint}")]
 pub struct Refusal {
-    /// What is wrong, by name.
+    /// The fault, by name.
     pub what: String,
     /// A way that works.
     pub hint: String,
@@ -26,9 +26,9 @@ pub struct Refusal {
 /// The piece of SQL that a refusal is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    /// Not to be named.
+    /// No place is named.
     Nowhere,
-    /// As the parser counts lines and columns.
+    /// In the parser's lines and columns.
     Counted(Span),
     /// In bytes of the text.
     Found { sql: String, range: Range<usize> },

@@ -1,24 +1,31 @@
 //! The quote in words and numbers, for people and for programs.
 
 mod cut_off;
+mod limits;
 mod mechanisms;
 mod policy;
 mod precision;
 mod workload;
 mod written;
 
-use hushtable_mechanisms::{Additive, AdditiveLaw, Selection, SumMechanism};
+use hushtable_mechanisms::{Additive, AdditiveLaw, QuantileSide, Selection, SumMechanism};
 use hushtable_privacy::{
     Loss, LossCurve, Neighbouring, gaussian_epsilon_at, normal_quantile, zcdp_epsilon_at,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::bind::{Clamps, Groups, Measure, Measurement, PrivateQuery, Thresholds, known_groups};
+use crate::bind::{
+    Clamps, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, Thresholds, known_groups,
+};
+use crate::choice::RunnerUp;
 use crate::expr::{Expr, ExprKind};
-use crate::quote::{Noise, NoiseByClass, Quote, Strategy};
+use crate::noise_kind::NoiseKind;
+use crate::objective::Usefulness;
+use crate::quote::{Joint, Noise, NoiseByClass, Quote, Strategy};
 use crate::relation::Beside;
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
+pub use limits::LimitExplained;
 pub use mechanisms::{MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile};
 pub use policy::{
     ClassThreshold, ClassesExplained, ExchangeExplained, Met, PolicyExample, PolicyExplained,
@@ -53,9 +60,11 @@ pub struct Explanation {
     pub max_groups_contributed: u32,
     /// How groups come to appear.
     pub groups: GroupsExplained,
-    /// What is measured.
+    /// How noise, strategy and split were chosen.
+    pub choice: ChoiceExplained,
+    /// The measurements.
     pub measurements: Vec<MeasurementExplained>,
-    /// What is shown.
+    /// The columns that are shown.
     pub outputs: Vec<OutputExplained>,
     /// How precise each output with noise is, by the size of a group.
     pub precision: Vec<PrecisionExplained>,
@@ -63,7 +72,7 @@ pub struct Explanation {
     pub advice: Vec<String>,
     /// The scope of intervals.
     pub intervals: IntervalsExplained,
-    /// What is charged.
+    /// The loss that is charged.
     pub total: Loss,
     /// The possible loss of a record that is larger than a threshold, where sums are not clamped;
     /// the total is then that of a record at the thresholds.
@@ -75,6 +84,22 @@ pub struct Explanation {
     /// Probable mistakes in the query.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+}
+
+/// How noise, strategy and the split of the budget were chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChoiceExplained {
+    /// The noise.
+    pub noise: NoiseKind,
+    /// The part of epsilon or rho for choosing groups, with the noisy counts where it gives them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection_share: Option<f64>,
+    /// The sizes from which on groups are of use, which are the least of all mechanisms at this
+    /// cost.
+    pub usefulness: Usefulness,
+    /// The second best, where there were several to choose from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner_up: Option<RunnerUp>,
 }
 
 /// The scope of intervals around released values, of any level.
@@ -95,7 +120,7 @@ pub struct EpsilonAt {
     pub epsilon: f64,
 }
 
-/// What a record adds to its group. Secret: no Debug.
+/// Contribution of a record to its group. Secret: no Debug.
 #[derive(Clone, Copy)]
 pub struct Contributed<'a> {
     /// To each measurement that adds up what rows have, in lattice steps.
@@ -107,8 +132,8 @@ pub struct Contributed<'a> {
 }
 
 impl EpsilonAt {
-    /// What a quote promises in epsilon and delta. A total in epsilon is that itself; one in rho
-    /// takes `more` of delta (above 0, below 1) beside the delta that it has.
+    /// Promise of a quote in epsilon and delta. A total in epsilon is the promise itself; one in
+    /// rho takes `more` of delta (above 0, below 1) beside the delta that it has.
     pub fn promised(quote: &Quote, more: f64) -> Self {
         match quote.total() {
             Loss::Approximate { epsilon, delta } => {
@@ -140,7 +165,7 @@ impl EpsilonAt {
 
     fn of_rho(quote: &Quote, rho: f64, more: f64) -> Self {
         Self {
-            // What a threshold or approximate zCDP adds to delta, it adds once.
+            // A threshold or approximate zCDP adds to delta once.
             delta: more + quote.total().delta().to_f64(),
             epsilon: if all_gaussian(quote) {
                 gaussian_epsilon_at((2.0 * rho).sqrt() * (1.0 + 1e-15), more)
@@ -174,17 +199,18 @@ pub struct PrivateGroups {
     /// Whether a record counts as often as it has pieces: then what is said of units is of pieces.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_pieces: bool,
-    /// What choosing costs (with the noisy counts, where it gives them).
+    /// Cost of choosing (with the noisy counts, where it gives them).
     pub loss: Loss,
     /// The noisy count that a group must reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
-    /// The probability that a group of so many units appears.
+    /// Probabilities that groups appear, by their number of units.
     pub keep: Vec<KeepProbability>,
     /// The group size that appears with probability 1/2 or more, if its units are in as many
     /// other groups as they may be.
     pub units_for_half: u64,
-    /// The same where those other groups have appeared before; absent where that is no help.
+    /// The group size with that chance where those other groups have appeared before; absent where
+    /// that is no help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub units_for_half_alone: Option<u64>,
     /// Least number of units of a group that may appear, where it is more than 1.
@@ -223,7 +249,7 @@ pub struct KeepProbability {
 /// One measurement with its mechanism.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasurementExplained {
-    /// What it is.
+    /// A name for readers, such as "sum of pay".
     pub name: String,
     /// `discrete_laplace`, `rounded_gaussian`, `exponential` for quantiles, or the selection whose
     /// noisy count it is.
@@ -298,11 +324,29 @@ pub struct QuantileExplained {
     pub rows_per_unit: u32,
     /// A value is e^rate times less likely for each value of the group between it and the quantile.
     pub rate: f64,
+    /// The levels in which it is drawn together with others of the same values. The rate is then
+    /// for the exact quantile of the values between the points of the levels before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<usize>,
     /// With probability 95 % there are no more values in between where the gaps between
     /// neighbouring values weigh alike.
     pub values_between_95_even: f64,
-    /// The same whatever the values are.
+    /// The number of values in between with probability 95 %, whatever the values are.
     pub values_between_95: f64,
+    /// The end of an interval that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<QuantileEndExplained>,
+}
+
+/// An end of an interval around a quantile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuantileEndExplained {
+    /// Which one.
+    pub side: QuantileSide,
+    /// How often both ends hold the quantile, in percent.
+    pub level: f64,
+    /// How many values it is from the quantile, but for its own error.
+    pub values_away: u64,
 }
 
 /// A 95 % interval around a transformed sum, as a function of the released value x. It is for the
@@ -342,7 +386,7 @@ pub struct ClassExplained {
     /// Half-width of the 95 % interval, in the column's units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_width_95: Option<f64>,
-    /// As that of the measurement.
+    /// The interval as a function, like that of the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_95: Option<IntervalExplained>,
 }
@@ -412,6 +456,12 @@ impl Explanation {
             neighbouring: query.neighbouring(),
             max_groups_contributed: query.max_groups_contributed(),
             groups,
+            choice: ChoiceExplained {
+                noise: quote.noise_kind(),
+                selection_share: quote.selection_share(),
+                usefulness: quote.usefulness(),
+                runner_up: quote.runner_up(),
+            },
             measurements,
             outputs,
             precision: precision::precision(quote),
@@ -477,6 +527,7 @@ fn explain_measurement(
             (name.to_owned(), noise.deviation())
         }
         (Noise::Quantile(_), ..) => ("exponential".to_owned(), None),
+        (Noise::Joint(_), ..) => ("joint_exponential".to_owned(), None),
         (_, None, Some(selection)) => {
             (format!("noisy count of {}", selection.strategy()), selection.noise_scale())
         }
@@ -528,16 +579,35 @@ fn explain_measurement(
 }
 
 fn quantile(measurement: &Measurement, noise: &Noise) -> Option<QuantileExplained> {
-    let (Noise::Quantile(quantile), Measure::Quantile { rows, .. }) = (noise, &measurement.measure)
-    else {
-        return None;
+    let Measure::Quantile { rows, percentile, end, .. } = measurement.measure else { return None };
+    let mut values_away = 0;
+    let (rate, even, worst, levels) = match noise {
+        Noise::Quantile(own) => {
+            values_away = own.away();
+            let away = values_away as f64;
+            let even = away + own.rank_distance_even(INTERVAL_LEVEL);
+            (own.rate(), even, away + own.rank_distance(INTERVAL_LEVEL), None)
+        }
+        Noise::Joint(Joint { part, draws, .. }) => (
+            draws.rate(*part),
+            draws.rank_distance_even(*part, INTERVAL_LEVEL),
+            draws.rank_distance(*part, INTERVAL_LEVEL),
+            Some(draws.events().len()),
+        ),
+        _ => return None,
     };
     Some(QuantileExplained {
-        percentile: quantile.percentile().to_f64(),
-        rows_per_unit: *rows,
-        rate: quantile.rate(),
-        values_between_95_even: quantile.rank_distance_even(INTERVAL_LEVEL),
-        values_between_95: quantile.rank_distance(INTERVAL_LEVEL),
+        percentile: percentile.to_f64(),
+        rows_per_unit: rows,
+        rate,
+        levels,
+        values_between_95_even: even,
+        values_between_95: worst,
+        end: end.map(|QuantileEnd { side, level }| QuantileEndExplained {
+            side,
+            level: level.percent(),
+            values_away,
+        }),
     })
 }
 

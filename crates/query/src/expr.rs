@@ -15,7 +15,7 @@ use crate::types::{ColumnType, Value};
 /// A typed expression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expr {
-    /// What it computes.
+    /// Its operation, with the operands.
     pub kind: ExprKind,
     /// Type of its value.
     #[serde(rename = "type")]
@@ -59,7 +59,7 @@ pub enum ExprKind {
         value: Box<Expr>,
         /// The regular expression.
         pattern: Pattern,
-        /// What is wanted of its matches.
+        /// The use of its matches.
         wanted: MatchUse,
     },
     /// The result of the first branch whose condition is true.
@@ -74,14 +74,14 @@ pub enum ExprKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rows {
-    /// They are not released yet: the places of their columns among the values that the query
+    /// Rows that are not released yet: the places of their columns among the values that the query
     /// reads.
     Released(Vec<usize>),
-    /// They are known.
+    /// Rows that are known.
     Shown(Vec<Vec<Value>>),
 }
 
-/// What is wanted of the matches of a regular expression.
+/// Use of the matches of a regular expression.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchUse {
@@ -186,8 +186,8 @@ pub enum Function {
     Greatest,
     /// Least argument; NULL if one is NULL.
     Least,
-    /// Which of the buckets between two constant bounds a float is in: 0 below, 1 to n within, n + 1
-    /// from the upper bound up. The operands are the float, the bounds and n.
+    /// Which of the buckets between two constant bounds a float is in: 0 below, 1 to n within, n +
+    /// 1 from the upper bound up. The operands are the float, the bounds and n.
     WidthBucket,
     /// How many of the ascending constants are not above the first argument.
     RangeBucket,
@@ -232,7 +232,7 @@ pub enum Function {
         /// Most characters.
         length: Option<u32>,
     },
-    /// The last so many characters.
+    /// The given number of last characters.
     Right(u32),
     /// Whether the first text starts with the second.
     StartsWith,

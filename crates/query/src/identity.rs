@@ -1,8 +1,9 @@
 //! The identity of a question: what must be the same for two askings to have one release.
 //!
-//! It has an explicit format number, the checked query and the exact calibrations of its mechanisms,
-//! and nothing of how they are shown: a new version of the engine, or a new line in `explain`, charges
-//! nobody again.
+//! It has an explicit format number, the checked query and the exact calibrations of its
+//! mechanisms, and nothing of how they are shown: a new line in `explain` charges nobody again. Nor
+//! do the wishes by which the mechanisms were chosen. A version of the engine that chooses others
+//! asks another question; `tests/choice.rs` has the choices, so that none changes by mistake.
 
 use hushtable_mechanisms::{
     Additive, AdditiveLaw, RecordMechanism, Selection, Strategy, SumMechanism, TiedPart,
@@ -11,7 +12,7 @@ use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
 use crate::bind::PrivateQuery;
-use crate::quote::{Noise, Quote, Tied};
+use crate::quote::{Joint, Noise, Quote, Tied};
 
 /// The format of identities. It changes when the same bytes would mean another release: when an
 /// expression, a bound or a mechanism comes to do something else than before.
@@ -57,6 +58,16 @@ enum NoiseIdentity {
     Quantile {
         event: Event,
         rate: f64,
+        /// Of the end of an interval, how far it aims beyond the quantile.
+        #[serde(skip_serializing_if = "is_zero")]
+        away: u64,
+    },
+    /// A part of what is drawn together.
+    Joint {
+        first: usize,
+        part: usize,
+        events: Vec<Event>,
+        rate: f64,
     },
     /// By class, that of all others last.
     ByClass(Vec<Self>),
@@ -69,13 +80,23 @@ enum NoiseIdentity {
     },
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(away: &u64) -> bool {
+    *away == 0
+}
+
 impl NoiseIdentity {
     fn of(noise: &Noise) -> Self {
         match noise {
             Noise::Own(own) => Self::of_sums(own),
             Noise::ByClass(by_class) => Self::ByClass(by_class.all().map(Self::of_sums).collect()),
             Noise::Quantile(quantile) => {
-                Self::Quantile { event: quantile.event(), rate: quantile.rate() }
+                let (event, rate) = (quantile.event(), quantile.rate());
+                Self::Quantile { event, rate, away: quantile.away() }
+            }
+            Noise::Joint(Joint { first, part, draws }) => {
+                let (events, rate) = (draws.events(), draws.rate(*part));
+                Self::Joint { first: *first, part: *part, events, rate }
             }
             Noise::OfSelection => Self::OfSelection,
             Noise::Tied(Tied { count, part, noise }) => {

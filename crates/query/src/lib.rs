@@ -4,10 +4,12 @@
 mod bind;
 mod bind_expr;
 mod call;
+mod choice;
 mod consistent;
 mod contract;
 mod cost;
 mod date_forms;
+mod drawn_together;
 mod error;
 mod explain;
 mod expr;
@@ -17,6 +19,7 @@ mod lattice;
 mod like;
 mod model;
 mod noise_kind;
+mod objective;
 mod pattern;
 mod place;
 mod presence;
@@ -32,11 +35,12 @@ mod workload;
 pub use bind::{
     Adjusted, Around, CellOrigins, Clamps, Classes, Computed, Consistent, ConsistentLevel,
     ConsistentPrecision, CountRelease, Given, Groups, Key, MAX_MATCH_OPERATIONS, MAX_PARTS,
-    Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, Read, SqlStatement,
-    Thresholds, Traced, TracedExpression, bind, bind_count_release, bind_expression, cell_name,
-    known_groups, option_names, public_groups,
+    Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, QuantileEnd, Read,
+    SqlStatement, Thresholds, Traced, TracedExpression, bind, bind_count_release, bind_expression,
+    bind_trial, cell_name, known_groups, option_names, public_groups,
 };
 pub use bind_expr::function_names;
+pub use choice::RunnerUp;
 pub use consistent::{AdjustOptions, LevelCells, adjust};
 pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
@@ -46,13 +50,13 @@ pub use cost::MAX_ROW_OPERATIONS;
 pub use date_forms::{FormPiece, form_pieces};
 pub use error::Refusal;
 pub use explain::{
-    ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt, ExchangeExplained,
-    Explanation, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained, IntervalsExplained,
-    KeepProbability, MeasurementExplained, MechanismCompared, MechanismsExplained,
-    MechanismsOnData, Met, OutputExplained, PerRowExplained, PolicyExample, PolicyExplained,
-    PolicyTermExplained, PrecisionExplained, PrivateGroups, QuantileExplained, RoundExplained,
-    SimultaneousInterval, SizeQuantile, WholePieces, WorkloadExplanation, WorkloadPolicy,
-    WorkloadTerm, policy_of, policy_of_noise, rho_at,
+    ChoiceExplained, ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt,
+    ExchangeExplained, Explanation, GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained,
+    IntervalsExplained, KeepProbability, LimitExplained, MeasurementExplained, MechanismCompared,
+    MechanismsExplained, MechanismsOnData, Met, OutputExplained, PerRowExplained, PolicyExample,
+    PolicyExplained, PolicyTermExplained, PrecisionExplained, PrivateGroups, QuantileEndExplained,
+    QuantileExplained, RoundExplained, SimultaneousInterval, SizeQuantile, WholePieces,
+    WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse, Rows};
 pub use interval::{
@@ -63,8 +67,9 @@ pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use noise_kind::NoiseKind;
+pub use objective::{Prefer, Usefulness};
 pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
-pub use quote::{Noise, NoiseByClass, Quote, Strategy, Tied, least_loss};
+pub use quote::{Joint, Noise, NoiseByClass, Quote, Strategy, Tied, least_loss};
 pub use relation::{
     Beside, Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
     WindowFunction, WindowOrder, WindowedColumn,

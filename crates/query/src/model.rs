@@ -1,4 +1,5 @@
-//! The file of a finite model of partial knowledge: its structure, checked; its expressions, as written.
+//! The file of a finite model of partial knowledge: its structure, checked; its expressions, as
+//! written.
 
 use toml::de::DeValue;
 
@@ -6,18 +7,19 @@ use crate::contract::read::{ContractError, Item, Section, Source};
 use crate::lattice::Number;
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, Value};
 
-const VALUES: &str = "values = [0, 1], probabilities = [\"1/3\", \"2/3\"]; without probabilities all are \
-                      equally likely";
-const PARAMETERS: &str = "[parameters] and in it, for each, name = { values = [0, 1] }";
+const VALUES: &str = "values = [0, 1], probabilities = [\"1/3\", \"2/3\"]; \
+                      without probabilities all are equally likely";
+const PARAMETERS: &str = "write [parameters], and in it name = { values = [0, 1] } for each";
 const RECORDS: &str =
-    "[records] and in it, for each, name = \"an SQL expression over the parameters\"";
-const ATTACKER: &str = "[attacker] with target = \"a record\" and knows = [\"expressions over records and \
-                        parameters\"]";
-const MECHANISM: &str = "[mechanism] with publishes = \"an SQL expression over the records\"";
-const TABLE: &str = "table = [{ when = \"vote = 1\", publishes = { yes = \"3/4\", no = \"1/4\" } }, \
-                     { publishes = { yes = \"1/4\", no = \"3/4\" } }]";
-const NAMES: &str = "parameters, records and noise have names of their own, so that an expression says \
-                     which it means";
+    "write [records], and in it name = \"an SQL expression over the parameters\" for each";
+const ATTACKER: &str = "write [attacker] with target = \"a record\" and knows = [\"expressions \
+                        over records and parameters\"]";
+const MECHANISM: &str = "write [mechanism] with publishes = \"an SQL expression over the \
+                         records\"";
+const TABLE: &str = "table = [{ when = \"vote = 1\", publishes = { yes = \"3/4\", \
+                     no = \"1/4\" } }, { publishes = { yes = \"1/4\", no = \"3/4\" } }]";
+const NAMES: &str = "give each parameter, record and noise a name of its own, so that an \
+                     expression says which it means";
 
 /// A finite model of partial knowledge, as its file has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +28,11 @@ pub struct ModelFile {
     pub parameters: Vec<RandomVariable>,
     /// The records, by expressions over the parameters; `None` if every parameter is a record.
     pub records: Option<Vec<(String, Written)>>,
-    /// Whom to protect: names of records.
+    /// The records to protect, by name.
     pub targets: Vec<Written>,
-    /// What the attacker knows, by expressions over records and parameters.
+    /// Knowledge of the attacker, by expressions over records and parameters.
     pub knowledge: Vec<Written>,
-    /// What is published.
+    /// The publication.
     pub publication: Publication,
 }
 
@@ -65,7 +67,7 @@ pub enum Publication {
     Expressions {
         /// At least one.
         parts: Vec<Written>,
-        /// What only the mechanism sees.
+        /// Random variables that only the mechanism sees.
         noise: Vec<RandomVariable>,
     },
     /// A table: the first row whose condition holds.
@@ -207,8 +209,8 @@ fn publication(
         for other in ["publishes", "noise"] {
             if let Some(item) = mechanism.get(other) {
                 return Err(item.error(
-                    format!("the mechanism has `{other}` beside `table`"),
-                    "either publishes, perhaps with noise, or a table of outputs and probabilities",
+                    format!("the mechanism has both `{other}` and `table`"),
+                    "keep publishes, perhaps with noise, or a table of outputs and probabilities",
                 ));
             }
         }
@@ -222,7 +224,7 @@ fn publication(
     let parts: Vec<Written> =
         texts(&item, "an SQL expression", MECHANISM)?.into_iter().map(|(_, text)| text).collect();
     if parts.is_empty() {
-        return Err(item.error("`publishes` is empty, and tells nobody anything", MECHANISM));
+        return Err(item.error("`publishes` is empty", MECHANISM));
     }
     let noise = match mechanism.get("noise") {
         Some(item) => variables(&item.section("[mechanism.noise]", VALUES)?, names)?,

@@ -21,7 +21,7 @@ pub enum NoiseKind {
 
 impl NoiseKind {
     /// Both.
-    pub(crate) const ALL: [Self; 2] = [Self::Laplace, Self::Gaussian];
+    pub const ALL: [Self; 2] = [Self::Laplace, Self::Gaussian];
 }
 
 impl fmt::Display for NoiseKind {
@@ -33,41 +33,44 @@ impl fmt::Display for NoiseKind {
     }
 }
 
-/// The query's loss in the currency of its noise.
-///
-/// # Errors
-/// When its loss does not buy the noise that it asks for.
-pub(crate) fn currency(query: &PrivateQuery) -> Result<Loss, Refusal> {
-    match (query.loss(), query.noise()) {
-        (Loss::Concentrated { .. }, Some(NoiseKind::Laplace)) => Err(Refusal::new(
-            "noise = LAPLACE with a rho is not supported",
-            "epsilon in place of rho, or leave noise out: a rho buys Gaussian noise",
-        )),
-        (Loss::Approximate { .. }, Some(NoiseKind::Gaussian)) => as_gaussian(query),
-        (loss, _) => Ok(loss),
-    }
-}
+/// How often delta is halved for the part that choosing groups has beside Gaussian noise, where
+/// more than once is tried.
+pub(crate) const DELTA_HALVINGS: [u32; 2] = [3, 6];
 
-/// Gaussian noise at the cost of a query in epsilon and delta: all of it at a rho, and a delta that is
-/// left for choosing groups.
+/// Gaussian noise at the cost of a query in epsilon and delta: a rho for all of it, and the delta
+/// that is left for choosing groups, which is one part in 2^`halvings`.
 ///
 /// *Proof.* Mechanisms with Gaussian noise whose rhos add up to rho are together Gaussian
-/// differentially private with mu^2 = 2 rho, but for the chance that a group appears that only one of
-/// two neighbours has, which the selection's delta bounds. By the analytic Gaussian mechanism the rest
-/// is (epsilon, noise's delta)-differentially private, and both deltas add up.
-fn as_gaussian(query: &PrivateQuery) -> Result<Loss, Refusal> {
+/// differentially private with mu^2 = 2 rho, but for the chance that a group appears that only one
+/// of two neighbours has, which the selection's delta bounds. By the analytic Gaussian mechanism
+/// the rest is (epsilon, noise's delta)-differentially private, and both deltas add up.
+///
+/// # Errors
+/// When the query's loss does not buy Gaussian noise.
+pub(crate) fn as_gaussian(query: &PrivateQuery, halvings: u32) -> Result<Loss, Refusal> {
     let Loss::Approximate { epsilon, delta } = query.loss() else { return Ok(query.loss()) };
     let quantile = |measure: &Measure| matches!(measure, Measure::Quantile { .. });
     if query.measurements().iter().any(|m| quantile(&m.measure)) {
         return Err(Refusal::new(
-            "noise = GAUSSIAN with an epsilon and a quantile is not supported: a quantile has no noise",
-            "rho in place of epsilon, or leave noise out, or ask for the quantile apart",
+            "noise = GAUSSIAN with an epsilon and a quantile is not supported: \
+             a quantile has no noise",
+            "use rho in place of epsilon, leave noise out, or ask for the quantile in a query \
+             of its own",
+        ));
+    }
+    // The rest of the promise is about a unit as a whole, not about the size of its records.
+    if query.chooses_by_pieces()
+        || query.measurements().iter().any(|m| m.measure.per_record().is_some())
+    {
+        return Err(Refusal::new(
+            "noise = GAUSSIAN with an epsilon and a sum that is not clamped is not supported",
+            "use rho in place of epsilon, or leave noise out",
         ));
     }
     let (selection, noise) = match query.groups() {
         Groups::Private { .. } => {
-            let half = delta.share(2);
-            (half, delta.checked_sub(half).unwrap_or(Delta::ZERO))
+            let part = delta.share(1 << halvings.clamp(1, 63));
+            (part, delta.checked_sub(part).unwrap_or(Delta::ZERO))
         }
         Groups::Single | Groups::Public => (Delta::ZERO, query.noise_delta()),
     };

@@ -8,8 +8,8 @@ use crate::types::{ColumnType, Value};
 impl Expr {
     /// Whether no row makes the expression NULL, as its structure tells, where columns may be NULL.
     ///
-    /// No promise rests on it: what is added up of such an expression counts as zero where it is NULL
-    /// all the same.
+    /// No promise rests on it: what is added up of such an expression counts as zero where it is
+    /// NULL all the same.
     pub fn is_never_null(&self) -> bool {
         self.is_never_null_where(&|_| false, &Facts::default())
     }
@@ -68,7 +68,10 @@ impl Expr {
         let far = i128::from(MAX_LATTICE);
         let within = |low: i128, high: i128| low >= -far && high <= far;
         self.column_type == ColumnType::Int
-            && matches!(Range::given(self, facts), Some(Range::Exact(low, high)) if within(low, high))
+            && matches!(
+                Range::given(self, facts),
+                Some(Range::Exact(low, high)) if within(low, high)
+            )
     }
 
     /// The expression, or zero of its type where it is NULL.

@@ -6,13 +6,17 @@ use hushtable_mechanisms::{
     Additive, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection, SumMechanism,
     TiedPart,
 };
-use hushtable_privacy::{Epsilon, Event, Loss, LossError};
+use hushtable_privacy::{Delta, Epsilon, Event, Loss, LossError, Rho};
 
-use crate::bind::{Given, Groups, Measure, Measurement, PrivateQuery};
+use crate::bind::{Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd};
+use crate::choice::{PARTS, Plan, RunnerUp, chosen};
 use crate::error::Refusal;
-use crate::noise_kind::{NoiseKind, currency, is_gaussian};
+use crate::noise_kind::{NoiseKind, as_gaussian, is_gaussian};
+use crate::objective::{Needed, Usefulness, deviation};
 use crate::types::Value;
 
+pub use crate::drawn_together::Joint;
+use crate::drawn_together::{better_joint, gathered, joint, least_shares};
 pub use crate::tie::Tied;
 use crate::tie::{better_ties, handed_over, tied};
 pub use hushtable_mechanisms::Strategy;
@@ -22,9 +26,32 @@ pub use hushtable_mechanisms::Strategy;
 #[derive(Clone, Debug)]
 pub struct Quote {
     query: PrivateQuery,
-    selection: Option<Selection>,
-    noise: Vec<Noise>,
+    mechanisms: Mechanisms,
+    runner_up: Option<RunnerUp>,
+}
+
+/// The mechanisms of a query at a plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Mechanisms {
+    pub(crate) plan: Plan,
+    pub(crate) selection: Option<Selection>,
+    /// The part of epsilon or rho that selection has, where groups are chosen privately.
+    pub(crate) selection_share: Option<f64>,
+    pub(crate) noise: Vec<Noise>,
     total: Loss,
+}
+
+impl Mechanisms {
+    /// The kind of the noise of what is measured by itself; where choosing groups gives all that is
+    /// released, the kind of that.
+    pub(crate) fn noise_kind(&self) -> NoiseKind {
+        let of_selection = |noise: &Noise| matches!(noise, Noise::OfSelection);
+        let is_gaussian = match &self.selection {
+            Some(own) if self.noise.iter().all(of_selection) => is_gaussian(own.strategy()),
+            _ => self.plan.currency.rho().is_some(),
+        };
+        if is_gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace }
+    }
 }
 
 /// Where a measurement's noise comes from.
@@ -37,6 +64,8 @@ pub enum Noise {
     ByClass(NoiseByClass),
     /// A draw near the quantile of the groups' values.
     Quantile(Box<Quantile>),
+    /// One of several quantiles of the same values that are drawn together.
+    Joint(Joint),
     /// The selection's noisy count, which is paid for already.
     OfSelection,
     /// A part of a common measurement of sums and their count.
@@ -67,13 +96,14 @@ impl NoiseByClass {
 }
 
 impl Noise {
-    /// What the measurement costs; `None` where the selection has paid.
+    /// Cost of the measurement; `None` where the selection or another measurement has paid.
     pub fn loss(&self) -> Option<Loss> {
         match self {
             Self::Own(own) => Some(own.loss()),
             Self::ByClass(by_class) => Some(by_class.others.loss()),
             Self::Quantile(quantile) => Some(quantile.loss()),
             Self::OfSelection => None,
+            Self::Joint(joint) => joint.pays().then(|| joint.draws.loss()),
             Self::Tied(tied) => match tied.part {
                 // The sums have paid.
                 TiedPart::Count => None,
@@ -96,9 +126,17 @@ impl Noise {
     /// for it to say.
     pub fn is_gaussian(&self) -> bool {
         match self {
-            Self::Quantile(_) => false,
+            Self::Quantile(_) | Self::Joint(_) => false,
             Self::Tied(tied) => tied.noise.is_gaussian(),
             noise => noise.largest().is_none_or(SumMechanism::is_gaussian),
+        }
+    }
+
+    /// Whether it is a draw near a quantile, alone or with others.
+    pub fn is_quantile(&self) -> bool {
+        match self {
+            Self::Quantile(_) | Self::Joint(_) => true,
+            Self::Own(_) | Self::ByClass(_) | Self::OfSelection | Self::Tied(_) => false,
         }
     }
 
@@ -110,154 +148,28 @@ impl Noise {
             Self::ByClass(by_class) => {
                 by_class.all().max_by(|a, b| a.scale().total_cmp(&b.scale()))
             }
-            Self::Quantile(_) | Self::OfSelection | Self::Tied(_) => None,
+            Self::Quantile(_) | Self::Joint(_) | Self::OfSelection | Self::Tied(_) => None,
         }
     }
 }
 
 impl Quote {
-    /// Calibrates a query: splits its budget over selection and measurements by weight, and takes
-    /// the selection strategy that lets smaller groups appear at the same total cost.
+    /// Calibrates a query: takes the noise, the selection strategy and the split of the budget with
+    /// which groups are of use from nearly the smallest size on ([`Usefulness`]), within the
+    /// query's loss and its delta for noise. What the query names is as it says.
     ///
     /// # Errors
     /// When a share of the budget is too small, or a bound too large, to draw noise for.
     pub fn new(query: PrivateQuery) -> Result<Self, Refusal> {
+        if query.is_without_limits() {
+            return Err(Refusal::new(
+                "a query without limits is for readings by the owner of the data",
+                "use the query as it was bound",
+            ));
+        }
         query.check_beside()?;
-        let currency = currency(&query)?;
-        // Under a converted loss all noise is Gaussian, as that composes exactly.
-        let converted = currency.rho().is_some() && query.loss().rho().is_none();
-        let Groups::Private { strategy, known_threshold, .. } = query.groups() else {
-            return Self::with_strategy(query, currency, None);
-        };
-        let by_pieces = query.chooses_by_pieces();
-        let fits = |s: Strategy| {
-            (known_threshold.is_none() || s.gives_count())
-                && (!by_pieces || s == Strategy::GaussianThreshold)
-                && (!converted || is_gaussian(s))
-        };
-        if let Some(named) = strategy {
-            if !fits(named) && by_pieces {
-                return Err(Refusal::new(
-                    format!("group_selection_by = PIECES with {named} is not supported"),
-                    "group_selection_strategy = GAUSSIAN_THRESHOLD, or leave it out: what a record of many \
-                     pieces loses is known of it",
-                ));
-            }
-            if converted && !is_gaussian(named) {
-                return Err(Refusal::new(
-                    format!("noise = GAUSSIAN with an epsilon and {named} is not supported"),
-                    "group_selection_strategy = GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS or \
-                     POLICY_GAUSSIAN, or leave it out",
-                ));
-            }
-            if !fits(named) {
-                return Err(Refusal::new(
-                    format!("known_groups_threshold needs a noisy count, and {named} has none"),
-                    "group_selection_strategy = TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD or \
-                     GAUSSIAN_THRESHOLD; or HAVING COUNT(DISTINCT unit) >= the threshold",
-                ));
-            }
-            return Self::with_strategy(query, currency, Some(named));
-        }
-        let mut best: Option<(Selection, Self)> = None;
-        let mut failure = None;
-        for candidate in Strategy::CANDIDATES.into_iter().filter(|&s| fits(s)) {
-            match Self::with_strategy(query.clone(), currency, Some(candidate)) {
-                Ok(quote) => {
-                    let Some(selection) = quote.selection.clone() else { continue };
-                    if best.as_ref().is_none_or(|(own, _)| selection.shows_smaller_groups(own)) {
-                        best = Some((selection, quote));
-                    }
-                }
-                Err(refusal) => failure = failure.or(Some(refusal)),
-            }
-        }
-        let none = || Refusal::new("no strategy can select groups", Strategy::NAMES);
-        best.map(|(_, quote)| quote).ok_or_else(|| failure.unwrap_or_else(none))
-    }
-
-    /// The quote at that loss in the currency of its noise, with that strategy.
-    fn with_strategy(
-        query: PrivateQuery,
-        currency: Loss,
-        strategy: Option<Strategy>,
-    ) -> Result<Self, Refusal> {
-        let counted = |m: &Measure| *m == Measure::Units;
-        // A noisy count that decides about a group may be shown as its count of units.
-        let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();
-        let mut weights: Vec<u32> = query.measurements().iter().map(|m| m.weight).collect();
-        let mut selection_weight = match query.groups() {
-            Groups::Private { weight, .. } => weight,
-            Groups::Single | Groups::Public => 0,
-        };
-        if reused {
-            for (measurement, weight) in query.measurements().iter().zip(&mut weights) {
-                if counted(&measurement.measure) {
-                    selection_weight += std::mem::take(weight);
-                }
-            }
-        }
-        weights.push(selection_weight);
-        let apart = |measurement: &Measurement, share| {
-            noise_of(&query, measurement, share).ok().and_then(|noise| noise.deviation())
-        };
-        let ties = better_ties(&query, (currency, &weights), reused, apart);
-        if !ties.is_empty() {
-            weights = handed_over(&weights, &ties);
-        }
-        let mut shares = split(currency, &weights);
-        let tied = tied(&query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
-        let selection_share = shares.pop();
-        let selection = match (strategy, selection_share) {
-            (Some(strategy), Some(share)) => {
-                // Only selection uses delta, so it has all of it.
-                let share = share.with_delta(currency.delta());
-                let reach = Reach {
-                    groups: u64::from(query.max_groups_contributed()),
-                    neighbouring: query.neighbouring(),
-                };
-                let least = match query.groups() {
-                    Groups::Private { least, .. } => u64::from(least),
-                    Groups::Single | Groups::Public => 1,
-                };
-                let made = Selection::new(strategy, share, reach)
-                    .and_then(|selection| selection.with_least(least))
-                    .map_err(|e| refuse("choosing groups", e))?;
-                Some(made)
-            }
-            _ => None,
-        };
-        let mut noise = Vec::with_capacity(shares.len());
-        let measurements = query.measurements().iter().zip(shares);
-        for ((measurement, share), tied) in measurements.zip(tied) {
-            if let Some(tied) = tied {
-                noise.push(tied);
-                continue;
-            }
-            if reused && counted(&measurement.measure) {
-                noise.push(Noise::OfSelection);
-                continue;
-            }
-            noise.push(noise_of(&query, measurement, share)?);
-        }
-        let own = noise.iter().filter_map(Noise::loss);
-        let mut losses = selection.iter().map(Selection::loss).chain(own);
-        let first = losses.next().unwrap_or(currency);
-        let total = losses.try_fold(first, Loss::plus).map_err(|e: LossError| {
-            Refusal::new(format!("the query's losses cannot be added: {e}"), "a smaller budget")
-        })?;
-        // Gaussian noise at the cost of an epsilon and a delta.
-        let total = match (query.loss(), total) {
-            (Loss::Approximate { epsilon, delta }, Loss::Concentrated { .. }) => {
-                if !total.is_within(currency) {
-                    return Err(Refusal::new("the query's losses do not add up", "another budget"));
-                }
-                let delta = if delta.is_zero() { query.noise_delta() } else { delta };
-                Loss::Approximate { epsilon, delta }
-            }
-            _ => total,
-        };
-        Ok(Self { query, selection, noise, total })
+        let (mechanisms, runner_up) = chosen(&query)?;
+        Ok(Self { query, mechanisms, runner_up })
     }
 
     /// The quote of the query with released values in the place of their placeholders: the
@@ -270,6 +182,17 @@ impl Quote {
         Ok(Self { query, ..self })
     }
 
+    /// The quote with every sum that is not clamped released by this mechanism, at its default
+    /// offset, and with the same strategy and the same split of the budget.
+    ///
+    /// # Errors
+    /// When the mechanism cannot be drawn at the sums' share of the budget.
+    pub fn with_mechanism(&self, mechanism: RecordMechanism) -> Result<Self, Refusal> {
+        let query = self.query.clone().with_mechanism(mechanism);
+        let mechanisms = calibrated(&query, self.mechanisms.plan)?;
+        Ok(Self { query, mechanisms, runner_up: None })
+    }
+
     /// The query.
     pub fn query(&self) -> &PrivateQuery {
         &self.query
@@ -277,12 +200,40 @@ impl Quote {
 
     /// How groups are chosen, where they are chosen privately.
     pub fn selection(&self) -> Option<&Selection> {
-        self.selection.as_ref()
+        self.mechanisms.selection.as_ref()
+    }
+
+    /// The part of epsilon or rho that choosing groups has, with the noisy counts where it gives
+    /// them.
+    pub fn selection_share(&self) -> Option<f64> {
+        self.mechanisms.selection_share
+    }
+
+    /// The kind of its noise.
+    pub fn noise_kind(&self) -> NoiseKind {
+        self.mechanisms.noise_kind()
+    }
+
+    /// The sizes from which on groups are of use.
+    pub fn usefulness(&self) -> Usefulness {
+        Needed::new(&self.query, self.selection(), self.noise()).usefulness()
+    }
+
+    /// The standard deviation of the noise of a measurement, in steps, or at a sum of zero; `None`
+    /// for a quantile.
+    pub fn deviation(&self, measurement: usize) -> Option<f64> {
+        let noise = self.noise().get(measurement)?;
+        (!noise.is_quantile()).then(|| deviation(noise, self.selection()))
+    }
+
+    /// The second best mechanisms, where there were several to choose from.
+    pub fn runner_up(&self) -> Option<RunnerUp> {
+        self.runner_up
     }
 
     /// The noise of every measurement, in the query's order.
     pub fn noise(&self) -> &[Noise] {
-        &self.noise
+        &self.mechanisms.noise
     }
 
     /// The mechanisms as events, from which the tightest total of several queries follows; together
@@ -291,7 +242,7 @@ impl Quote {
     /// mu^2 = 2 rho, with a threshold's delta apart.
     pub fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
-        if let Some(selection) = &self.selection {
+        if let Some(selection) = self.selection() {
             let gaussian = matches!(
                 selection.strategy(),
                 Strategy::GaussianThreshold
@@ -307,10 +258,17 @@ impl Quote {
                 loss => events.push(loss.into()),
             }
         }
-        for noise in &self.noise {
-            if let Noise::Quantile(quantile) = noise {
-                events.push(quantile.event());
-                continue;
+        for noise in self.noise() {
+            match noise {
+                Noise::Quantile(quantile) => {
+                    events.push(quantile.event());
+                    continue;
+                }
+                Noise::Joint(joint) if joint.pays() => {
+                    events.extend(joint.draws.events());
+                    continue;
+                }
+                _ => {}
             }
             let Some(loss) = noise.loss() else { continue };
             let laplace = match noise {
@@ -328,10 +286,112 @@ impl Quote {
         events
     }
 
-    /// What the query costs: the sum over its mechanisms.
+    /// Cost of the query: the sum over its mechanisms.
     pub fn total(&self) -> Loss {
-        self.total
+        self.mechanisms.total
     }
+}
+
+/// Calibrates a query at a plan: splits the loss in the currency of the noise over selection and
+/// measurements.
+///
+/// # Errors
+/// When a share of the budget is too small, or a bound too large, to draw noise for.
+pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms, Refusal> {
+    let Plan { currency, strategy, parts } = plan;
+    let counted = |m: &Measure| *m == Measure::Units;
+    // A noisy count that decides about a group may be shown as its count of units.
+    let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();
+    let mut weights: Vec<u32> = query.measurements().iter().map(|m| m.weight).collect();
+    let mut selection_weight = match query.groups() {
+        Groups::Private { weight, .. } => weight.unwrap_or(1),
+        Groups::Single | Groups::Public => 0,
+    };
+    if reused {
+        for (measurement, weight) in query.measurements().iter().zip(&mut weights) {
+            if counted(&measurement.measure) {
+                selection_weight += std::mem::take(weight);
+            }
+        }
+    }
+    if let Some(parts) = parts {
+        let measured = weights.iter().fold(0, |sum: u32, weight| sum.saturating_add(*weight));
+        let others = PARTS.saturating_sub(parts);
+        weights.iter_mut().for_each(|weight| *weight = weight.saturating_mul(others));
+        selection_weight = parts.saturating_mul(measured);
+    }
+    weights.push(selection_weight);
+    let all: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
+    let selection_share = strategy.map(|_| f64::from(selection_weight) / all);
+    let apart = |measurement: &Measurement, share| {
+        noise_of(query, measurement, share).ok().and_then(|noise| noise.deviation())
+    };
+    let ties = better_ties(query, (currency, &weights), reused, apart);
+    if !ties.is_empty() {
+        weights = handed_over(&weights, &ties);
+    }
+    let apart = |measurement: &Measurement, share| match noise_of(query, measurement, share) {
+        Ok(Noise::Quantile(quantile)) => Some(quantile.deviation_even()),
+        _ => None,
+    };
+    let drawn_together = better_joint(query, (currency, &weights), apart);
+    let weights = gathered(&weights, &drawn_together);
+    let mut shares = split(currency, &weights);
+    let tied = tied(query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
+    let joint = joint(query, &drawn_together, &shares).map_err(|e| refuse("quantiles", e))?;
+    let selection = match (strategy, shares.pop()) {
+        (Some(strategy), Some(share)) => {
+            // Only selection uses delta, so it has all of it.
+            let share = share.with_delta(currency.delta());
+            let reach = Reach {
+                groups: u64::from(query.max_groups_contributed()),
+                neighbouring: query.neighbouring(),
+            };
+            let least = match query.groups() {
+                Groups::Private { least, .. } => u64::from(least),
+                Groups::Single | Groups::Public => 1,
+            };
+            let made = Selection::new(strategy, share, reach)
+                .and_then(|selection| selection.with_least(least))
+                .map_err(|e| refuse("choosing groups", e))?;
+            Some(made)
+        }
+        _ => None,
+    };
+    let mut noise = Vec::with_capacity(shares.len());
+    let measurements = query.measurements().iter().zip(shares);
+    let common = tied.into_iter().zip(joint).map(|(tied, joint)| tied.or(joint));
+    for ((measurement, share), common) in measurements.zip(common) {
+        if let Some(common) = common {
+            noise.push(common);
+            continue;
+        }
+        if reused && counted(&measurement.measure) {
+            noise.push(Noise::OfSelection);
+            continue;
+        }
+        noise.push(noise_of(query, measurement, share)?);
+    }
+    let own = noise.iter().filter_map(Noise::loss);
+    let mut losses = selection.iter().map(Selection::loss).chain(own);
+    let first = losses.next().unwrap_or(currency);
+    let total = losses.try_fold(first, Loss::plus).map_err(|e: LossError| {
+        Refusal::new(format!("cannot add up the losses of the query: {e}"), "use a smaller budget")
+    })?;
+    // Gaussian noise at the cost of an epsilon and a delta.
+    let total = match (query.loss(), total) {
+        (Loss::Approximate { epsilon, delta }, Loss::Concentrated { .. }) => {
+            let gaussian = selection.as_ref().is_none_or(|own| is_gaussian(own.strategy()))
+                && noise.iter().all(Noise::is_gaussian);
+            if !gaussian || !total.is_within(currency) {
+                return Err(Refusal::new("the query's losses do not add up", "use another budget"));
+            }
+            let delta = if delta.is_zero() { query.noise_delta() } else { delta };
+            Loss::Approximate { epsilon, delta }
+        }
+        _ => total,
+    };
+    Ok(Mechanisms { plan, selection, selection_share, noise, total })
 }
 
 /// The noise of a measurement at its share of the budget.
@@ -340,10 +400,14 @@ fn noise_of(
     measurement: &Measurement,
     share: Loss,
 ) -> Result<Noise, Refusal> {
-    if let Measure::Quantile { percentile, rows, scale, .. } = measurement.measure {
+    if let Measure::Quantile { percentile, rows, scale, end, .. } = measurement.measure {
         let range = ((measurement.low, measurement.high), scale);
         let groups = (query.max_groups_contributed(), query.groups() == Groups::Single);
         let made = Quantile::new(percentile, range, rows, groups, query.neighbouring(), share);
+        let made = made.and_then(|made| match end {
+            Some(QuantileEnd { side, level }) => made.end(side, 1.0 - level.outside()),
+            None => Ok(made),
+        });
         let made = made.map_err(|e| refuse(&measurement.name, e))?;
         return Ok(Noise::Quantile(Box::new(made)));
     }
@@ -383,15 +447,17 @@ fn noise_of(
     }))
 }
 
-/// A loss in the currency of a budget that no quote of the queries falls below, so that what cannot
-/// be paid needs no mechanisms. In rho, every part of a query in epsilon costs no less than draws of
-/// its range do ([`Event::BoundedRange`]), and what is measured together costs no less than apart.
-/// In the queries' own currency where they cannot be paid in the other.
+/// A loss in the currency of a budget that no quote of the queries falls below, but for rounding,
+/// so that what cannot be paid needs no mechanisms. In rho, every part of a query in epsilon costs
+/// no less than draws of its range do ([`Event::BoundedRange`]), and what is measured together
+/// costs no less than apart, or in even shares. In the queries' own currency where they cannot be
+/// paid in the other.
 ///
 /// # Errors
 /// When the losses are too large to be added.
 pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal> {
-    let too_large = || Refusal::new("the losses of the queries are too large", "a smaller budget");
+    let too_large =
+        || Refusal::new("the losses of the queries are too large", "use a smaller budget");
     let mut sum: Option<Loss> = None;
     let mut add = |loss: Loss| {
         let all = sum.map_or(Ok(loss), |sum| sum.plus(loss)).map_err(|_| too_large())?;
@@ -403,19 +469,38 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
             add(query.loss())?;
             continue;
         };
-        if query.noise() == Some(NoiseKind::Gaussian) {
-            add(currency(query)?)?;
-            continue;
-        }
+        // The less delta choosing groups has, the larger is the rho.
+        let gaussian = || Ok(as_gaussian(query, 1)?.with_delta(Delta::ZERO));
+        let gaussian: Option<Loss> = match query.noise() {
+            Some(NoiseKind::Laplace) => None,
+            None => gaussian().ok(),
+            Some(NoiseKind::Gaussian) => {
+                add(gaussian()?)?;
+                continue;
+            }
+        };
         let mut weights: Vec<u32> = query.measurements().iter().map(|m| m.weight).collect();
-        if let Groups::Private { weight, .. } = query.groups() {
-            weights.push(weight);
+        match query.groups() {
+            Groups::Private { weight: Some(weight), .. } => weights.push(weight),
+            // No split costs less than an even one, up to an epsilon of 8 for each draw. Above that
+            // uneven ones can cost a few hundredths less, and are refused early.
+            Groups::Private { weight: None, .. } => weights = vec![1; weights.len() + 1],
+            Groups::Single | Groups::Public => {}
         }
+        let mut parts = Loss::concentrated(Rho::ZERO);
         let draws = NonZeroU32::new(query.max_groups_contributed()).unwrap_or(NonZeroU32::MIN);
-        for share in split(query.loss(), &weights) {
-            let Loss::Approximate { epsilon, .. } = share else { continue };
-            add(Event::BoundedRange { epsilon, draws }.in_rho().ok_or_else(too_large)?)?;
+        let drawn = |share: &Loss| match share {
+            Loss::Approximate { epsilon, .. } => {
+                Event::BoundedRange { epsilon: *epsilon, draws }.in_rho()
+            }
+            Loss::Concentrated { .. } => None,
+        };
+        let cost =
+            |share: &Loss| drawn(share).and_then(Loss::rho).map_or(f64::INFINITY, Rho::to_f64);
+        for share in least_shares(query, (query.loss(), &weights), cost) {
+            parts = parts.plus(drawn(&share).ok_or_else(too_large)?).map_err(|_| too_large())?;
         }
+        add(gaussian.filter(|loss| loss.is_within(parts)).unwrap_or(parts))?;
     }
     Ok(sum.unwrap_or(limit.nothing()))
 }
@@ -432,15 +517,16 @@ pub(crate) fn split(loss: Loss, weights: &[u32]) -> Vec<Loss> {
     }
 }
 
-/// As [`refuse`], for a mechanism that the query names.
+/// Refuses a mechanism that the query names; see [`refuse`].
 fn refuse_mechanism(what: &str, error: MechanismError) -> Refusal {
     let hint = match error {
         MechanismError::TooSkewed | MechanismError::NoBudget(_) => {
-            "a larger rho, a larger offset, or another mechanism"
+            "use a larger rho, a larger offset, or another mechanism"
         }
         _ => {
-            "another mechanism, a rho that is neither tiny nor enormous (for EXPONENTIAL_POLYLOGARITHMIC \
-             below about 100), or a finer granularity of the column in the contract"
+            "use another mechanism, a rho that is neither tiny nor enormous (for \
+             EXPONENTIAL_POLYLOGARITHMIC below about 100), or a finer granularity of the column \
+             in the contract"
         }
     };
     Refusal::new(format!("no noise can be drawn for the {what}: {error}"), hint)
@@ -449,12 +535,13 @@ fn refuse_mechanism(what: &str, error: MechanismError) -> Refusal {
 fn refuse(what: &str, error: MechanismError) -> Refusal {
     if error == MechanismError::NoLeast {
         return Refusal::new(
-            format!("min_privacy_units_per_group is not possible: {error}"),
-            "group_selection_strategy = SIPS, which also adapts to the data, or another one",
+            format!("min_privacy_units_per_group is not supported here: {error}"),
+            "use group_selection_strategy = SIPS, which also adapts to the data, or another one",
         );
     }
     Refusal::new(
         format!("no noise can be drawn for {what}: {error}"),
-        "a larger epsilon or rho, fewer aggregates, fewer groups per unit, or narrower bounds",
+        "use a larger epsilon or rho, fewer aggregates, fewer groups per unit, or narrower \
+         bounds",
     )
 }

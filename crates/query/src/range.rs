@@ -33,8 +33,8 @@ pub(crate) enum Range {
 }
 
 impl Range {
-    /// The range of an expression of rows; `None` for what is no number. It is that of the type where
-    /// the structure says no more.
+    /// The range of an expression of rows; `None` for what is no number. It is that of the type
+    /// where the structure says no more.
     pub(crate) fn of(expr: &Expr) -> Option<Self> {
         Self::given(expr, &Facts::default())
     }
@@ -230,7 +230,8 @@ impl Range {
         }
     }
 
-    /// The range of a quotient. What zero divides is NULL, so a whole divisor is one or more in size.
+    /// The range of a quotient. What zero divides is NULL, so a whole divisor is one or more in
+    /// size.
     fn quotient<'a>(left: &'a Expr, right: &'a Expr, scope: &Scope<'a>) -> Option<Self> {
         let mut divisor = Self::at(right, scope)?;
         if let (Self::Float(low, high), Some(Self::Exact(..))) = (divisor, whole(right, scope)) {

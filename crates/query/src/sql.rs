@@ -72,7 +72,7 @@ pub(crate) fn select_at(select: &ast::Select) -> Location {
 pub(crate) fn parse(text: &str, quoted_names: bool) -> Result<Parsed, Refusal> {
     if text.len() > MAX_QUERY_BYTES {
         return Err(Refusal::new(
-            format!("the query has {} bytes; at most {MAX_QUERY_BYTES} are read", text.len()),
+            format!("the query has {} bytes; at most {MAX_QUERY_BYTES} are allowed", text.len()),
             "move long lists of values into the contract's public_keys",
         ));
     }
@@ -111,7 +111,10 @@ fn name_in_quotes(token: &mut TokenWithSpan) {
 pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Refusal> {
     if text.len() > MAX_QUERY_BYTES {
         return Err(Refusal::new(
-            format!("the expression has {} bytes; at most {MAX_QUERY_BYTES} are read", text.len()),
+            format!(
+                "the expression has {} bytes; at most {MAX_QUERY_BYTES} are allowed",
+                text.len()
+            ),
             "split it over several computed columns",
         ));
     }
@@ -156,7 +159,7 @@ fn only_select(parser: &Parser<'_>) -> Result<(), Refusal> {
 }
 
 fn one_select() -> Refusal {
-    Refusal::new("exactly one SELECT is answered at a time", FORM)
+    Refusal::new("a query must be exactly one SELECT", FORM)
 }
 
 fn nested_too_deep() -> Refusal {
@@ -243,7 +246,7 @@ impl OptionReader<'_> {
         let shown = if *found == Token::EOF { "the end".to_owned() } else { format!("`{found}`") };
         let place = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
         Err(Refusal::new(
-            format!("in OPTIONS, {shown} stands where {wanted} should be"),
+            format!("OPTIONS has {shown} where {wanted} should be"),
             "OPTIONS (epsilon = 1, delta = 1e-6, max_groups_contributed = 3)",
         )
         .at_span(place.map_or(Span::empty(), |token| token.span)))

@@ -31,12 +31,13 @@ pub(crate) struct Tie {
 /// Whether, whatever the data, a unit with a count of c in a group, as `count` counts, adds from c
 /// times the low to c times the high end of the span that is given back, as `sum` adds up.
 ///
-/// *Proof.* The sum's values are those of rows where its expression is not NULL, or of all rows where
-/// its structure tells that it never is: then a NULL is zero ([`Expr::is_never_null`]). The count is of
-/// the same rows: of those where the same expression is not NULL, or of all. Where some of a unit's
-/// rows are added up, they are min(their number, `rows`), which is what the count is clamped to, and
-/// each of them, or their mean, is clamped to the span. Where all are added up and the sum is clamped,
-/// the count is at most one: it is one wherever there is a value, and then the sum is within the span.
+/// *Proof.* The sum's values are those of rows where its expression is not NULL, or of all rows
+/// where its structure tells that it never is: then a NULL is zero ([`Expr::is_never_null`]). The
+/// count is of the same rows: of those where the same expression is not NULL, or of all. Where some
+/// of a unit's rows are added up, they are min(their number, `rows`), which is what the count is
+/// clamped to, and each of them, or their mean, is clamped to the span. Where all are added up and
+/// the sum is clamped, the count is at most one: it is one wherever there is a value, and then the
+/// sum is within the span.
 ///
 /// [`Expr::is_never_null`]: crate::Expr::is_never_null
 fn span_of(query: &PrivateQuery, count: &Measurement, sum: &Measurement) -> Option<Span> {
@@ -63,8 +64,8 @@ fn span_of(query: &PrivateQuery, count: &Measurement, sum: &Measurement) -> Opti
     (span.low < span.high).then_some(span)
 }
 
-/// The counts whose sums can be measured with them; of counts of units only if the selection does not
-/// give them.
+/// The counts whose sums can be measured with them; of counts of units only if the selection does
+/// not give them.
 fn ties(query: &PrivateQuery, units_are_given: bool) -> Vec<Tie> {
     let mut taken = vec![false; query.measurements().len()];
     let mut ties = Vec::new();

@@ -28,7 +28,7 @@ pub enum ColumnType {
     Timestamp,
 }
 
-/// As text that [`Value::parse`] reads back; NULL as `NULL`.
+/// Writes text that [`Value::parse`] reads back; NULL as `NULL`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -64,8 +64,7 @@ pub const MAX_STRING_BYTES: usize = 65_536;
 /// of keys must not grow by what a query makes of a row.
 pub const MAX_KEY_BYTES: usize = 1_024;
 
-/// Most bytes of a text in a column of which the contract does not say it; at most
-/// [`MAX_STRING_BYTES`].
+/// Most bytes of a text in a column where the contract sets no limit; at most [`MAX_STRING_BYTES`].
 pub const DEFAULT_TEXT_BYTES: usize = 1_024;
 
 /// Longer text is no number, date or timestamp for CAST.

@@ -165,8 +165,9 @@ fn csv_settings_are_read_and_are_a_part_of_the_question() {
         let text = common::CONTRACT.replacen("neighbouring = \"replace\"", &line, 1);
         Contract::parse(&text, "hushtable.toml").unwrap()
     };
-    let all = "csv = { delimiter = \";\", quote = \"'\", encoding = \"latin1\", null = [\"\", \"NA\"], \
-               decimal = \",\", thousands = \".\", currency = [\"€\", \"kr.\"], dates = \"DMY\" }";
+    let all = "csv = { delimiter = \";\", quote = \"'\", encoding = \"latin1\", null = [\"\", \
+               \"NA\"], decimal = \",\", thousands = \".\", currency = [\"€\", \"kr.\"], \
+               dates = \"DMY\" }";
     let contract = with(all);
     let csv = contract.tables["loans"].csv.as_ref().unwrap();
     assert_eq!((csv.delimiter(), csv.quote()), (';', Some('\'')));

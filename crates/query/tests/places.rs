@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use hushtable_query::{Contract, SqlStatement, bind};
 
-const TABLES: &str = r#"
+const TABLES: &str = concat!(
+    r#"
 [units.person]
 budgets.ana = { epsilon = 3, delta = 1e-5 }
 defaults = { epsilon = 1, delta = 1e-6, max_groups_contributed = 3, max_rows_per_group = 5 }
@@ -16,7 +17,8 @@ defaults = { epsilon = 1, delta = 1e-6, max_groups_contributed = 3, max_rows_per
 [tables.visits]
 path = "visits.csv"
 unit = { of = "person", column = "person_id" }
-columns = { person_id = { type = "int" }, visit_id = { type = "int" }, kind = { type = "string" }, day = { type = "date" } }
+columns = { person_id = { type = "int" }, visit_id = { type = "int" }, "#,
+    r#"kind = { type = "string" }, day = { type = "date" } }
 
 [tables.claims]
 path = "claims.csv"
@@ -27,9 +29,10 @@ columns = { visit_id = { type = "int" }, amount = { type = "int" } }
 path = "towns.csv"
 public = true
 columns = { town = { type = "string" }, region = { type = "string" } }
-"#;
+"#,
+);
 
-/// What an analyst reads, under each query.
+/// The error that an analyst reads, under each query.
 fn shown(queries: &[&str]) -> String {
     let contract =
         Contract::parse(&format!("{}{TABLES}", common::CONTRACT), "hushtable.toml").unwrap();
@@ -60,15 +63,18 @@ fn refusals_underline_the_place() {
         "SELECT COUNT(*) FROM visits v, claims c WHERE v.day > DATE '2026-01-01'",
         "SELECT COUNT(*) FROM visits v JOIN visits w ON v.kind = w.kind",
         "SELECT COUNT(*) FROM visits WHERE kind IN (SELECT kind FROM visits)",
-        "SELECT kind, n, COUNT(*) FROM\n  (SELECT kind, COUNT(*) AS n\n   FROM visits\n   GROUP BY kind)\n\
+        "SELECT kind, n, COUNT(*) FROM\n  \
+         (SELECT kind, COUNT(*) AS n\n   FROM visits\n   GROUP BY kind)\n\
          GROUP BY kind, n",
-        "SELECT COUNT(*) FROM (SELECT person_id, RANK() OVER (PARTITION BY kind ORDER BY day) AS r FROM visits) \
-         WHERE r = 1",
+        "SELECT COUNT(*) FROM (SELECT person_id, \
+         RANK() OVER (PARTITION BY kind ORDER BY day) AS r FROM visits) WHERE r = 1",
         "SELECT COUNT(*) FROM (SELECT * FROM visits LIMIT 10)",
-        "SELECT visit_id, SUM(amount, contribution_bounds_per_row => (0, 9)) FROM claims GROUP BY visit_id",
+        "SELECT visit_id, SUM(amount, contribution_bounds_per_row => (0, 9)) FROM claims \
+         GROUP BY visit_id",
         "SELECT COUNT(*) FROM loans WHERE county = 'Überlingen' AND UPPER(amount) = 'é'",
-        "SELECT county, COUNT(*) AS number_of_loans_in_the_county, SUM(amount) AS all_of_their_amounts \
-         FROM loans WHERE amount > 1000 AND county <> 'nowhere at all' AND countty <> '' GROUP BY county",
+        "SELECT county, COUNT(*) AS number_of_loans_in_the_county, \
+         SUM(amount) AS all_of_their_amounts FROM loans \
+         WHERE amount > 1000 AND county <> 'nowhere at all' AND countty <> '' GROUP BY county",
     ]));
 }
 
@@ -80,14 +86,16 @@ fn refusals_of_statements_underline_the_place() {
     let by_kind = "(SELECT kind, COUNT(*) AS n FROM visits GROUP BY kind)";
     let mut shown = String::new();
     for query in [
-        "WITH by_kind AS (SELECT kind, COUNT(*) AS n FROM visits GROUP BY kind) SELECT * FROM by_kidn",
+        "WITH by_kind AS (SELECT kind, COUNT(*) AS n FROM visits GROUP BY kind) \
+         SELECT * FROM by_kidn",
         "WITH a_kind AS $t SELECT a_kind.kind, a_kind.m FROM a_kind",
         "SELECT kidn, n / 2 FROM $t",
         "SELECT kind FROM $t AS a JOIN visits USING (kind)",
         "SELECT n FROM $t WHERE kind IN (SELECT kind FROM visits)",
         "SELECT COUNT(*) FROM visits\nWHERE kind IN (SELECT kind FROM $t)",
         "SELECT COUNT(*) FROM visits\nWHERE visit_id > (SELECT COUNT(*) FROM visits GROUP BY kind)",
-        "WITH n AS (SELECT COUNT(*) AS many FROM visits) SELECT COUNT(*) FROM visits WHERE visit_id > (SELECT mny FROM n)",
+        "WITH n AS (SELECT COUNT(*) AS many FROM visits) SELECT COUNT(*) FROM visits \
+         WHERE visit_id > (SELECT mny FROM n)",
         "SELECT kind FROM visits UNION ALL SELECT kind FROM $t",
         "SELECT RANK(n) OVER (ORDER BY n) FROM $t",
         "SELECT kind FROM $t, UNNEST([1, 2])",
@@ -95,7 +103,8 @@ fn refusals_of_statements_underline_the_place() {
         "SELECT COUNT(*) FROM visits WHERE kind IN UNNEST(kinds)",
         "SELECT kind, GROUPING(day), COUNT(*) FROM visits GROUP BY ROLLUP (kind)",
         "SELECT kind, RANK() OVER v FROM visits GROUP BY kind WINDOW w AS (ORDER BY COUNT(*))",
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (other_row = 7) kind, COUNT(*) FROM visits GROUP BY kind",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (other_row = 7) kind, COUNT(*) FROM visits \
+         GROUP BY kind",
     ] {
         let query = query.replace("$t", by_kind);
         let Err(refusal) = SqlStatement::bind(&query, &contract) else { panic!("{query}") };

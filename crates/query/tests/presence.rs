@@ -104,7 +104,7 @@ fn expressions_tell_whether_they_have_values() {
         let query = bind(&sql, &contract).unwrap();
         let rows = query.measurements()[0].measure == Measure::Rows;
         assert_eq!(rows, always, "{expression}");
-        // What is added up of it then says so by itself, whatever the contract promises.
+        // Its sums then say so by themselves, whatever the contract promises.
         let sum = sql.replace(
             &format!("COUNT({expression})"),
             &format!("SUM({expression}, contribution_bounds_per_row => (0, 9))"),

@@ -1,5 +1,5 @@
-//! Bounds that follow from a query's structure and from the contract, through sub-queries, joins and
-//! common table expressions.
+//! Bounds that follow from a query's structure and from the contract, through sub-queries, joins
+//! and common table expressions.
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
@@ -111,8 +111,8 @@ fn expressions_have_the_ranges_that_their_columns_and_conditions_give() {
     }
 }
 
-/// Aggregates and windows within units have ranges, and a unit has one row where the sub-query leaves
-/// one.
+/// Aggregates and windows within units have ranges, and a unit has one row where the sub-query
+/// leaves one.
 #[test]
 fn aggregates_of_units_have_ranges() {
     for (aggregate, expected) in [
@@ -140,7 +140,7 @@ fn aggregates_of_units_have_ranges() {
             "SELECT SUM(y) FROM (SELECT person, {aggregate} AS y FROM hits GROUP BY person)"
         );
         assert_eq!(bounds(&sql), expected.map(|(low, high)| (low, high, 1)), "{sql}");
-        // One row for each town, of which the outer query has a group each.
+        // One row for each town, and each town is a group of the outer query.
         let keyed = format!(
             "SELECT town, SUM(y) FROM (SELECT person, town, {aggregate} AS y FROM hits \
              GROUP BY person, town) GROUP BY town"
@@ -151,8 +151,8 @@ fn aggregates_of_units_have_ranges() {
         let expected = expected.map(|(low, high)| (low, high, 7));
         assert_eq!(bounds(several), expected, "{several}");
     }
-    let window = "SELECT SUM(y) FROM (SELECT person, WINDOW OVER (PARTITION BY person ORDER BY free) \
-                  AS y FROM hits)";
+    let window = "SELECT SUM(y) FROM (SELECT person, \
+                  WINDOW OVER (PARTITION BY person ORDER BY free) AS y FROM hits)";
     for (function, expected) in [
         ("LAG(ms)", Some((0.0, 500.0, 7))),
         ("MAX(ms)", Some((0.0, 500.0, 7))),
@@ -166,8 +166,8 @@ fn aggregates_of_units_have_ranges() {
 /// With one row of each unit, there is one group, too.
 #[test]
 fn a_unit_with_one_row_is_in_one_group() {
-    let sql = "SELECT most, COUNT(*) FROM (SELECT person, MAX(ms) AS most FROM hits GROUP BY person) \
-               GROUP BY most";
+    let sql = "SELECT most, COUNT(*) FROM (SELECT person, MAX(ms) AS most FROM hits \
+               GROUP BY person) GROUP BY most";
     assert_eq!(query(sql).unwrap().max_groups_contributed(), 1);
     assert_eq!(names(sql), ["count of privacy units"]);
     let several = "SELECT free, COUNT(*) FROM hits GROUP BY free";

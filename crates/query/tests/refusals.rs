@@ -56,7 +56,8 @@ fn clauses() {
         "SELECT county, COUNT(*) FROM loans GROUP BY county QUALIFY true",
         "SELECT county, COUNT(*) FROM loans GROUP BY county HAVING COUNT(*)",
         "SELECT COUNT(*) FROM loans WHERE amount",
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) author, COUNT(DISTINCT author) FROM posts GROUP BY author",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) author, COUNT(DISTINCT author) \
+         FROM posts GROUP BY author",
     ]));
 }
 
@@ -73,6 +74,9 @@ fn options() {
         "epsilon = 1",
         "epsilon = 1, delta = 1e-6",
         "epsilon = 1, rho = 1",
+        "epsilon = 1, report_format = JSON",
+        "epsilon = 1, quantile_intervals = 95, report_format = VALUES",
+        "epsilon = 1, quantile_intervals = 90, intervals = 95",
         "epsilon = 0, delta = 1e-6, max_groups_contributed = 1",
         "epsilon = -1",
         "epsilon = 1e-13",
@@ -120,6 +124,7 @@ fn aggregates() {
         "SUM(score, contribution_bounds_per_group => (0, 1e30))",
         "SUM(weight, contribution_bounds_per_group => (0, 0.01))",
         "SUM(score, weight => 0)",
+        "SUM(score, report_format => 'JSON')",
         "SUM(score, limits => (0, 1))",
         "SUM(SUM(score))",
         "AVG(score)",
@@ -158,7 +163,8 @@ fn aggregates() {
         "APPROX_QUANTILES(score, 2)",
         "SUM(score) WITHIN GROUP (ORDER BY score)",
         "SUM(score, contribution_bounds_per_row => (0, 5))",
-        "SUM(score, contribution_bounds_per_row => (0, 5), contribution_bounds_per_group => (0, 9))",
+        "SUM(score, contribution_bounds_per_row => (0, 5), \
+         contribution_bounds_per_group => (0, 9))",
         "SUM(score, contribution_bounds_per_row => (0, 0))",
         "SUM(score, contribution_bounds_per_row => (0, 1e30))",
         "COUNT(score, contribution_bounds_per_row => (0, 5))",
@@ -173,14 +179,15 @@ fn aggregates() {
     insta::assert_snapshot!(refusals(&queries));
 }
 
-/// How many rows of a unit count must be known, and rows that are bounded one by one can still be too
-/// many.
+/// How many rows of a unit count must be known, and rows that are bounded one by one can still be
+/// too many.
 #[test]
 fn averages_of_units_with_several_rows() {
     let with = |rows: u32, select: &str| {
         format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
-             max_groups_contributed = 2, max_rows_per_group = {rows}) {select} FROM posts GROUP BY forum"
+             max_groups_contributed = 2, max_rows_per_group = {rows}) {select} FROM posts \
+             GROUP BY forum"
         )
     };
     let queries = [
@@ -325,7 +332,7 @@ fn expressions() {
     assert!(text.contains("at most 65536"), "{}", &text[text.len() - 200..]);
 }
 
-/// Queries of which one row could take longer than it may.
+/// Queries that could take longer on one row than is allowed.
 #[test]
 fn dear_queries() {
     let filler = "a".repeat(1000);
@@ -334,7 +341,8 @@ fn dear_queries() {
         // Two by two, as a sum of many terms would be too deep.
         let rows = vec![[hostile.as_str(); 5].join(" + "); terms / 5];
         format!(
-            "SELECT SUM(({}), contribution_bounds_per_group => (0, 1)) FROM loans WHERE county = 'Ada'",
+            "SELECT SUM(({}), contribution_bounds_per_group => (0, 1)) FROM loans \
+             WHERE county = 'Ada'",
             rows.join(") + (")
         )
     };
@@ -353,10 +361,13 @@ fn dear_queries() {
     // Names, codes and notes are asked for as ever.
     let accepted = [
         "SELECT COUNT(*) FROM loans WHERE UPPER(county) LIKE '%ADA%'",
-        "SELECT COUNT(*) FROM loans WHERE county LIKE '%new%' OR county LIKE '%old%' OR county LIKE '%s_n%'",
+        "SELECT COUNT(*) FROM loans \
+         WHERE county LIKE '%new%' OR county LIKE '%old%' OR county LIKE '%s_n%'",
         "SELECT LOWER(TRIM(SUBSTR(county, 1, 100))), COUNT(*) FROM loans GROUP BY 1",
-        "SELECT IF(county IN ('a', 'b'), 'c', county || ', ' || 'US'), COUNT(*) FROM loans GROUP BY 1",
-        "SELECT COUNT(*) FROM loans WHERE CAST(county AS FLOAT64) > 1 OR CAST(county AS DATE) IS NULL",
+        "SELECT IF(county IN ('a', 'b'), 'c', county || ', ' || 'US'), COUNT(*) \
+         FROM loans GROUP BY 1",
+        "SELECT COUNT(*) FROM loans \
+         WHERE CAST(county AS FLOAT64) > 1 OR CAST(county AS DATE) IS NULL",
     ];
     let shown = refusals(&accepted);
     assert_eq!(shown.matches("-> ACCEPTED").count(), accepted.len(), "{shown}");

@@ -78,29 +78,49 @@ fn parts_and_the_sql_around_them() {
     insta::assert_snapshot!(shown(&[
         "SELECT town, COUNT(*) AS n FROM people GROUP BY town ORDER BY n DESC LIMIT 3",
         // Windows over a private SELECT's own results.
-        "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM people GROUP BY town QUALIFY place <= 3",
-        "SELECT town AS t, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people WHERE age > 17 GROUP BY t HAVING COUNT(*) > 5 ORDER BY share DESC, t LIMIT 3",
-        "SELECT Sex, age > 64 AS old, COUNT(*) AS n, LAG(COUNT(*)) OVER (PARTITION BY Sex ORDER BY age > 64) AS before FROM people GROUP BY 1, 2",
+        "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM people \
+         GROUP BY town QUALIFY place <= 3",
+        "SELECT town AS t, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people WHERE age > 17 \
+         GROUP BY t HAVING COUNT(*) > 5 ORDER BY share DESC, t LIMIT 3",
+        "SELECT Sex, age > 64 AS old, COUNT(*) AS n, LAG(COUNT(*)) OVER (PARTITION BY Sex \
+         ORDER BY age > 64) AS before FROM people GROUP BY 1, 2",
         "SELECT COUNT(*) OVER () AS towns FROM people GROUP BY town",
         "SELECT DISTINCT COUNT(*) > 10 AS large FROM people GROUP BY town",
         // Derived tables, CTEs and both sides of UNION ALL.
-        "SELECT AVG(n) AS mean, MAX(n) AS most FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town)",
-        "WITH by_town AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT a.town, a.n, b.n AS of_next FROM by_town a JOIN by_town AS b ON a.n = b.n + 1",
-        "SELECT 'towns' AS what, COUNT(*) AS n FROM people UNION ALL SELECT 'posts', COUNT(*) FROM people WHERE age > 20 ORDER BY n",
-        "WITH unused AS (SELECT COUNT(*) AS n FROM people), used AS (SELECT COUNT(*) AS n FROM people WHERE age > 3) SELECT * FROM used",
-        "WITH adults AS (SELECT * FROM people WHERE age > 17) SELECT x.town, x.n * 100.0 / y.n AS share FROM (SELECT town, COUNT(*) AS n FROM adults GROUP BY town) x CROSS JOIN (SELECT COUNT(*) AS n FROM adults) y",
+        "SELECT AVG(n) AS mean, MAX(n) AS most FROM (SELECT town, COUNT(*) AS n FROM people \
+         GROUP BY town)",
+        "WITH by_town AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) \
+         SELECT a.town, a.n, b.n AS of_next FROM by_town a JOIN by_town AS b ON a.n = b.n + 1",
+        "SELECT 'towns' AS what, COUNT(*) AS n FROM people UNION ALL SELECT 'posts', COUNT(*) \
+         FROM people WHERE age > 20 ORDER BY n",
+        "WITH unused AS (SELECT COUNT(*) AS n FROM people), used AS (SELECT COUNT(*) AS n \
+         FROM people WHERE age > 3) SELECT * FROM used",
+        "WITH adults AS (SELECT * FROM people WHERE age > 17) \
+         SELECT x.town, x.n * 100.0 / y.n AS share FROM (SELECT town, COUNT(*) AS n FROM adults \
+         GROUP BY town) x CROSS JOIN (SELECT COUNT(*) AS n FROM adults) y",
         // Per-unit sub-queries stay rows.
-        "SELECT SUM(people) OVER () AS all_people, k FROM (SELECT k, COUNT(*) AS people FROM (SELECT id, COUNT(*) AS k FROM people GROUP BY id) GROUP BY k)",
+        "SELECT SUM(people) OVER () AS all_people, k FROM (SELECT k, COUNT(*) AS people \
+         FROM (SELECT id, COUNT(*) AS k FROM people GROUP BY id) GROUP BY k)",
         // Released values in the conditions of other parts, and beside other released values.
-        "SELECT town, COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people WHERE Sex = 'f') GROUP BY town",
-        "SELECT town, COUNT(*) AS n FROM people GROUP BY town HAVING COUNT(*) > (SELECT COUNT(*) * 0.01 FROM people)",
-        "SELECT age > (SELECT AVG(age) FROM people) AS above, COUNT(*) AS n, SUM(IF(age > (SELECT AVG(age) FROM people), age, 0), contribution_bounds_per_group => (0, 100)) AS s, (SELECT COUNT(*) FROM people) AS all_people FROM people GROUP BY above",
-        "WITH limits AS (SELECT AVG(age) AS mean FROM people), old AS (SELECT * FROM people WHERE age > (SELECT mean FROM (SELECT AVG(age) AS mean FROM people))) SELECT town, COUNT(*) AS n FROM old GROUP BY town",
-        "WITH of_all AS (SELECT AVG(age) AS mean, COUNT(*) AS n FROM people) SELECT town, COUNT(*) AS n FROM people WHERE age > (SELECT mean FROM of_all) OR age < (SELECT o.n FROM of_all AS o) GROUP BY town",
+        "SELECT town, COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people \
+         WHERE Sex = 'f') GROUP BY town",
+        "SELECT town, COUNT(*) AS n FROM people GROUP BY town \
+         HAVING COUNT(*) > (SELECT COUNT(*) * 0.01 FROM people)",
+        "SELECT age > (SELECT AVG(age) FROM people) AS above, COUNT(*) AS n, SUM(IF(age > (SELECT \
+         AVG(age) FROM people), age, 0), contribution_bounds_per_group => (0, 100)) AS s, \
+         (SELECT COUNT(*) FROM people) AS all_people FROM people GROUP BY above",
+        "WITH limits AS (SELECT AVG(age) AS mean FROM people), old AS (SELECT * FROM people \
+         WHERE age > (SELECT mean FROM (SELECT AVG(age) AS mean FROM people))) \
+         SELECT town, COUNT(*) AS n FROM old GROUP BY town",
+        "WITH of_all AS (SELECT AVG(age) AS mean, COUNT(*) AS n FROM people) SELECT town, \
+         COUNT(*) AS n FROM people WHERE age > (SELECT mean FROM of_all) OR age < (SELECT o.n \
+         FROM of_all AS o) GROUP BY town",
         // Two populations.
         "SELECT (SELECT COUNT(*) FROM people) AS people, (SELECT COUNT(*) FROM loans) AS loans",
         // Sub-queries over releases.
-        "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT town FROM t AS o WHERE n = (SELECT MAX(n) FROM t) OR EXISTS (SELECT 1 FROM t WHERE t.n > o.n * 2) OR town IN (SELECT UPPER(town) FROM t)",
+        "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT town \
+         FROM t AS o WHERE n = (SELECT MAX(n) FROM t) OR EXISTS (SELECT 1 FROM t \
+         WHERE t.n > o.n * 2) OR town IN (SELECT UPPER(town) FROM t)",
     ]));
 }
 
@@ -108,25 +128,40 @@ fn parts_and_the_sql_around_them() {
 fn each_level_of_a_group_by_is_a_part() {
     insta::assert_snapshot!(shown(&[
         "SELECT town, Sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (town, Sex)",
-        "SELECT Town AS t, COUNT(*) AS n, GROUPING(town) AS all_towns, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY GROUPING(people.town)) AS share FROM people GROUP BY GROUPING SETS (town, ()) HAVING n > 5 ORDER BY all_towns DESC, n DESC LIMIT 5",
-        "SELECT COALESCE(Sex, 'all') AS s, GROUPING(Sex, age > 64) AS level, SUM(IF(Sex = 'f', age, 0), contribution_bounds_per_group => (0, 100)) / COUNT(*) AS x FROM people GROUP BY CUBE (Sex, age > 64)",
+        "SELECT Town AS t, COUNT(*) AS n, GROUPING(town) AS all_towns, \
+         COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY GROUPING(people.town)) AS share FROM people \
+         GROUP BY GROUPING SETS (town, ()) HAVING n > 5 ORDER BY all_towns DESC, n DESC LIMIT 5",
+        "SELECT COALESCE(Sex, 'all') AS s, GROUPING(Sex, age > 64) AS level, \
+         SUM(IF(Sex = 'f', age, 0), contribution_bounds_per_group => (0, 100)) / COUNT(*) AS x \
+         FROM people GROUP BY CUBE (Sex, age > 64)",
         "SELECT town, COUNT(*) FROM people GROUP BY town WITH ROLLUP",
-        "SELECT town, Sex, COUNT(*) FROM people GROUP BY town, Sex GROUPING SETS ((town, Sex), (town))",
-        "SELECT town, Sex, age, COUNT(*) FROM people GROUP BY Sex, GROUPING SETS (ROLLUP (town), (age))",
+        "SELECT town, Sex, COUNT(*) FROM people \
+         GROUP BY town, Sex GROUPING SETS ((town, Sex), (town))",
+        "SELECT town, Sex, age, COUNT(*) FROM people \
+         GROUP BY Sex, GROUPING SETS (ROLLUP (town), (age))",
         "SELECT town, GROUPING(town) AS g, COUNT(*) AS n FROM people GROUP BY town",
         "SELECT town FROM people GROUP BY ROLLUP (town)",
         "SELECT COUNT(*) OVER () AS levels FROM people GROUP BY ROLLUP (town)",
-        "WITH levels AS (SELECT town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)) SELECT a.town, a.n / b.n AS share FROM levels a JOIN levels b ON b.town IS NULL",
+        "WITH levels AS (SELECT town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)) \
+         SELECT a.town, a.n / b.n AS share FROM levels a JOIN levels b ON b.town IS NULL",
         // One budget, split over the levels: the statement's, or that of the SELECT.
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, max_groups_contributed = 1) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
-        "SELECT COUNT(*) AS rows_of_both FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, delta = 1e-7) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)), (SELECT COUNT(*) AS n FROM people)",
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, min_privacy_units_per_group = 5) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
-        "SELECT IF(GROUPING(town) = 1, 'all', town) AS town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, \
+         max_groups_contributed = 1) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
+        "SELECT COUNT(*) AS rows_of_both \
+         FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, delta = 1e-7) town, \
+         COUNT(*) AS n FROM people GROUP BY ROLLUP (town)), (SELECT COUNT(*) AS n FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+         min_privacy_units_per_group = 5) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)",
+        "SELECT IF(GROUPING(town) = 1, 'all', town) AS town, COUNT(*) AS n FROM people \
+         GROUP BY ROLLUP (town)",
         // Levels of a release.
-        "SELECT region, SUM(n) AS n, GROUPING(region) AS g FROM (SELECT region, town, COUNT(*) AS n FROM people JOIN towns USING (town) GROUP BY 1, 2) GROUP BY ROLLUP (region)",
-        "SELECT town, MAX(n) AS most FROM (SELECT town, Sex, COUNT(*) AS n FROM people GROUP BY 1, 2) GROUP BY ALL",
+        "SELECT region, SUM(n) AS n, GROUPING(region) AS g FROM (SELECT region, town, \
+         COUNT(*) AS n FROM people JOIN towns USING (town) GROUP BY 1, 2) GROUP BY ROLLUP (region)",
+        "SELECT town, MAX(n) AS most FROM (SELECT town, Sex, COUNT(*) AS n FROM people \
+         GROUP BY 1, 2) GROUP BY ALL",
         // Refused.
-        "SELECT town, Sex, COUNT(*) FROM people GROUP BY CUBE (town, Sex, age, id > 3, id > 4, id > 5)",
+        "SELECT town, Sex, COUNT(*) FROM people \
+         GROUP BY CUBE (town, Sex, age, id > 3, id > 4, id > 5)",
         "SELECT town, COUNT(*) FROM people GROUP BY ROLLUP (town, id)",
         "SELECT age, COUNT(*) FROM people GROUP BY ROLLUP (town)",
         "SELECT GROUPING(age), COUNT(*) FROM people GROUP BY ROLLUP (town)",
@@ -146,7 +181,8 @@ fn levels_fit_each_other_on_request() {
         format!("{own} CUBE (town, Sex) HAVING n > 10 ORDER BY n"),
         select("consistent = true", "Sex, COUNT(*) AS n") + " GROUPING SETS ((Sex), (), ())",
         format!(
-            "SELECT a.town, a.n - b.n AS other FROM ({own} ROLLUP (town, Sex)) a JOIN ({} ROLLUP (town)) b USING (town)",
+            "SELECT a.town, a.n - b.n AS other FROM ({own} ROLLUP (town, Sex)) a \
+             JOIN ({} ROLLUP (town)) b USING (town)",
             select("consistent = NON_NEGATIVE", "town, COUNT(*) AS n")
         ),
         format!("{} ROLLUP (town)", select("consistent = false", "town, COUNT(*) AS n")),
@@ -164,23 +200,26 @@ fn groups_that_are_not_shown_have_a_row() {
     let all = [
         format!("{with} (other_row = true) town, COUNT(*) AS n FROM people GROUP BY town"),
         format!(
-            "{with} (epsilon = 0.8, delta = 1e-6, weight = 3, other_row = true, min_privacy_units_per_group = 3) \
-             UPPER(town) AS t, age > 64, AVG(age) AS mean, GROUPING(town) AS other FROM people WHERE Sex = 'f' OR age > 3 \
-             GROUP BY town, 2 HAVING mean > 30 ORDER BY t, 2, COUNT(*) DESC LIMIT 10"
+            "{with} (epsilon = 0.8, delta = 1e-6, weight = 3, other_row = true, \
+             min_privacy_units_per_group = 3) UPPER(town) AS t, age > 64, AVG(age) AS mean, \
+             GROUPING(town) AS other FROM people WHERE Sex = 'f' OR age > 3 GROUP BY town, 2 \
+             HAVING mean > 30 ORDER BY t, 2, COUNT(*) DESC LIMIT 10"
         ),
         format!(
-            "SELECT town, n / SUM(n) OVER () AS share FROM ({with} (epsilon = 0.2, delta = 1e-7, other_row = true) town, \
-             COUNT(*) AS n FROM people GROUP BY ALL)"
+            "SELECT town, n / SUM(n) OVER () AS share FROM ({with} (epsilon = 0.2, delta = 1e-7, \
+             other_row = true) town, COUNT(*) AS n FROM people GROUP BY ALL)"
         ),
         format!("{with} (other_row = true) COUNT(*) AS n FROM people"),
         format!("{with} (other_row = maybe) town, COUNT(*) AS n FROM people GROUP BY town"),
         format!("{with} (other_row = true) town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)"),
         format!(
-            "{with} (other_row = true) town, RANK() OVER (ORDER BY COUNT(*)) AS r FROM people GROUP BY town"
+            "{with} (other_row = true) town, RANK() OVER (ORDER BY COUNT(*)) AS r FROM people \
+             GROUP BY town"
         ),
         format!("{with} (other_row = true) * FROM (SELECT COUNT(*) AS n FROM people)"),
         format!(
-            "SELECT k, COUNT(*) FROM ({with} (other_row = true) id, COUNT(*) AS k FROM people GROUP BY id) GROUP BY k"
+            "SELECT k, COUNT(*) FROM ({with} (other_row = true) id, COUNT(*) AS k FROM people \
+             GROUP BY id) GROUP BY k"
         ),
     ];
     insta::assert_snapshot!(shown(&all.each_ref().map(String::as_str)));
@@ -193,11 +232,13 @@ fn clipping_reports_are_parts_of_their_own() {
     let all = [
         format!("{on} town, COUNT(*) AS n FROM people GROUP BY town"),
         format!(
-            "{with} (epsilon = 0.8, delta = 1e-6, clipping_report = true, noise = GAUSSIAN) SUM(age) AS n FROM people"
+            "{with} (epsilon = 0.8, delta = 1e-6, clipping_report = true, \
+             noise = GAUSSIAN) SUM(age) AS n FROM people"
         ),
         format!("{on} Sex, town, COUNT(*) AS n FROM people GROUP BY ROLLUP (Sex, town)"),
         format!(
-            "{with} (clipping_report = true, other_row = true) town, COUNT(*) AS n FROM people GROUP BY town"
+            "{with} (clipping_report = true, other_row = true) town, COUNT(*) AS n FROM people \
+             GROUP BY town"
         ),
         // For the whole statement, and for one of its parts.
         format!(
@@ -205,19 +246,21 @@ fn clipping_reports_are_parts_of_their_own() {
              ({with} (clipping_report = false) COUNT(*) AS n FROM people WHERE age > 3) b"
         ),
         format!(
-            "SELECT a.n, b.n AS m FROM ({on} AVG(age) AS n FROM people) a CROSS JOIN (SELECT COUNT(*) AS n FROM \
-             people WHERE age > (SELECT AVG(age) FROM people)) b"
+            "SELECT a.n, b.n AS m FROM ({on} AVG(age) AS n FROM people) a \
+             CROSS JOIN (SELECT COUNT(*) AS n FROM people \
+             WHERE age > (SELECT AVG(age) FROM people)) b"
         ),
         format!(
-            "SELECT a.n, b.n AS m FROM ({with} (epsilon = 0.1, clipping_report = true) SUM(age) AS n FROM people) a \
-             CROSS JOIN (SELECT COUNT(*) AS n FROM people WHERE age > 3) b"
+            "SELECT a.n, b.n AS m FROM ({with} (epsilon = 0.1, \
+             clipping_report = true) SUM(age) AS n FROM people) a CROSS JOIN (SELECT COUNT(*) AS n \
+             FROM people WHERE age > 3) b"
         ),
-        // The same limits on the same rows have one report.
+        // Equal limits on the same rows have one report.
         format!(
-            "{on} a.n, b.n AS m FROM (SELECT SUM(age) AS n FROM people) a CROSS JOIN (SELECT SUM(age) AS n FROM \
-             people HAVING SUM(age) > 3) b"
+            "{on} a.n, b.n AS m FROM (SELECT SUM(age) AS n FROM people) a \
+             CROSS JOIN (SELECT SUM(age) AS n FROM people HAVING SUM(age) > 3) b"
         ),
-        // What reads a released value has a report that reads it, too.
+        // A SELECT that reads a released value has a report that reads it, too.
         format!("{on} SUM(age) AS n FROM people WHERE age > (SELECT AVG(age) FROM people)"),
         // Nothing is cut off.
         format!("{on} COUNT(DISTINCT id) AS n FROM people"),
@@ -259,29 +302,47 @@ fn clipping_reports_are_parts_of_their_own() {
 #[test]
 fn named_windows_are_written_where_they_are_used() {
     insta::assert_snapshot!(shown(&[
-        "SELECT town, COUNT(*) AS n, RANK() OVER w AS place, SUM(COUNT(*)) OVER (w ROWS UNBOUNDED PRECEDING) AS running FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*) DESC) ORDER BY place",
-        "SELECT n, SUM(n) OVER up AS s FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) WINDOW w AS (PARTITION BY n > 3), up AS (w ORDER BY n) QUALIFY LAG(n) OVER up IS NULL",
-        "SELECT age, COUNT(*) FROM (SELECT id, age, ROW_NUMBER() OVER own AS r FROM people WINDOW own AS (PARTITION BY id ORDER BY age)) WHERE r = 1 GROUP BY age",
+        "SELECT town, COUNT(*) AS n, RANK() OVER w AS place, \
+         SUM(COUNT(*)) OVER (w ROWS UNBOUNDED PRECEDING) AS running FROM people GROUP BY town \
+         WINDOW w AS (ORDER BY COUNT(*) DESC) ORDER BY place",
+        "SELECT n, SUM(n) OVER up AS s FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) \
+         WINDOW w AS (PARTITION BY n > 3), up AS (w ORDER BY n) QUALIFY LAG(n) OVER up IS NULL",
+        "SELECT age, COUNT(*) FROM (SELECT id, age, ROW_NUMBER() OVER own AS r FROM people \
+         WINDOW own AS (PARTITION BY id ORDER BY age)) WHERE r = 1 GROUP BY age",
         "SELECT town, RANK() OVER v FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*))",
-        "SELECT town, RANK() OVER w FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*)), W AS (ORDER BY town)",
-        "SELECT town, RANK() OVER (w ORDER BY town) FROM people GROUP BY town WINDOW w AS (ORDER BY COUNT(*))",
+        "SELECT town, RANK() OVER w FROM people GROUP BY town \
+         WINDOW w AS (ORDER BY COUNT(*)), W AS (ORDER BY town)",
+        "SELECT town, RANK() OVER (w ORDER BY town) FROM people GROUP BY town \
+         WINDOW w AS (ORDER BY COUNT(*))",
     ]));
 }
 
 #[test]
 fn budgets_of_statements() {
     insta::assert_snapshot!(shown(&[
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, max_groups_contributed = 1) x.town, x.n, y.n AS all_people FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) x CROSS JOIN (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (weight = 2) COUNT(*) AS n FROM people) y",
-        "SELECT x.n, y.n AS m FROM (SELECT COUNT(*) AS n FROM people) x CROSS JOIN (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) COUNT(*) AS n FROM people) y",
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.2, delta = 1e-6) COUNT(*) FROM people WHERE age > (SELECT AVG(age) FROM people)",
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, group_selection_weight = 2) * FROM (SELECT COUNT(*) AS n FROM people)",
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, kappa = 2) * FROM (SELECT COUNT(*) AS n FROM people)",
-        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, weight = 2) COUNT(*) AS n FROM people)",
-        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (delta = 1e-6) COUNT(*) AS n FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.9, delta = 1e-6, \
+         max_groups_contributed = 1) x.town, x.n, y.n AS all_people \
+         FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) x CROSS JOIN (SELECT WITH \
+         DIFFERENTIAL_PRIVACY OPTIONS (weight = 2) COUNT(*) AS n FROM people) y",
+        "SELECT x.n, y.n AS m FROM (SELECT COUNT(*) AS n FROM people) x CROSS JOIN (SELECT WITH \
+         DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) COUNT(*) AS n FROM people) y",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.2, delta = 1e-6) COUNT(*) FROM people \
+         WHERE age > (SELECT AVG(age) FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
+         group_selection_weight = 2) * FROM (SELECT COUNT(*) AS n FROM people)",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
+         kappa = 2) * FROM (SELECT COUNT(*) AS n FROM people)",
+        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
+         weight = 2) COUNT(*) AS n FROM people)",
+        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (delta = 1e-6) \
+         COUNT(*) AS n FROM people)",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (weight = 2) COUNT(*) FROM people",
-        "SELECT k, COUNT(*) FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) id, COUNT(*) AS k FROM people GROUP BY id) GROUP BY k",
-        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) COUNT(*) AS n FROM people), (SELECT COUNT(*) AS m FROM people)",
-        "SELECT a.n FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) COUNT(*) AS n FROM people) a, (SELECT COUNT(*) AS n FROM people) b",
+        "SELECT k, COUNT(*) FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) id, \
+         COUNT(*) AS k FROM people GROUP BY id) GROUP BY k",
+        "SELECT * FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) \
+         COUNT(*) AS n FROM people), (SELECT COUNT(*) AS m FROM people)",
+        "SELECT a.n FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) \
+         COUNT(*) AS n FROM people) a, (SELECT COUNT(*) AS n FROM people) b",
     ]));
 }
 
@@ -306,7 +367,8 @@ fn refusals_of_statements() {
         "SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(n) FROM $t)",
         "SELECT COUNT(*) FROM people WHERE age > (SELECT COUNT(*) FROM people GROUP BY town)",
         "SELECT COUNT(*) FROM people WHERE age > (SELECT COUNT(*), 1 FROM people)",
-        "SELECT COUNT(*) FROM people p WHERE age > (SELECT AVG(age) FROM people WHERE town = p.town)",
+        "SELECT COUNT(*) FROM people p WHERE age > (SELECT AVG(age) FROM people \
+         WHERE town = p.town)",
         "SELECT COUNT(*) FROM people WHERE age > (SELECT MAX(size) FROM towns)",
         "SELECT id, RANK() OVER (ORDER BY age) FROM people",
         "SELECT town, SUM(age) OVER () FROM people GROUP BY town",
@@ -364,7 +426,7 @@ fn a_released_value_is_typed_before_it_is_known() {
         assert_eq!(Quote::new(run).unwrap().total(), quoted.total());
     }
     assert!(query.clone().with_released(&[]).is_err());
-    // The same question beside another part is the same query.
+    // A question beside another part is still the same query.
     let more = format!("SELECT ({sql}) AS n, (SELECT COUNT(*) FROM people) AS m");
     let more = SqlStatement::bind(&more, &contract()).unwrap();
     let text = |statement: &SqlStatement| {

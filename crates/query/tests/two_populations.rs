@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 use hushtable_query::{Contract, Explanation, Operator, Quote, Relation, SqlStatement, bind};
 
-const CONTRACT: &str = r#"
+const CONTRACT: &str = concat!(
+    r#"
 [units.customer]
 budgets.ana = { epsilon = 10, delta = 1e-3 }
 defaults = { epsilon = 1, max_groups_contributed = 3, max_rows_per_group = 5 }
@@ -17,17 +18,20 @@ defaults = { epsilon = 1, max_groups_contributed = 9, max_rows_per_group = 20 }
 [tables.orders]
 path = "orders.csv"
 unit = { of = "customer", column = "customer" }
-columns = { order_id = { type = "int" }, customer = { type = "int" }, day = { type = "date" }, year = { type = "int", expression = "EXTRACT(YEAR FROM day)", public_keys = [2024, 2025] } }
+columns = { order_id = { type = "int" }, customer = { type = "int" }, day = { type = "date" }, "#,
+    r#"year = { type = "int", expression = "EXTRACT(YEAR FROM day)", public_keys = [2024, 2025] } }
 
 [tables.lines]
 path = "lines.csv"
 unit = { of = "customer", through = { column = "order_id", references = "orders.order_id" } }
-columns = { order_id = { type = "int" }, shop = { type = "int" }, part = { type = "int" }, n = { type = "int" } }
+columns = { order_id = { type = "int" }, shop = { type = "int" }, part = { type = "int" }, "#,
+    r#"n = { type = "int" } }
 
 [tables.offers]
 path = "offers.csv"
 unit = { of = "shop", column = "shop_id" }
-columns = { shop_id = { type = "int" }, part_id = { type = "int" }, cost = { type = "int", bounds = [0, 90] } }
+columns = { shop_id = { type = "int" }, part_id = { type = "int" }, "#,
+    r#"cost = { type = "int", bounds = [0, 90] } }
 
 [tables.parts]
 path = "parts.csv"
@@ -39,7 +43,8 @@ columns = { id = { type = "int" }, colour = { type = "string", public_keys = ["r
 path = "words.csv"
 public = true
 columns = { part = { type = "int" }, word = { type = "string" } }
-"#;
+"#,
+);
 
 fn contract() -> Contract {
     Contract::parse(CONTRACT, "hushtable.toml").unwrap()
@@ -65,13 +70,15 @@ const FORMS: [&str; 4] = [
     "SELECT year, COUNT(*), SUM(cost) FROM lines l JOIN orders o ON o.order_id = l.order_id \
      JOIN offers f ON f.shop_id = l.shop AND f.part_id = l.part GROUP BY year",
     // The table of the other population comes last, wherever it stands.
-    "SELECT colour, year, AVG(cost) FROM parts, offers, lines, orders WHERE id = part AND shop_id = shop \
-     AND part_id = part AND orders.order_id = lines.order_id AND n > 2 GROUP BY colour, year",
+    "SELECT colour, year, AVG(cost) FROM parts, offers, lines, orders WHERE id = part \
+     AND shop_id = shop AND part_id = part AND orders.order_id = lines.order_id AND n > 2 \
+     GROUP BY colour, year",
     // The owner may stand first, and a public table come after.
     "SELECT colour, COUNT(*), COUNT(DISTINCT shop_id) FROM offers JOIN lines ON shop_id = shop \
      AND part_id = part JOIN parts ON id = part GROUP BY colour",
-    "SELECT colour, SUM(2 * c, contribution_bounds_per_row => (0, 9)) FROM (SELECT colour, n * cost AS c \
-     FROM lines, offers, parts WHERE shop_id = shop AND part_id = part AND id = part) GROUP BY colour",
+    "SELECT colour, SUM(2 * c, contribution_bounds_per_row => (0, 9)) \
+     FROM (SELECT colour, n * cost AS c FROM lines, offers, parts \
+     WHERE shop_id = shop AND part_id = part AND id = part) GROUP BY colour",
 ];
 
 #[test]
@@ -88,13 +95,14 @@ fn both_populations_pay_and_are_bounded() {
         assert_eq!(explanation.beside.as_ref(), Some(beside));
         let cut = &explanation.intervals.not_in_them;
         assert!(cut.contains(&"rows of one unit of customer beyond 4".to_owned()), "{cut:?}");
-        // What takes one population refuses.
+        // Commands for one population refuse.
         let refusal = bind(sql, &contract()).unwrap_err().to_string();
         assert!(refusal.contains("rows of both `shop` and `customer`"), "{refusal}");
     }
 }
 
-/// A statement's budget is that of each of its populations, also where one of them pays for two parts.
+/// A statement's budget is that of each of its populations, also where one of them pays for two
+/// parts.
 #[test]
 fn parts_of_common_populations_share_a_budget() {
     let one = "SELECT COUNT(*) AS n FROM orders";
@@ -135,18 +143,19 @@ fn what_is_not_bounded_for_both_is_refused() {
              JOIN parts ON id = part GROUP BY colour"
         ),
         format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1) colour, COUNT(*) \
-             FROM {pairs} JOIN parts ON id = part GROUP BY colour"
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1) colour, \
+             COUNT(*) FROM {pairs} JOIN parts ON id = part GROUP BY colour"
         ),
-        // Not the owner's unit; outer and half joins; a third table; a public table that repeats rows.
+        // Not the owner's unit; outer and half joins; a third table; a public table that repeats
+        // rows.
         "SELECT colour, COUNT(*) FROM lines JOIN offers ON part_id = part JOIN parts ON id = part \
          GROUP BY colour"
             .to_owned(),
         "SELECT colour, COUNT(*) FROM lines LEFT JOIN offers ON shop_id = shop AND part_id = part \
          JOIN parts ON id = part GROUP BY colour"
             .to_owned(),
-        "SELECT colour, COUNT(*) FROM lines JOIN parts ON id = part WHERE shop IN (SELECT shop_id FROM \
-         offers) GROUP BY colour"
+        "SELECT colour, COUNT(*) FROM lines JOIN parts ON id = part \
+         WHERE shop IN (SELECT shop_id FROM offers) GROUP BY colour"
             .to_owned(),
         format!(
             "SELECT colour, COUNT(*) FROM {pairs} JOIN parts ON id = part JOIN words ON \

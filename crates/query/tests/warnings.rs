@@ -67,7 +67,8 @@ fn plain_queries_have_no_warnings() {
         "COUNT(*) FROM posts WHERE forum LIKE 'x' OR forum = 'forum' OR pinned IS TRUE",
         "COUNT(*) FROM posts WHERE EXTRACT(MONTH FROM posted) BETWEEN 12 AND 14 AND score <> 0",
         "COUNT(*) FROM posts WHERE CASE WHEN score > 3 THEN TRUE ELSE FALSE END",
-        "lang, COUNT(*) FROM posts WHERE lang <> 'de' GROUP BY lang HAVING lang = 'fr' AND COUNT(*) > 1",
+        "lang, COUNT(*) FROM posts WHERE lang <> 'de' GROUP BY lang \
+         HAVING lang = 'fr' AND COUNT(*) > 1",
         "AVG(score, contribution_bounds_per_row => (0, 5)) FROM posts",
         "AVG(score, contribution_bounds_per_group => (0, 5)) FROM posts",
         "AVG(IF(score > 3, 1, 0)) AS a, SUM(score) AS s FROM posts",

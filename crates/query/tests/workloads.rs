@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use hushtable_privacy::{Delta, Loss, Rho};
+use hushtable_privacy::{Composition, Delta, Loss, Rho};
 use hushtable_query::{Contract, ContractError, Explanation, Quote, Workload, WorkloadExplanation};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -43,7 +43,8 @@ fn priced(workload: &Workload, contract: &Contract) -> Result<Vec<Quote>, Contra
     workload.quotes(workload.bind(contract)?)
 }
 
-const WORKLOAD: &str = r#"analyst = "ana"
+const WORKLOAD: &str = concat!(
+    r#"analyst = "ana"
 rho = 1
 delta = 1e-6
 
@@ -62,13 +63,15 @@ FROM firms GROUP BY {geography}, {industry}"""
 
 [[queries]]
 name = "{industry}"
-sql = "SELECT {industry}, SUM(pay) AS pay, AVG(loan) AS mean FROM firms WHERE state = '{{x}}' GROUP BY {industry}"
+sql = "SELECT {industry}, SUM(pay) AS pay, AVG(loan) AS mean "#,
+    r#"FROM firms WHERE state = '{{x}}' GROUP BY {industry}"
 weight = 3
 
 [[queries]]
 name = "all"
 file = "all.sql"
-"#;
+"#,
+);
 
 fn sql_file(path: &str) -> Result<String, String> {
     match path {
@@ -106,6 +109,28 @@ fn explained(workload: &Workload) -> (Value, Vec<Value>) {
     let whole = WorkloadExplanation::new(&parts, Some(table)).unwrap();
     let json = |value: &Explanation| serde_json::to_value(value).unwrap();
     (serde_json::to_value(&whole).unwrap(), each.iter().map(json).collect())
+}
+
+/// The levels of quantiles that are drawn together depend on each other, and so are not composed as
+/// draws that are fixed in advance.
+#[test]
+fn levels_of_quantiles_are_composed_adaptively() {
+    // Four levels of a quarter each.
+    let quantile = |part: u32| format!("PERCENTILE_CONT(loan, 0.{:04})", part * 625);
+    let quantiles: Vec<String> = (1..16).map(quantile).collect();
+    let workload = parse(&format!(
+        "epsilon = 1\n[[queries]]\nname = \"q\"\nsql = \"SELECT {} FROM firms\"\n",
+        quantiles.join(", ")
+    ));
+    let mut all = Composition::default();
+    for event in priced(&workload, &contract()).unwrap()[0].events() {
+        all.add(&event, 1).unwrap();
+    }
+    let delta = "1e-5".parse().unwrap();
+    let (adaptive, fixed) = (all.epsilon_at(delta), all.clone().in_advance().epsilon_at(delta));
+    assert!(fixed < adaptive, "{fixed:?} {adaptive:?}");
+    let told = explained(&workload).0["total_as_epsilon"][0]["epsilon"].as_f64().unwrap();
+    assert_eq!(told, adaptive.unwrap().to_f64());
 }
 
 #[test]
@@ -152,7 +177,8 @@ fn wrong_workloads() {
         ),
         (
             "file = \"all.sql\"",
-            "sql = \"SELECT naics2, SUM(pay) pay, AVG(loan) mean from firms f where state='{{x}}' group by 1\"",
+            "sql = \"SELECT naics2, SUM(pay) pay, \
+             AVG(loan) mean from firms f where state='{{x}}' group by 1\"",
         ),
         ("name = \"{industry}\"", "name = \"industries\""),
         ("weight = 3", "weight = 0"),
@@ -304,7 +330,7 @@ impl Firm<'_> {
         [exact, constant + (choice + sums) * most * most]
     }
 
-    /// What it loses by a workload, from the JSON of its policy alone.
+    /// Its loss by a workload, from the JSON of its policy alone.
     fn by_workload(&self, policy: &Value) -> [f64; 2] {
         let terms = policy["terms"].as_array().unwrap();
         let each: Vec<(f64, f64)> =
@@ -393,7 +419,8 @@ proptest! {
         let terms = policy["terms"].as_array().unwrap();
         for (i, term) in terms.iter().enumerate() {
             for other in &terms[..i] {
-                let same = ["column", "threshold", "classes", "growth"].iter().all(|key| term[*key] == other[*key]);
+                let keys = ["column", "threshold", "classes", "growth"];
+                let same = keys.iter().all(|key| term[*key] == other[*key]);
                 // But one mechanism twice is not that with another rho.
                 prop_assert!(!same || !term["growth"].is_null(), "{policy:#}");
             }

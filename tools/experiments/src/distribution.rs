@@ -30,7 +30,7 @@ impl Distribution {
     }
 }
 
-/// Shares of so many records, from all down to one: ten a decade.
+/// Shares of that many records, from all down to one: ten a decade.
 pub(crate) fn tail(records: usize) -> impl Iterator<Item = f64> {
     let least = 1.0 / records as f64;
     let shares = (0..).map(|step| 10f64.powf(-f64::from(step) / 10.0));

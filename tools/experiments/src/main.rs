@@ -61,7 +61,7 @@ fn main() -> ExitCode {
 
 fn run(asked: &Arguments) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&asked.out)
-        .map_err(|e| format!("cannot make the folder {}: {e}", asked.out.display()))?;
+        .map_err(|e| format!("cannot create the folder `{}`: {e}", asked.out.display()))?;
     let figures = match asked.experiment {
         Experiment::Sim => sim::figures(asked.seed),
         Experiment::Herds => herds::figures(asked.seed),
@@ -86,7 +86,7 @@ fn save(figure: &Figure, folder: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
-    fs::write(path, bytes).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    fs::write(path, bytes).map_err(|e| format!("cannot write `{}`: {e}", path.display()))?;
     writeln!(io::stdout(), "{}", path.display())?;
     Ok(())
 }

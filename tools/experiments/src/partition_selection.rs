@@ -174,7 +174,7 @@ fn percentiles(
     Ok(figure(&name, title, &grid, logarithmic("units of the group"), &curves))
 }
 
-/// The probability that a group of so many units appears.
+/// The probability that a group of that many units appears.
 type Keep = fn(&Pair, u64) -> f64;
 
 /// The least number of units with which a group appears with probability `p` or more.

@@ -90,7 +90,7 @@ impl Sums {
         setting.threshold / (2.0 * self.rho_of_each(setting).to_f64()).sqrt()
     }
 
-    /// The absolute relative errors (PR equation 13) of so many releases of all sums that are not
+    /// The absolute relative errors (PR equation 13) of that many releases of all sums that are not
     /// zero, with every value in full.
     ///
     /// # Distribution

@@ -45,7 +45,7 @@ fn a_folder_that_cannot_be_made_is_refused() {
     let run = experiments(folder.path(), &["sim", "--out", "file"]);
     assert_eq!(run.status.code(), Some(1));
     let error = String::from_utf8(run.stderr).unwrap();
-    assert!(error.contains("cannot make the folder file"), "{error}");
+    assert!(error.contains("cannot create the folder `file"), "{error}");
     let unknown = experiments(folder.path(), &["x", "--out", "a"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(!folder.path().join("a").exists());

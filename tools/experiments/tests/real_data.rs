@@ -57,7 +57,7 @@ fn near(what: &str, made: f64, real: f64, tolerance: f64) {
     assert!((made / real - 1.0).abs() <= tolerance, "{what}: {made}, real {real}");
 }
 
-/// The share of the whole that the largest so many have.
+/// The share of the whole that the largest records have, by their number.
 fn top(mut counts: Vec<f64>, most: usize) -> f64 {
     counts.sort_unstable_by(|a, b| b.total_cmp(a));
     counts.iter().take(most).sum::<f64>() / counts.iter().sum::<f64>()

@@ -8,24 +8,27 @@ use super::{AssessDifferencingArguments, AssessTableArguments, ReportFormat};
 
 const ASSESS_EXAMPLES: &str = "\
 Examples:
-  hushtable assess table people.csv --unknown 0.8 --between 0.05..0.95 --epsilon 0.5 --delta 1e-6
-      --release \"SELECT town, COUNT(*) FROM t GROUP BY town HAVING COUNT(*) > 10\"
+  hushtable assess table people.csv --unknown 0.8 --between 0.05..0.95 --epsilon 0.5 \\
+      --delta 1e-6 --release \"SELECT town, COUNT(*) FROM t GROUP BY town
+      HAVING COUNT(*) > 10\"
   hushtable assess differencing by_region.csv by_region_and_age.csv --k 5
   hushtable assess count --unknown 500@0.1 --unknown 300@0.5 --epsilon 0.1,0.5
   hushtable assess count --others 10000 --between 0.05..0.95 --delta 1e-9
   hushtable assess histogram --others 10000 --options 4 --at-least 0.05 --delta 1e-9
-  hushtable assess threshold --release-above 6 --unknown 199@0.01 --known 12@0.01 --epsilon 0.1
-  hushtable assess k-anonymity --k 10 --others 1000 --value common=0.3..0.6 --value rare=0..0.001
-      --absent 0.2..0.5 --epsilon 1
+  hushtable assess threshold --release-above 6 --unknown 199@0.01 --known 12@0.01 \\
+      --epsilon 0.1
+  hushtable assess k-anonymity --k 10 --others 1000 --value common=0.3..0.6 \\
+      --value rare=0..0.001 --absent 0.2..0.5 --epsilon 1
   hushtable assess compose --release 0.1,1e-9 --release 0.2,1e-9 --independent
   hushtable assess count --unknown 99@0.5 --epsilon 0.5 --plot curve.svg
   hushtable assess model examples/partial-knowledge/example-7.toml --epsilon 0.1
 
-Costs nothing and needs no contract. Only `table` reads data, and is for its owner; `differencing`
-reads published tables, the others nothing. It is not differential privacy: it rests on
-what an attacker does not know, and is never charged to a budget or added to one.";
+Costs nothing and needs no contract. Only `table` reads data, and is for the owner of the data; \
+`differencing` reads published tables, and the others read nothing. An assessment is not \
+differential privacy: it rests on what an attacker does not know, and is never charged to a budget \
+or added to one.";
 
-/// Measure what a release without noise gives away to those who know only a part
+/// Measure what a release without noise reveals to attackers who know only part of the data
 #[derive(Debug, Args)]
 #[command(after_long_help = ASSESS_EXAMPLES)]
 pub(crate) struct AssessArguments {
@@ -48,11 +51,11 @@ pub(crate) enum AssessCommand {
 /// Where on the curve.
 #[derive(Debug, Args)]
 pub(crate) struct CurveArguments {
-    /// Epsilons at which delta is wanted, with commas between them
+    /// Epsilons at which to calculate delta, with commas between them
     #[arg(long, value_name = "E,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) epsilon: Vec<String>,
 
-    /// Deltas at which epsilon is wanted, with commas between them
+    /// Deltas at which to calculate epsilon, with commas between them
     #[arg(long, value_name = "D,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) delta: Vec<String>,
 
@@ -63,11 +66,11 @@ pub(crate) struct CurveArguments {
 /// How a guarantee is shown.
 #[derive(Debug, Args)]
 pub(crate) struct ShownArguments {
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 
-    /// Where to draw delta as a curve over epsilon: a file that ends with .svg or .png
+    /// Also draw delta over epsilon, to an .svg or .png file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 }
@@ -75,16 +78,15 @@ pub(crate) struct ShownArguments {
 /// The other records, each with its probability or with bounds of it.
 #[derive(Debug, Args)]
 pub(crate) struct OthersArguments {
-    /// So many records that the attacker does not know, each counted with probability P; may be given
-    /// several times
+    /// COUNT unknown records, each counted with probability P; may be given several times
     #[arg(long, value_name = "COUNT@P", allow_hyphen_values = true)]
     pub(crate) unknown: Vec<String>,
 
-    /// All other records, where their probabilities are known within bounds only
+    /// Number of other records, where their probabilities are known only within bounds
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) others: Option<String>,
 
-    /// Bounds of the probability with which each of the others is counted
+    /// Bounds on the probability that each of the others is counted
     #[arg(long, value_name = "LO..HI", allow_hyphen_values = true)]
     pub(crate) between: Option<String>,
 }
@@ -97,21 +99,21 @@ Examples:
 
 Noise, in counts:
   geometric:P            two-sided geometric, P[x] ~ P^|x|
-  discrete-laplace:B     the same by its scale, P = e^(-1/B)
+  discrete-laplace:B     the same law, by its scale, P = e^(-1/B)
   discrete-gaussian:S2   discrete Gaussian with sigma squared S2";
 
-/// Assess a count that is published as it is, or with noise
+/// Assess a count that is published exactly, or with noise
 #[derive(Debug, Args)]
 #[command(after_long_help = COUNT_EXAMPLES)]
 pub(crate) struct AssessCountArguments {
     #[command(flatten)]
     pub(crate) others: OthersArguments,
 
-    /// Records that the attacker knows: of --others, or beside --unknown
+    /// Number of records that the attacker knows: some of --others, or in addition to --unknown
     #[arg(long, value_name = "K", default_value = "0", allow_negative_numbers = true)]
     pub(crate) known: String,
 
-    /// Noise that is put on the count
+    /// Noise that is added to the count
     #[arg(long, value_name = "LAW:VALUE")]
     pub(crate) noise: Option<String>,
 
@@ -122,18 +124,19 @@ pub(crate) struct AssessCountArguments {
 const HISTOGRAM_EXAMPLES: &str = "\
 Examples:
   hushtable assess histogram --others 10000 --at-least 0.3,0.2,0.01 --epsilon 0.5
-  hushtable assess histogram --others 10000 --options 4 --at-least 0.05 --known 5000 --delta 1e-9";
+  hushtable assess histogram --others 10000 --options 4 --at-least 0.05 --known 5000 \\
+      --delta 1e-9";
 
 /// Assess the counts of several options, of which each record has one
 #[derive(Debug, Args)]
 #[command(after_long_help = HISTOGRAM_EXAMPLES)]
 pub(crate) struct AssessHistogramArguments {
-    /// All other records
+    /// Number of other records
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) others: String,
 
-    /// For each option, the least probability with which any unknown record has it, with commas
-    /// between them; one for all with --options
+    /// The least probability that an unknown record has each option, with commas between them; with
+    /// --options, one for all of them
     #[arg(
         long,
         value_name = "L,…",
@@ -143,11 +146,11 @@ pub(crate) struct AssessHistogramArguments {
     )]
     pub(crate) at_least: Vec<String>,
 
-    /// How many options there are [default: as many as --at-least]
+    /// Number of options [default: one for each value of --at-least]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub(crate) options: Option<String>,
 
-    /// Of the others, how many the attacker knows
+    /// Number of the others that the attacker knows
     #[arg(long, value_name = "K", default_value = "0", allow_negative_numbers = true)]
     pub(crate) known: String,
 
@@ -158,26 +161,29 @@ pub(crate) struct AssessHistogramArguments {
 const THRESHOLD_EXAMPLES: &str = "\
 Examples:
   hushtable assess threshold --release-above 6 --unknown 199@0.01 --epsilon 0.1
-  hushtable assess threshold --release-above 6 --unknown 199@0.01 --known 12@0.01 --epsilon 0.1
-  hushtable assess threshold --release-above 9 --others 1000 --at-most 0.002 --known 20 --delta 1e-3";
+  hushtable assess threshold --release-above 6 --unknown 199@0.01 --known 12@0.01 \\
+      --epsilon 0.1
+  hushtable assess threshold --release-above 9 --others 1000 --at-most 0.002 --known 20 \\
+      --delta 1e-3";
 
 /// Assess a count that is published only if it is above a threshold
 #[derive(Debug, Args)]
 #[command(after_long_help = THRESHOLD_EXAMPLES)]
 pub(crate) struct AssessThresholdArguments {
-    /// Counts above it are published
+    /// The threshold: counts above it are published
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) release_above: String,
 
     #[command(flatten)]
     pub(crate) others: OthersArguments,
 
-    /// The most probable that any of the others is counted: --between 0..P
+    /// The largest probability that any of the others is counted, as --between 0..P
     #[arg(long, value_name = "P", allow_negative_numbers = true, conflicts_with = "between")]
     pub(crate) at_most: Option<String>,
 
-    /// Records that the attacker knows: K of --others; beside --unknown, K@P of probability P, which
-    /// may be given several times (K alone: of the one probability of --unknown)
+    /// Records that the attacker knows: K of --others, or in addition to --unknown, K records that
+    /// are each counted with probability P [default P: the one of --unknown]; may be given several
+    /// times
     #[arg(long, value_name = "K[@P]", allow_hyphen_values = true)]
     pub(crate) known: Vec<String>,
 
@@ -187,11 +193,12 @@ pub(crate) struct AssessThresholdArguments {
 
 const K_ANONYMITY_EXAMPLES: &str = "\
 Examples:
-  hushtable assess k-anonymity --k 10 --others 1000 --value common=0.3..0.6 --value rare=0..0.001
-      --absent 0.2..0.5 --epsilon 1
-  hushtable assess k-anonymity --k 5 --others 300 --value a=0.4..0.5 --value b=0.5..0.6 --delta 1e-3";
+  hushtable assess k-anonymity --k 10 --others 1000 --value common=0.3..0.6 \\
+      --value rare=0..0.001 --absent 0.2..0.5 --epsilon 1
+  hushtable assess k-anonymity --k 5 --others 300 --value a=0.4..0.5 --value b=0.5..0.6 \\
+      --delta 1e-3";
 
-/// Assess the counts of several values, without those that are below k
+/// Assess the counts of several values, where counts below k are left out
 #[derive(Debug, Args)]
 #[command(after_long_help = K_ANONYMITY_EXAMPLES)]
 pub(crate) struct AssessKAnonymityArguments {
@@ -199,16 +206,16 @@ pub(crate) struct AssessKAnonymityArguments {
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub(crate) k: String,
 
-    /// All other records, none of which the attacker knows
+    /// Number of other records, none of which the attacker knows
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) others: String,
 
-    /// A value, and bounds of the probability with which each of the others has it; given for each
+    /// A value, and bounds on the probability that each of the others has it; give all values
     #[arg(long = "value", value_name = "NAME=LO..HI", required = true)]
     pub(crate) values: Vec<String>,
 
-    /// Bounds of the probability with which each of the others is not in the table at all, where
-    /// nothing tells how many are [default: all are, and their number is public]
+    /// Bounds on the probability that each of the others is absent from the table, where the number
+    /// of absent records is secret [default: none is absent, and the total is public]
     #[arg(long, value_name = "LO..HI", allow_hyphen_values = true)]
     pub(crate) absent: Option<String>,
 
@@ -226,7 +233,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = COMPOSE_EXAMPLES)]
 pub(crate) struct AssessComposeArguments {
-    /// The guarantee of one of them, as assessed; given for each
+    /// The guarantee of a release, as assessed; give one for each release
     #[arg(
         long = "release",
         value_name = "EPSILON,DELTA",
@@ -235,16 +242,16 @@ pub(crate) struct AssessComposeArguments {
     )]
     pub(crate) releases: Vec<String>,
 
-    /// They are about records that have nothing to do with each other
+    /// The releases are about records that are independent of each other
     #[arg(long, conflicts_with_all = ["dependence", "temporal"])]
     pub(crate) independent: bool,
 
-    /// Those before add at most mu to the loss of each, but for a probability of nu [default nu: 0]
+    /// Earlier releases add at most MU to the loss of each, except with probability NU [default: 0]
     #[arg(long, value_name = "MU[,NU]", allow_hyphen_values = true, conflicts_with = "temporal")]
     pub(crate) dependence: Option<String>,
 
-    /// They are counts of the same records at successive times, and a record's value at one changes
-    /// the probabilities of its next by a factor of at most e^C
+    /// The releases are counts of the same records at successive times; the value of a record
+    /// changes the probabilities of its next value by a factor of at most e^C
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub(crate) temporal: Option<String>,
 
@@ -271,25 +278,25 @@ A model:
 #[derive(Debug, Args)]
 #[command(after_long_help = MODEL_EXAMPLES)]
 pub(crate) struct AssessModelArguments {
-    /// The model, in TOML: independent parameters, records and knowledge as SQL expressions over them,
-    /// what is published
+    /// The model, in TOML: independent parameters, the records and the knowledge as SQL expressions
+    /// over them, and what is published
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Epsilons at which delta is wanted, with commas between them; epsilon at a delta of zero is
-    /// always shown
+    /// Epsilons at which to calculate delta, with commas between them; epsilon at a delta of zero
+    /// is always shown
     #[arg(long, value_name = "E,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) epsilon: Vec<String>,
 
-    /// Deltas at which epsilon is wanted, with commas between them
+    /// Deltas at which to calculate epsilon, with commas between them
     #[arg(long, value_name = "D,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) delta: Vec<String>,
 
-    /// Also draw the curves of delta at epsilon: a file whose name ends in .svg or .png
+    /// Also draw delta over epsilon, to an .svg or .png file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }

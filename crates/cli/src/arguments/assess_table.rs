@@ -8,14 +8,15 @@ use super::ReportFormat;
 
 const TABLE_EXAMPLES: &str = "\
 Examples:
-  hushtable assess table people.csv --unknown 0.8 --between 0.05..0.95 --epsilon 0.5 --delta 1e-6
-      --release \"SELECT region, age_band, COUNT(*) FROM t GROUP BY region, age_band
-      HAVING COUNT(*) > 10\"
-  hushtable assess table people.csv --known 5 --between 0.2..0.8 --epsilon 1 --delta 1e-3 --all
-      --release \"SELECT town, COUNT(*) FROM t WHERE ill = 'yes' GROUP BY town\"
+  hushtable assess table people.csv --unknown 0.8 --between 0.05..0.95 --epsilon 0.5 \\
+      --delta 1e-6 --release \"SELECT region, age_band, COUNT(*) FROM t
+      GROUP BY region, age_band HAVING COUNT(*) > 10\"
+  hushtable assess table people.csv --known 5 --between 0.2..0.8 --epsilon 1 \\
+      --delta 1e-3 --all --release \"SELECT town, COUNT(*) FROM t WHERE ill = 'yes'
+      GROUP BY town\"
 
-For the owner of the data: what is shown is about the exact counts, and confidential. Columns of CSV
-files are text: CAST(age AS INT64) >= 18. The name of the table in the SQL may be any.";
+For the owner of the data: the output is about the exact counts, and confidential. Columns of CSV \
+files are text: CAST(age AS INT64) >= 18. In the SQL, the table may have any name.";
 
 /// Assess a table of exact counts, group by group, before it is published (for its owner)
 #[derive(Debug, Args)]
@@ -30,8 +31,8 @@ pub(crate) struct AssessTableArguments {
     #[arg(long, value_name = "SQL")]
     pub(crate) release: String,
 
-    /// Of the records that count in a group, how many the attacker does not know, at least: a share
-    /// with a decimal point (0.8), or a number (50), or all where there are not as many
+    /// The least that the attacker does not know of the records that count in a group: a share with
+    /// a decimal point (0.8), or a number (50; of a smaller group, all)
     #[arg(
         long,
         value_name = "SHARE|COUNT",
@@ -41,13 +42,11 @@ pub(crate) struct AssessTableArguments {
     )]
     pub(crate) unknown: Option<String>,
 
-    /// In place of --unknown: of the records that count in a group, how many the attacker knows, at
-    /// most
+    /// Instead of --unknown: the most records that count in a group and are known to the attacker
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
     pub(crate) known: Option<String>,
 
-    /// Bounds of the probability with which each record that the attacker does not know counts in the
-    /// group
+    /// Bounds on the probability that each record unknown to the attacker counts in the group
     #[arg(long, value_name = "LO..HI", allow_hyphen_values = true)]
     pub(crate) between: String,
 
@@ -59,16 +58,16 @@ pub(crate) struct AssessTableArguments {
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(crate) delta: String,
 
-    /// Show all groups, and not only the first 20 (JSON has all in any case)
+    /// Show all groups instead of the first 20 (JSON always has all)
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Also draw the curves of delta at epsilon, of the smallest, the middle and the largest group: a
-    /// file whose name ends in .svg or .png. It is confidential, too
+    /// Also draw delta over epsilon for the smallest, the middle and the largest group, to an .svg
+    /// or .png file. It is confidential, too
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -76,15 +75,17 @@ pub(crate) struct AssessTableArguments {
 const DIFFERENCING_EXAMPLES: &str = "\
 Examples:
   hushtable assess differencing by_region.csv by_region_and_age.csv --k 5
-  hushtable assess differencing 2023/*.csv --k 10 --count persons --suppressed-below 10 --complete
+  hushtable assess differencing 2023/*.csv --k 10 --count persons --suppressed-below 10 \\
+      --complete
 
-Each table is a CSV file with a header: key columns, and a column of counts. A key that is *, or
-empty, or whose column a table does not have, stands for all values; a|b for either of two; !a for
-all but one. A count that is empty, *, -, (D) or <N is suppressed.
+Each table is a CSV file with a header: key columns, and a column of counts. A key that is * or \
+empty stands for all values, and so does one whose column a table does not have; a|b stands for \
+either of two values, and !a for all but one. A count that is empty, *, -, (D) or <N is \
+suppressed.
 
-Reads published tables only, and nothing but them: what it finds, everybody can.";
+Reads nothing but published tables: everybody can find what it finds.";
 
-/// Find what several published tables of counts give away together, by sums and differences
+/// Find what several published tables of counts reveal together, by sums and differences
 #[derive(Debug, Args)]
 #[command(after_long_help = DIFFERENCING_EXAMPLES)]
 pub(crate) struct AssessDifferencingArguments {
@@ -92,7 +93,7 @@ pub(crate) struct AssessDifferencingArguments {
     #[arg(value_name = "TABLE", required = true)]
     pub(crate) tables: Vec<PathBuf>,
 
-    /// Fewer records than this are too few to be told apart from all others
+    /// Find groups of fewer than K records that can be told apart from all others
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub(crate) k: String,
 
@@ -100,20 +101,20 @@ pub(crate) struct AssessDifferencingArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) count: Option<String>,
 
-    /// Cells of counts below this were suppressed: those whose count is not given, and those that are
-    /// missing from a table
+    /// Counts below this were suppressed: those of cells without a count, and those of cells that
+    /// are missing from a table
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub(crate) suppressed_below: Option<String>,
 
-    /// There are no values but those that some table has
+    /// No value exists but those that some table has
     #[arg(long)]
     pub(crate) complete: bool,
 
-    /// Show all findings, and not only the first 20 (JSON has all in any case)
+    /// Show all findings instead of the first 20 (JSON always has all)
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }

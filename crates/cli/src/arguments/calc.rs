@@ -1,7 +1,7 @@
 //! The command line of `hushtable calc`.
 //!
-//! Numbers are taken as text: the command reads them, so that a wrong one is told with its range
-//! and a hint, like everything else that is refused.
+//! Numbers are taken as text: the command reads them, so that the error of a wrong one states its
+//! range and a hint, like everything else that is refused.
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -38,9 +38,10 @@ pub(crate) enum CalcCommand {
 const SELECTION_EXAMPLES: &str = "\
 Examples:
   hushtable calc selection --epsilon 1 --delta 1e-6 --units 1,10,20
-  hushtable calc selection --epsilon 1 --delta 1e-6 --strategy laplace --max-groups 3 --units 50";
+  hushtable calc selection --epsilon 1 --delta 1e-6 --strategy laplace --max-groups 3 \\
+      --units 50";
 
-/// Calculate how likely a group of a given size appears
+/// Calculate the probability that a group of a given size appears
 #[derive(Debug, Args)]
 #[command(after_long_help = SELECTION_EXAMPLES)]
 pub(crate) struct SelectionArguments {
@@ -56,11 +57,11 @@ pub(crate) struct SelectionArguments {
     #[arg(long, value_enum)]
     pub(crate) strategy: Option<SelectionStrategy>,
 
-    /// Most groups that one unit is in
+    /// The most groups that one unit is in
     #[arg(long, value_name = "K", default_value = "1", allow_negative_numbers = true)]
     pub(crate) max_groups: String,
 
-    /// Numbers of units in a group, with commas between them
+    /// Sizes of groups in units, with commas between them
     #[arg(
         long,
         value_name = "N,…",
@@ -70,7 +71,7 @@ pub(crate) struct SelectionArguments {
     )]
     pub(crate) units: Vec<String>,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -78,7 +79,7 @@ pub(crate) struct SelectionArguments {
 /// Ways to choose groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SelectionStrategy {
-    /// The best there is for keys alone
+    /// The best mechanism for keys alone
     Optimal,
     /// A count with truncated geometric noise above a threshold
     TruncatedGeometric,
@@ -88,9 +89,9 @@ pub(crate) enum SelectionStrategy {
     Gaussian,
     /// A weight that each unit divides over its groups, with Gaussian noise
     WeightedGaussian,
-    /// Weights in rounds, without the groups that have appeared
+    /// Weights in several rounds, each without the groups that have appeared
     Sips,
-    /// Weight that goes where it is needed, one unit after the other
+    /// Weight that each unit in turn gives to the groups that need it
     PolicyGaussian,
 }
 
@@ -98,15 +99,15 @@ const CONVERT_EXAMPLES: &str = "\
 Examples:
   hushtable calc convert --rho 0.5 --delta 1e-6      which epsilon
   hushtable calc convert --rho 0.5 --epsilon 5       which delta
-  hushtable calc convert --epsilon 1 --delta 1e-6    the largest rho within
+  hushtable calc convert --epsilon 1 --delta 1e-6    the largest rho within both
   hushtable calc convert --epsilon 1                 what a pure epsilon costs in rho
-  hushtable calc convert --rho 0.5                   the largest pure epsilon that it pays for";
+  hushtable calc convert --rho 0.5                   the largest pure epsilon it pays for";
 
 /// Convert between rho (zCDP) and epsilon, with delta or without
 #[derive(Debug, Args)]
 #[command(after_long_help = CONVERT_EXAMPLES)]
 pub(crate) struct ConvertArguments {
-    /// Rho of zero-concentrated differential privacy, by whatever mechanism
+    /// Rho of zero-concentrated differential privacy, for any mechanism
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     pub(crate) rho: Option<String>,
 
@@ -118,7 +119,7 @@ pub(crate) struct ConvertArguments {
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(crate) delta: Option<String>,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -126,17 +127,18 @@ pub(crate) struct ConvertArguments {
 const NOISE_EXAMPLES: &str = "\
 Examples:
   hushtable calc noise --mechanism gaussian --sigma-squared 20 --epsilon 1
-  hushtable calc noise --mechanism discrete-gaussian --sigma-squared 20 --sensitivity 2 --epsilon 1
+  hushtable calc noise --mechanism discrete-gaussian --sigma-squared 20 --sensitivity 2 \\
+      --epsilon 1
   hushtable calc noise --mechanism discrete-laplace --scale 3.5
   hushtable calc noise --mechanism discrete-laplace --scale 3.5 --values 60
 
 Scales, sensitivities and variances are in steps of the granularity, the lattice's unit.";
 
-/// Calculate the promise of some noise, and its variance
+/// Calculate what noise promises, and its variance
 #[derive(Debug, Args)]
 #[command(after_long_help = NOISE_EXAMPLES)]
 pub(crate) struct NoiseArguments {
-    /// The noise's law
+    /// Law of the noise
     #[arg(long, value_enum)]
     pub(crate) mechanism: NoiseMechanism,
 
@@ -148,19 +150,19 @@ pub(crate) struct NoiseArguments {
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     pub(crate) scale: Option<String>,
 
-    /// The most that one unit changes: l2 for a Gaussian, l1 for a discrete Laplace
+    /// The most that one unit changes the values: l2 for a Gaussian, l1 for a discrete Laplace
     #[arg(long, value_name = "d", default_value = "1", allow_negative_numbers = true)]
     pub(crate) sensitivity: String,
 
-    /// Epsilon at which a Gaussian's delta is wanted
+    /// Epsilon at which to calculate a Gaussian's delta
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub(crate) epsilon: Option<String>,
 
-    /// Also tell how far the worst of N values is off, 95 % of the time
+    /// Also show how far off the worst of N values is, 95 % of the time
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) values: Option<String>,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -179,9 +181,10 @@ pub(crate) enum NoiseMechanism {
 const QUANTILE_EXAMPLES: &str = "\
 Examples:
   hushtable calc quantile --rho 0.1                                    a median
-  hushtable calc quantile --epsilon 1 --percentile 0.9 --max-groups 3 --max-rows 2 --points 100";
+  hushtable calc quantile --epsilon 1 --percentile 0.9 --max-groups 3 --max-rows 2 \\
+      --points 100";
 
-/// Calculate how near a released quantile is to the exact one, by the values in between
+/// Calculate how many values lie between a released quantile and the exact one
 #[derive(Debug, Args)]
 #[command(after_long_help = QUANTILE_EXAMPLES)]
 pub(crate) struct QuantileArguments {
@@ -197,19 +200,19 @@ pub(crate) struct QuantileArguments {
     #[arg(long, value_name = "P", default_value = "0.5", allow_negative_numbers = true)]
     pub(crate) percentile: String,
 
-    /// Most groups that one unit is in
+    /// The most groups that one unit is in
     #[arg(long, value_name = "K", default_value = "1", allow_negative_numbers = true)]
     pub(crate) max_groups: String,
 
-    /// Most rows of one unit in a group that count
+    /// The most rows of one unit that count in a group
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
     pub(crate) max_rows: String,
 
-    /// How many points of the lattice the range has, from zero up
+    /// Number of lattice points in the range, which begins at zero
     #[arg(long, value_name = "N", default_value = "1000000", allow_negative_numbers = true)]
     pub(crate) points: String,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -222,10 +225,10 @@ Examples:
 Events:
   discrete-laplace:EPSILON      noise of a discrete Laplace, or any pure event
   gaussian:MU                   Gaussian noise, mu = l2 sensitivity / sigma
-  discrete-gaussian:S[,d]       noise of a discrete Gaussian with sigma squared S on one number
-                                that a unit moves by up to d [default: 1]
-  bounded-range:EPSILON[,DRAWS] draws by an exponential mechanism in one query, whose ranges add
-                                up to EPSILON [default: 1]
+  discrete-gaussian:S[,d]       discrete Gaussian noise with sigma squared S on one
+                                number that a unit changes by up to d [default: 1]
+  bounded-range:EPSILON[,DRAWS] draws by an exponential mechanism in one query, with
+                                ranges that add up to EPSILON [default: 1]
   approx:EPSILON,DELTA          any (epsilon, delta)-differentially private event
   zcdp:RHO[,DELTA]              any rho-zCDP event
 
@@ -239,15 +242,15 @@ pub(crate) struct ComposeArguments {
     #[arg(long = "event", value_name = "KIND:VALUESxK", required = true)]
     pub(crate) events: Vec<String>,
 
-    /// Delta at which epsilon is wanted
+    /// Delta at which to calculate epsilon
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(crate) delta: Option<String>,
 
-    /// Epsilon at which delta is wanted
+    /// Epsilon at which to calculate delta
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub(crate) epsilon: Option<String>,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -257,13 +260,13 @@ Examples:
   hushtable calc sample --mechanism discrete-laplace --scale 3.5 --draws 1000000
   hushtable calc sample --mechanism gaussian --sigma-squared 20 --draws 10 --seed 7
 
-The draws of a seed are the same everywhere, by the same code. No release ever uses a seed.";
+With the same version, a seed gives the same draws on every machine. No release ever uses a seed.";
 
-/// Draw noise, one number a line, to test the samplers with
+/// Draw noise, one number per line, to test the samplers
 #[derive(Debug, Args)]
 #[command(after_long_help = SAMPLE_EXAMPLES)]
 pub(crate) struct SampleArguments {
-    /// The law
+    /// Law of the noise
     #[arg(long, value_enum)]
     pub(crate) mechanism: SampleMechanism,
 
@@ -271,7 +274,7 @@ pub(crate) struct SampleArguments {
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     pub(crate) scale: Option<String>,
 
-    /// Square of a Gaussian's sigma, which is from 0.01 to 2^40
+    /// Sigma squared of a Gaussian; sigma is from 0.01 to 2^40
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) sigma_squared: Option<String>,
 
@@ -279,11 +282,11 @@ pub(crate) struct SampleArguments {
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub(crate) bound: Option<String>,
 
-    /// How many: from 1 to 1e12
+    /// Number of draws, from 1 to 1e12
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) draws: String,
 
-    /// Draw from this seed, and not from the system's randomness: a whole number below 2^64
+    /// Seed to draw from, instead of the system's randomness: a whole number below 2^64
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) seed: Option<String>,
 }
@@ -297,6 +300,6 @@ pub(crate) enum SampleMechanism {
     DiscreteGaussian,
     /// The discrete Laplace: the noise of queries in epsilon
     DiscreteLaplace,
-    /// The discrete Laplace within a bound, as of truncated geometric selection
+    /// The discrete Laplace within a bound, as in truncated geometric selection
     TruncatedLaplace,
 }

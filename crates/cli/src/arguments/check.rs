@@ -11,10 +11,10 @@ Examples:
   hushtable check visits \"SELECT town, COUNT(*) FROM visits GROUP BY town\"
   hushtable check --format json - < towns.sql > findings.json
 
-For the owner of the data. Charges nothing and writes nothing; what it finds is about the exact data
-and must not be published. The exit code is 0 whatever it finds.";
+For the owner of the data. Charges nothing and writes nothing; what it finds is about the exact \
+data and must not be published. The exit code is 0 whatever it finds.";
 
-/// Check a table against its contract, and what a query's limits cut off, for the owner of the data
+/// Check a table against its contract, and show what a query's limits cut off, for the data's owner
 #[derive(Debug, Args)]
 #[command(after_long_help = CHECK_EXAMPLES)]
 pub(crate) struct CheckArguments {
@@ -24,15 +24,15 @@ pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) memory: MemoryArgument,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 
-    /// The table [default: that of the query, or all]; a query may stand in its place
+    /// The table [default: the query's table, or all tables]; a query may take its place
     #[arg(value_name = "TABLE")]
     pub(crate) table: Option<String>,
 
-    /// A query of the table; `-` reads it from standard input
+    /// A query about the table; `-` reads it from standard input
     #[arg(value_name = "SQL")]
     pub(crate) sql: Option<String>,
 

@@ -7,7 +7,8 @@ use clap_complete::Shell;
 
 const EXAMPLES: &str = "\
 Examples:
-  hushtable generate completions bash > ~/.local/share/bash-completion/completions/hushtable
+  hushtable generate completions bash > \\
+      ~/.local/share/bash-completion/completions/hushtable
   hushtable generate man --out ~/.local/share/man/man1
   hushtable generate schema > hushtable.schema.json";
 
@@ -28,11 +29,11 @@ pub(crate) enum GenerateCommand {
     },
     /// Write a man page for each command to a folder
     Man {
-        /// The folder; it is made if it is missing, and files of the same names are replaced
+        /// The folder, which is made if it is missing; files of the same names are replaced
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
-    /// Write the JSON schema of contracts to standard output, with which editors check and complete
+    /// Write the JSON schema of contracts to standard output, for editors that check and complete
     /// them
     Schema,
 }

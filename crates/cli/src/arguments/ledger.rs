@@ -30,8 +30,8 @@ Examples:
   hushtable ledger check
   hushtable ledger check --contract examples/shop/hushtable.toml --format json
 
-Checks all pages of the file, that no charge is missing or changed or out of order, and that every
-release is as it was recorded. The exit code is 0 where the ledger is in order, and 1 where it is not.
+Checks all pages of the file; that no charge is missing, changed or out of order; and that every \
+release is as it was recorded. The exit code is 0 if the ledger is whole, and 1 if it is not. \
 Queries check the charges, too, each time that they open the ledger.";
 
 /// Check that the ledger is whole
@@ -41,7 +41,7 @@ pub(crate) struct LedgerCheckArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -51,9 +51,10 @@ Examples:
   hushtable ledger backup backups/2026-05-01.ledger
   hushtable ledger backup --contract examples/shop/hushtable.toml /mnt/backup/shop.ledger
 
-The copy is of one moment, whatever is charged meanwhile, is checked, and can be opened by its owner
-alone. A file of that name is not replaced. To restore a copy, stop all queries and put it in the
-ledger's place: what was charged after it was made is forgotten, so count that by hand.";
+The copy is the ledger of one moment, even if queries are charged meanwhile. It is checked, and \
+only its owner can open it. An existing file is not replaced. To restore a copy, stop all queries \
+and put it in the ledger's place. It does not know what was charged after it was made, so count \
+that by hand.";
 
 /// Copy the ledger to a new file, and check the copy
 #[derive(Debug, Args)]

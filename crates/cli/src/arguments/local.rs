@@ -10,14 +10,14 @@ const RANDOMIZE_EXAMPLES: &str = "\
 Examples:
   hushtable randomize me.csv --column vote --values yes,no,blank --epsilon 1
   hushtable randomize me.csv --predicate \"CAST(income AS INT64) > 50000\" --epsilon 0.5
-  hushtable randomize forms.parquet --column town --values A,B,C --other elsewhere --epsilon 2 \\
-      --output reports.csv
+  hushtable randomize forms.parquet --column town --values A,B,C --other elsewhere \\
+      --epsilon 2 --output reports.csv
 
-Run it where the data is, before anything is sent: each row's report is private by itself, at this
-epsilon, whoever collects it. A person with several rows, or asked again, loses epsilon each time.
-Columns of CSV files are text. `hushtable estimate` counts the reports.";
+Run it where the data is, before anything is sent: each row's report is private by itself, at this \
+epsilon, whoever collects it. A person with several rows, or who is asked again, loses epsilon \
+each time. Columns of CSV files are text. `hushtable estimate` counts the reports.";
 
-/// Let every row answer by randomised response, before anything is collected
+/// Randomise the answer of each row before it is collected (randomised response)
 #[derive(Debug, Args)]
 #[command(after_long_help = RANDOMIZE_EXAMPLES,
     group(ArgGroup::new("secret").required(true).args(["column", "predicate"])))]
@@ -37,7 +37,7 @@ pub(crate) struct RandomizeArguments {
     #[command(flatten)]
     pub(crate) response: ResponseArguments,
 
-    /// Write the reports to a file, and replace it if it is there [default: standard output]
+    /// Write the reports to this file, replacing it if it exists [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -63,15 +63,16 @@ const ESTIMATE_EXAMPLES: &str = "\
 Examples:
   hushtable estimate reports.csv --values yes,no,blank --epsilon 1
   hushtable estimate reports.csv --epsilon 0.5                       true and false
-  hushtable estimate reports.csv --values A,B,C --other elsewhere --epsilon 2 --format json
+  hushtable estimate reports.csv --values A,B,C --other elsewhere --epsilon 2 \\
+      --format json
 
-Values, --other and epsilon are those of `hushtable randomize`. Reports are no secret any more.";
+Use the same --values, --other and --epsilon as `hushtable randomize`. Reports are not secret.";
 
-/// Estimate how many rows have each value, from their randomised reports
+/// Estimate how many rows have each value, from randomised reports
 #[derive(Debug, Args)]
 #[command(after_long_help = ESTIMATE_EXAMPLES)]
 pub(crate) struct EstimateArguments {
-    /// A CSV file with the reports, one a line, under a heading; `-` is standard input
+    /// A CSV file with the reports, one per line, under a heading; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -86,7 +87,7 @@ pub(crate) struct EstimateArguments {
     #[arg(long, value_name = "L", default_value = "0.95", allow_negative_numbers = true)]
     pub(crate) level: String,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }

@@ -12,9 +12,10 @@ Examples:
   hushtable release --out 2022 workload.toml
   hushtable release --analyst ana --out 2022 --format parquet workload.toml
 
-All queries are checked before anything is charged, and charged together or not at all. A workload
-that was stopped is started again by the same command: it is not charged twice, and what has been
-answered is written again as it was. statement.json is written last: where it is, all is there.";
+All queries are checked before anything is charged, and are charged together or not at all. If a \
+release was interrupted, run the same command again: nothing is charged twice, and answers on \
+record are written again unchanged. statement.json is written last: if it is there, the release is \
+complete.";
 
 /// Answer many queries under one budget, and write their tables and one statement to a folder
 #[derive(Debug, Args)]
@@ -27,7 +28,8 @@ pub(crate) struct ReleaseArguments {
     #[command(flatten)]
     pub(crate) memory: MemoryArgument,
 
-    /// Who asks, and pays [default: the one that the workload names, or HUSHTABLE_ANALYST]
+    /// The analyst who asks and pays [default: the one that the workload names, or
+    /// HUSHTABLE_ANALYST]
     #[arg(long, value_name = "NAME")]
     pub(crate) analyst: Option<String>,
 
@@ -35,11 +37,11 @@ pub(crate) struct ReleaseArguments {
     #[arg(long, value_name = "DIR", required_unless_present = "explain")]
     pub(crate) out: Option<PathBuf>,
 
-    /// How to write the tables
+    /// Format of the tables
     #[arg(long, value_enum, default_value = "csv")]
     pub(crate) format: TableFormat,
 
-    /// In CSV, put ' before what a spreadsheet would take as a formula
+    /// In CSV, put ' before text that a spreadsheet would read as a formula
     #[arg(long)]
     pub(crate) csv_safe: bool,
 

@@ -18,7 +18,7 @@ pub(crate) struct TablesArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
@@ -36,7 +36,7 @@ pub(crate) struct DescribeArguments {
     #[command(flatten)]
     pub(crate) contract: ContractArgument,
 
-    /// How to write it
+    /// Format of the report
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 

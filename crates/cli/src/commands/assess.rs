@@ -37,6 +37,7 @@ pub(crate) fn run(asked: &AssessArguments) -> Result<(), Failure> {
         AssessCommand::Compose(asked) => curves(&asked.shown, || compose::assess(asked)),
         AssessCommand::Table(asked) => {
             let plot = asked.plot.as_deref().map(ChartFile::to).transpose()?;
+            let plot = plot.map(ChartFile::for_user_alone);
             let report = table::report(asked)?;
             printed(asked.format, || report.text(), || report.json())?;
             plot.map_or(Ok(()), |file| file.write(&table::chart(&report)))

@@ -32,7 +32,7 @@ pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
     ended(stdio::print(text.as_bytes()), report.violation)
 }
 
-/// A violation is told by the exit code, too, even to those who do not read on.
+/// The exit code reports a violation, too, for those who do not read on.
 fn ended(printed: Result<(), Failure>, violation: bool) -> Result<(), Failure> {
     match printed {
         Ok(()) | Err(Failure::ClosedPipe) if violation => Err(Failure::Violation),

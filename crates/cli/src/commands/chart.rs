@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hushtable::output::PendingFile;
+use hushtable::output::{PendingFile, Protected};
 use hushtable_plot::{Chart, ImageFormat};
 
 use crate::failure::Failure;
@@ -15,9 +15,22 @@ pub(super) struct ChartFile {
 }
 
 impl ChartFile {
-    /// Before anything is computed: if there is no such format, or the file cannot be written.
+    /// Opens a chart before anything is computed; fails if there is no such format, or the file
+    /// cannot be written.
     pub(super) fn to(path: &Path) -> Result<Self, Failure> {
         Ok(Self { format: ImageFormat::of(path)?, file: PendingFile::replacing(path)? })
+    }
+
+    /// Opens a chart of findings about the exact data of a contract: only the user can read it, and
+    /// it replaces no file of the contract.
+    pub(super) fn confidential(path: &Path, contract: &Protected) -> Result<Self, Failure> {
+        let format = ImageFormat::of(path)?;
+        Ok(Self { format, file: contract.pending(path)?.confidential() })
+    }
+
+    /// The same file, which only the user can read.
+    pub(super) fn for_user_alone(self) -> Self {
+        Self { file: self.file.confidential(), ..self }
     }
 
     /// A file that can be written.

@@ -21,8 +21,8 @@ pub(crate) fn run(asked: &GenerateArguments) -> Result<(), Failure> {
         GenerateCommand::Man { out } => {
             fs::create_dir_all(out).map_err(|e| {
                 Failure::new(
-                    format!("cannot make the folder {}: {e}", out.display()),
-                    "--out names a folder, or one that can be made",
+                    format!("cannot create the folder `{}`: {e}", out.display()),
+                    "give --out a folder that exists, or one that can be created",
                 )
             })?;
             let mut command = Cli::command();
@@ -38,8 +38,8 @@ fn pages(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page).map_err(|e| {
         Failure::new(
-            format!("the page of {name} cannot be written: {e}"),
-            "this is a bug: report it",
+            format!("cannot write the page of `{name}`: {e}"),
+            "this is a fault in Hushtable: please report it, without data",
         )
     })?;
     let path = folder.join(format!("{name}.1"));

@@ -73,7 +73,8 @@ pub(super) fn interview(
     })?;
     let delta = Decisions::delta_for(size);
     talk.say(&format!(
-        "   So delta, the probability that the promise fails, is {delta}: well below one in {size}.\n"
+        "   So delta, the probability that the promise fails, is {delta}: \
+         well below one in {size}.\n"
     ))?;
     talk.say(LEARNED)?;
     let hurts =
@@ -139,7 +140,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Whom the rows of a table are about.
+    /// Asks whom the rows of a table are about.
     fn unit(&mut self, open: &Undecided) -> Result<UnitDecision, Failure> {
         let columns: Vec<String> = open.columns.iter().map(|name| visible(name)).collect();
         let other = if open.is_alone {
@@ -148,7 +149,8 @@ impl Talk<'_> {
             "`public` if they are about nobody"
         };
         self.say(&format!(
-            "   Whom are rows of {} about? Name the column that says it, or {other}.\n   Columns: {}\n",
+            "   Whom are rows of {} about? Name the column that says it, \
+             or {other}.\n   Columns: {}\n",
             visible(&open.table),
             columns.join(", ")
         ))?;
@@ -168,8 +170,9 @@ impl Talk<'_> {
 
 fn unfinished(why: &str) -> Failure {
     Failure::new(
-        format!("the questions are not all answered: {why}; nothing is written"),
-        "`hushtable init --yes FILE` asks nothing, and marks with TODO what is to be decided",
+        format!("not all questions are answered: {why}; nothing was written"),
+        "run `hushtable init --yes FILE`, which asks nothing and marks each open decision with \
+         TODO",
     )
 }
 
@@ -238,8 +241,9 @@ mod tests {
     fn an_interview_that_ends_early_writes_nothing() {
         let draft = drafted(&[("visits.csv", "customer_id\n1\n")]);
         insta::assert_snapshot!(held(&draft, "row\n\n").1.unwrap_err(), @"
-        error: the questions are not all answered: there are no more answers; nothing is written
-          hint: `hushtable init --yes FILE` asks nothing, and marks with TODO what is to be decided
+        error: not all questions are answered: there are no more answers; nothing was written
+          hint: run `hushtable init --yes FILE`, which asks nothing and marks each open \
+                decision with TODO
         ");
     }
 }

@@ -59,8 +59,9 @@ pub(crate) fn estimate(asked: &EstimateArguments) -> Result<(), Failure> {
     let level = real("level", &asked.level, 1e-9..=1.0 - 1e-9, range, "0.95")?;
     let counts = counts(&asked.file, &asked.column, &names)?;
     let reports = counts.iter().sum();
-    let estimates =
-        mechanism.estimate(&counts).map_err(|e| Failure::new(e.to_string(), "fewer reports"))?;
+    let estimates = mechanism
+        .estimate(&counts)
+        .map_err(|e| Failure::new(e.to_string(), "use fewer reports"))?;
     // A sum of many independent reports is nearly normal.
     let deviations = normal_quantile((1.0 - level) / 2.0);
     let estimated =
@@ -103,7 +104,7 @@ fn mechanism(asked: &ResponseArguments, names: usize) -> Result<RandomisedRespon
         MechanismError::NoBudget(_) => {
             refuse("epsilon", &asked.epsilon, "a number above 0, at most 1000000", "1")
         }
-        other => Failure::new(other.to_string(), "more values"),
+        other => Failure::new(other.to_string(), "list more values"),
     })
 }
 
@@ -111,8 +112,8 @@ fn mechanism(asked: &ResponseArguments, names: usize) -> Result<RandomisedRespon
 fn counts(path: &Path, column: &str, names: &[String]) -> Result<Vec<u64>, Failure> {
     let unread = |e: csv::Error| {
         Failure::new(
-            format!("the reports in {} cannot be read: {e}", path.display()),
-            "a CSV file as `hushtable randomize` writes it",
+            format!("cannot read the reports in `{}`: {e}", path.display()),
+            "give a CSV file that `hushtable randomize` wrote",
         )
     };
     let source: Box<dyn Read> = if path == Path::new("-") {
@@ -124,9 +125,9 @@ fn counts(path: &Path, column: &str, names: &[String]) -> Result<Vec<u64>, Failu
     let headings = reader.headers().map_err(unread)?.clone();
     let Some(place) = headings.iter().position(|heading| heading == column) else {
         return Err(Failure::new(
-            format!("{} has no column `{column}`", path.display()),
+            format!("`{}` has no column `{column}`", path.display()),
             format!(
-                "--column NAME; the file has {}",
+                "name one with --column; the columns are {}",
                 headings.iter().collect::<Vec<_>>().join(", ")
             ),
         ));
@@ -142,12 +143,12 @@ fn counts(path: &Path, column: &str, names: &[String]) -> Result<Vec<u64>, Failu
             None => {
                 return Err(Failure::new(
                     format!(
-                        "report {} of {} is `{report}`, which is none of the values",
+                        "report {} of `{}` is `{report}`, which is not one of the values",
                         line + 1,
                         path.display()
                     ),
-                    "the --values and --other that the reports were made with, or neither for true \
-                     and false",
+                    "give the --values and --other that the reports were made with, or neither \
+                     for true and false",
                 ));
             }
         }
@@ -156,5 +157,5 @@ fn counts(path: &Path, column: &str, names: &[String]) -> Result<Vec<u64>, Failu
 }
 
 fn unwritten(error: csv::Error) -> Failure {
-    Failure::new(format!("the reports cannot be written: {error}"), "free some memory")
+    Failure::new(format!("cannot write the reports: {error}"), "free some memory")
 }

@@ -1,19 +1,22 @@
 //! `hushtable policy` and `hushtable fit`.
 
-use hushtable::{FitOptions, LossOptions, Losses, OwnerLosses, Progress, wait};
+use std::path::Path;
+
+use hushtable::{FitOptions, LossOptions, Losses, Owner, OwnerLosses, Progress, wait};
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::chart::ChartFile;
 use super::{engine, parse, within};
-use crate::arguments::{FitArguments, PolicyArguments, ReportFormat};
+use crate::arguments::{
+    ContractArgument, FitArguments, MemoryArgument, PolicyArguments, ReportFormat,
+};
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::losses;
 use crate::stdio;
 
 pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
-    let plot = asked.shown.plot.as_deref().map(ChartFile::to).transpose()?;
-    let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
+    let (owner, plot) = opened(&asked.contract, &asked.memory, asked.shown.plot.as_deref())?;
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
@@ -27,7 +30,6 @@ pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
 }
 
 pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
-    let plot = asked.shown.plot.as_deref().map(ChartFile::to).transpose()?;
     let options = FitOptions {
         target: parse::share("target", &asked.target, FitOptions::TARGETS, "5%")?,
         at: parse::share("at", &asked.at, FitOptions::SHARES, "95%")?,
@@ -44,7 +46,7 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
             "5",
         )?,
     };
-    let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
+    let (owner, plot) = opened(&asked.contract, &asked.memory, asked.shown.plot.as_deref())?;
     let sql = stdio::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched("reading", &progress, || wait(owner.fit(&sql, &options, &progress)))?;
@@ -53,6 +55,18 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
         ReportFormat::Json => losses::fit_json(&report)?,
     };
     shown(&text, plot, || chart(report.rho_asked.to_f64(), &report.losses, None))
+}
+
+/// The owner of a contract, and the file that a chart of findings goes to.
+pub(super) fn opened(
+    contract: &ContractArgument,
+    memory: &MemoryArgument,
+    plot: Option<&Path>,
+) -> Result<(Owner, Option<ChartFile>), Failure> {
+    let engine = within(engine(&contract.path())?, memory)?;
+    let protected = engine.protected();
+    let plot = plot.map(|path| ChartFile::confidential(path, &protected)).transpose()?;
+    Ok((engine.owner(), plot))
 }
 
 fn shown(

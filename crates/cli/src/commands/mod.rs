@@ -18,6 +18,7 @@ pub(crate) mod query;
 pub(crate) mod release;
 pub(crate) mod shell;
 pub(crate) mod tables;
+pub(crate) mod tune;
 mod usage;
 
 use std::path::Path;

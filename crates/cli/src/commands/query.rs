@@ -40,7 +40,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         let alike = |(_, other): &&(&str, &PathBuf)| same(&resolved(path), &resolved(other));
         if let Some((other, _)) = files.iter().take(place).find(alike) {
             return Err(Failure::new(
-                format!("{other} and {one} both name {}", path.display()),
+                format!("{other} and {one} both name `{}`", path.display()),
                 "give them different names",
             ));
         }
@@ -52,7 +52,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     }
     let progress = Progress::default();
     let answer = watched("reading", &progress, || wait(analyst.query_watched(&sql, &progress)))?;
-    // From here on the charge stands, so it is told whatever happens to the files.
+    // From here on the charge stands, so it is reported whatever happens to the files.
     stdio::note(&account_of(&answer, &engine));
     let shown = Shown::of(&answer, wanted)?;
     let result = render::result(&shown, style)?;
@@ -77,15 +77,15 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
 fn format(asked: &QueryArguments) -> Result<TableFormat, Failure> {
     match (asked.format, &asked.output) {
         (Some(TableFormat::Parquet), None) if stdio::stdout_is_terminal() => Err(Failure::new(
-            "Parquet is not for terminals",
-            "--output result.parquet, or send it into a pipe",
+            "Parquet cannot be written to a terminal",
+            "give --output result.parquet, or pipe it into another program",
         )),
         (Some(format), _) => Ok(format),
         (None, None) if stdio::stdout_is_terminal() => Ok(TableFormat::Table),
         (None, None) => Ok(TableFormat::Csv),
         (None, Some(path)) => by_extension(path).ok_or_else(|| {
             Failure::new(
-                format!("the name {} does not say which format to write", path.display()),
+                format!("the name `{}` does not say which format to write", path.display()),
                 "end it in .csv, .json, .md, .html or .parquet, or give --format csv",
             )
         }),

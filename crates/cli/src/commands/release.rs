@@ -164,8 +164,8 @@ fn make(folder: &Path) -> Result<bool, Failure> {
         Ok(()) => Ok(true),
         Err(_) if folder.is_dir() => Ok(false),
         Err(error) => Err(Failure::new(
-            format!("cannot make the folder {}: {error}", folder.display()),
-            "the folder that it is to be in must exist and be writable; nothing was charged",
+            format!("cannot create the folder `{}`: {error}", folder.display()),
+            "check that its parent folder exists and is writable; nothing was charged",
         )),
     }
 }
@@ -175,9 +175,9 @@ fn take_away(path: &Path) -> Result<(), Failure> {
     let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
     fs::remove_file(real).map_err(|error| {
         Failure::new(
-            format!("cannot take away {}: {error}", path.display()),
-            "an older statement would not be about the new tables; what is charged is on record, and \
-             the same command goes on from there",
+            format!("cannot delete `{}`: {error}", path.display()),
+            "delete it by hand, as it is not about the new tables, then run the same command \
+             again: it continues from the charges on record",
         )
     })
 }
@@ -185,7 +185,7 @@ fn take_away(path: &Path) -> Result<(), Failure> {
 fn not_planned() -> Failure {
     Failure::new(
         "the workload has more answers than queries",
-        "this is a fault in Hushtable, please report it",
+        "this is a fault in Hushtable: please report it, without data",
     )
 }
 

@@ -34,8 +34,8 @@ pub(super) fn named<'a>(contract: &'a Contract, name: &str) -> Result<&'a Table,
     contract.table(name).ok_or_else(|| {
         let names: Vec<String> = contract.tables.keys().map(|name| visible(name)).collect();
         Failure::new(
-            format!("the contract has no table `{name}`"),
-            format!("its tables are {}", names.join(", ")),
+            format!("there is no table `{name}`"),
+            format!("the tables are {}", names.join(", ")),
         )
     })
 }

@@ -81,7 +81,7 @@ impl Row {
     }
 }
 
-/// What is promised for two values of the target.
+/// The promise for two values of the target.
 #[derive(Clone, Debug)]
 pub(crate) struct PairRow {
     pub(crate) one: String,

@@ -34,7 +34,7 @@ pub(crate) struct TableReport {
     pub(crate) enough: Option<u64>,
     /// The least threshold with which all groups pass, and those that nobody is in.
     pub(crate) least: Option<u64>,
-    /// The same, whatever the sizes are.
+    /// The least such threshold, whatever the sizes are.
     pub(crate) least_for_any: Option<u64>,
     pub(crate) knows: Knows,
     pub(crate) between: ProbabilityRange,
@@ -194,12 +194,12 @@ impl TableReport {
     fn words(&self) -> String {
         let known = match self.knows {
             Knows::AllButShare(share) => format!(
-                "at least a share of {share} of the records that count in a group, rounded down to whole \
-                 ones, is unknown to the attacker"
+                "at least a share of {share} of the records that count in a group, \
+                 rounded down to whole ones, is unknown to the attacker"
             ),
             Knows::AllBut(unknown) => format!(
-                "at least {} of the records that count in a group, or all where there are not as many, are \
-                 unknown to the attacker",
+                "at least {} of the records that count in a group, or all where there are not as \
+                 many, are unknown to the attacker",
                 whole(unknown)
             ),
             Knows::AtMost(known) => {
@@ -212,25 +212,26 @@ impl TableReport {
         let threshold = match self.above {
             None => String::new(),
             Some(above) => format!(
-                " With the threshold nothing of a group is published unless more than {} records count \
-                 in it, so that more than {0} less the known ones are uncertain wherever anything is: \
-                 `unknown` is the larger of the two. This holds whether the attacker happens to know \
-                 records or planted them.",
+                " With the threshold nothing of a group is published unless more than \
+                 {} records count in it, so that more than {0} less the known ones are \
+                 uncertain wherever anything is: `unknown` is the larger of the two. \
+                 This holds whether the attacker happens to know records or planted them.",
                 whole(above)
             ),
         };
         format!(
-            "Whoever sees the table can tell whether the target counts in a group no better than under \
-             (epsilon, delta)-differential privacy, by that group's count or by its being missing. It \
-             rests on what the attacker does not know: {known}; and each record that the attacker does not know, counting or not, counts in the group with \
-             a probability from {} to {} as far as the attacker can tell, independent of all others. One \
-             unknown record may be the target, and is not relied on; how many records might have counted \
-             and do not is not relied on either. Hence deltas are bounds above the worst such \
-             attacker.{threshold} A group passes if it is large enough, or with a threshold that \
-             suppresses it; a threshold that was chosen by this table's sizes tells a little of them, \
-             one that is enough for any table does not. Several groups about the same record, or several \
-             tables, do not add up by themselves (see `assess differencing` and `assess compose`). \
-             {NO_BUDGET}",
+            "Whoever sees the table can tell whether the target counts in a group no \
+             better than under (epsilon, delta)-differential privacy, by that group's \
+             count or by its being missing. It rests on what the attacker does not know: \
+             {known}; and each record that the attacker does not know, counting or not, \
+             counts in the group with a probability from {} to {} as far as the attacker can tell, \
+             independent of all others. One unknown record may be the target, and is not relied \
+             on; how many records might have counted and do not is not relied on either. Hence \
+             deltas are bounds above the worst such attacker.{threshold} A group passes if it is \
+             large enough, or with a threshold that suppresses it; a threshold that was chosen by \
+             this table's sizes tells a little of them, one that is enough for any table does not. \
+             Several groups about the same record, or several tables, do not add up by themselves \
+             (see `assess differencing` and `assess compose`). {NO_BUDGET}",
             self.between.low(),
             self.between.high()
         )

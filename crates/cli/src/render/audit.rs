@@ -1,4 +1,4 @@
-//! What an audit found. About the exact data: every form of it says so.
+//! Findings of an audit. They are about the exact data, and every form of them says so.
 
 use hushtable::{AuditReport, Compared};
 use serde::Serialize;
@@ -8,11 +8,11 @@ use super::number::{at_least, at_most, number};
 use super::pretty_json;
 use crate::failure::Failure;
 
-/// What is above all that is about the exact data.
+/// Heading of everything that is about the exact data.
 pub(crate) const CONFIDENTIAL: &str =
     "CONFIDENTIAL: this is about the exact data, and for its owner alone. Do not publish it.";
 
-/// What is true of every audit that finds nothing.
+/// Limit of every audit that finds nothing.
 const LIMIT: &str = "This can find violations; it can never prove that there are none.";
 
 /// The findings as JSON.
@@ -82,16 +82,17 @@ fn verdict(report: &AuditReport) -> String {
     let confidence = percent(report.confidence);
     if by_size(report) && !report.violation {
         return format!(
-            "no violation found: no epsilon is above what is promised to a record of the size of the one \
-             left out ({confidence} % confidence). {LIMIT}"
+            "no violation found: no epsilon is above what is promised to a record of the size of \
+             the one left out ({confidence} % confidence). {LIMIT}"
         );
     }
     let (epsilon, delta) = (at_least(report.promised.epsilon), at_least(report.promised.delta));
     if report.violation {
         return format!(
-            "VIOLATION: epsilon is at least {found} ({confidence} % confidence) at delta = {delta}, \
-             promised {epsilon}. Stop using this query, and report it to the maintainers of \
-             Hushtable (the query, not the data). A second audit tells whether it was chance."
+            "VIOLATION: epsilon is at least {found} ({confidence} % confidence) \
+             at delta = {delta}, promised {epsilon}. Stop using this query, \
+             and report it to the maintainers of Hushtable (the query, not the data). \
+             A second audit tells whether it was chance."
         );
     }
     format!(

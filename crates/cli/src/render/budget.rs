@@ -26,7 +26,7 @@ struct Report<'a> {
     charges: &'a [ChargeRecord],
 }
 
-/// What all charges come to.
+/// All charges together, as one loss.
 #[derive(Debug, Serialize)]
 struct TogetherReport {
     delta: Delta,

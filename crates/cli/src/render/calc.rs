@@ -9,7 +9,7 @@ use super::grid::{Grid, Side};
 use super::measurements::nearness;
 use super::number::{at_least, digits17, number, probability};
 
-/// What was calculated, and from what.
+/// A result of `calc`, with the values that it was computed from.
 #[derive(Clone, Debug)]
 pub(crate) enum Report {
     /// Group selection.
@@ -24,12 +24,13 @@ pub(crate) enum Report {
         threshold: Option<f64>,
         keep: Vec<Keep>,
     },
-    /// What rho is at a delta, rounded up.
-    Epsilon { rho: Rho, delta: Delta, epsilon: Epsilon },
-    /// What rho is at an epsilon, rounded up.
-    Delta { rho: Rho, epsilon: Epsilon, delta: f64 },
-    /// What rho fits into, rounded down.
-    Rho { epsilon: Epsilon, delta: Delta, rho: Rho },
+    /// Epsilon of a rho at a delta, rounded up, for any mechanism and where all noise is Gaussian.
+    Epsilon { rho: Rho, delta: Delta, epsilon: Epsilon, gaussian: Epsilon },
+    /// Delta of a rho at an epsilon, rounded up, for any mechanism and where all noise is Gaussian.
+    Delta { rho: Rho, epsilon: Epsilon, delta: f64, gaussian: f64 },
+    /// Rho that an epsilon and a delta have room for, rounded down, for any mechanism and where all
+    /// noise is Gaussian.
+    Rho { epsilon: Epsilon, delta: Delta, rho: Rho, gaussian: Rho },
     /// The cost of a pure epsilon in a budget in rho, rounded up.
     RhoOfPure { epsilon: Epsilon, rho: Rho },
     /// The pure epsilon that a budget in rho pays for, rounded down.
@@ -41,13 +42,13 @@ pub(crate) enum Report {
     /// A quantile: its rate, and how many values are in between 95 % of the time, where they are
     /// evenly spread and whatever they are.
     Quantile { rate: f64, even: f64, worst: f64 },
-    /// What events are together at a delta, rounded up.
+    /// Epsilon of all events together at a delta, rounded up.
     EpsilonOfEvents { events: u64, delta: Delta, epsilon: Epsilon },
-    /// What events are together at an epsilon, rounded up.
+    /// Delta of all events together at an epsilon, rounded up.
     DeltaOfEvents { events: u64, epsilon: Epsilon, delta: f64 },
 }
 
-/// All of so many values are within the half-width of their exact ones, 95 % of the time.
+/// All of a number of values are within the half-width of their exact ones, 95 % of the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Worst {
     pub(crate) values: u64,
@@ -99,15 +100,21 @@ impl Report {
                     keep.join(",")
                 )
             }
-            Self::Epsilon { epsilon, .. }
-            | Self::PureWithin { epsilon, .. }
-            | Self::EpsilonOfEvents { epsilon, .. } => {
+            Self::Epsilon { epsilon, gaussian, .. } => {
+                format!("\"epsilon\":{epsilon},\"epsilon_if_gaussian\":{gaussian}")
+            }
+            Self::Delta { delta, gaussian, .. } => {
+                let (delta, gaussian) = (digits17(*delta), digits17(*gaussian));
+                format!("\"delta\":{delta},\"delta_if_gaussian\":{gaussian}")
+            }
+            Self::Rho { rho, gaussian, .. } => {
+                format!("\"rho\":{rho},\"rho_if_gaussian\":{gaussian}")
+            }
+            Self::PureWithin { epsilon, .. } | Self::EpsilonOfEvents { epsilon, .. } => {
                 format!("\"epsilon\":{epsilon}")
             }
-            Self::Delta { delta, .. } | Self::DeltaOfEvents { delta, .. } => {
-                format!("\"delta\":{}", digits17(*delta))
-            }
-            Self::Rho { rho, .. } | Self::RhoOfPure { rho, .. } => format!("\"rho\":{rho}"),
+            Self::DeltaOfEvents { delta, .. } => format!("\"delta\":{}", digits17(*delta)),
+            Self::RhoOfPure { rho, .. } => format!("\"rho\":{rho}"),
             Self::Gaussian { delta, variance, worst, .. } => {
                 let (delta, variance) = (digits17(*delta), digits17(*variance));
                 format!("\"delta\":{delta},\"variance\":{variance}{}", Worst::json(*worst))
@@ -147,15 +154,21 @@ impl Report {
                 }
                 format!("{}\n{}", facts.text(0), sizes.text(0))
             }
-            Self::Epsilon { rho, delta, epsilon } => {
-                format!("rho = {rho} at delta = {delta}: epsilon = {epsilon}\n")
+            Self::Epsilon { rho, delta, epsilon, gaussian } => format!(
+                "rho = {rho} at delta = {delta}: epsilon = {epsilon}\n\
+                 if all it pays for is Gaussian noise: epsilon = {gaussian}\n"
+            ),
+            Self::Delta { rho, epsilon, delta, gaussian } => {
+                let (delta, gaussian) = (at_least(*delta), at_least(*gaussian));
+                format!(
+                    "rho = {rho} at epsilon = {epsilon}: delta = {delta}\n\
+                     if all it pays for is Gaussian noise: delta = {gaussian}\n"
+                )
             }
-            Self::Delta { rho, epsilon, delta } => {
-                format!("rho = {rho} at epsilon = {epsilon}: delta = {}\n", at_least(*delta))
-            }
-            Self::Rho { epsilon, delta, rho } => {
-                format!("epsilon = {epsilon} with delta = {delta}: rho = {rho} fits\n")
-            }
+            Self::Rho { epsilon, delta, rho, gaussian } => format!(
+                "epsilon = {epsilon} with delta = {delta}: rho = {rho} fits\n\
+                 if all it pays for is Gaussian noise: rho = {gaussian}\n"
+            ),
             Self::RhoOfPure { epsilon, rho } => {
                 format!("epsilon = {epsilon} without delta costs rho = {rho}\n")
             }

@@ -18,7 +18,7 @@ pub(crate) enum Cell<'a> {
     Null,
     Bool(bool),
     Int(i64),
-    /// As it is written: the digits with the column's scale.
+    /// The written digits, with the column's scale.
     Decimal(String),
     Float(f64),
     Text(&'a str),
@@ -95,7 +95,7 @@ fn date(days: i64) -> String {
     format!("{sign}{:04}-{month:02}-{day:02}", year.unsigned_abs())
 }
 
-/// The moment so many microseconds after 1970.
+/// The moment that is this number of microseconds after 1970.
 pub(crate) fn timestamp(micros: i64) -> String {
     let (days, rest) = (micros.div_euclid(MICROS_PER_DAY), micros.rem_euclid(MICROS_PER_DAY));
     let (seconds, fraction) = (rest / 1_000_000, rest % 1_000_000);

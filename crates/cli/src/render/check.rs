@@ -28,8 +28,9 @@ const LONGEST: usize = 24;
 const WIDTH: usize = 80;
 
 /// The warning below what to change.
-const PUBLIC: &str = "Analysts see the contract. Set what you could have said without the data: a bound or a \
-                      list of keys that is taken from the data reveals something about it.";
+const PUBLIC: &str = "Analysts see the contract. Set what you could have said without the data: \
+                      a bound or a list of keys that is taken from the data reveals \
+                      something about it.";
 
 #[derive(Serialize)]
 struct Findings<'a> {
@@ -114,7 +115,8 @@ fn misfits(columns: &[ColumnCheck]) -> String {
     match grid.text(2) {
         text if text.is_empty() => text,
         text => format!(
-            "\nForms of what does not fit (digits as 9, letters as a or A); it counts as NULL\n{text}"
+            "\nForms of what does not fit (digits as 9, letters as a or A); \
+             it counts as NULL\n{text}"
         ),
     }
 }

@@ -14,19 +14,20 @@ const FEW: usize = 20;
 /// Terms of an equation that are shown in text.
 const FEW_TERMS: usize = 4;
 
-const WORDS: &str = "Only published tables were read: whoever has them can find the same, so this is no \
-    secret. An equation holds exactly, and a bound in every table that agrees with all that is published. \
-    That nothing is found says nothing about further tables, nor about what somebody knows besides.";
+const WORDS: &str = "Only published tables were read: whoever has them can find the same, \
+    so this is no secret. An equation holds exactly, and a bound in every table that agrees \
+    with all that is published. That nothing is found says nothing about further tables, \
+    nor about what somebody knows besides.";
 
-const OPEN: &str = " There may be values that no table has, and records of these; with --complete there \
-    are none.";
+const OPEN: &str = " There may be values that no table has, and records of these; \
+    with --complete there are none.";
 
 const COMPLETE: &str = " There are no values but those that some table has.";
 
-const CUT: &str = " The search was cut short, as there are too many combinations: there may be more than \
-    what was found.";
+const CUT: &str = " The search was cut short, as there are too many combinations: \
+    there may be more than what was found.";
 
-/// What was found in some tables.
+/// Findings in a set of tables.
 pub(crate) struct DifferencingReport {
     pub(crate) k: u64,
     pub(crate) tables: Tables,

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use hushtable::Quoted;
 use hushtable::privacy::Neighbouring;
 use hushtable::query::{
-    Explanation, GroupsExplained, KeepProbability, MechanismsExplained, PrivateGroups,
+    ChoiceExplained, Explanation, GroupsExplained, KeepProbability, LimitExplained,
+    MechanismsExplained, PrivateGroups, RunnerUp, Usefulness,
 };
 
 use super::grid::{Grid, Side, visible};
@@ -18,18 +19,25 @@ use super::warnings::warned;
 
 /// A quote as text.
 pub(crate) fn text(quoted: &Quoted) -> String {
-    format!("{}\n{}", of_one_query(&quoted.explanation, &quoted.mechanisms), cost(quoted))
+    format!(
+        "{}\n{}",
+        of_one_query(&quoted.explanation, &quoted.mechanisms, &quoted.limits),
+        cost(quoted)
+    )
 }
 
 /// Everything that one query promises, without its budget.
 pub(super) fn of_one_query(
     explanation: &Explanation,
     mechanisms: &[MechanismsExplained],
+    other_limits: &[LimitExplained],
 ) -> String {
     let sections = [
         promise(explanation),
         groups(&explanation.groups),
+        choice(&explanation.choice),
         measurements(&explanation.measurements),
+        limits(explanation, other_limits),
         policy(explanation.policy.as_ref()),
         compared(mechanisms),
         outputs(explanation),
@@ -67,7 +75,7 @@ fn promise(explanation: &Explanation) -> String {
     format!("What is protected\n{}", grid.text(2))
 }
 
-/// What one unit is, and how neighbouring tables differ.
+/// Descriptions of one unit, and of how neighbouring tables differ.
 pub(super) fn unit_and_neighbours(unit: &str, neighbouring: Neighbouring) -> (String, String) {
     let whole_rows = unit == "row";
     let unit = visible(unit);
@@ -149,6 +157,92 @@ fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
     }
 }
 
+/// How noise, strategy and split were chosen.
+fn choice(choice: &ChoiceExplained) -> String {
+    let mut grid = Grid::pairs();
+    grid.push(["noise", &choice.noise.to_string()]);
+    if let Some(share) = choice.selection_share.filter(|share| *share < 1.0) {
+        let text = format!("{} % of the budget", number((1000.0 * share).round() / 10.0));
+        grid.push(["choosing groups", &text]);
+    }
+    if let Some(text) = of_use(choice.usefulness) {
+        grid.push(["groups are of use", &text]);
+    }
+    if let Some(second) = choice.runner_up {
+        let text = match of_use(second.usefulness) {
+            Some(text) => format!("{}: {text}", mechanisms(&second)),
+            None => mechanisms(&second),
+        };
+        grid.push(["second best", &text]);
+    }
+    format!("Choice of mechanisms\n{}", grid.text(2))
+}
+
+/// Costs of other limits on the groups of a unit.
+fn limits(explanation: &Explanation, limits: &[LimitExplained]) -> String {
+    if limits.len() < 2 {
+        return String::new();
+    }
+    let mut columns = vec![
+        ("max_groups_contributed".to_owned(), Side::Right),
+        ("mechanisms".to_owned(), Side::Left),
+        ("shown from".to_owned(), Side::Right),
+    ];
+    let numbered =
+        (1..=explanation.measurements.len()).map(|n| (format!("#{n} 95 %"), Side::Right));
+    columns.extend(numbered);
+    let mut grid = Grid::new(columns);
+    for limit in limits {
+        let own = limit.max_groups_contributed == explanation.max_groups_contributed;
+        let most = number(limit.max_groups_contributed.into());
+        let noise = limit.noise.to_string();
+        let mechanisms = limit.strategy.map_or(noise.clone(), |s| format!("{s}, {noise}"));
+        let mut row = vec![
+            if own { format!("{most} (now)") } else { most },
+            mechanisms,
+            limit.units_for_half.map_or_else(|| "-".to_owned(), |units| number(units as f64)),
+        ];
+        let half =
+            |half: &Option<f64>| half.map_or("by size".to_owned(), |w| format!("± {}", number(w)));
+        row.extend(limit.half_widths_95.iter().map(half));
+        grid.push(row);
+    }
+    format!(
+        "Other limits on the groups of a unit\n{}  A larger limit cuts less off, with more noise: \
+         how much it cuts off, the owner of the data sees.\n",
+        grid.text(2)
+    )
+}
+
+/// From which size on groups are of use, and why; nothing where nothing is measured.
+fn of_use(usefulness: Usefulness) -> Option<String> {
+    let units = |size: f64| number(size.ceil());
+    let Usefulness { to_appear, to_be_precise, relative_error } = usefulness;
+    let error = number(100.0 * relative_error);
+    if to_be_precise <= 0.0 {
+        return (to_appear > 0.0)
+            .then(|| format!("from {} units on: they appear", units(to_appear)));
+    }
+    let precise = format!("noise is within {error} % of the largest values");
+    Some(match to_appear > 0.0 {
+        true => format!(
+            "from {} units on: they appear from {} on, and {precise} from {} on",
+            units(usefulness.size()),
+            units(to_appear),
+            units(to_be_precise)
+        ),
+        false => format!("from {} units on: {precise}", units(to_be_precise)),
+    })
+}
+
+/// The second best mechanisms, by name.
+pub(super) fn mechanisms(second: &RunnerUp) -> String {
+    match second.strategy {
+        Some(strategy) => format!("{strategy} with {} noise", second.noise),
+        None => format!("{} noise", second.noise),
+    }
+}
+
 /// How large a group has to be to appear.
 fn probabilities(keep: &[KeepProbability], units_for_half: u64, counted: &str) -> String {
     let mut sizes: Vec<(u64, Option<f64>)> =
@@ -210,7 +304,7 @@ fn cost(quoted: &Quoted) -> String {
         let (epsilon, delta) = (at_least(implied.epsilon), at_least(implied.delta));
         grid.push(["  that implies", &format!("epsilon = {epsilon}, delta = {delta}")]);
     }
-    // The same amount in another currency, where the budget is kept in that.
+    // The charge in the budget's currency, where that is another one.
     if !quoted.on_record && quoted.charge != explanation.total {
         grid.push(["charged", &quoted.charge.to_string()]);
     }

@@ -60,7 +60,8 @@ impl Shown<'_> {
         let IntervalsWanted { level, simultaneous } = self.intervals.wanted;
         let mut out = match simultaneous {
             true => format!(
-                "intervals: noise only; with {level} %, all of them hold the values without noise at once\n"
+                "intervals: noise only; with {level} %, all of them hold the values without \
+                 noise at once\n"
             ),
             false => format!(
                 "intervals: noise only; each holds the value without noise with {level} %\n"

@@ -15,7 +15,7 @@ use hushtable::visible::visible_json;
 /// Integers up to here are all 64-bit floats.
 const MAX_EXACT: u64 = 1 << 53;
 
-/// Every decimal of so many digits survives being a 64-bit float.
+/// Every decimal of this many digits survives being a 64-bit float.
 const EXACT_DIGITS: usize = 15;
 
 /// An array of objects, a line each.

@@ -37,8 +37,8 @@ pub(crate) fn text(reports: u64, estimated: &[Estimated], epsilon: &str, level: 
         ]);
     }
     format!(
-        "{} reports, epsilon = {epsilon} each\n\n{}\nEstimates are right on average; of few reports \
-         they may be negative.\n",
+        "{} reports, epsilon = {epsilon} each\n\n{}\n\
+         Estimates are right on average; of few reports they may be negative.\n",
         number(reports as f64),
         grid.text(0)
     )
@@ -62,5 +62,5 @@ pub(crate) fn json(reports: u64, estimated: &[Estimated], level: f64) -> Result<
     let report = json!({ "reports": reports, "level": level, "estimates": rows });
     serde_json::to_string(&report)
         .map(|text| text + "\n")
-        .map_err(|e| Failure::new(format!("the report cannot be written: {e}"), "--format text"))
+        .map_err(|e| Failure::new(format!("cannot write the report: {e}"), "give --format text"))
 }

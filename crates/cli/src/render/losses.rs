@@ -1,4 +1,4 @@
-//! What records lose, as text. About the exact data: every form of it says so.
+//! Losses of records, as text. They are about the exact data, and every form of them says so.
 
 use std::fmt::Write;
 
@@ -88,9 +88,10 @@ pub(crate) fn fit_text(report: &FitReport, options: &FitOptions) -> String {
     let percent = |share: f64| number(share * 100.0);
     let table = visible(&report.table);
     format!(
-        "{CONFIDENTIAL}\n\nThe smallest loss with which {} % of {} groups of {table} are within {} % of their exact \
-         values, with a probability of {} %\n\n{}\n  In all: rho = {}, for a record at the thresholds of the \
-         contract.\n{selection}\nWhat records then lose (the query was asked with rho = {})\n\n{}",
+        "{CONFIDENTIAL}\n\nThe smallest loss with which {} % of {} groups of {table} \
+         are within {} % of their exact values, with a probability of {} %\n\n\
+         {}\n  In all: rho = {}, for a record at the thresholds of the contract.\n{selection}\n\
+         What records then lose (the query was asked with rho = {})\n\n{}",
         percent(options.at),
         number(report.groups as f64),
         percent(options.target),

@@ -1,9 +1,11 @@
-//! What is measured, as text.
+//! Measurements, as text.
 
 use hushtable::query::{
-    Clamps, MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileExplained,
-    SimultaneousInterval,
+    Clamps, MAX_LATTICE, MeasurementExplained, PerRowExplained, QuantileEndExplained,
+    QuantileExplained, SimultaneousInterval,
 };
+
+use hushtable::mechanisms::QuantileSide;
 
 use super::grid::{Grid, Side, visible};
 use super::mechanisms::interval;
@@ -62,10 +64,27 @@ pub(super) fn measurements(measurements: &[MeasurementExplained]) -> String {
     format!("What is measured in each group\n{}{notes}", grid.text(2))
 }
 
-/// What there is to say of a measurement that is not a number.
+/// Note on a measurement: its interval as a formula, or how near a quantile is.
 fn note(m: &MeasurementExplained) -> Option<String> {
     let likely = |quantile: QuantileExplained| {
-        nearness(quantile.rate, quantile.values_between_95_even, quantile.values_between_95)
+        let near =
+            nearness(quantile.rate, quantile.values_between_95_even, quantile.values_between_95);
+        if let Some(QuantileEndExplained { side, level, values_away }) = quantile.end {
+            let beyond = if side == QuantileSide::Low { "below" } else { "above" };
+            let away = counted(values_away as f64);
+            let level = number(level);
+            return format!(
+                "drawn {away} {beyond} the quantile, or at the end of the range where there are \
+                 fewer: \
+                 both ends hold it in at least {level} % of releases"
+            );
+        }
+        match quantile.levels {
+            Some(levels) => {
+                format!("drawn with others in {levels} levels; given those before, {near}")
+            }
+            None => near,
+        }
     };
     m.interval_95.map(interval).or(m.quantile.map(likely))
 }
@@ -85,8 +104,9 @@ fn at_once(m: &MeasurementExplained) -> Option<String> {
 /// How near a quantile x is to the exact one.
 pub(super) fn nearness(rate: f64, even: f64, worst: f64) -> String {
     format!(
-        "x is {} times less likely for each of the group's values between it and the exact quantile; 95 % of the \
-         time there are no more than {} where values are evenly spread, and {} whatever they are",
+        "x is {} times less likely for each of the group's values between it and the exact \
+         quantile; 95 % of the time there are no more than {} where values are evenly spread, \
+         and {} whatever they are",
         times(rate),
         number(even.ceil()),
         number(worst.ceil())
@@ -103,12 +123,13 @@ fn times(rate: f64) -> String {
 fn paid(m: &MeasurementExplained) -> String {
     match m.loss {
         Some(loss) => loss.to_string(),
+        None if m.quantile.is_some() => "paid by the first".to_owned(),
         None if m.mechanism.starts_with("joint") => "paid by its sums".to_owned(),
         None => "paid by the selection".to_owned(),
     }
 }
 
-/// What a unit adds to the values of a quantile.
+/// Description of the values that a unit adds to a quantile.
 fn values(rows: u32, m: &MeasurementExplained) -> String {
     let (low, high) = m.bounds;
     let rows = counted(f64::from(rows));
@@ -136,7 +157,7 @@ pub(super) fn near(m: &MeasurementExplained) -> String {
     m.quantile.map_or_else(|| within(m.half_width_95), values)
 }
 
-/// So many values.
+/// A number of values, as text.
 pub(super) fn counted(values: f64) -> String {
     format!("{} {}", number(values), if values == 1.0 { "value" } else { "values" })
 }
@@ -150,6 +171,7 @@ pub(super) fn mechanism(measurement: &MeasurementExplained) -> String {
     match (measurement.mechanism.as_str(), measurement.loss) {
         ("joint_laplace", _) => "Laplace, sum and count together".to_owned(),
         ("joint_gaussian", _) => "Gaussian, sum and count together".to_owned(),
+        ("joint_exponential", _) => "exponential, quantiles together".to_owned(),
         (_, None) => "of the selection".to_owned(),
         ("discrete_laplace", _) => "discrete Laplace".to_owned(),
         ("rounded_gaussian", _) => "rounded Gaussian".to_owned(),

@@ -8,7 +8,7 @@ use hushtable::query::{
 use super::grid::{Grid, Side, visible};
 use super::number::{at_least, number};
 
-/// What the mechanisms for each sum would cost and how precise they would be.
+/// Comparison of the mechanisms for each sum, by cost and precision.
 pub(super) fn compared(all: &[MechanismsExplained]) -> String {
     let sections: Vec<String> = all.iter().map(one).collect();
     sections.join("\n")
@@ -24,8 +24,8 @@ fn one(sum: &MechanismsExplained) -> String {
     let table = |all| table(sum.mechanism, &sums, &values, all);
     let (loss, noise) = (table(&sum.at_equal_loss), table(&sum.at_equal_noise));
     format!(
-        "Mechanisms for the {name}, T = {threshold}\n  made so that a record at T loses the same\n{loss}\n  made so \
-         that a sum of {same_at} T is equally precise\n{noise}"
+        "Mechanisms for the {name}, T = {threshold}\n  made so that a record at T loses the same\n\
+         {loss}\n  made so that a sum of {same_at} T is equally precise\n{noise}"
     )
 }
 
@@ -41,9 +41,9 @@ pub(super) fn on_data(all: &[MechanismsOnData]) -> String {
         let table = |all| table(sum.mechanism, &sums, &values, all);
         let (loss, noise) = (table(&sum.at_equal_loss), table(&sum.at_equal_noise));
         format!(
-            "Mechanisms for the {}, on these records and groups (sizes, and the shares that have no larger ones)\n  \
-             made so that {} % of the records lose no more than the same\n{loss}\n  made so that the sum of the group \
-             in the middle is equally precise\n{noise}",
+            "Mechanisms for the {}, on these records and groups (sizes, and the shares that have \
+             no larger ones)\n  made so that {} % of the records lose no more than the same\n\
+             {loss}\n  made so that the sum of the group in the middle is equally precise\n{noise}",
             visible(&sum.measurement),
             number(sum.same_loss.share * 100.0),
         )
@@ -94,8 +94,9 @@ pub(super) fn interval(interval: IntervalExplained) -> String {
             let (offset, reach) = (number(offset), number(reach));
             let plus = number(1.0 + variance);
             format!(
-                "95 % of released x are such that the sum is between {offset} (max(1, r - {reach})^2 - 1) and \
-                 {offset} ((r + {reach})^2 - 1) for r = sqrt(x / {offset} + {plus})"
+                "95 % of released x are such that the sum is between {offset} (max(1, \
+                 r - {reach})^2 - 1) and {offset} ((r + {reach})^2 - 1) for \
+                 r = sqrt(x / {offset} + {plus})"
             )
         }
     }

@@ -33,6 +33,7 @@ mod policy;
 pub(crate) mod quoted;
 pub(crate) mod table;
 pub(crate) mod tables;
+pub(crate) mod tune;
 pub(crate) mod warnings;
 pub(crate) mod workload;
 
@@ -64,8 +65,8 @@ impl TableStyle {
     ) -> Result<Self, Failure> {
         if csv_safe && format != TableFormat::Csv {
             return Err(Failure::new(
-                "--csv-safe is given, and the result is not CSV",
-                "--format csv, or leave --csv-safe out: the other formats have no formulas",
+                "--csv-safe is for CSV, but the result is not CSV",
+                "give --format csv, or leave --csv-safe out: other formats have no formulas",
             ));
         }
         Ok(Self { format, csv: CsvStyle { no_formulas: csv_safe, visible: terminal } })
@@ -113,7 +114,7 @@ pub(crate) fn pretty_json(value: &impl serde::Serialize) -> Result<String, Failu
 fn cannot_show(what: &str) -> Failure {
     Failure::new(
         format!("a {what} of the result cannot be written in this format"),
-        "this is a fault in Hushtable, please report the query (not the data); the answer is on \
-         record, and another --format gives it for free",
+        "ask again with another --format, for free: the answer is on record; this is a fault in \
+         Hushtable: please report the query, without data",
     )
 }

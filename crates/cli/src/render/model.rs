@@ -8,12 +8,13 @@ use super::grid::{Grid, Side, visible};
 use super::model_words as words;
 use super::number::digits17;
 
-/// What every definition comes to.
+/// Results of all definitions.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelReport {
     pub(crate) asked: Vec<Asked>,
     pub(crate) rows: Vec<DefinitionRow>,
-    /// Nu, as it was given and as a float, and the least mu of the last part's dependence on those before it.
+    /// Nu, as it was given and as a float, and the least mu of the last part's dependence on those
+    /// before it.
     pub(crate) dependence: Vec<(String, f64, Option<Epsilon>)>,
     /// For each target its name.
     pub(crate) targets: Vec<(String, Normalisation)>,
@@ -22,7 +23,7 @@ pub(crate) struct ModelReport {
     pub(crate) too_large: Option<String>,
 }
 
-/// What is asked of every definition.
+/// A question that every definition answers.
 #[derive(Clone, Debug)]
 pub(crate) enum Asked {
     /// At a delta, as it was given, and as a float.
@@ -99,7 +100,8 @@ impl ModelReport {
         all
     }
 
-    /// The epsilon at a delta of zero; infinity if there is none, and `None` if it was not computed.
+    /// The epsilon at a delta of zero; infinity if there is none, and `None` if it was not
+    /// computed.
     fn pure(&self, definition: Definition) -> Option<f64> {
         let row = self.rows.iter().find(|row| row.definition == definition)?;
         match row.values.first()?.as_ref()?.amount {
@@ -108,7 +110,7 @@ impl ModelReport {
         }
     }
 
-    /// What of the paper's implications can be seen.
+    /// Implications of the paper that the results show.
     fn relations(&self) -> Vec<&'static str> {
         use Definition as D;
         let mut all = Vec::new();
@@ -141,8 +143,8 @@ impl ModelReport {
         all
     }
 
-    /// Whether anything that is asked of one definition is less than that of the other, by more than what
-    /// a linear programme may leave.
+    /// Whether anything that is asked of one definition is less than that of the other, by more
+    /// than what a linear programme may leave.
     fn is_less(&self, one: Definition, other: Definition) -> bool {
         let row = |definition| self.rows.iter().find(move |row| row.definition == definition);
         let (Some(one), Some(other)) = (row(one), row(other)) else { return false };

@@ -1,10 +1,11 @@
-//! What `assess model` says beside its numbers.
+//! Words of `assess model` beside its numbers.
 
 use hushtable::knowledge::model::{Definition, Normalisation, Parameters};
 
-pub(crate) const EXACT: &str = "All numbers are exact, but for being rounded up in their last place, and \
-    rest on the model: whom it does not fit, they do not protect. Those of distributional privacy are \
-    of the best simulator that was found, and never too low. They are no privacy budget.";
+pub(crate) const EXACT: &str = "All numbers are exact, but for being rounded up in their \
+    last place, and rest on the model: whom it does not fit, they do not protect. \
+    Those of distributional privacy are of the best simulator that was found, and never too low. \
+    They are no privacy budget.";
 
 /// A definition's name, with its number in the paper.
 pub(crate) fn name(definition: Definition) -> (&'static str, u32) {
@@ -18,7 +19,7 @@ pub(crate) fn name(definition: Definition) -> (&'static str, u32) {
     }
 }
 
-/// What is compared.
+/// The two sides that a definition compares.
 pub(crate) fn meaning(definition: Definition) -> &'static str {
     match definition {
         Definition::Noiseless => {
@@ -66,8 +67,8 @@ pub(crate) fn normalisation(target: &str, found: &Normalisation, names: &[String
             )
         }
         (Parameters::Acceptable { phi_0, known }, ..) => format!(
-            "Definition 8 holds for {target}: it is a function of {}, what is known is {}, and these are \
-             independent.",
+            "Definition 8 holds for {target}: it is a function of {}, what is known is {}, \
+             and these are independent.",
             list(phi_0),
             list(known)
         ),
@@ -75,13 +76,13 @@ pub(crate) fn normalisation(target: &str, found: &Normalisation, names: &[String
             "Definition 8 holds for {target}, by other parameters than those of the model ({why})."
         ),
         (_, false, true) => format!(
-            "Definition 8 does not hold for {target} to the letter ({why}, and no other parameters would \
-             do), but what is known is independent of {target}, which is what it is for."
+            "Definition 8 does not hold for {target} to the letter ({why}, and no other parameters \
+             would do), but what is known is independent of {target}, which is what it is for."
         ),
         (_, false, false) => format!(
-            "Definition 8 does not hold for {target}: what is known tells of it before anything is \
-             published ({why}). Who knows less may then seem to learn more, and none of these numbers \
-             measures what the release gives away."
+            "Definition 8 does not hold for {target}: what is known tells of it before \
+             anything is published ({why}). Who knows less may then seem to learn more, \
+             and none of these numbers measures what the release gives away."
         ),
     }
 }
@@ -89,30 +90,32 @@ pub(crate) fn normalisation(target: &str, found: &Normalisation, names: &[String
 pub(crate) const SAME: &str = "Noiseless and causal privacy are the same here, as the target tells \
     nothing of the other records to whoever has the knowledge (Proposition 2).";
 
-pub(crate) const APART: &str = "Noiseless and causal privacy differ, as the target tells of other records: \
-    a change of the target alone leaves them as they were, and another value of the target does not.";
+pub(crate) const APART: &str = "Noiseless and causal privacy differ, \
+    as the target tells of other records: a change of the target alone leaves them as they were, \
+    and another value of the target does not.";
 
-pub(crate) const PROPOSITION_4: &str = "Proposition 4 has them equal wherever Definition 8 holds: it needs \
-    besides that the parameter of the target bears on no other record.";
+pub(crate) const PROPOSITION_4: &str = "Proposition 4 has them equal wherever Definition 8 holds: \
+    it needs besides that the parameter of the target bears on no other record.";
 
-pub(crate) const INCOMPATIBLE: &str = "Something that may be known rules out a value of the target: where \
-    it does, nothing is compared, and one definition need not imply the next.";
+pub(crate) const INCOMPATIBLE: &str = "Something that may be known rules out a value of the \
+    target: where it does, nothing is compared, and one definition need not imply the next.";
 
-pub(crate) const SIMULATED: &str = "Causal privacy implies distributional, which is less here: a simulator \
-    may put any value in the target's place, and may do better.";
+pub(crate) const SIMULATED: &str = "Causal privacy implies distributional, which is less here: \
+    a simulator may put any value in the target's place, and may do better.";
 
-pub(crate) const AS_SIMULATED: &str = "Causal privacy implies distributional, and nothing that was asked shows \
-    a simulator that does better than one that puts a value of its own in the target's place.";
+pub(crate) const AS_SIMULATED: &str = "Causal privacy implies distributional, \
+    and nothing that was asked shows a simulator that does better than one that puts a value of \
+    its own in the target's place.";
 
-pub(crate) const WITHIN_TWO: &str = "Causal and inference-based epsilons at a delta of zero are within a factor \
-    of 2 of each other (Proposition 1).";
+pub(crate) const WITHIN_TWO: &str = "Causal and inference-based epsilons at a delta of zero are \
+    within a factor of 2 of each other (Proposition 1).";
 
-pub(crate) const NOT_WITHIN_TWO: &str = "Causal and inference-based epsilons at a delta of zero are not within a \
-    factor of 2 of each other: Proposition 1 needs that whatever is known and published is possible \
-    with every value of the target.";
+pub(crate) const NOT_WITHIN_TWO: &str = "Causal and inference-based epsilons at a delta of zero \
+    are not within a factor of 2 of each other: Proposition 1 needs that whatever is known and \
+    published is possible with every value of the target.";
 
-pub(crate) const PASSIVE: &str = "Passive attackers learn less than active ones; at a delta of zero they \
-    learn the same (Theorem 1).";
+pub(crate) const PASSIVE: &str = "Passive attackers learn less than active ones; \
+    at a delta of zero they learn the same (Theorem 1).";
 
-pub(crate) const AS_PASSIVE: &str = "Passive attackers learn as much as active ones in all that was asked; at a \
-    delta of zero they always do (Theorem 1).";
+pub(crate) const AS_PASSIVE: &str = "Passive attackers learn as much as active ones in all that \
+    was asked; at a delta of zero they always do (Theorem 1).";

@@ -44,7 +44,7 @@ pub(crate) fn probability(p: f64) -> String {
     }
 }
 
-/// At least `value`, with four digits: for what must not be understated.
+/// Rounds `value` up to four digits: for what must not be understated.
 pub(crate) fn at_least(value: f64) -> String {
     if !value.is_finite() || value <= 0.0 {
         return number(value);
@@ -56,22 +56,23 @@ pub(crate) fn at_least(value: f64) -> String {
     }
     let magnitude = value.log10().floor() as i32;
     let unit = 10f64.powi(magnitude - 3);
-    // What is a hair above a short decimal is that decimal after a rounding.
+    // A value a hair above a short decimal is that decimal after a rounding.
     four_digits((value / unit * (1.0 - 1e-12)).ceil() * unit, magnitude)
 }
 
-/// At most `value`, which is not below zero, with four digits: for what must not be overstated.
+/// Rounds `value`, which is not below zero, down to four digits: for what must not be overstated.
 pub(crate) fn at_most(value: f64) -> String {
     if !value.is_finite() || value <= 0.0 {
         return number(value);
     }
     let magnitude = value.log10().floor() as i32;
     let unit = 10f64.powi(magnitude - 3);
-    // What is a hair below a short decimal is that decimal before a rounding.
+    // A value a hair below a short decimal is that decimal before a rounding.
     four_digits((value / unit * (1.0 + 1e-12)).floor() * unit, magnitude)
 }
 
-/// What was rounded to four digits already; `magnitude` is the power of ten of the first.
+/// Text of a value that is already rounded to four digits; `magnitude` is the power of ten of the
+/// first.
 fn four_digits(value: f64, magnitude: i32) -> String {
     if (1e-3..1e15).contains(&value) {
         let decimals = usize::try_from(3 - magnitude).unwrap_or(0);

@@ -5,6 +5,7 @@ use hushtable::privacy::Neighbouring;
 use hushtable::query::{Explanation, GroupsExplained, PrecisionExplained, PrivateGroups};
 
 use super::assess::wrapped_at;
+use super::explanation::mechanisms;
 use super::grid::visible;
 use super::number::{at_least, number, probability};
 use super::quoted::left_after;
@@ -41,7 +42,13 @@ fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> Strin
     };
     out += &entry("Reads", &rows);
     out += &entry("Groups", &groups(explanation));
-    let shown: Vec<String> = explanation.precision.iter().map(precise).collect();
+    if let Some(text) = of_use(explanation) {
+        out += &entry("Of use", &text);
+    }
+    let alike = |a: &PrecisionExplained, b: &PrecisionExplained| {
+        a.without.is_some() && a.without == b.without
+    };
+    let shown: Vec<String> = explanation.precision.chunk_by(alike).map(precise).collect();
     if !shown.is_empty() {
         let mut lines = vec!["noise only; 95 of 100 values are within".to_owned()];
         lines.extend(shown);
@@ -101,6 +108,31 @@ fn groups(explanation: &Explanation) -> String {
     }
 }
 
+/// From how many units on a group is of use, and the second best mechanisms.
+fn of_use(explanation: &Explanation) -> Option<String> {
+    let choice = &explanation.choice;
+    let usefulness = choice.usefulness;
+    if usefulness.to_be_precise <= 0.0 || matches!(explanation.groups, GroupsExplained::Single) {
+        return None;
+    }
+    let units = match explanation.privacy_unit.as_str() {
+        "row" => "rows".to_owned(),
+        unit => format!("different {}", visible(unit)),
+    };
+    let size = number(usefulness.size().ceil());
+    let error = number(100.0 * usefulness.relative_error);
+    let mut out = format!(
+        "groups of about {size} {units} or more: {}noise of {error} % or less of the \
+         largest values",
+        if usefulness.to_appear > 0.0 { "mostly shown, with " } else { "" }
+    );
+    if let Some(second) = choice.runner_up {
+        let size = number(second.usefulness.size().ceil());
+        out += &format!("; second best: {}, from {size} on", mechanisms(&second));
+    }
+    Some(out)
+}
+
 /// From how many units on a group is shown.
 fn shown_from(private: &PrivateGroups, unit: &str) -> String {
     let units = match (private.by_pieces, unit) {
@@ -125,11 +157,14 @@ fn shown_from(private: &PrivateGroups, unit: &str) -> String {
     out
 }
 
-/// How precise an output is.
-fn precise(own: &PrecisionExplained) -> String {
+/// How precise an output is, or outputs that have no ± for one reason.
+fn precise(alike: &[PrecisionExplained]) -> String {
+    let Some(own) = alike.first() else { return String::new() };
     let name = visible(&own.name);
     if let Some(why) = &own.without {
-        return format!("{name}: no ±, as it {why}");
+        let names: Vec<String> = alike.iter().map(|other| visible(&other.name)).collect();
+        let each = if names.len() > 1 { "each" } else { "it" };
+        return format!("{}: no ±, as {each} {why}", names.join(", "));
     }
     let Some(first) = own.half_widths.first() else {
         return format!("{name}: by its size");
@@ -177,8 +212,8 @@ pub(crate) fn cost(quoted: &Quoted) -> String {
             quoted.charge
         ),
         None => format!(
-            "{}{of_whom}, and {analyst} has only {left} left on {population}: the budget does not suffice, \
-             and the query would be refused",
+            "{}{of_whom}, and {analyst} has only {left} left on {population}: \
+             the budget does not suffice, and the query would be refused",
             quoted.charge
         ),
     };

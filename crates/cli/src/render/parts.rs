@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use hushtable::privacy::Loss;
-use hushtable::query::{ConsistentPrecision, Explanation, MechanismsExplained};
+use hushtable::query::{ConsistentPrecision, Explanation, LimitExplained, MechanismsExplained};
 use hushtable::{AccountQuoted, Standing, StatementPartQuoted, StatementQuoted};
 use serde::Serialize;
 
@@ -36,6 +36,8 @@ struct PartReport<'a> {
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     mechanisms: &'a [MechanismsExplained],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    limits: &'a [LimitExplained],
 }
 
 #[derive(Debug, Serialize)]
@@ -56,6 +58,7 @@ pub(crate) fn json(quoted: &StatementQuoted) -> Result<String, Failure> {
         standing: part.standing,
         explanation: &part.explanation,
         mechanisms: &part.mechanisms,
+        limits: &part.limits,
     });
     let parts = parts.collect();
     let accounts = quoted.accounts.iter().map(|own| {
@@ -78,7 +81,7 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
             let _ = writeln!(out, "It reads {}.", part.reads.join(", "));
         }
         let shown = match verbose {
-            true => of_one_query(&part.explanation, &part.mechanisms),
+            true => of_one_query(&part.explanation, &part.mechanisms, &part.limits),
             false if !part.report_of.is_empty() => {
                 page::of_report(&part.explanation, &part.report_of)
             }

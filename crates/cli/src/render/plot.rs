@@ -1,7 +1,7 @@
 //! A result as a chart: its first column of noisy numbers, with an error bar for each interval.
 //!
-//! Dates and numbers are on the horizontal axis; dates are joined by a line, for each group of the other
-//! keys. Names are below each other, with bars to the right.
+//! Dates and numbers are on the horizontal axis; dates are joined by a line, for each group of the
+//! other keys. Names are below each other, with bars to the right.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,9 @@ pub(crate) fn chart(shown: &Shown<'_>) -> Result<Chart, Failure> {
     };
     let Some(value) = (0..schema.fields().len()).find(noisy) else {
         return Err(Failure::new(
-            "--plot draws a column of noisy numbers, and the result has none",
-            "SELECT with COUNT(*), SUM(x) or AVG(x); the answer is on record, and asking again is free",
+            "--plot draws a column of noisy numbers, but the result has none",
+            "add COUNT(*), SUM(x) or AVG(x) to SELECT; the answer without a plot is on record, \
+             and asking again is free",
         ));
     };
     let keys: Vec<usize> = (0..schema.fields().len())

@@ -1,4 +1,4 @@
-//! What a record of a given size may lose, as text.
+//! Possible loss of a record of a given size, as text.
 
 use std::fmt::Write;
 
@@ -70,9 +70,9 @@ fn exchanged(exchange: ExchangeExplained) -> String {
     text
 }
 
-/// What is said of every policy function.
-const SECRET: &str = "  The function is public; JSON and statements have all digits of it. What it says of a \
-                      record in the table is as\n  secret as the record.\n";
+/// Note under every policy function.
+const SECRET: &str = "  The function is public; JSON and statements have all digits of it. \
+                      What it says of a record in the table is as\n  secret as the record.\n";
 
 /// The policy function of a workload, in the same way.
 pub(super) fn policy_of_workload(policy: &WorkloadPolicy) -> String {
@@ -112,12 +112,13 @@ pub(super) fn policy_of_workload(policy: &WorkloadPolicy) -> String {
     notes += &told.concat();
     let examples = examples(&policy.examples);
     format!(
-        "What a record may lose by all queries\n  {formula}\n{notes}\n{examples}\n  A record enters each \
-         query at most once; one that the WHERE of some leaves out loses less.\n{SECRET}"
+        "What a record may lose by all queries\n  {formula}\n{notes}\n\
+         {examples}\n  A record enters each query at most once; one that the WHERE of some leaves \
+         out loses less.\n{SECRET}"
     )
 }
 
-/// What a record loses by a sum of what `name` names.
+/// Loss of a record by a sum of `name`.
 fn loss_by(term: &PolicyTermExplained, name: &str) -> String {
     match term.growth {
         None => format!("{} ({name} / {})^2", term.rho, threshold(term)),
@@ -132,7 +133,7 @@ fn by_class(term: &PolicyTermExplained) -> Option<&ClassesExplained> {
     term.classes.as_ref().filter(|classes| classes.noise_by_class)
 }
 
-/// What records of each class lose by a sum that is not released by Gaussian noise.
+/// Losses of records of each class by a sum that is not released by Gaussian noise.
 fn lost_by_class(term: &PolicyTermExplained) -> Option<String> {
     let (classes, name) = (by_class(term)?, summed(term));
     let mut text = String::new();
@@ -155,12 +156,12 @@ fn threshold(term: &PolicyTermExplained) -> String {
 fn summed(term: &PolicyTermExplained) -> String {
     let name = visible(&term.measurement);
     let name = name.strip_prefix("sum of ").map_or_else(|| name.clone(), str::to_owned);
-    // The mechanism is told by the formula.
+    // The formula shows the mechanism.
     let bare = RecordMechanism::ALL.iter().find_map(|m| name.strip_suffix(&format!(" by {m}")));
     bare.map_or_else(|| name.clone(), str::to_owned)
 }
 
-/// What a record loses by a sum that is not released by Gaussian noise.
+/// Loss of a record by a sum that is not released by Gaussian noise.
 fn lost(growth: LossCurve, name: &str) -> String {
     match growth {
         LossCurve::Gaussian { deviation } => format!("0.5 ({name} / {})^2", number(deviation)),
@@ -176,12 +177,13 @@ fn lost(growth: LossCurve, name: &str) -> String {
     }
 }
 
-/// What L stands for in it.
+/// Definition of L in it.
 fn polylogarithm(growth: LossCurve) -> Option<String> {
     let LossCurve::ExponentialPolylogarithmic { shape, offset, .. } = growth else { return None };
     let (shape, offset) = (number(shape), number(offset));
     Some(format!(
-        "  L(x): epsilon tanh(epsilon / 2) for the pure epsilon = {shape} (ln^2(x + {offset}) - ln^2 {offset})\n"
+        "  L(x): epsilon tanh(epsilon / 2) for the pure epsilon = {shape} \
+         (ln^2(x + {offset}) - ln^2 {offset})\n"
     ))
 }
 
@@ -224,7 +226,7 @@ fn listed(term: &PolicyTermExplained) -> Option<String> {
     Some(format!("  T({by}) of {name}: {listed}{more}, {others} in others\n"))
 }
 
-/// The same for a query, with what they are for.
+/// The thresholds of a sum by class, with a note where the noise does not depend on the class.
 fn classes(term: &PolicyTermExplained) -> String {
     let (Some(classes), Some(mut text)) = (&term.classes, listed(term)) else {
         return String::new();
@@ -233,8 +235,8 @@ fn classes(term: &PolicyTermExplained) -> String {
         let (by, name) = (visible(&classes.by), summed(term));
         let _ = writeln!(
             text,
-            "  {by} is no key of this query: the noise of {name} is made for {}, and T({by}) counts for pieces \
-             only",
+            "  {by} is no key of this query: the noise of {name} is made for {}, \
+             and T({by}) counts for pieces only",
             number(term.threshold)
         );
     }

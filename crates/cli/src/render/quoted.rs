@@ -3,14 +3,14 @@
 use hushtable::Quoted;
 use hushtable::ledger::Account;
 use hushtable::privacy::Loss;
-use hushtable::query::{Explanation, MechanismsExplained};
+use hushtable::query::{Explanation, LimitExplained, MechanismsExplained};
 use serde::Serialize;
 
 use super::number::less;
 use super::pretty_json;
 use crate::failure::Failure;
 
-/// What `explain` shows: the explanation, with the keys that a release's statement has, and how it
+/// Output of `explain`: the explanation, with the keys that a release's statement has, and how it
 /// stands with the budget.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
@@ -18,6 +18,8 @@ struct Report<'a> {
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     mechanisms: &'a [MechanismsExplained],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    limits: &'a [LimitExplained],
     budget: BudgetReport<'a>,
 }
 
@@ -52,7 +54,7 @@ impl<'a> BudgetReport<'a> {
     }
 }
 
-/// What the analyst would have left; `None` where the budget does not suffice.
+/// Budget that the analyst would have left; `None` where the budget does not suffice.
 pub(crate) fn left_after(quoted: &Quoted) -> Option<Loss> {
     if quoted.on_record {
         return Some(quoted.account.left);
@@ -66,6 +68,7 @@ pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
     pretty_json(&Report {
         explanation: &quoted.explanation,
         mechanisms: &quoted.mechanisms,
+        limits: &quoted.limits,
         budget: BudgetReport::new(
             &quoted.analyst,
             Some(quoted.on_record),

@@ -11,8 +11,9 @@ use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::ledger::Account;
 use hushtable::privacy::{Loss, Neighbouring};
 use hushtable::query::{
-    EpsilonAt, Explanation, GroupsExplained, IntervalsExplained, IntervalsWanted, KeepProbability,
-    MeasurementExplained, NoInterval, OutputExplained, PrivateGroups, RoundExplained, Strategy,
+    ChoiceExplained, EpsilonAt, Explanation, GroupsExplained, IntervalsExplained, IntervalsWanted,
+    KeepProbability, MeasurementExplained, NoInterval, NoiseKind, OutputExplained, PrivateGroups,
+    RoundExplained, RunnerUp, Strategy, Usefulness,
 };
 use hushtable::{ColumnIntervals, Quoted, TableIntervals};
 
@@ -154,6 +155,7 @@ pub(super) fn single() -> Quoted {
             neighbouring: Neighbouring::Replace,
             max_groups_contributed: 1,
             groups: GroupsExplained::Single,
+            choice: chosen(NoiseKind::Laplace, 0.0),
             measurements: vec![measurement("count of rows", (0.0, 1.0), 1.0, Some(loss))],
             outputs: vec![output("n", "int", &[0], Some(24.0))],
             total: loss,
@@ -162,6 +164,7 @@ pub(super) fn single() -> Quoted {
             warnings: Vec::new(),
         },
         mechanisms: Vec::new(),
+        limits: Vec::new(),
         analyst: "ana".to_owned(),
         account: Account {
             total: epsilon("3", "1e-5"),
@@ -190,6 +193,7 @@ pub(super) fn public() -> Quoted {
             neighbouring: Neighbouring::AddRemove,
             max_groups_contributed: 2,
             groups: GroupsExplained::Public { groups: 1_200 },
+            choice: ChoiceExplained { runner_up: None, ..chosen(NoiseKind::Gaussian, 0.0) },
             measurements: vec![
                 measurement("sum of price", (0.0, 1_543.209_876), 0.01, Some(share)),
                 measurement("count of price", (0.0, 3.0), 1.0, Some(share)),
@@ -209,6 +213,7 @@ pub(super) fn public() -> Quoted {
             warnings: Vec::new(),
         },
         mechanisms: Vec::new(),
+        limits: Vec::new(),
         analyst: "bo".to_owned(),
         account: Account {
             total: rho("1", "1e-5"),
@@ -217,6 +222,22 @@ pub(super) fn public() -> Quoted {
         },
         charge: total,
         on_record: false,
+    }
+}
+
+/// A choice between two kinds of mechanisms.
+fn chosen(noise: NoiseKind, to_appear: f64) -> ChoiceExplained {
+    let usefulness = Usefulness { to_appear, to_be_precise: 113.2, relative_error: 0.1 };
+    let private = to_appear > 0.0;
+    ChoiceExplained {
+        noise,
+        selection_share: private.then_some(0.375),
+        usefulness,
+        runner_up: Some(RunnerUp {
+            noise: NoiseKind::Gaussian,
+            strategy: private.then_some(Strategy::Sips),
+            usefulness: Usefulness { to_be_precise: 160.1, ..usefulness },
+        }),
     }
 }
 
@@ -266,6 +287,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
                     _ => Vec::new(),
                 },
             })),
+            choice: chosen(if gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace }, 51.0),
             measurements: vec![measurement("count of privacy units", (0.0, 1.0), 1.0, own)],
             outputs: vec![
                 output("forum", "string", &[], None),
@@ -281,6 +303,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
             warnings: Vec::new(),
         },
         mechanisms: Vec::new(),
+        limits: Vec::new(),
         analyst: "ana".to_owned(),
         account: Account {
             total: make("3", "1e-5"),

@@ -109,7 +109,7 @@ pub(crate) fn describe_json(contract: &Contract, table: &Table) -> Result<String
     }))
 }
 
-/// Whom the answers about a table protect.
+/// The units that the answers about a table protect.
 fn protects(table: &Table) -> String {
     let population = table.population.as_deref().filter(|name| *name != table.name);
     let each = population.map_or_else(|| "row".to_owned(), visible);

@@ -1,4 +1,4 @@
-//! What a workload would promise and cost.
+//! Promise and cost of a workload.
 
 use hushtable::query::{Explanation, GroupsExplained, WorkloadExplanation};
 use hushtable::{PartQuoted, Standing, WorkloadQuoted};
@@ -14,7 +14,7 @@ use super::quoted::BudgetReport;
 use super::warnings::warned_by;
 use crate::failure::Failure;
 
-/// What `--explain=json` shows: what the statement of the workload has, and how it stands with the
+/// Output of `--explain=json`: the contents of the workload's statement, and how it stands with the
 /// budget.
 #[derive(Debug, Serialize)]
 struct Report<'a> {

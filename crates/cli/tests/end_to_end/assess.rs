@@ -35,8 +35,8 @@ const RIGHT: [&str; 24] = [
     "threshold --release-above 9 --unknown 99@0.01 --unknown 9@0.1 --known 3@0.01 --known 2@0.1 \
      --delta 1e-3,1e-6",
     "threshold --release-above 9 --others 1000 --at-most 0.002 --known 5 --epsilon 0.1",
-    "k-anonymity --k 10 --others 1000 --value common=0.3..0.6 --value rare=0..0.001 --absent 0.2..0.5 \
-     --epsilon 0.1,1",
+    "k-anonymity --k 10 --others 1000 --value common=0.3..0.6 --value rare=0..0.001 --absent \
+     0.2..0.5 --epsilon 0.1,1",
     "k-anonymity --k 10 --others 1000 --value a=0.3..0.6 --value b=0.4..0.7 --value rare=0..0.001 \
      --delta 1e-3",
     "k-anonymity --k 10 --others 1000 --value a=0.3..0.6 --value rare=0..0.001 --absent 0.2..0.5 \

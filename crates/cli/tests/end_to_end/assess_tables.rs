@@ -29,7 +29,8 @@ impl Place {
         place.write("by_region.csv", "region,age,n\nnorth,*,60\nsouth,*,48\n*,*,108\n");
         place.write(
             "by_age.csv",
-            "region,age,count\nnorth,0-17,20\nnorth,18-64,38\nsouth,0-17,22\nsouth,18-64,13\nsouth,65+,13\n",
+            "region,age,count\nnorth,0-17,20\nnorth,18-64,38\nsouth,0-17,22\nsouth,18-64,13\n\
+             south,65+,13\n",
         );
         place.write(
             "by_sex.csv",
@@ -110,7 +111,7 @@ fn tables_are_assessed_for_programs() {
     assert_eq!(count["guarantees"][0]["delta"], largest["delta"]);
 }
 
-/// With the threshold that is told, all pass; with one less, not.
+/// All pass with the reported threshold; with one less, not.
 #[test]
 fn the_told_threshold_is_the_least() {
     let place = Place::new();
@@ -232,7 +233,8 @@ fn differences_are_found() {
     let shown: Vec<String> = [
         // A count of all, and of all but one.
         "all.csv but_one.csv --k 5",
-        // What a margin has beyond its cells: with a missing cell, and where there are no other values.
+        // Parts of a margin beyond its cells: with a missing cell, and where there are no other
+        // values.
         "by_region.csv by_age.csv --k 5",
         "by_region.csv by_age.csv --k 5 --complete",
         "by_region.csv by_age.csv --k 5 --complete --suppressed-below 5",

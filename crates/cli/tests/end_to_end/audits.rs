@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::{COUNT_BY_PRODUCT, Shop};
 
-/// What does not depend on chance: the rest of the lines with numbers from runs is left out.
+/// Removes what depends on chance: the rest of each line with numbers from runs.
 fn settled(text: &str) -> String {
     let chance = ["epsilon is at least ", "told by ", "probability ", "no violation found: "];
     let line = |line: &str| match chance.iter().find(|c| line.trim_start().starts_with(**c)) {
@@ -37,8 +37,8 @@ fn an_audit_is_read_by_programs() {
     assert!((0.0..1.5).contains(&found), "{json}");
     assert_eq!(json["confidential"], true);
     let comparisons = json["comparisons"].as_array_mut().unwrap();
-    // Whether the unit with the smallest groups is one of the heaviest, where many weigh the same, is a
-    // matter of the key.
+    // Whether the unit with the smallest groups is one of the heaviest, where many weigh the same,
+    // is a matter of the key.
     assert!((3..=4).contains(&comparisons.len()));
     comparisons.truncate(3);
     for compared in comparisons {

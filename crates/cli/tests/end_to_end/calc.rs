@@ -238,7 +238,7 @@ fn calc_convert_is_as_in_the_vectors() {
         let forth = json(&format!("convert --rho {rho} --delta {delta}"));
         let epsilon = forth["epsilon"].as_f64().unwrap();
         assert!(epsilon >= want && epsilon <= want * (1.0 + 1e-9), "{row}: {forth}");
-        // What is printed can be given back, to the same rho, and is true.
+        // Printed numbers can be given back, lead to the same rho, and are true.
         let back = json(&format!("convert --epsilon {} --delta {delta}", forth["epsilon"]));
         let (asked, got) = (rho.parse::<f64>().unwrap(), back["rho"].as_f64().unwrap());
         assert!(got >= asked && got <= asked * (1.0 + 1e-9), "{row}: {back}");

@@ -37,8 +37,8 @@ ana = { epsilon = 3 }
 "#;
 
 const BY_TOWN: &str = "SELECT town, COUNT(*) AS n, COUNT(DISTINCT customer) AS customers, \
-                       SUM(price) AS spent, MEDIAN(price, contribution_bounds_per_row => (0, 20)) AS m \
-                       FROM orders GROUP BY town";
+                       SUM(price) AS spent, MEDIAN(price, \
+                       contribution_bounds_per_row => (0, 20)) AS m FROM orders GROUP BY town";
 
 /// 1,200 orders, with prices, days and products as people type them; `note` is empty.
 fn messy() -> Shop {
@@ -176,4 +176,33 @@ fn wrong_checks_read_as_expected() {
         .collect();
     insta::assert_snapshot!(shown.join("\n"));
     shop.assert_untouched();
+}
+
+/// A tuning shows all parts of errors, says whom it is for, names no key, and writes nothing but a
+/// chart.
+#[test]
+fn a_tuning_compares_settings() {
+    let shop = messy();
+    let text = shop.run(&["tune", BY_TOWN]).success();
+    assert!(text.starts_with("CONFIDENTIAL: "), "{text}");
+    let shown = ["max_groups_contributed", "max_rows_per_group", "bounds", "noise", "epsilon"];
+    for part in shown.into_iter().chain(["bounding", "not shown", "What to set", " *"]) {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for secret in ["Lerwick", "Ashford", "Wick"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    shop.assert_untouched();
+    let json = shop.run(&["tune", "--format", "json", "--plot", "tune.svg", BY_TOWN]).success();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["confidential"], true);
+    // A quantile has no such error.
+    assert_eq!(json["settings"][0]["trials"][0]["errors"][3], serde_json::Value::Null);
+    assert!(fs::read_to_string(shop.path("tune.svg")).unwrap().contains("CONFIDENTIAL"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(shop.path("tune.svg")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "only the owner reads it");
+    }
 }

@@ -95,7 +95,8 @@ fn a_draft_is_accepted_once_its_owner_has_decided() {
     fs::write(folder.path().join("hushtable.toml"), decided).unwrap();
     let query = [
         "query",
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT id) AS n FROM visits",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) \
+         COUNT(DISTINCT id) AS n FROM visits",
     ];
     let answer = Run::of(command_in(folder.path(), &query).output().unwrap()).success();
     assert!(answer.starts_with("n\n"), "{answer}");

@@ -79,8 +79,8 @@ fn herds_by_state_and_district() {
     }
 }
 
-/// Three measurements share a rho of 0.2: noise of sigma = T / sqrt(2 rho / 3), which seven of leave 1e-12 of
-/// all draws outside.
+/// Three measurements share a rho of 0.2: noise of sigma = T / sqrt(2 rho / 3), which seven of
+/// leave 1e-12 of all draws outside.
 #[test]
 fn establishments_by_sector() {
     let made = establishments::generate(establishments::EXAMPLE, 1);
@@ -105,8 +105,8 @@ fn establishments_by_sector() {
     }
     // Some pay far more than the threshold, and nothing of it is cut off.
     assert!(made.iter().any(|one| one.pay > 100 * 500));
-    // Medians of sectors with many establishments: at a rate of 0.56 no more than 80 are in between but for a
-    // probability of 1e-15 or so.
+    // Medians of sectors with many establishments: at a rate of 0.56 no more than 80 are in between
+    // but for a probability of 1e-15 or so.
     let answer = rows(&ask(&folder, "query", "medians.sql"));
     assert_eq!(answer.len(), 24);
     for row in &answer {

@@ -20,8 +20,9 @@ jobs = { type = "int", split = 20 }
 ana = { rho = 5, delta = 1e-5 }
 "#;
 
-const BY_COUNTY: &str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) county, sector, \
-                         SUM(pay) AS pay, SUM(jobs) AS jobs, COUNT(*) AS n FROM firms GROUP BY county, sector";
+const BY_COUNTY: &str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) county, \
+                         sector, SUM(pay) AS pay, SUM(jobs) AS jobs, COUNT(*) AS n FROM firms \
+                         GROUP BY county, sector";
 
 /// 400 firms, the largest a thousand times the smallest.
 fn firms() -> Shop {

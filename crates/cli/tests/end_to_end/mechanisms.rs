@@ -51,7 +51,8 @@ fn sums_come_from_every_mechanism() {
     assert_eq!(rows.len(), 5, "{text}");
     for row in &rows[1..] {
         let sums: Vec<f64> = row.split(',').skip(1).map(|sum| sum.parse().unwrap()).collect();
-        // Standard errors are about 80 (LOG), 64 (SQRT) and 3: ten of them, for noise from the system.
+        // Standard errors are about 80 (LOG), 64 (SQRT) and 3: ten of them, for noise from the
+        // system.
         let [log, sqrt, polylog] = sums[..] else { panic!("{row}") };
         assert!((log - 1500.0).abs() < 800.0 && (sqrt - 1500.0).abs() < 640.0, "{row}");
         assert!((polylog - 1500.0).abs() < 200.0, "{row}");

@@ -24,7 +24,7 @@ fn examples() -> Vec<String> {
     names
 }
 
-/// What an example comes to.
+/// Result of an example.
 struct Example {
     name: String,
     report: serde_json::Value,
@@ -113,8 +113,8 @@ fn the_examples_are_as_in_their_readme() {
     }
 }
 
-/// PK Example 1: not noiseless, but distributional, and causal as far as one record bears on the average;
-/// and whoever knows more is the weaker attacker, where Definition 8 does not hold.
+/// PK Example 1: not noiseless, but distributional, and causal as far as one record bears on the
+/// average; and whoever knows more is the weaker attacker, where Definition 8 does not hold.
 #[test]
 fn example_1_averages() {
     let example = Example::new("example-1");
@@ -128,8 +128,8 @@ fn example_1_averages() {
     noise.assert_acceptable(true);
 }
 
-/// PK Example 2: the identity is distributionally private on duplicates, and not causally. Nor, against
-/// PK Proposition 1, does inference-based privacy find anything.
+/// PK Example 2: the identity is distributionally private on duplicates, and not causally. Nor,
+/// against PK Proposition 1, does inference-based privacy find anything.
 #[test]
 fn example_2_duplicates() {
     let example = Example::new("example-2");
@@ -201,8 +201,8 @@ fn example_7_thresholds() {
     }
 }
 
-/// PK Example 8: each query is private, up to the chance that all or none voted yes; both together are not,
-/// and their dependence is not bounded.
+/// PK Example 8: each query is private, up to the chance that all or none voted yes; both together
+/// are not, and their dependence is not bounded.
 #[test]
 fn example_8_two_queries() {
     let all = Example::at("example-8-all", "--epsilon 1");
@@ -291,8 +291,8 @@ fn model_refusals() {
     insta::assert_snapshot!(shown.join("\n"));
 }
 
-/// Names and values that steer a terminal, a target that is not random, what is NULL, and amounts at the
-/// ends of their ranges.
+/// Names and values that steer a terminal, a target that is not random, what is NULL, and amounts
+/// at the ends of their ranges.
 #[test]
 fn odd_models_are_shown_well() {
     let folder = tempfile::tempdir().unwrap();

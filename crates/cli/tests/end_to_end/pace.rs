@@ -47,7 +47,8 @@ fn answers_and_refusals_take_as_long() {
 fn files_are_written_after_the_delay() {
     let shop = Shop::new();
     let workload = format!(
-        "epsilon = 1\ndelta = 1e-6\n[[queries]]\nname = \"products\"\nsql = \"{COUNT_BY_PRODUCT}\"\n"
+        "epsilon = 1\ndelta = 1e-6\n[[queries]]\nname = \"products\"\n\
+         sql = \"{COUNT_BY_PRODUCT}\"\n"
     );
     fs::write(shop.path("w.toml"), workload).unwrap();
     let started = std::time::SystemTime::now();

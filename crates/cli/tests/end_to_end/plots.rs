@@ -19,8 +19,8 @@ fn words(svg: &str) -> Vec<String> {
 #[test]
 fn every_guarantee_has_a_curve() {
     let folder = tempfile::tempdir().unwrap();
-    // With a word of the legend, how many curves there are, and how many dots: one for each guarantee
-    // that has an epsilon, and one in the legend for each curve with any.
+    // With a word of the legend, how many curves there are, and how many dots: one for each
+    // guarantee that has an epsilon, and one in the legend for each curve with any.
     let cases = [
         ("count --unknown 99@0.5 --epsilon 0.1,0.5,1", "this count", 1, 3 + 1),
         ("count --others 999 --between 0.05..0.95 --delta 1e-6", "this count", 1, 1 + 1),
@@ -99,7 +99,8 @@ fn a_curve_is_refused_before_anything_is_computed() {
 #[test]
 fn models_and_tables_have_curves() {
     let folder = tempfile::tempdir().unwrap();
-    let model = "[parameters]\na = { values = [0, 1] }\nb = { values = [0, 1] }\nc = { values = [0, 1] }\n\
+    let model = "[parameters]\na = { values = [0, 1] }\n\
+                 b = { values = [0, 1] }\nc = { values = [0, 1] }\n\
                  [attacker]\ntarget = \"a\"\nknows = []\n[mechanism]\npublishes = \"a + b + c\"\n";
     fs::write(folder.path().join("sum.toml"), model).unwrap();
     let rows: String = (0..300).map(|i| format!("{}\n", ["x", "y", "y"][i % 3])).collect();

@@ -68,7 +68,8 @@ fn a_file_in_the_folder_of_the_data_is_not_made() {
     assert_refused(&shop, "data/more/../new.parquet", "the result would become data");
     // Nor the tables of a workload.
     let workload = format!(
-        "epsilon = 1\ndelta = 1e-6\n[[queries]]\nname = \"products\"\nsql = \"{COUNT_BY_PRODUCT}\"\n"
+        "epsilon = 1\ndelta = 1e-6\n[[queries]]\nname = \"products\"\n\
+         sql = \"{COUNT_BY_PRODUCT}\"\n"
     );
     fs::write(shop.path("w.toml"), workload).unwrap();
     for out in ["data", "data/more", "data/new"] {

@@ -28,8 +28,9 @@ max_rows_per_group = 3
 ana = { epsilon = 3 }
 "#;
 
-const FIRMS: &str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) county, COUNT(*) AS n, SUM(pay) AS pay, \
-                     MEDIAN(pay, weight => 2) AS m, PERCENTILE_CONT(pay, 0.9) AS h FROM firms GROUP BY county";
+const FIRMS: &str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) county, \
+                     COUNT(*) AS n, SUM(pay) AS pay, MEDIAN(pay, weight => 2) AS m, \
+                     PERCENTILE_CONT(pay, 0.9) AS h FROM firms GROUP BY county";
 
 /// 2,000 firms whose pays are 100, 101, .. in each of two counties, and one that pays 10^12.
 fn shop() -> Shop {
@@ -55,8 +56,9 @@ fn explain_says_what_quantiles_cost_and_how_near_they_are() {
     insta::assert_snapshot!("explain_a_median_of_units", section);
 }
 
-/// At these losses a released median is fewer than 50 values from the exact one, and a 90th percentile fewer
-/// than 80, but for a probability below 1e-8 (rates of 2 and 0.8 and noise from the system).
+/// At these losses a released median is fewer than 50 values from the exact one, and a 90th
+/// percentile fewer than 80, but for a probability below 1e-8 (rates of 2 and 0.8 and noise from
+/// the system).
 #[test]
 fn quantiles_are_near_and_on_record() {
     let shop = shop();
@@ -75,22 +77,52 @@ fn quantiles_are_near_and_on_record() {
     assert_eq!(median["mechanism"], "exponential");
     assert_eq!(median["quantile"]["percentile"], 0.5);
     assert!(median.get("noise_scale").is_none());
-    // The count, the median and the percentile are the constant; the sum alone grows with the record.
+    // The count, the median and the percentile are the constant; the sum alone grows with the
+    // record.
     assert_eq!(statement["policy"]["rho_constant"], 0.8);
     assert_eq!(statement["policy"]["terms"].as_array().unwrap().len(), 1);
     assert_eq!(statement["query"]["measurements"][2]["measure"]["quantile"]["percentile"], "0.5");
-    // The same question again is free, and has the same answer.
+    // Asking the same question again is free, and has the same answer.
     assert_eq!(shop.run(&["query", "--format", "csv", FIRMS]).success(), text);
+}
+
+/// The ends that are drawn beside a median and three quantiles are shown as their intervals, and
+/// hold the exact values; without them, there are no such columns.
+#[test]
+fn intervals_around_quantiles_are_shown_where_they_are_drawn() {
+    let shop = shop();
+    let ask = |options: &str, select: &str| {
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1.5{options}) {select} FROM firms"
+        );
+        shop.run(&["query", "--format", "csv", "--intervals", "95", &sql]).success()
+    };
+    let median = ask(", quantile_intervals = 95", "MEDIAN(pay) AS m");
+    let lines: Vec<&str> = median.lines().collect();
+    assert_eq!(lines[0], "m,m_low,m_high", "{median}");
+    let values: Vec<f64> = lines[1].split(',').map(|v| v.parse().unwrap()).collect();
+    assert!(values[1] <= 600.0 && 600.0 <= values[2], "{median}");
+    assert!(values[1] > 500.0 && values[2] < 700.0, "{median}");
+    let quartiles = ask(", quantile_intervals = 95", "APPROX_QUANTILES(pay, 4) AS q");
+    let values: Vec<f64> =
+        quartiles.lines().nth(1).unwrap().split(',').map(|v| v.parse().unwrap()).collect();
+    for (own, exact) in values.chunks(3).zip([350.0, 600.0, 850.0]) {
+        assert!(own[1] <= exact && exact <= own[2] && own[2] - own[1] < 400.0, "{quartiles}");
+    }
+    let without = ask("", "MEDIAN(pay) AS m");
+    assert_eq!(without.lines().next(), Some("m"));
 }
 
 /// The owner sees that a record loses no more by its median if it is large.
 #[test]
 fn what_records_lose_has_quantiles_in_it() {
     let shop = shop();
-    let only = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) MEDIAN(pay) AS m, SUM(pay) AS s FROM firms";
+    let only = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) MEDIAN(pay) AS m, \
+                SUM(pay) AS s FROM firms";
     let json = shop.run(&["policy", "--format", "json", only]).success();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    // Of the firm with 10^12: 0.5 (10^9)^2 by the sum, and 0.5 by the median; of the others at least 0.5.
+    // Of the firm with 10^12: 0.5 (10^9)^2 by the sum, and 0.5 by the median; of the others at
+    // least 0.5.
     let losses = &json["losses"]["policy"];
     let largest = losses["largest"].as_f64().unwrap();
     assert!((largest / 5e17 - 1.0).abs() < 1e-3, "{json}");

@@ -47,11 +47,11 @@ fn explain_is_a_page() {
     for sql in [
         COUNT_BY_PRODUCT,
         "SELECT COUNT(DISTINCT customer) AS n FROM visits WHERE quantity > 3 AND product <> 'wine'",
-        "SELECT quantity, COUNT(*) AS n, AVG(quantity, contribution_bounds_per_row => (0, 9)) AS mean, \
-         MEDIAN(quantity, contribution_bounds_per_row => (0, 9)) AS m FROM visits \
+        "SELECT quantity, COUNT(*) AS n, AVG(quantity, contribution_bounds_per_row => (0, 9)) \
+         AS mean, MEDIAN(quantity, contribution_bounds_per_row => (0, 9)) AS m FROM visits \
          WHERE product IN ('Wine', 'bread') GROUP BY quantity",
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 99) 100 * COUNTIF(quantity > 5) / COUNT(*) AS \
-         share FROM visits",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 99) \
+         100 * COUNTIF(quantity > 5) / COUNT(*) AS share FROM visits",
     ] {
         let page = shop.run(&["explain", sql]).success();
         assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
@@ -112,13 +112,19 @@ fn intervals_are_beside_values() {
     assert!(table.contains("intervals: noise only; each holds the value without noise with 95 %"));
     for level in ["49", "99.99"] {
         let refused = shop.run(&["query", "--intervals", level, COUNT_BY_PRODUCT]).refusal();
-        assert!(refused.contains("no percentage from 50 to 99.9"), "{refused}");
+        assert!(refused.contains("is not a percentage from 50 to 99.9"), "{refused}");
     }
     // The query asks for them itself.
     let options = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (intervals = 90) ";
     let asking = COUNT_BY_PRODUCT.replacen("SELECT ", options, 1);
     let csv = shop.run(&["query", &asking]).success();
     assert!(csv.starts_with("product,visits,visits_low,visits_high\n"), "{csv}");
+    // Or no more than the columns, at the usual level.
+    let named = asking.replace("intervals = 90", "report_format = INTERVALS");
+    let beside = shop.run(&["query", "--intervals", COUNT_BY_PRODUCT]).success();
+    assert_eq!(shop.run(&["query", &named]).success(), beside);
+    let none = asking.replace("intervals = 90", "intervals = 90, report_format = 'values'");
+    assert_eq!(shop.run(&["query", &none]).success(), plain);
     assert_eq!(shop.spent(), 1.0);
 }
 
@@ -127,8 +133,9 @@ fn intervals_are_beside_values() {
 #[test]
 fn clipping_reports_stand_below_the_result() {
     let shop = Shop::new();
-    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, clipping_report = true, max_rows_per_group = 2) \
-               product, SUM(quantity, contribution_bounds_per_group => (0, 3)) AS q FROM visits GROUP BY product";
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
+               clipping_report = true, max_rows_per_group = 2) product, SUM(quantity, \
+               contribution_bounds_per_group => (0, 3)) AS q FROM visits GROUP BY product";
     insta::assert_snapshot!("clipping quoted", shop.run(&["explain", sql]).success());
     shop.assert_untouched();
     let table = shop.run(&["query", "--format", "table", sql]).success();
@@ -150,7 +157,7 @@ fn clipping_reports_stand_below_the_result() {
     assert!(String::from_utf8_lossy(&parquet).contains("hushtable.clipping_reports"));
     assert_eq!(shop.spent(), 1.0);
     let refused = shop.run(&["audit", sql]).refusal();
-    assert!(refused.contains("check` shows what is cut off"), "{refused}");
+    assert!(refused.contains("check` shows the owner of the data what is cut off"), "{refused}");
 }
 
 #[test]
@@ -187,8 +194,8 @@ fn a_query_may_come_from_a_file_with_parameters() {
         (vec!["query", &named], "the parameter `@town` has no value"),
         (vec!["query", "--param", "town", &named], "--param town has no value"),
         (vec!["query", "--param", "city=x", &named], "no parameter `@city`"),
-        (vec!["query", "--file", "none.sql"], "cannot read the query from none.sql"),
-        (vec!["check", "--param", "town=x"], "there is none"),
+        (vec!["query", "--file", "none.sql"], "cannot read the query from `none.sql`"),
+        (vec!["check", "--param", "town=x"], "needs a query, but none is given"),
     ] {
         let refusal = shop.run(&arguments).refusal();
         assert!(refusal.contains(part), "{refusal}");
@@ -227,7 +234,8 @@ fn what_is_refused_costs_nothing_and_prints_nothing() {
 #[test]
 fn warnings_come_before_the_charge() {
     let shop = Shop::new();
-    let odd = "SELECT product, COUNT(*) AS n FROM visits WHERE product IN ('Wine', 'bread') GROUP BY product";
+    let odd = "SELECT product, COUNT(*) AS n FROM visits WHERE product IN ('Wine', 'bread') \
+               GROUP BY product";
     let explained = shop.run(&["explain", "--verbose", odd]).success();
     let warning = "'Wine' is not among the public keys of `product`";
     assert!(
@@ -297,7 +305,7 @@ fn more_than_the_budget_is_refused() {
     assert_eq!(shop.spent(), 2.5);
     ask("0.5").success();
     assert_eq!(shop.account()["left"]["epsilon"], 0.0);
-    // What was answered is still answered.
+    // Questions answered before are still answered.
     ask("2.5").success();
 }
 
@@ -379,8 +387,8 @@ fn memory_has_a_limit() {
         all.push(COUNT_BY_PRODUCT);
         let run = shop.command(&all).env("HUSHTABLE_MEMORY", setting).output().unwrap();
         let error = Run::of(run).refusal();
-        assert!(error.contains("is no amount of memory from 1MiB up"), "{error}");
-        assert!(error.contains("hint: a whole number and a unit, such as 512MiB or 4GiB"));
+        assert!(error.contains("is not an amount of memory of 1MiB or more"), "{error}");
+        assert!(error.contains("hint: give a whole number and its unit, such as 512MiB or 4GiB"));
     }
     shop.assert_untouched();
     // The option comes first.

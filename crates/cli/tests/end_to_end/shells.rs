@@ -72,7 +72,8 @@ fn commands_describe_explain_and_write_files() {
     let shop = Shop::new();
     let lines = format!(
         "\\d\n\\d visits\n\\help\n\\explain {COUNT_BY_PRODUCT};\n\\auto\n\\o counts.json\n\
-         {COUNT_BY_PRODUCT};\n\\intervals 90\n{COUNT_BY_PRODUCT};\n\\budget\n\\history\n\\q\nnever read"
+         {COUNT_BY_PRODUCT};\n\\intervals 90\n{COUNT_BY_PRODUCT};\n\\budget\n\\history\n\
+         \\q\nnever read"
     );
     let run = shell(&shop, &[], &lines);
     assert!(run.stderr.contains("wrote counts.json"), "{}", run.stderr);

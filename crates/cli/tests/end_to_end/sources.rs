@@ -65,17 +65,20 @@ fn expected(city: usize) -> (i64, usize) {
     (cents.sum(), rows.filter(|row| row % 12 == 2).count())
 }
 
-const SALES: &str = r#"
+const SALES: &str = concat!(
+    r#"
 [tables.t]
 path = "sales.csv"
 privacy_unit = "row"
-csv = { delimiter = ";", encoding = "windows-1252", null = ["NA"], decimal = ",", thousands = ".", currency = ["€"], dates = "DMY" }
+csv = { delimiter = ";", encoding = "windows-1252", null = ["NA"], decimal = ",", "#,
+    r#"thousands = ".", currency = ["€"], dates = "DMY" }
 
 [tables.t.columns]
 "Händler" = { type = "string", public_keys = ["Köln", "Zürich"] }
 Betrag = { type = "decimal(2)", bounds = [-2000, 2000] }
 Tag = { type = "date" }
-"#;
+"#,
+);
 
 const SUMS: &str = "`Händler` AS city, SUM(Betrag) AS total, COUNT(Betrag) AS n FROM t GROUP BY 1";
 
@@ -159,12 +162,14 @@ fn drafts_propose_how_a_csv_is_written() {
 #[test]
 fn rows_that_leave_it_open_leave_it_to_the_owner() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "a;b;c;d;e;f\n1,234;01/02/2024;2024-01-02;yes;1e5;\n5,678;03/04/2024;2024-01-02 03:04:05;no;2;\n";
+    let text = "a;b;c;d;e;f\n1,234;01/02/2024;2024-01-02;yes;1e5;\n\
+                5,678;03/04/2024;2024-01-02 03:04:05;no;2;\n";
     fs::write(folder.path().join("t.csv"), text).unwrap();
     let draft = run(folder.path(), &["init", "--look-at-data", "--output", "-", "t.csv"]).success();
     for line in [
         "csv = { delimiter = \";\" }\n",
-        "a = { type = \"string\" }     # decimals or thousands? set `decimal` or `thousands`, then the type\n",
+        "a = { type = \"string\" }     # decimals or thousands? set `decimal` or `thousands`, \
+         then the type\n",
         "b = { type = \"string\" }     # day or month first? set `dates`, then the type\n",
         "c = { type = \"timestamp\" }\n",
         "d = { type = \"bool\" }\n",
@@ -196,7 +201,8 @@ fn folders_give_columns_and_tables_with_a_log_are_refused() {
     assert!(draft.contains("sex = { type = \"string\" }  # in the names of folders\n"), "{draft}");
     contract(
         folder.path(),
-        "[tables.t]\npath = \"data\"\nprivacy_unit = \"row\"\n[tables.t.columns]\nage = { type = \"int\" }\n\
+        "[tables.t]\npath = \"data\"\nprivacy_unit = \"row\"\n\
+         [tables.t.columns]\nage = { type = \"int\" }\n\
          sex = { type = \"string\", known_keys = [\"f\", \"m\"] }\n",
     );
     let query = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 400, delta = 1e-6) \
@@ -207,7 +213,7 @@ fn folders_give_columns_and_tables_with_a_log_are_refused() {
     // An analyst's error has no value of a column, also where it is in the name of a folder.
     fs::write(data.join("sex=f/part-0.parquet"), "broken").unwrap();
     let error = run(folder.path(), &["query", query]).refusal();
-    assert!(error.contains("sex=…/part-0.parquet is damaged"), "{error}");
+    assert!(error.contains("sex=…/part-0.parquet` is damaged"), "{error}");
     fs::remove_dir_all(&data).unwrap();
     parquet(&data.join("part-0.parquet"), "age", Arc::new(Int64Array::from(vec![1])));
     fs::create_dir(data.join("_delta_log")).unwrap();
@@ -240,15 +246,16 @@ fn units_beyond_64_bits_with_a_sign_count() {
              id = {{ type = \"{column_type}\" }}\n"
         );
         contract(folder.path(), &table);
-        let query = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 400, max_rows_per_group = 2) \
-                     COUNT(*) AS rows_, COUNT(DISTINCT id) AS units FROM t";
+        let query = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 400, \
+                     max_rows_per_group = 2) COUNT(*) AS rows_, COUNT(DISTINCT id) AS units FROM t";
         let table = run(folder.path(), &["query", query, "--format", "csv"]).success();
         assert_eq!(table, "rows_,units\n400,200\n", "{file} {column_type}");
     }
     // In an expression, an INT column has 64 bits as ever: this one is NULL.
     contract(
         folder.path(),
-        "[tables.t]\npath = \"t.parquet\"\nprivacy_unit = \"id\"\n[tables.t.columns]\nid = { type = \"int\" }\n",
+        "[tables.t]\npath = \"t.parquet\"\nprivacy_unit = \"id\"\n[tables.t.columns]\n\
+         id = { type = \"int\" }\n",
     );
     let table = ask(folder.path(), "COUNT(DISTINCT id) AS n FROM t WHERE id IS NULL").success();
     assert_eq!(table, "n\n200\n");

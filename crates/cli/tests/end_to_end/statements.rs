@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use crate::support::Shop;
 
-const SHARES: &str = "WITH by_product AS (SELECT product, COUNT(*) AS n FROM visits WHERE quantity > (SELECT AVG(quantity, \
-                      contribution_bounds_per_row => (0, 9)) FROM visits) GROUP BY product) SELECT product, n, ROUND(n / SUM(n) \
-                      OVER (), 2) AS share, RANK() OVER (ORDER BY n DESC) AS place FROM by_product ORDER BY place";
+const SHARES: &str = "WITH by_product AS (SELECT product, COUNT(*) AS n FROM visits WHERE quantity \
+                      > (SELECT AVG(quantity, contribution_bounds_per_row => (0, 9)) FROM visits) \
+                      GROUP BY product) SELECT product, n, ROUND(n / SUM(n) OVER (), 2) AS share, \
+                      RANK() OVER (ORDER BY n DESC) AS place FROM by_product ORDER BY place";
 
 #[test]
 fn explain_shows_each_part_and_the_sql_around_them() {

@@ -41,7 +41,7 @@ impl Shop {
         Self::with(500, "3")
     }
 
-    /// So many customers, three rows each, and ana's budget in epsilon.
+    /// A shop with `customers` customers, three rows each, and ana's budget in epsilon.
     pub(crate) fn with(customers: usize, budget: &str) -> Self {
         let shop = Self { folder: tempfile::tempdir().unwrap() };
         let mut csv = String::from("customer,town,product,quantity\n");
@@ -68,7 +68,7 @@ impl Shop {
         Run::of(self.command(arguments).stdin(Stdio::null()).output().unwrap())
     }
 
-    /// What `budget --format json` says of the only account.
+    /// The only account, as `budget --format json` shows it.
     pub(crate) fn account(&self) -> serde_json::Value {
         let budgets = self.run(&["budget", "--format", "json"]).success();
         let budgets: serde_json::Value = serde_json::from_str(&budgets).unwrap();
@@ -97,7 +97,7 @@ impl Shop {
 pub(crate) fn command_in(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hushtable"));
     command.current_dir(folder).args(arguments);
-    // Settings of whoever runs the tests.
+    // Settings of the person who runs the tests.
     for name in ["HUSHTABLE_CONTRACT", "HUSHTABLE_ANALYST", "NO_COLOR"] {
         command.env_remove(name);
     }

@@ -112,5 +112,5 @@ fn completions_pages_and_the_schema_are_made() {
     assert!(schema["$defs"]["table"].is_object());
     fs::write(folder.path().join("file"), "mine").unwrap();
     let error = run(&["man", "--out", "file"]).refusal();
-    assert!(error.contains("cannot make the folder file"), "{error}");
+    assert!(error.contains("cannot create the folder `file"), "{error}");
 }

@@ -84,7 +84,8 @@ fn spreadsheets_get_no_formulas() {
     let safe = shop.run(&["query", "--csv-safe", COUNT_BY_PRODUCT]).success();
     assert_eq!(safe, plain.replace("\n=1+1,", "\n'=1+1,"));
     let workload = format!(
-        "epsilon = 1\ndelta = 1e-6\n[[queries]]\nname = \"products\"\nsql = \"{COUNT_BY_PRODUCT}\"\n"
+        "epsilon = 1\ndelta = 1e-6\n[[queries]]\nname = \"products\"\n\
+         sql = \"{COUNT_BY_PRODUCT}\"\n"
     );
     fs::write(shop.path("w.toml"), workload).unwrap();
     shop.run(&["release", "--csv-safe", "--out", "out", "w.toml"]).success();

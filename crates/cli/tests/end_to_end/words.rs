@@ -1,4 +1,4 @@
-//! What the command says when it does not do what was asked, word for word.
+//! Texts of the command when it does not do what was asked, word for word.
 
 use std::fmt::Write;
 use std::fs;

@@ -41,7 +41,7 @@ fn with_workload(customers: usize, budget: &str) -> Shop {
     shop
 }
 
-/// What a folder holds.
+/// Names and contents of a folder's files.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| {
         let entry = entry.unwrap();
@@ -358,20 +358,23 @@ jobs = { type = "int", split = 50, granularity = 10 }
 ana = { rho = 2, delta = 1e-5 }
 "#;
 
-const FIRMS_WORKLOAD: &str = r#"rho = 1.5
+const FIRMS_WORKLOAD: &str = concat!(
+    r#"rho = 1.5
 delta = 1e-6
 [levels]
 place = ["state", "county"]
 [[queries]]
 name = "{place}"
-sql = "SELECT {place}, SUM(pay) AS pay, SUM(jobs) AS jobs, COUNT(*) AS n FROM firms GROUP BY {place}"
+sql = "SELECT {place}, SUM(pay) AS pay, SUM(jobs) AS jobs, COUNT(*) AS n "#,
+    r#"FROM firms GROUP BY {place}"
 [[queries]]
 name = "all"
 sql = "SELECT AVG(jobs) AS jobs, COUNT(*) AS n FROM firms WHERE pay > 0"
 [[queries]]
 name = "n"
 sql = "SELECT COUNT(*) AS n FROM firms WHERE pay > 0"
-"#;
+"#,
+);
 
 /// rho (value / threshold)^2 summed over terms, from JSON alone; `column` of each term.
 fn sums(

@@ -1,4 +1,4 @@
-//! What the benchmarks share.
+//! Helpers that the benchmarks share.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -79,8 +79,8 @@ pub(crate) fn peak_mib() -> Option<f64> {
     Some(kib / 1024.0)
 }
 
-/// A Parquet file of so many establishments in so many counties and 20 sectors, of
-/// firms that have ten each.
+/// A Parquet file of that many establishments in that many counties and 20 sectors, of firms that
+/// have ten each.
 #[allow(dead_code, reason = "not every benchmark needs it")]
 pub(crate) fn establishments(path: &std::path::Path, rows: usize, counties: u64) {
     let schema = Arc::new(Schema::new(vec![

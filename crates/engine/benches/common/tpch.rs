@@ -61,7 +61,8 @@ const TABLES: [Table; 8] = [
     ),
     (
         "lineitem",
-        "unit = { of = \"customer\", through = { column = \"l_orderkey\", references = \"orders.o_orderkey\" } }",
+        "unit = { of = \"customer\", through = { column = \"l_orderkey\", \
+         references = \"orders.o_orderkey\" } }",
         &[
             ("l_orderkey", "int"),
             ("l_partkey", "int"),

@@ -15,7 +15,7 @@ use crate::source::ReadProgress;
 /// Most runs on each table that learn, and that pick.
 const MOST_TO_PICK: u64 = 250_000;
 
-/// What one run shows of the groups that differ.
+/// Output of one run for the groups that differ.
 pub(crate) struct Output {
     /// The places of those that appear.
     pub(crate) places: Vec<usize>,
@@ -26,7 +26,7 @@ pub(crate) struct Output {
 /// One run on a table.
 pub(crate) type Sampler<'a> = &'a (dyn Fn(&mut Generator) -> Result<Output, EngineError> + Sync);
 
-/// What is to be compared.
+/// A comparison of two tables.
 pub(crate) struct Trial<'a> {
     /// The two tables.
     pub(crate) samplers: [Sampler<'a>; 2],
@@ -55,7 +55,7 @@ impl Event {
     }
 }
 
-/// What the event shows.
+/// An event, and the bounds that its frequencies show.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) event: Event,
@@ -167,7 +167,7 @@ fn picked(statistics: &[Statistic], values: &[Vec<Vec<f64>>; 2], trial: &Trial<'
     best.1
 }
 
-/// Values with so many others above them, or below: few, and then more and more.
+/// Values with a given number of others above them, or below: few, and then more and more.
 fn thresholds(sorted: &[f64], upper: bool) -> impl Iterator<Item = f64> {
     let ranks = std::iter::successors(Some(1usize), |rank| Some(rank + rank.div_ceil(8)));
     ranks.take_while(|rank| *rank <= sorted.len()).filter_map(move |rank| {
@@ -183,8 +183,8 @@ fn wilson(count: f64, trials: f64, z: f64) -> (f64, f64) {
     (middle - half, middle + half)
 }
 
-/// Runs a table so many times, shared between the generators, each with a thread and something of its
-/// own that takes the outputs.
+/// Runs a table `runs` times, shared between the generators, each with a thread and something of
+/// its own that takes the outputs.
 fn gathered<T: Send>(
     sampler: Sampler<'_>,
     runs: u64,

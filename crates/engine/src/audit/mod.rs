@@ -64,7 +64,7 @@ impl Session {
         self.audit_with(sql, options, progress, &mut generators?).await
     }
 
-    /// As [`audit`](Self::audit), with given generators, each for a thread.
+    /// Audits with given generators, one for each thread; see [`audit`](Self::audit).
     pub(crate) async fn audit_with(
         &self,
         sql: &str,
@@ -77,14 +77,16 @@ impl Session {
         let more = match (checked.quote.total(), options.delta) {
             (Loss::Approximate { .. }, Some(_)) => {
                 return Err(EngineError::Refused(Refusal::new(
-                    "the audit has a delta, and the query has one of its own",
-                    "--delta is for queries in rho; an audit in epsilon is at the query's delta",
+                    "the audit has a delta, but the query has a delta of its own",
+                    "leave --delta out: it is for queries in rho, and an audit in epsilon is at \
+                     the query's delta",
                 )));
             }
             (_, Some(delta)) if delta.is_zero() => {
                 return Err(EngineError::Refused(Refusal::new(
-                    "an audit of a query in rho is not possible at a delta of 0",
-                    "for example `--delta 1e-5`; at 0, rho promises no epsilon",
+                    "delta = 0 is not valid for an audit of a query in rho: it must be above 0, \
+                     as rho promises no epsilon at 0",
+                    "for example `--delta 1e-5`",
                 )));
             }
             (_, delta) => delta.map_or(1e-5, Delta::to_f64),
@@ -117,7 +119,7 @@ impl Session {
 /// Tables to compare.
 struct Tables(Vec<([Table; 2], Told)>);
 
-/// What there is to tell of two tables.
+/// Names of two tables, and the row that tells them apart.
 struct Told {
     names: [String; 2],
     /// The row that one of them is without, where rows are units.
@@ -126,7 +128,7 @@ struct Told {
 
 /// A row that is left out. Secret: no Debug, Display or Serialize.
 struct Removed {
-    /// What it adds to each measurement that adds up.
+    /// Its addition to each measurement that adds up.
     sums: Vec<i128>,
     pieces: i128,
     /// The keys of its group, where its class is one of them.
@@ -146,7 +148,7 @@ impl Tables {
         };
         let Looked { exact, surveys, .. } =
             scan(ScanOptions { survey: true, ..ScanOptions::default() }).await?;
-        // Groups appear from so many units on.
+        // The least number of units with which a group appears.
         let least = match query.groups() {
             Groups::Private { least, .. } => Some(i64::from(least)),
             Groups::Single | Groups::Public => None,
@@ -233,7 +235,7 @@ fn class_keys(
     Ok(keys)
 }
 
-/// What the comparisons are to show.
+/// The promise that comparisons are held against, and their options.
 struct Bar<'a> {
     promised: EpsilonAt,
     /// The delta beside that of choosing groups, for queries in rho.

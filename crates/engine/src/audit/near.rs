@@ -1,19 +1,19 @@
-//! The part of a table on which it rests whether some of its groups appear, where the selection looks
-//! at which groups each unit is in.
+//! The part of a table on which it rests whether some of its groups appear, where the selection
+//! looks at which groups each unit is in.
 
 use hushtable_mechanisms::Memberships;
 
 use crate::draw::Counted;
 use crate::error::EngineError;
 
-/// The part of `counted` on which the decisions about `wanted` groups rest, in so many rounds of
+/// The part of `counted` on which the decisions about `wanted` groups rest, in `rounds` rounds of
 /// selection by weights, and the numbers that its groups have in the whole.
 ///
-/// What decides about a group in the last round is the weights of its units, which depend on which of
-/// their other groups have appeared in the round before; and so on back to the first. So the units of
-/// the wanted groups are needed, and for each round before the last the units of their groups, too.
-/// The other groups of these units are there, so that the weights are right, but not all of their
-/// units: their own decisions mean nothing.
+/// The weights of its units decide about a group in the last round, and they depend on which of
+/// their other groups have appeared in the round before; and so on back to the first. So the units
+/// of the wanted groups are needed, and for each round before the last the units of their groups,
+/// too. The other groups of these units are there, so that the weights are right, but not all of
+/// their units: their own decisions mean nothing.
 ///
 /// # Errors
 /// Only by a fault of this program.

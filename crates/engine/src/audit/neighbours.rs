@@ -44,7 +44,7 @@ pub(crate) struct Comparison {
 }
 
 /// The units of a table, heaviest first; where rows are units, the extremes of each group. Groups
-/// have so many units, and appear from `least` on.
+/// have that many units, and appear from `least` on.
 ///
 /// # Errors
 /// Only by a fault of this program.
@@ -116,8 +116,8 @@ pub(crate) fn candidates(
     Ok(all)
 }
 
-/// What to compare: so many neighbours, and one more for groups that are chosen privately, where a
-/// unit that is most alone in its groups is not among them.
+/// Pairs of tables to compare: up to `most` neighbours, and one more for groups that are chosen
+/// privately, if the unit that is most alone in its groups is not among them.
 pub(crate) fn comparisons(
     candidates: &[Candidate],
     most: usize,
@@ -147,7 +147,7 @@ pub(crate) fn comparisons(
     let alone = alone.map(|place| (place, format!("the {unit} with the smallest groups")));
     let mut picked: Vec<(usize, String)> = Vec::new();
     let new = |picked: &[(usize, String)], place: usize| {
-        // What is exchanged is always the heaviest.
+        // The unit that is exchanged is always the heaviest.
         !(replaced && place == 0) && picked.iter().all(|(own, _)| *own != place)
     };
     for (place, name) in order {

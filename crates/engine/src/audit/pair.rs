@@ -142,9 +142,17 @@ impl Pair {
             50 + (pairs * apiece + side.counted.groups * 8) * rounds
         });
         // A draw near a quantile is some dozens of steps in the values of its group.
-        let of = |noise: &Noise| if matches!(noise, Noise::Quantile(_)) { 500 } else { 10 };
+        let of = |noise: &Noise| if noise.is_quantile() { 500 } else { 10 };
         let each: usize = quote.noise().iter().map(of).sum();
-        let noise = 2 * self.differing.len() * each;
+        // Quantiles that are drawn together look at all values, in some steps each.
+        let joint = |(m, noise): (usize, &Noise)| match noise {
+            Noise::Joint(joint) if joint.pays() => Some(m),
+            _ => None,
+        };
+        let joint: Vec<usize> = quote.noise().iter().enumerate().filter_map(joint).collect();
+        let values = self.differing.iter().flat_map(|own| joint.iter().map(|m| own.values.get(*m)));
+        let values = values.flatten().flatten().flatten().map(Vec::len).sum::<usize>();
+        let noise = 2 * self.differing.len() * each + 10 * values;
         (sides.sum::<usize>() + noise) as u64
     }
 }

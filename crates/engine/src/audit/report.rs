@@ -11,8 +11,8 @@ use crate::error::EngineError;
 /// How to audit.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditOptions {
-    /// Runs on each of two tables that are compared, in [`AuditOptions::RUNS`]. Fewer are made where
-    /// they are too much work.
+    /// Runs on each of two tables that are compared, in [`AuditOptions::RUNS`]. Fewer are made
+    /// where they are too much work.
     pub runs: u64,
     /// How many of the heaviest units are left out in turn, in [`AuditOptions::UNITS`].
     pub units: u64,
@@ -36,35 +36,35 @@ impl AuditOptions {
     /// # Errors
     /// A refusal that names the one that is not.
     pub(super) fn checked(&self) -> Result<(), EngineError> {
-        let wrong = |what: &str, range: &str| {
+        let wrong = |what: &str, range: &str, example: &str| {
             Err(EngineError::Refused(Refusal::new(
-                format!("an audit cannot be made with that {what}"),
-                range,
+                format!("the {what} of the audit is not valid: it must be {range}"),
+                format!("for example {example}"),
             )))
         };
         if !Self::RUNS.contains(&self.runs) {
-            return wrong("number of runs", "from 1000 to 100000000");
+            return wrong("number of runs", "from 1000 to 100000000", "200000");
         }
         if !Self::UNITS.contains(&self.units) {
-            return wrong("number of units", "from 1 to 100");
+            return wrong("number of units", "from 1 to 100", "3");
         }
         if !Self::CONFIDENCE.contains(&self.confidence) {
-            return wrong("confidence", "from 0.5 to 0.999999999");
+            return wrong("confidence", "from 0.5 to 0.999999999", "0.999");
         }
         Ok(())
     }
 }
 
-/// What an audit found. About the exact data: for its owner, not to be published.
+/// Findings of an audit. They are about the exact data: for its owner, not to be published.
 #[derive(Clone, Debug, Serialize)]
 pub struct AuditReport {
     /// The table.
     pub table: String,
     /// Which tables are neighbours.
     pub neighbouring: Neighbouring,
-    /// What the query costs.
+    /// Cost of the query.
     pub loss: Loss,
-    /// What it promises: an epsilon, at the delta at which the audit compares.
+    /// Its promise: an epsilon, at the delta at which the audit compares.
     pub promised: EpsilonAt,
     /// Lower bound of the epsilon that the outputs show at that delta.
     pub epsilon_at_least: f64,
@@ -74,7 +74,7 @@ pub struct AuditReport {
     pub violation: bool,
     /// Runs that were asked for.
     pub runs_asked: u64,
-    /// What was compared; nothing where no unit counts for the query.
+    /// The comparisons; none where no unit counts for the query.
     pub comparisons: Vec<Compared>,
 }
 
@@ -87,20 +87,21 @@ pub struct Compared {
     pub runs: u64,
     /// Lower bound of epsilon.
     pub epsilon_at_least: f64,
-    /// The epsilon that is promised: that of the query, or, where sums are not clamped, that of a record of
-    /// the size of the one left out. That is rounded up to 1, 2 or 5 times a power of ten, as the record's size
-    /// follows from it.
+    /// The epsilon that is promised: that of the query, or, where sums are not clamped, that of a
+    /// record of the size of the one left out. That is rounded up to 1, 2 or 5 times a power of
+    /// ten, as the record's size follows from it.
     pub promised: f64,
     /// Whether the bound is above what is promised, before that is rounded.
     pub violation: bool,
-    /// What tells them apart, and how likely it is; `None` where the two are alike for the query.
+    /// The event that tells them apart, and its probability; `None` where the two are alike for the
+    /// query.
     pub event: Option<EventFound>,
 }
 
 /// An event, in words without any value of the data.
 #[derive(Clone, Debug, Serialize)]
 pub struct EventFound {
-    /// What happens.
+    /// A description of the event.
     pub what: String,
     /// The table on which it is more likely.
     pub likely_on: String,

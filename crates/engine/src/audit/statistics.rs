@@ -1,9 +1,11 @@
-//! What an attacker who knows both tables makes of an output.
+//! Statistics by which an attacker who knows both tables judges an output.
+
+use std::sync::Arc;
 
 use hushtable_mechanisms::{
-    AdditiveLaw, PerRecord, Quantile, Span, Strategy, SumMechanism, TiedPart,
+    AdditiveLaw, JointQuantiles, PerRecord, Quantile, Span, Strategy, SumMechanism, TiedPart,
 };
-use hushtable_query::{Noise, Quote, Tied};
+use hushtable_query::{Joint, Noise, Quote, Tied};
 
 use super::event_search::Output;
 use super::pair::Differing;
@@ -21,7 +23,7 @@ pub(crate) enum Statistic {
     /// The log-likelihood ratio of everything that is shown, for the first table against the
     /// second.
     Everything,
-    /// The same of the noisy values of one measurement.
+    /// The log-likelihood ratio of the noisy values of one measurement.
     Values(usize),
     /// The largest difference of a noisy value of a measurement from the exact one; of a quantile,
     /// the largest value.
@@ -37,10 +39,12 @@ enum Meant {
     Laplace(f64),
     /// Gaussian of standard deviation sigma.
     Gaussian(f64),
-    /// That of another mechanism for sums that are not clamped.
+    /// Noise of another mechanism for sums that are not clamped.
     PerRecord(Box<PerRecord>),
     /// A draw near a quantile.
     Quantile(Box<Quantile>),
+    /// A draw near a quantile together with others, as if the others were not known.
+    Joint { draws: Arc<JointQuantiles>, part: usize },
     /// The noise of a sum that is measured from both ends of its span, with the place of its count.
     /// Both ends follow from the released count and sum.
     Ends { count: usize, span: Span, noise: Box<Meant> },
@@ -85,10 +89,15 @@ impl Meant {
                 ratio(span.low)? + ratio(span.high)?
             }
             Self::PerRecord(record) => record.log_ratio(y, [first, second]),
-            Self::Quantile(quantile) => {
-                let values = group.values.get(m)?.as_ref()?;
+            Self::Quantile(_) | Self::Joint { .. } => {
+                let values = group.values.get(m)?.as_ref()?.each_ref().map(Vec::as_slice);
                 // Released points are points of the lattice.
-                quantile.log_ratio(i64::try_from(y).ok()?, values.each_ref().map(Vec::as_slice))
+                let point = i64::try_from(y).ok()?;
+                match self {
+                    Self::Quantile(quantile) => quantile.log_ratio(point, values),
+                    Self::Joint { draws, part } => draws.log_ratio(*part, point, values),
+                    _ => return None,
+                }
             }
         })
     }
@@ -155,6 +164,9 @@ impl Statistics {
                 Noise::Own(measuring) => (vec![own(measuring)], false),
                 Noise::ByClass(by_class) => (by_class.all().map(own).collect(), false),
                 Noise::Quantile(quantile) => (vec![Meant::Quantile(quantile.clone())], false),
+                Noise::Joint(Joint { part, draws, .. }) => {
+                    (vec![Meant::Joint { draws: Arc::clone(draws), part: *part }], false)
+                }
                 Noise::Tied(own) => (vec![tied(own)], false),
             })
             .collect();
@@ -182,7 +194,7 @@ impl Statistics {
         self.differing.len()
     }
 
-    /// Takes note of how often each group appeared in so many runs on each table.
+    /// Notes how often each group appeared in the runs on each table.
     pub(crate) fn learn(&mut self, seen: [&[u64]; 2], runs: u64) {
         let share = |seen: &[u64], place: usize| {
             (seen.get(place).copied().unwrap_or(0) as f64 + 0.5) / (runs as f64 + 1.0)
@@ -221,7 +233,7 @@ impl Statistics {
             Statistic::Largest(m) | Statistic::Smallest(m) => {
                 let errors = values(m).filter_map(|(y, d)| {
                     let side = usize::from(!d.exists[0]);
-                    // What is near a quantile is compared as it is.
+                    // Values of quantiles are compared as they are.
                     let exact = *d.sums.get(m)?.get(side)?;
                     Some(y.saturating_sub(exact) as f64)
                 });

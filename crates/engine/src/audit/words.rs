@@ -1,4 +1,4 @@
-//! What tells two tables apart, in words that hold no value of the data.
+//! Events that tell two tables apart, in words without a value of the data.
 
 use super::event_search::{Event, Found};
 use super::report::EventFound;

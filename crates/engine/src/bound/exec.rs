@@ -38,8 +38,8 @@ use crate::source::convert::arrow_type;
 ///
 /// A batch has the groups, with their keys, numbers of units and sums; and where values are kept
 /// one by one or each unit's groups are recorded, a second one has these, in one row of lists that
-/// number groups by their rows in the first. Exact: whoever runs this without adding noise to what
-/// comes out breaks every promise. It runs only with a sampling key, which an opened charge gives.
+/// number groups by their rows in the first. Exact: running this without adding noise to what comes
+/// out breaks every promise. It runs only with a sampling key, which an opened charge gives.
 pub(crate) struct BoundExec {
     input: Arc<dyn ExecutionPlan>,
     bounding: Arc<Bounding>,
@@ -108,7 +108,7 @@ impl BoundExec {
         self.with_key(Some(key))
     }
 
-    /// As it came from the process that opened the charge.
+    /// Sets the sampling key of the process that opened the charge.
     pub(crate) fn with_key(self, key: Option<SamplingKey>) -> Self {
         Self { key, ..self }
     }

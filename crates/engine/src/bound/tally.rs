@@ -65,7 +65,7 @@ pub(crate) struct Cut {
     pub(crate) total: u128,
     /// The sizes of what is taken away or added, added up.
     pub(crate) cut: u128,
-    /// Units of which something is taken away, or to which something is added.
+    /// Units that limits take something away from, or add something to.
     pub(crate) units: u64,
 }
 

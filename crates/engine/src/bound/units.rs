@@ -1,4 +1,4 @@
-//! What is kept of the units while they are bounded: at most so many groups of each, with its sums.
+//! State of the units while they are bounded: a limited number of groups of each, with its sums.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -54,7 +54,7 @@ impl PartialMembers {
     pub(crate) fn iter(&self) -> impl Iterator<Item = Result<(u128, &[u32]), DataFusionError>> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         self.places.iter().zip(starts.zip(&self.ends)).map(|(&place, (start, &end))| {
-            // What came in a batch may be numbered in any way.
+            // Groups from a batch may be numbered in any way.
             let groups = self.groups.get(start as usize..end as usize).ok_or_else(inconsistent)?;
             Ok((place as u128, groups))
         })
@@ -71,11 +71,11 @@ pub(super) const NOTHING: i128 = i128::MIN;
 /// Most slots of a unit that are searched one by one, where they lie side by side.
 const FEW: u32 = 32;
 
-/// Up to so many groups a unit is likely to have more than it may keep. Where its slots do not lie
-/// side by side, they are then hashed while they are at hand.
+/// Limits on groups up to this are likely to be exceeded by units. Where its slots do not lie side
+/// by side, they are then hashed while they are at hand.
 const LIKELY: usize = 8;
 
-/// What is kept of one unit.
+/// State of one unit.
 #[derive(Clone, Copy)]
 pub(super) struct Unit {
     /// Its last slot; the others follow from it by `next`.
@@ -122,7 +122,7 @@ impl SlotList {
     }
 }
 
-/// What is kept of the units.
+/// State of all units.
 pub(super) struct Units {
     pub(super) interner: Interner,
     pub(super) hashes: Hashes,
@@ -326,7 +326,7 @@ impl Units {
         }
     }
 
-    /// So many of a slot's values, which are sorted.
+    /// At most `most` of a slot's values, which are sorted.
     fn sampled(
         &self,
         slot: u32,
@@ -351,7 +351,7 @@ impl Units {
         hashed.into_iter().take(most).map(|(_, value)| value)
     }
 
-    /// What each unit contributes to its kept groups.
+    /// Contributions of each unit to its kept groups.
     pub(super) fn survey(&self, kept: &[Kept]) -> Survey {
         let (bounds, listings) = by_kind(kept);
         let shares = self.units.iter().map(|unit| {
@@ -426,7 +426,7 @@ pub(super) fn add(sum: &mut i128, value: i64) {
     *sum = before + i128::from(value);
 }
 
-/// What a unit's sum counts as: nothing, or what the bounds leave of it.
+/// Clamps a unit's sum to the bounds; no sum counts as zero.
 pub(super) fn clamped(sum: i128, (low, high): (i64, i64)) -> i128 {
     if sum == NOTHING { 0 } else { sum.clamp(low.into(), high.into()) }
 }

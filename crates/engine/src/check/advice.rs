@@ -12,7 +12,7 @@ use crate::audit::coarse;
 /// Shares below this are not worth a change.
 const NOTABLE: f64 = 0.01;
 
-/// Bounds that are so many times as wide as the values are worth a change.
+/// Bounds at least this many times as wide as the values are worth a change.
 const WIDE: f64 = 10.0;
 
 /// Something to change.
@@ -73,8 +73,8 @@ fn column_advice(table: &Table, column: &ColumnCheck, rows: u64, say: &mut Say<'
     let missing = column.nulls + column.do_not_fit;
     if missing > 0 && table.columns.iter().any(|own| own.name == *name && own.not_null) {
         let found = format!(
-            "{} of the rows have no value, and the contract says `not_null`: sums count them as zero, \
-             within the bounds, and COUNT({name}) counts them",
+            "{} of the rows have no value, and the contract says `not_null`: sums count them as \
+             zero, within the bounds, and COUNT({name}) counts them",
             percent(missing, rows)
         );
         say(name, found, "not_null = false, or fill the column in the files".into());
@@ -161,7 +161,8 @@ fn keys_advice(name: &str, keys: &KeysCheck, rows: u64, say: &mut Say<'_>) {
         return;
     }
     let found = format!(
-        "{} of the rows have a value that `public_keys` does not list; queries by it leave them out",
+        "{} of the rows have a value that `public_keys` does not list; \
+         queries by it leave them out",
         percent(keys.rows_not_listed, rows)
     );
     let nearly = match keys.rows_nearly_listed {
@@ -225,8 +226,8 @@ fn query_advice(table: &Table, query: &QueryCheck, say: &mut Say<'_>) {
         && groups.share_of_contributions < 0.9
     {
         let found = format!(
-            "of {} groups, {} are expected to be shown, with {} of all contributions; a group of {} \
-             {} is shown half of the time",
+            "of {} groups, {} are expected to be shown, with {} of all contributions; \
+             a group of {} {} is shown half of the time",
             grouped(in_data),
             grouped(groups.expected),
             percent_of(groups.share_of_contributions),
@@ -308,8 +309,8 @@ fn bounds_advice(cut: &CutOff, say: &mut Say<'_>) {
             shared(cut)
         );
         let change = format!(
-            "`bounds = {wanted}` of the column, or `contribution_bounds_per_group`, holds what 95 % \
-             of the units add to a group"
+            "`bounds = {wanted}` of the column, or `contribution_bounds_per_group`, \
+             holds what 95 % of the units add to a group"
         );
         say(&cut.measurement, found, change);
     } else if reach * WIDE <= bound {

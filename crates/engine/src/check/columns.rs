@@ -213,7 +213,7 @@ impl Rows {
     }
 }
 
-/// A column that is looked at.
+/// A column that is checked.
 struct Looked {
     name: String,
     column_type: ColumnType,

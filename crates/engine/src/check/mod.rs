@@ -19,6 +19,7 @@ use crate::runtime::heavy;
 use crate::session::{Progress, Session};
 pub use advice::Advice;
 pub use forms::{FormCount, Forms};
+pub(crate) use query::{chances, rows};
 pub use report::{
     CheckReport, ColumnCheck, ContributionLimit, CutOff, GroupsCheck, KeysCheck, QueryCheck,
     RangeCheck, Spread, TableCheck,
@@ -45,7 +46,7 @@ impl Session {
             (Some(table), Some(checked)) if !checked.files.contains_key(&table.name) => {
                 let read: Vec<&str> = checked.files.keys().map(String::as_str).collect();
                 return Err(EngineError::Refused(Refusal::new(
-                    format!("the query is of `{}`, not of `{}`", read.join(", "), table.name),
+                    format!("the query reads `{}`, not `{}`", read.join(", "), table.name),
                     "leave the table out: the query names it",
                 )));
             }
@@ -76,7 +77,7 @@ impl Session {
             let names: Vec<&str> = self.contract().tables.keys().map(String::as_str).collect();
             EngineError::Refused(Refusal::new(
                 format!("there is no table `{name}`"),
-                format!("the contract's tables are {}", names.join(", ")),
+                format!("the tables are {}", names.join(", ")),
             ))
         })
     }

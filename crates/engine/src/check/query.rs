@@ -50,7 +50,7 @@ pub(super) async fn read(
 }
 
 /// The number of rows of each unit in each group, without a limit.
-fn rows() -> Measurement {
+pub(crate) fn rows() -> Measurement {
     Measurement {
         name: "rows".to_owned(),
         measure: Measure::Rows,
@@ -152,13 +152,28 @@ fn cut_off(query: &PrivateQuery, tallies: &Tallies) -> Result<Vec<CutOff>, Engin
     Ok(found)
 }
 
+/// The probability of each group that it is shown.
+pub(crate) fn chances(quote: &Quote, counted: &Counted) -> Result<Vec<f64>, EngineError> {
+    let Groups::Private { known_threshold, .. } = quote.query().groups() else {
+        return Ok(vec![1.0; counted.groups]);
+    };
+    let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
+    let known = |group: usize| counted.known.get(group) == Some(&true);
+    let chance = |(group, &size): (usize, &u64)| match known_threshold {
+        _ if !known(group) => selection.keep_probability(size),
+        Some(threshold) => selection.reach_probability(size, threshold),
+        None => 1.0,
+    };
+    Ok(counted.units.iter().enumerate().map(chance).collect())
+}
+
 /// Which groups a release is expected to show.
 fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsCheck, EngineError> {
     let in_data = exact.units.iter().filter(|&&units| units > 0).count();
     let units: Vec<u64> =
         exact.units.iter().map(|&n| u64::try_from(n).unwrap_or_default()).collect();
     let (_, counted) = Counted::new(query, exact)?;
-    let Groups::Private { known_threshold, by_pieces, .. } = query.groups() else {
+    let Groups::Private { by_pieces, .. } = query.groups() else {
         return Ok(GroupsCheck {
             in_data,
             known: counted.groups,
@@ -171,15 +186,8 @@ fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsChe
         });
     };
     let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
-    let known = |group: usize| counted.known.get(group) == Some(&true);
-    let chance = |group: usize, size: u64| match known_threshold {
-        _ if !known(group) => selection.keep_probability(size),
-        Some(threshold) => selection.reach_probability(size, threshold),
-        None => 1.0,
-    };
     let (mut expected, mut shown, mut all) = (0.0, 0.0, 0.0);
-    for (group, &size) in counted.units.iter().enumerate() {
-        let chance = chance(group, size);
+    for (group, chance) in chances(quote, &counted)?.into_iter().enumerate() {
         let units = units.get(group).copied().unwrap_or_default() as f64;
         expected += chance;
         shown += chance * units;

@@ -42,7 +42,7 @@ pub struct TableCheck {
 /// The distribution of a number over units. All are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Spread {
-    /// At least half of the units have no more.
+    /// Median: at least half of the units have no more.
     pub median: u64,
     /// 95 % have no more.
     pub at_95: u64,
@@ -101,7 +101,8 @@ pub struct KeysCheck {
     pub rows_listed: u64,
     /// Rows with another value; NULLs apart.
     pub rows_not_listed: u64,
-    /// Those of them whose value is a listed one but for letter case and spaces around it.
+    /// Rows with another value that differs from a listed one only in letter case or spaces around
+    /// it.
     pub rows_nearly_listed: u64,
     /// The forms of other values, of columns of text.
     pub forms: Forms,

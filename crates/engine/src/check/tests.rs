@@ -195,7 +195,7 @@ fn limits_cut_off_what_they_cut_off_by_hand() {
     let units = by_unit(&sales);
     let pairs = || units.values().flat_map(BTreeMap::values);
     let place = place(&sales);
-    // No unit is in so many groups.
+    // No unit is in that many groups.
     let found = check(&place, "sales", Some(&sql(100))).query.unwrap();
     assert_eq!(found.units, units.len() as u64);
     assert_eq!(found.rows as usize, pairs().map(|(rows, _)| rows).sum::<usize>());
@@ -228,7 +228,7 @@ fn limits_cut_off_what_they_cut_off_by_hand() {
     );
     near(cut(&found, "count of rows", ContributionLimit::GroupsPerUnit), (0.0, 0.0));
 
-    // Whichever groups a unit keeps, it keeps so many.
+    // Whichever groups a unit keeps, their number is the same.
     let found = check(&place, "sales", Some(&sql(3))).query.unwrap();
     let many = units.values().filter(|own| own.len() > 3).count() as f64 / units.len() as f64;
     let all: usize = units.values().map(BTreeMap::len).sum();
@@ -288,7 +288,8 @@ fn groups_are_expected_by_their_chances() {
     let options = "epsilon = 0.2, delta = 1e-4, max_groups_contributed = 100";
     let ask = |table: &str, more: &str| {
         format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}{more}) town FROM {table} GROUP BY town"
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}{more}) town FROM {table} \
+             GROUP BY town"
         )
     };
     let chance = |sql: &str| {
@@ -408,8 +409,8 @@ fn wrong_tables_are_refused() {
         [told(Some("nothing"), None), told(Some("sales"), Some(of_rows))].join("\n"),
         @r"
     there is no table `nothing`
-      hint: the contract's tables are rows, sales
-    the query is of `rows`, not of `sales`
+      hint: the tables are rows, sales
+    the query reads `rows`, not `sales`
       hint: leave the table out: the query names it
     "
     );

@@ -141,7 +141,7 @@ pub(super) fn float(function: Function, array: &ArrayRef) -> Result<ArrayRef, Ar
             Function::Round(digits) => {
                 let factor = 10f64.powi(i32::from(digits));
                 let rounded = (x * factor).round() / factor;
-                // What is too large to be scaled has no digits to round away.
+                // A number too large to be scaled has no digits to round away.
                 if rounded.is_finite() { rounded } else { x }
             }
             Function::Sqrt => x.sqrt(),

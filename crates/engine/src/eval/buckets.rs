@@ -15,7 +15,7 @@ use super::unexpected;
 
 /// Spans between constants.
 pub(super) enum Buckets {
-    /// So many of the same width.
+    /// `buckets` spans of the same width.
     Even { low: f64, high: f64, buckets: i64 },
     /// From one of ascending constants, each an array of one value, to the next.
     Listed(Vec<ArrayRef>),

@@ -120,7 +120,7 @@ impl Parts {
     }
 }
 
-/// Takes a number of at most so many digits from the front of a text.
+/// Takes a number of at most `digits` digits from the front of a text.
 fn number(rest: &mut &str, digits: usize) -> Option<u32> {
     let end = rest.bytes().take(digits).take_while(u8::is_ascii_digit).count();
     let number = rest.get(..end)?.parse().ok();
@@ -147,7 +147,7 @@ fn read(piece: FormPiece, rest: &mut &str, parts: &mut Parts) -> Option<()> {
     match piece {
         P::Plain(c) => *rest = rest.strip_prefix(c)?,
         P::Year => parts.year = year(4)?,
-        // As in POSIX: 69 to 99 are of the last century.
+        // POSIX: 69 to 99 are of the last century.
         P::ShortYear => parts.year = year(2).map(|y| if y < 69 { 2000 + y } else { 1900 + y })?,
         P::Month => parts.month = Some(number(rest, 2)?),
         P::MonthName => parts.month = Some(1 + name(rest, MONTHS.into_iter())?),

@@ -5,10 +5,10 @@
 //! comes after it then has the most room, so no other choice can match where this one does not, and
 //! nothing is tried twice.
 //!
-//! A part is looked for by Shift-And: a bit for each of its bytes says whether the part up to there
-//! ends with the byte that was read last. So a byte of text takes as many steps as the part has
-//! words of 64 bits. Library kernels compile patterns to regular expressions, which fails for some,
-//! and does so only where there is a row to match.
+//! Shift-And finds a part: a bit for each of its bytes says whether the part up to there ends with
+//! the byte that was read last. So a byte of text takes as many steps as the part has words of 64
+//! bits. Library kernels compile patterns to regular expressions, which fails for some, and does so
+//! only where there is a row to match.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn continues(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// Where the character ends of which the byte before `at` is one.
+/// The end of the character that the byte before `at` belongs to.
 fn end_of_character(text: &[u8], at: usize) -> usize {
     at + text.iter().skip(at).take_while(|byte| continues(**byte)).count()
 }

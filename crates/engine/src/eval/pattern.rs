@@ -1,5 +1,5 @@
-//! Regular expressions: whether a text has a match, the first match, and matches replaced. How often
-//! a byte is looked at is bounded; `query::Pattern` says why.
+//! Regular expressions: whether a text has a match, the first match, and matches replaced. How
+//! often a byte is looked at is bounded; `query::Pattern` says why.
 
 use std::sync::Arc;
 

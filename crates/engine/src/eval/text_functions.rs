@@ -108,9 +108,9 @@ fn words(text: &str) -> String {
     made
 }
 
-/// A length, and what texts are filled with up to it.
+/// A length, and the characters that fill texts up to it.
 pub(super) struct Padding {
-    /// As many characters of filling as the longest gap has.
+    /// Characters that fill the longest gap.
     filling: Vec<char>,
     length: usize,
     left: bool,

@@ -21,7 +21,7 @@ use crate::runtime::heavy;
 use crate::session::{Checked, Progress};
 use crate::sketch::Sketch;
 
-/// What there is to tell.
+/// Losses of all records, and by group and owner where asked for.
 pub(super) struct Tally {
     pub(super) records: u64,
     pub(super) losses: Losses,
@@ -29,7 +29,7 @@ pub(super) struct Tally {
     pub(super) owners: Option<OwnerLosses>,
 }
 
-/// Reads the table and adds up, if the noise of each measurement were so many times as large.
+/// Reads the table and adds up, as if the noise of each measurement were `times` as large.
 ///
 /// # Errors
 /// When the query has no policy that depends on sizes, or the data cannot be read.
@@ -245,7 +245,7 @@ impl Records<'_> {
         self.meters.iter().map(of).collect()
     }
 
-    /// What a row loses: by pieces, by the policy function, and as measured.
+    /// Loss of a row: by pieces, by the policy function, and as measured.
     fn lost(&mut self, rows: &Rows, thresholds: &[Option<Vec<i64>>], row: usize) -> [f64; 3] {
         let mut met = Vec::new();
         let mut values = Vec::new();
@@ -277,7 +277,7 @@ impl Records<'_> {
         [policy.split(&values).max(exact), exact, (exact - saved).max(0.0)]
     }
 
-    /// What a clamped value loses less than the largest would.
+    /// Loss that a clamped value saves compared with the largest.
     fn saved(&self, meter: &Meter, value: i64) -> f64 {
         let Some(Noise::Own(additive)) = self.quote.noise().get(meter.place) else { return 0.0 };
         let rho = additive.loss().rho().and_then(|rho| rho_at(rho, (self.times)(meter.place)));

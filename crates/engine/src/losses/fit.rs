@@ -18,7 +18,7 @@ use crate::runtime::heavy;
 use crate::session::{Checked, Progress, Session};
 use crate::survey::ScanOptions;
 
-/// What a release is to be fit for.
+/// Precision that a release is to have.
 #[derive(Clone, Copy, Debug)]
 pub struct FitOptions {
     /// The relative error that is aimed at, as a share: 0.05 for 5 %.
@@ -48,20 +48,20 @@ pub struct FitReport {
     pub table: String,
     /// Groups that count.
     pub groups: u64,
-    /// What each measurement needs.
+    /// Needs of each measurement.
     pub measurements: Vec<Fitted>,
-    /// What the choice of groups costs, which stays as it is.
+    /// Cost of the choice of groups, which stays as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rho_of_selection: Option<Rho>,
-    /// What all of it costs a record at the thresholds of the contract.
+    /// Cost of all of it to a record at the thresholds of the contract.
     pub rho: Rho,
-    /// What the query costs as it was asked.
+    /// Cost of the query as it was asked.
     pub rho_asked: Rho,
-    /// What records then lose, compared with the query's rho as it was asked.
+    /// Losses of records then, compared with the query's rho as it was asked.
     pub losses: Losses,
 }
 
-/// What a measurement needs.
+/// Noise and rho that a measurement needs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fitted {
     /// The measurement.
@@ -103,7 +103,7 @@ impl Session {
         let mut total = selection.map_or(Some(Rho::ZERO), Loss::rho);
         let all = quote.query().measurements().iter().zip(quote.noise());
         for (place, (measurement, noise)) in all.enumerate() {
-            if matches!(noise, Noise::Quantile(_)) {
+            if noise.is_quantile() {
                 continue;
             }
             let Some(loss) = noise.loss() else { continue };
@@ -134,8 +134,8 @@ impl Session {
         }
         let too_much = || {
             EngineError::Refused(Refusal::new(
-                "the target needs a rho that is larger than can be written",
-                "a larger --target, a smaller --at, or --groups-with-at-least",
+                "the target needs a rho above 1000000, the largest allowed",
+                "raise --target, lower --at, or give --groups-with-at-least",
             ))
         };
         let rho = total.ok_or_else(too_much)?;
@@ -198,7 +198,7 @@ fn allowed_of(
                     by_class.of(class).scale()
                 }
                 Noise::Tied(tied) => tied.noise.deviation(tied.part),
-                Noise::Quantile(_) | Noise::OfSelection => return None,
+                Noise::Quantile(_) | Noise::Joint(_) | Noise::OfSelection => return None,
             };
             let size = sums.get(group)?.unsigned_abs() as f64;
             Some(options.target * size / (quantile * scale))
@@ -220,10 +220,12 @@ fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
         None => Ok(()),
         Some(measurement) => Err(EngineError::Refused(Refusal::new(
             format!(
-                "the smallest policy is found for Gaussian noise only, and the {} is released in another way",
+                "the smallest policy is found for Gaussian noise only, but the {} has another \
+                 mechanism",
                 measurement.name
             ),
-            "the query without `mechanism`, which `hushtable explain` compares, and without quantiles",
+            "leave `mechanism` and quantiles out of the query; `hushtable explain` compares \
+             mechanisms",
         ))),
     }
 }
@@ -231,20 +233,21 @@ fn only_gaussian(quote: &Quote) -> Result<(), EngineError> {
 fn impossible(measurement: &Measurement, groups: usize, options: &FitOptions) -> EngineError {
     // As confidential as what a fit finds.
     let what = if groups == 0 {
-        "CONFIDENTIAL: no group has as many records".to_owned()
+        "CONFIDENTIAL: no group has that many records".to_owned()
     } else {
         let name = match measurement.measure {
             Measure::Units => "count",
             _ => measurement.name.as_str(),
         };
         format!(
-            "CONFIDENTIAL: no noise is small enough for the {name}: it is zero in more than {:.0} % of the {groups} groups, \
-             and no error is small beside zero",
+            "CONFIDENTIAL: no noise is small enough for the {name}: it is zero in more than \
+             {:.0} % of the {groups} groups, and no error is small beside zero",
             100.0 * (1.0 - options.at)
         )
     };
     EngineError::Refused(Refusal::new(
         what,
-        "--groups-with-at-least says which groups are to be precise; --at, how many of them",
+        "change --groups-with-at-least, which says which groups are to be precise, or --at, how \
+         many of them",
     ))
 }

@@ -1,7 +1,7 @@
 //! The mechanisms for sums that are not clamped, on the records and groups of a table.
 
 use hushtable_mechanisms::RecordMechanism;
-use hushtable_query::{MechanismsOnData, Quote, SizeQuantile};
+use hushtable_query::{MechanismsOnData, SizeQuantile};
 
 use super::MechanismLosses;
 use super::each_record::tally;
@@ -20,9 +20,8 @@ pub(super) async fn by_mechanism(
 ) -> Result<Vec<MechanismLosses>, EngineError> {
     let mut all = Vec::new();
     for mechanism in RecordMechanism::ALL {
-        let query = checked.quote.query().clone().with_mechanism(mechanism);
         // Whether noise can be drawn follows from the rho and the thresholds.
-        let Ok(quote) = heavy(|| Quote::new(query)) else { continue };
+        let Ok(quote) = heavy(|| checked.quote.with_mechanism(mechanism)) else { continue };
         let other = Checked { quote, files: checked.files.clone(), ..*checked };
         let policy = tally(&other, false, &|_| 1.0, &Progress::default()).await?.losses.policy;
         all.push(MechanismLosses { mechanism, policy });
@@ -30,11 +29,11 @@ pub(super) async fn by_mechanism(
     Ok(all)
 }
 
-/// Shares of the records whose sizes are told.
+/// Shares of the records whose sizes are reported.
 const VALUES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 /// The share of the records that lose no more by every mechanism than the same.
 const SAME_LOSS: f64 = 0.95;
-/// Shares of the groups whose sums are told.
+/// Shares of the groups whose sums are reported.
 const SUMS: [f64; 3] = [0.1, 0.5, 0.9];
 /// The share of the groups at which mechanisms are equally precise.
 const SAME_NOISE: f64 = 0.5;

@@ -1,5 +1,5 @@
-//! What the records of a table lose by a query whose policy function depends on their size: for the
-//! owner of the data, as what the function says of a record is as secret as the record.
+//! Losses of a table's records by a query whose policy function depends on their size. They are for
+//! the owner of the data, as the function's value for a record is as secret as the record.
 
 mod each_record;
 mod fit;
@@ -21,12 +21,12 @@ use each_record::{Tally, tally};
 pub use fit::{FitOptions, FitReport, Fitted};
 use mechanisms::{by_mechanism, on_data};
 
-/// What records lose by a query. About the exact data: for its owner, not to be published.
+/// Losses of records by a query. They are about the exact data: for its owner, not to be published.
 #[derive(Clone, Debug, Serialize)]
 pub struct LossReport {
     /// The table.
     pub table: String,
-    /// What the query costs a record at the thresholds.
+    /// Cost of the query to a record at the thresholds.
     pub rho: Rho,
     /// How many records the query's conditions leave. The others lose nothing by it.
     pub records: u64,
@@ -35,7 +35,7 @@ pub struct LossReport {
     /// The losses by group, where they are asked for, those with the largest loss first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<GroupLosses>>,
-    /// What owners lose by all of their records together, where the contract names them.
+    /// Losses of owners by all of their records together, where the contract names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owners: Option<OwnerLosses>,
     /// The losses of records by other mechanisms, each made so that a record at the thresholds
@@ -49,7 +49,7 @@ pub struct LossReport {
     pub compared: Option<Vec<MechanismsOnData>>,
 }
 
-/// What is to be told of losses beside the whole.
+/// Details to report beside the losses of the whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LossOptions {
     /// The losses by group.
@@ -58,7 +58,7 @@ pub struct LossOptions {
     pub by_mechanism: bool,
 }
 
-/// What records lose if all sums that are not clamped are released by one mechanism.
+/// Losses of records if all sums that are not clamped are released by one mechanism.
 #[derive(Clone, Debug, Serialize)]
 pub struct MechanismLosses {
     /// The mechanism, with the default offset.
@@ -79,7 +79,7 @@ pub struct Losses {
     pub realised: Distribution,
 }
 
-/// What the records of a group lose.
+/// Losses of the records of a group.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupLosses {
     /// The group's keys, as text; `None` for NULL.
@@ -90,7 +90,7 @@ pub struct GroupLosses {
     pub losses: Losses,
 }
 
-/// What owners lose: (sum of the roots of their records' losses)^2.
+/// Losses of owners: (sum of the roots of their records' losses)^2.
 #[derive(Clone, Debug, Serialize)]
 pub struct OwnerLosses {
     /// The column that names them.
@@ -134,10 +134,11 @@ fn rho(checked: &Checked<'_>) -> Result<Rho, EngineError> {
         Loss::Concentrated { rho, .. } if splits => Ok(rho),
         total => Err(EngineError::Refused(Refusal::new(
             format!(
-                "the query has no sum of a column with `split`: every record loses the same by it, {total}"
+                "the query has no sum of a column with `split`: every record loses the same, \
+                 {total}"
             ),
-            "SUM or AVG of a column with `split` in the contract, without bounds in the query, with rho \
-                   in OPTIONS",
+            "ask for SUM or AVG of a column with `split` in the contract, without bounds in the \
+             query, and with rho in OPTIONS",
         ))),
     }
 }

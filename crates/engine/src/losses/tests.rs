@@ -38,8 +38,12 @@ fn place() -> Place {
     Place::new(CONTRACT, &[("firms.csv", DATA)])
 }
 
+/// Half of the budget for choosing groups.
+const EVEN: &str = "group_selection_weight = 1";
+
 fn report(rest: &str, by_group: bool) -> LossReport {
-    let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) {rest}");
+    let sql =
+        format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, {EVEN}) {rest}");
     let options = LossOptions { by_group, by_mechanism: false };
     place().session().losses(&sql, options, &Progress::default()).wait().unwrap()
 }
@@ -88,7 +92,7 @@ fn sums_over_classes_have_the_noise_of_the_largest() {
     let near = |got: f64, want: f64| (got / want - 1.0).abs() < 1e-9;
     assert!(near(report.losses.policy.largest, third * (9.0 + 0.04 + 1.0)));
     assert!(near(report.losses.by_pieces.largest, third * (9.0 + 9.0 + 1.0)));
-    // What ages of less than 10 do not use is not lost: record 5 has none of it.
+    // The share that ages of less than 10 leave unused is not lost: record 5 has none of it.
     let realised = report.losses.realised.curve[0].0;
     assert!((realised / (third * 0.36) - 1.0).abs() < 1e-3, "{realised}");
 }
@@ -109,8 +113,9 @@ fn medians_cost_every_record_the_same() {
 fn a_fit_is_as_precise_as_it_is_to_be() {
     let options = FitOptions { target: 0.1, at: 0.5, probability: 0.95, least_records: 1 };
     let fit = |rest: &str, options: &FitOptions| {
-        let sql =
-            format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) {rest}");
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, {EVEN}) {rest}"
+        );
         place().session().fit(&sql, options, &Progress::default()).wait()
     };
     let rest = "county, SUM(jobs) AS j FROM firms GROUP BY county";
@@ -134,7 +139,8 @@ fn a_fit_is_as_precise_as_it_is_to_be() {
     assert_eq!(report.groups, 1);
     let times = report.measurements[0].noise_times;
     assert!((times * asked * 1.959_963_984_540_054 / 0.7 - 1.0).abs() < 1e-9);
-    // Each sector by its own threshold: farms have -160 at 100, mining 4000 at 1000, NULL 50 at 100.
+    // Each sector by its own threshold: farms have -160 at 100, mining 4000 at 1000, NULL 50 at
+    // 100.
     let sectors = "sector, SUM(pay) AS p FROM firms GROUP BY sector";
     let all = FitOptions { at: 1.0, ..options };
     let times = fit(sectors, &all).unwrap().measurements[0].noise_times;
@@ -179,8 +185,8 @@ fn mechanisms_are_compared_on_the_records() {
     assert!(!few.contains(&RecordMechanism::Log) && few.contains(&RecordMechanism::Gaussian));
 }
 
-/// On the records: as many lose no more than the same by each mechanism, or groups in the middle have the same
-/// standard error; and what is told is what mechanisms made by hand do.
+/// On the records: as many lose no more than the same by each mechanism, or groups in the middle
+/// have the same standard error; and the report is what mechanisms made by hand do.
 #[test]
 fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
     // 100 records, of 1 to 100 jobs, in five counties.
@@ -188,10 +194,12 @@ fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
     let rows: String = (1..=100).map(row).collect();
     let data = format!("id,firm,county,sector,pay,jobs,age\n{rows}");
     let place = Place::new(CONTRACT, &[("firms.csv", &data)]);
-    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-5) county, SUM(jobs, mechanism => \
-               'SQRT') AS j FROM firms GROUP BY county";
+    let sql = format!(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 1e-5, {EVEN}) county, \
+         SUM(jobs, mechanism => 'SQRT') AS j FROM firms GROUP BY county"
+    );
     let options = LossOptions { by_group: false, by_mechanism: true };
-    let report = place.session().losses(sql, options, &Progress::default()).wait().unwrap();
+    let report = place.session().losses(&sql, options, &Progress::default()).wait().unwrap();
     let [compared] = &report.compared.unwrap()[..] else { panic!("one sum") };
     let sizes = |all: &[SizeQuantile]| all.iter().map(|q| q.size).collect::<Vec<_>>();
     assert_eq!(sizes(&compared.values), [50.0, 90.0, 95.0, 99.0, 100.0]);
@@ -201,7 +209,8 @@ fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
     let own = |all: &[MechanismCompared]| {
         all.iter().find(|one| one.mechanism == RecordMechanism::Sqrt).cloned().unwrap()
     };
-    // Of rho = 0.5 half is for choosing groups. sqrt(1 + 95/5) - 1 over sqrt(2) - 1, squared, times 0.25.
+    // Of rho = 0.5 half is for choosing groups. sqrt(1 + 95/5) - 1 over sqrt(2) - 1, squared, times
+    // 0.25.
     let lost = 0.25 * ((20f64.sqrt() - 1.0) / (2f64.sqrt() - 1.0)).powi(2);
     for one in &compared.at_equal_loss {
         assert!((one.losses[2] / lost - 1.0).abs() < 1e-6, "{one:?} {lost}");
@@ -216,7 +225,8 @@ fn mechanisms_are_compared_at_equal_loss_and_at_equal_noise() {
         assert!((a / b - 1.0).abs() < 1e-6);
     }
     // Where 95 % of the values are zero there is nothing to be made equal.
-    let zero = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(jobs) AS j FROM firms WHERE jobs = 1000";
+    let zero = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(jobs) AS j FROM firms \
+                WHERE jobs = 1000";
     let report = place.session().losses(zero, options, &Progress::default()).wait().unwrap();
     assert!(report.compared.unwrap().is_empty());
 }
@@ -228,7 +238,8 @@ proptest! {
     fn realised_is_never_above_the_policy(
         rows in proptest::collection::vec((-5000i64..5000, -60i64..60, -5i64..20, 0u8..3), 1..12),
         rest in prop_oneof![
-            Just("sector, id, SUM(pay) AS p, SUM(age) AS a, COUNT(*) AS n FROM firms GROUP BY sector, id"),
+            Just("sector, id, SUM(pay) AS p, SUM(age) AS a, COUNT(*) AS n FROM firms \
+                  GROUP BY sector, id"),
             Just("id, SUM(pay) AS p, AVG(jobs) AS j FROM firms GROUP BY id"),
             Just("id, SUM(jobs) AS p, SUM(age) AS a FROM firms WHERE age > 0 GROUP BY id"),
         ],

@@ -1,5 +1,5 @@
-//! Rows that belong to units of two populations: removing a unit of either costs no more than what is
-//! declared.
+//! Rows that belong to units of two populations: removing a unit of either costs no more than what
+//! is declared.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,8 @@ use hushtable_query::{Contract, Noise, PrivateQuery, Quote, SqlStatement};
 use super::neighbours::{amount, groups, realized};
 use super::tests::Dice;
 
-const CONTRACT: &str = r#"
+const CONTRACT: &str = concat!(
+    r#"
 [units.customer]
 budgets.ana = { epsilon = 10, delta = 1e-3 }
 [units.shop]
@@ -18,7 +19,9 @@ defaults = { epsilon = 1, max_groups_contributed = 4, max_rows_per_group = 2 }
 [tables.lines]
 path = "lines.csv"
 unit = { of = "customer", column = "customer" }
-columns = { customer = { type = "int" }, shop = { type = "int" }, part = { type = "int" }, k = { type = "string", public_keys = ["a", "b", "c", "d", "e", "f"] }, n = { type = "int" } }
+columns = { customer = { type = "int" }, shop = { type = "int" }, part = { type = "int" }, "#,
+    r#"k = { type = "string", public_keys = ["a", "b", "c", "d", "e", "f"] }, "#,
+    r#"n = { type = "int" } }
 [tables.offers]
 path = "offers.csv"
 unit = { of = "shop", column = "s" }
@@ -28,7 +31,8 @@ path = "towns.csv"
 public = true
 unique = ["id"]
 columns = { id = { type = "int" }, size = { type = "int" } }
-"#;
+"#,
+);
 
 const MEASURED: &str = "COUNT(*), COUNT(DISTINCT s), COUNT(cost), \
                         SUM(n * cost, contribution_bounds_per_group => (-2, 9)), \
@@ -36,8 +40,8 @@ const MEASURED: &str = "COUNT(*), COUNT(DISTINCT s), COUNT(cost), \
                         AVG(cost, contribution_bounds_per_row => (-1, 3)), \
                         AVG(n, contribution_bounds_per_group => (1, 5))";
 
-/// Customers as the files have them: two are numbers that their column cannot hold, and would be one
-/// unit if rows without a unit counted.
+/// Customers as the files have them: two are numbers that their column cannot hold, and would be
+/// one unit if rows without a unit counted.
 const CUSTOMERS: [&str; 7] =
     ["0", "1", "2", "3", "", "99999999999999999991", "99999999999999999992"];
 

@@ -75,7 +75,8 @@ impl Lowering<'_> {
         };
         let keys = build_keys.iter().zip(&probe_keys);
         let keys = keys.map(|(&b, &p)| (column(&build, b), column(&probe, p))).collect();
-        // Within an inner join, a long condition would run for the first pair and never without one.
+        // Within an inner join, a long condition would run for the first pair and never without
+        // one.
         let (within, after) = match condition {
             Some(long) if kind == JoinKind::Inner && long.size().1 > MAX_MATCH_OPERATIONS => {
                 (None, Some(long))

@@ -264,8 +264,8 @@ fn first_of_each(input: &Relation, keys: &[usize]) -> Result<Relation, EngineErr
     first_rows(input.clone(), keys, order.collect::<Result<_, _>>()?, 1)
 }
 
-/// The relation that has the first rows of each unit by all columns that the query reads. Rows whose
-/// unit is NULL, or cannot be read as its column's type, count for nothing: they would stand
+/// The relation that has the first rows of each unit by all columns that the query reads. Rows
+/// whose unit is NULL, or cannot be read as its column's type, count for nothing: they would stand
 /// together in a window, though they may be of several units.
 fn taken(input: &Relation, rows: u32) -> Result<Relation, EngineError> {
     let unit = input.protection().unit().ok_or(EngineError::Inconsistent)?;

@@ -9,18 +9,18 @@ use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::util::display::array_value_to_string;
 use hushtable_mechanisms::{Additive, AdditiveLaw, TiedPart};
 use hushtable_privacy::Loss;
-use hushtable_query::{Contract, Noise, PrivateQuery, Quote, bind};
+use hushtable_query::{Contract, Measure, Noise, PrivateQuery, Quote, bind};
 
 use super::Files;
 use super::tests::{CONTRACT, Dice, Tables, rows};
 use crate::bound::SamplingKey;
-use crate::exact::Scan;
+use crate::exact::{Measured, Scan};
 use crate::memory::Memory;
 use crate::release::table;
 use crate::source::{ReadProgress, list_files};
 use crate::survey::ScanOptions;
 
-/// Units and sums of each group.
+/// Units and sums of each group; for quantiles, how often each value is there.
 pub(super) type Groups = BTreeMap<String, (i64, Vec<i128>)>;
 
 /// The exact groups, which an error would end, and the groups of the table that would be shown of
@@ -38,30 +38,50 @@ pub(super) async fn groups(
     let progress = Arc::new(ReadProgress::default());
     let scan =
         Scan::of(query, false, &files, &progress, &Memory::new(None).unwrap()).await.unwrap();
-    // The same choices before and after.
+    // One key, so that choices are the same before and after.
     let exact = scan.look(SamplingKey([5; 16]), ScanOptions::default()).await.unwrap().exact;
     let text = |column: &ArrayRef, at: usize| array_value_to_string(column, at).unwrap() + "|";
     let group = |at: usize| {
         let key = exact.keys.iter().map(|k| text(k, at)).collect();
-        let sums = exact.measured.iter().map(|m| m.sums().unwrap()[at]).collect();
+        let own = |m: &Measured| match m.values() {
+            Some(values) => values.of(at).iter().map(|value| 1i128 << (VALUE * value)).sum(),
+            None => m.sums().unwrap()[at],
+        };
+        let sums = exact.measured.iter().map(own).collect();
         (key, (exact.units[at], sums))
     };
     let groups = (0..exact.units.len()).map(group).collect();
     if exact.units.is_empty() {
         return (groups, Vec::new());
     }
-    let sums = exact.measured.iter().map(|m| m.sums().unwrap().to_vec()).collect();
+    let none = || vec![0; exact.units.len()];
+    let sums = exact.measured.iter().map(|m| m.sums().map_or_else(none, |sums| sums.to_vec()));
+    let sums = sums.collect();
     let shown = table(query, exact.keys.clone(), sums, exact.units.len()).unwrap();
     let order = (0..shown.table.num_rows()).map(|row| text(shown.table.column(0), row)).collect();
     (groups, order)
 }
 
-const MEASURED: &str = "COUNT(*), COUNT(DISTINCT UNIT), SUM(n, contribution_bounds_per_group => (-2, 9)), \
-                        SUM(n, contribution_bounds_per_row => (0, 4)), AVG(n, contribution_bounds_per_row => (-1, 3)), \
+const MEASURED: &str = "COUNT(*), COUNT(DISTINCT UNIT), \
+                        SUM(n, contribution_bounds_per_group => (-2, 9)), \
+                        SUM(n, contribution_bounds_per_row => (0, 4)), \
+                        AVG(n, contribution_bounds_per_row => (-1, 3)), \
                         AVG(n, contribution_bounds_per_group => (1, 5)), AVG(IF(n > 2, 1, 0)), \
-                        COUNT(n + 0, contribution_bounds_per_group => (0, 1)), \
-                        SUM(n + 0, contribution_bounds_per_group => (-2, 9)), \
-                        SUM(GREATEST(LEAST(n, 4), -1))";
+                        COUNT(n + 0, contribution_bounds_per_group => (0, 1)), SUM(n + 0, \
+                        contribution_bounds_per_group => (-2, 9)), SUM(GREATEST(LEAST(n, 4), -1))";
+
+/// Three quantiles of one expression, which are drawn together.
+const QUANTILES: &str = "PERCENTILE_CONT(n, 0.9, contribution_bounds_per_row => (0, 4)), \
+                         PERCENTILE_CONT(n, 0.25, contribution_bounds_per_row => (0, 4)), \
+                         MEDIAN(n, contribution_bounds_per_row => (0, 4))";
+
+/// Binary digits for how often a value is there.
+const VALUE: i64 = 16;
+
+/// How many values there are.
+fn values(counts: i128) -> i128 {
+    (0..5).map(|value| (counts >> (VALUE * value)) & 0xffff).sum()
+}
 
 /// A question about values that a sub-query computes of each unit, whose bounds follow from its
 /// structure, or from the contract's bounds, which the data do not keep.
@@ -80,9 +100,10 @@ fn about_units(dice: &mut Dice) -> String {
         "SELECT person_id AS u, kind AS k, VALUE AS y FROM visits GROUP BY person_id, kind",
         "SELECT person_id AS u, MAX(kind) AS k, VALUE AS y FROM visits GROUP BY person_id",
         "SELECT person_id AS u, kind AS k, m * 2 - 1 AS y FROM visits",
-        "SELECT person_id AS u, kind AS k, SUM(m) OVER (PARTITION BY person_id ORDER BY m) AS y FROM visits",
-        "SELECT p.person_id AS u, p.town AS k, v.y FROM people p LEFT JOIN (SELECT person_id AS u, VALUE AS y FROM visits \
-         GROUP BY person_id) v ON v.u = p.person_id",
+        "SELECT person_id AS u, kind AS k, \
+         SUM(m) OVER (PARTITION BY person_id ORDER BY m) AS y FROM visits",
+        "SELECT p.person_id AS u, p.town AS k, v.y FROM people p LEFT JOIN (SELECT person_id AS u, \
+         VALUE AS y FROM visits GROUP BY person_id) v ON v.u = p.person_id",
     ]);
     let of_units = of_units.replace("VALUE", value);
     format!("SELECT k, COUNT(*), COUNT(y), SUM(y), AVG(y) FROM ({of_units}) GROUP BY k")
@@ -99,7 +120,8 @@ fn about_people(dice: &mut Dice) -> (String, bool) {
             "claims c LEFT JOIN towns t ON c.state = t.town",
             "claims c JOIN visits v USING (visit_id)",
             "towns t, claims c, visits v WHERE t.town = c.state AND v.visit_id = c.visit_id",
-            "claims c WHERE EXISTS (SELECT 1 FROM claims d WHERE d.visit_id = c.visit_id AND d.amount > c.amount)",
+            "claims c WHERE EXISTS (SELECT 1 FROM claims d \
+             WHERE d.visit_id = c.visit_id AND d.amount > c.amount)",
             "claims c WHERE state NOT IN (SELECT town FROM towns)",
         ]);
         let measured = "COUNT(*), SUM(c.amount, contribution_bounds_per_group => (0, 9)), \
@@ -121,13 +143,15 @@ fn about_rows(dice: &mut Dice) -> String {
         "SELECT t.region AS k, l.n FROM loans l JOIN towns t ON t.town = l.k",
         "SELECT t.region AS k, l.n FROM towns t, loans l WHERE t.town = l.k AND l.n > 2",
         "SELECT t.region AS k, l.n FROM loans l LEFT JOIN towns t ON t.town = l.k",
-        "SELECT a.region AS k, l.n FROM loans l JOIN towns a ON a.town = l.k JOIN towns b ON b.town = l.k",
+        "SELECT a.region AS k, l.n FROM loans l JOIN towns a ON a.town = l.k \
+         JOIN towns b ON b.town = l.k",
         "SELECT k, n FROM loans UNION ALL SELECT k, n FROM loans WHERE n > 3",
     ];
     let once = [
         "SELECT k, n FROM loans",
         "SELECT c.region AS k, l.n FROM loans l JOIN cities c ON c.town = l.k",
-        "SELECT c.region AS k, l.n FROM cities c JOIN loans l ON c.town = l.k WHERE c.region <> 'n'",
+        "SELECT c.region AS k, l.n FROM cities c JOIN loans l ON c.town = l.k \
+         WHERE c.region <> 'n'",
         "SELECT c.region AS k, l.n FROM loans l LEFT JOIN cities c ON c.town = l.k",
         "SELECT k, n FROM loans WHERE k IN (SELECT town FROM towns)",
         "SELECT k, n FROM loans WHERE k NOT IN (SELECT town FROM towns WHERE region = 's')",
@@ -147,9 +171,9 @@ pub(super) fn amount(loss: Loss) -> f64 {
     }
 }
 
-/// The loss of a neighbour by the noise on measurements, in epsilon or rho, from the changes of their
-/// exact sums: what the scales of the noise say, and nothing of what the quote declares. And how many
-/// are measured together.
+/// The loss of a neighbour by the noise on measurements, in epsilon or rho, from the changes of
+/// their exact sums: what the scales of the noise say, and nothing of what the quote declares. And
+/// how many are measured together.
 pub(super) fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
     let (mut loss, mut together) = (0.0, 0);
     for (place, noise) in quote.noise().iter().enumerate() {
@@ -175,6 +199,22 @@ pub(super) fn realized(quote: &Quote, changes: &[Vec<i128>]) -> (f64, usize) {
                 loss += lost(&|change| ends(change, span.high), own);
                 together += 1;
             }
+            Noise::Joint(joint) => {
+                // All quantiles lose together what the levels do.
+                if !joint.pays() {
+                    continue;
+                }
+                for range in joint.draws.ranges() {
+                    for change in changes {
+                        let range = range * values(change[place].abs()) as f64;
+                        loss += match quote.total() {
+                            Loss::Approximate { .. } => range,
+                            Loss::Concentrated { .. } => range * range / 8.0,
+                        };
+                    }
+                }
+                together += 1;
+            }
             Noise::OfSelection | Noise::ByClass(_) | Noise::Quantile(_) => {}
         }
     }
@@ -189,11 +229,16 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
     let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (mut moved, mut reported, mut most, mut largest) = (0, 0, 0, 0.0f64);
+    let (mut drawn, mut joint) = (0, 0);
     for case in 0..cases {
         let mut dice = Dice(case.wrapping_mul(0xd134_2543_de82_ef95) + 7);
         let of_rows = dice.below(3) == 0;
         let (sql, private) =
             if of_rows { (about_rows(&mut dice), true) } else { about_people(&mut dice) };
+        let last = "SUM(GREATEST(LEAST(n, 4), -1))";
+        let with_quantiles = format!("{last}, {QUANTILES}");
+        // Without them, noise may be Gaussian.
+        let sql = if case % 2 == 0 { sql } else { sql.replace(last, &with_quantiles) };
         let query = match bind(&sql, &contract) {
             Ok(query) => query,
             Err(refusal) => {
@@ -245,6 +290,13 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
             assert_eq!(with.0 - without.0, 1, "case {case}, group {key}: units\n{sql}");
             for (at, measurement) in query.measurements().iter().enumerate() {
                 let by = with.1[at] - without.1[at];
+                if let Measure::Quantile { rows, .. } = measurement.measure {
+                    // Values go, and none comes.
+                    let gone = by >= 0 && values(by) <= rows.into();
+                    assert!(gone, "case {case}, group {key}: {by:x} of {rows}\n{sql}");
+                    drawn += u32::from(by > 0);
+                    continue;
+                }
                 let allowed = i128::from(measurement.low).min(0)..=measurement.high.into();
                 let name = &measurement.name;
                 assert!(allowed.contains(&by), "case {case}, group {key}: {name} by {by}\n{sql}");
@@ -258,8 +310,8 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
         let is_report = query.outputs().iter().any(|output| output.name.starts_with("part cut"));
         // One row of each unit is counted where groups are chosen.
         let counted = quote.noise().iter().any(|noise| matches!(noise, Noise::OfSelection));
-        let joint = together >= 1 || counted || is_report;
-        assert!(joint, "case {case}: nothing is measured together\n{sql}");
+        // Where apart is nearer, nothing is measured together.
+        joint += u32::from(together >= 1 || counted || is_report);
         reported += u32::from(is_report && changed > 0);
         largest = largest.max(loss / declared);
         moved += u32::from(changed > 0);
@@ -268,5 +320,7 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
     // Some neighbours come near to what is declared.
     assert!(largest > 0.5, "{largest}");
     assert!(u64::from(reported) > cases / 16, "{reported} reports");
+    assert!(u64::from(drawn) > cases / 4, "{drawn} quantiles");
+    assert!(u64::from(joint) > cases / 2, "{joint} measured together");
     assert!(moved > 0 && u64::from(moved) > cases / 8 && most > 1, "{moved} moved, {most} at most");
 }

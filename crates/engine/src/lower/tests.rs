@@ -13,7 +13,8 @@ use super::{Files, Lowering};
 use crate::eval::steps_of;
 use crate::source::{ReadProgress, list_files};
 
-pub(super) const CONTRACT: &str = r#"
+pub(super) const CONTRACT: &str = concat!(
+    r#"
 [units.person]
 budgets.ana = { epsilon = 1, delta = 1e-5 }
 
@@ -31,7 +32,8 @@ columns = { person_id = { type = "int" }, town = { type = "string" }, x = { type
 [tables.visits]
 path = "visits.csv"
 unit = { of = "person", column = "person_id" }
-columns = { visit_id = { type = "int" }, person_id = { type = "int" }, kind = { type = "string" }, m = { type = "int", bounds = [0, 2] } }
+columns = { visit_id = { type = "int" }, person_id = { type = "int" }, "#,
+    r#"kind = { type = "string" }, m = { type = "int", bounds = [0, 2] } }
 
 [tables.claims]
 path = "claims.csv"
@@ -55,7 +57,8 @@ privacy_unit = "row"
 columns = { k = { type = "string" }, n = { type = "int" } }
 defaults = { epsilon = 1, delta = 1e-5, max_groups_contributed = 3, max_rows_per_group = 3 }
 budgets.ana = { epsilon = 1, delta = 1e-5 }
-"#;
+"#,
+);
 
 /// Numbers that are the same in every run.
 pub(super) struct Dice(pub(super) u64);
@@ -151,8 +154,8 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
              WHERE c.visit_id = v.visit_id AND v.m > 1",
             "SELECT v.person_id AS u, c.state AS k, v.m AS n FROM visits v \
              LEFT JOIN claims c ON c.visit_id = v.visit_id AND c.amount > v.m",
-            "SELECT v.person_id AS u, a.state AS k, b.amount AS n FROM visits v, claims a, claims b \
-             WHERE a.visit_id = b.visit_id AND v.visit_id = a.visit_id",
+            "SELECT v.person_id AS u, a.state AS k, b.amount AS n FROM visits v, claims a, \
+             claims b WHERE a.visit_id = b.visit_id AND v.visit_id = a.visit_id",
         ]);
         return (sql.to_owned(), true);
     }
@@ -200,7 +203,8 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
         1 => {
             let kind = dice.one(&["JOIN", "LEFT JOIN"]);
             let sql = format!(
-                "SELECT a.u AS u, t.region AS k, a.n AS n FROM ({a}) a {kind} towns t ON a.k = t.town"
+                "SELECT a.u AS u, t.region AS k, a.n AS n \
+                 FROM ({a}) a {kind} towns t ON a.k = t.town"
             );
             (sql, ours)
         }
@@ -270,7 +274,8 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
 
 fn question(sql: &str, contract: &Contract) -> Result<PrivateQuery, String> {
     let outer = format!(
-        "SELECT k, COUNT(*), SUM(n, contribution_bounds_per_group => (0, 9)) FROM ({sql}) GROUP BY k"
+        "SELECT k, COUNT(*), SUM(n, contribution_bounds_per_group => (0, 9)) \
+         FROM ({sql}) GROUP BY k"
     );
     bind(&outer, contract).map_err(|refusal| refusal.what)
 }

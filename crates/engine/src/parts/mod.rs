@@ -13,12 +13,12 @@ use std::time::Instant;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
-use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease};
+use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease, cost};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    Around, Consistent, ConsistentLevel, Given, MechanismsExplained, Part, Population, Quote, Read,
-    SqlStatement, Value,
+    Around, Consistent, ConsistentLevel, Given, LimitExplained, MechanismsExplained, Part,
+    Population, Quote, Read, SqlStatement, Value,
 };
 
 pub use self::clipped_shares::{ClippedShare, ClippingReport};
@@ -42,7 +42,7 @@ use crate::traced::TracedResult;
 use crate::value::value_at;
 use crate::workload::{Standing, begin};
 
-/// A statement of which everything that can be wrong by itself is checked.
+/// A statement that has passed every check that does not need the ledger.
 pub(crate) struct StatementPlan<'a> {
     session: &'a Session,
     sql: String,
@@ -351,13 +351,13 @@ fn read(stored: &StoredRelease, quote: Quote) -> Result<Released, EngineError> {
     Ok(Released { table, statement, quote })
 }
 
-/// What is read before it is released.
+/// Stand-in for values that are read before they are released.
 fn unknown(read: &Read) -> Given {
     if read.all { Given::All(Vec::new()) } else { Given::One(Value::Null) }
 }
 
-/// What is read of a released table: a column, or its value in the one row, NULL where there is no
-/// row.
+/// Values that are read from a released table: a column, or its value in the one row, NULL where
+/// there is no row.
 pub(crate) fn given(table: &RecordBatch, read: &Read) -> Result<Given, EngineError> {
     let column = table.columns().get(read.column).ok_or(EngineError::Inconsistent)?;
     let value = |row| value_at(column, row).ok_or(EngineError::Inconsistent);
@@ -435,6 +435,7 @@ impl StatementPlan<'_> {
                 report_of: self.names_reported(part),
                 explanation: part.asked.explanation.clone(),
                 mechanisms: MechanismsExplained::of(&part.asked.quote),
+                limits: LimitExplained::around(&part.asked.quote),
                 standing,
             });
         }
@@ -449,7 +450,7 @@ impl StatementPlan<'_> {
                 if quoted.standing == Standing::New {
                     // A loss that the budget's currency cannot hold is shown as it is; the ledger
                     // would refuse it.
-                    let own = loss.in_currency_of(limit).unwrap_or(loss);
+                    let own = cost(loss, &part.asked.quote.events(), limit).unwrap_or(loss);
                     charge = charge.plus(own).unwrap_or(own);
                 }
             }

@@ -2,7 +2,7 @@
 
 use hushtable_ledger::Account;
 use hushtable_privacy::Loss;
-use hushtable_query::{ConsistentPrecision, Explanation, MechanismsExplained};
+use hushtable_query::{ConsistentPrecision, Explanation, LimitExplained, MechanismsExplained};
 use serde::{Deserialize, Serialize};
 
 use super::ClippingReport;
@@ -12,7 +12,7 @@ use crate::workload::Standing;
 /// The cost of a statement, and the accounts that would pay.
 #[derive(Clone, Debug)]
 pub struct StatementQuoted {
-    /// Who would pay.
+    /// The analyst who would pay.
     pub analyst: String,
     /// The private parts, each after those that it reads.
     pub parts: Vec<StatementPartQuoted>,
@@ -41,6 +41,8 @@ pub struct StatementPartQuoted {
     pub explanation: Explanation,
     /// The mechanisms that there are for sums that are not clamped, side by side.
     pub mechanisms: Vec<MechanismsExplained>,
+    /// The price of other limits on the groups of a unit.
+    pub limits: Vec<LimitExplained>,
     /// Whether it is paid for.
     pub standing: Standing,
 }
@@ -76,9 +78,9 @@ pub struct StatementOfParts {
     /// Format of the record.
     #[serde(rename = "statement_of_parts")]
     pub format: u32,
-    /// Who made it.
+    /// The version of the engine that made it.
     pub engine: String,
-    /// Who asked.
+    /// The analyst who asked.
     pub analyst: String,
     /// The statement as it was asked.
     pub sql: String,

@@ -73,8 +73,8 @@ fn plan<'a>(session: &'a Session, sql: &str) -> StatementPlan<'a> {
     session.plan_statement(sql, statement, None).wait().unwrap()
 }
 
-const OLDER: &str = "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM people \
-                     WHERE age > (SELECT AVG(age) FROM people) GROUP BY town";
+const OLDER: &str = "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place \
+                     FROM people WHERE age > (SELECT AVG(age) FROM people) GROUP BY town";
 const HALVES: [&str; 2] = ["epsilon = 0", "epsilon = 1"];
 
 #[test]
@@ -111,17 +111,17 @@ fn asked_again_it_is_free_and_the_same() {
 fn all_parts_are_charged_or_none() {
     let place = place();
     // The second account cannot pay, and the first is not charged.
-    let both = "SELECT (SELECT COUNT(*) FROM people) AS people, (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS \
-                (epsilon = 0.2) COUNT(*) FROM firms) AS firms";
+    let both = "SELECT (SELECT COUNT(*) FROM people) AS people, (SELECT WITH DIFFERENTIAL_PRIVACY \
+                OPTIONS (epsilon = 0.2) COUNT(*) FROM firms) AS firms";
     let session = place.session();
     let planned = plan(&session, both);
     assert_eq!(planned.accounts().len(), 2);
     let error = planned.pay(&mut session.ledger().unwrap()).unwrap_err();
-    assert!(error.to_string().contains("\"firm\""), "{error}");
+    assert!(error.to_string().contains("`firm`"), "{error}");
     assert_eq!(charges(&place), (0, 0, vec!["epsilon = 0".to_owned(); 2]));
     let refused = ask(&place, both, 1).unwrap_err();
-    let sum = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 3) * FROM (SELECT COUNT(*) AS n FROM \
-               people), (SELECT AVG(age) AS m FROM people)";
+    let sum = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 3) * FROM (SELECT COUNT(*) AS n \
+               FROM people), (SELECT AVG(age) AS m FROM people)";
     insta::assert_snapshot!(format!("{refused}\n\n{}", ask(&place, sum, 1).unwrap_err()));
     assert_eq!(charges(&place).0, 0);
     let paid = ask(&place, &both.replace("0.2", "0.1"), 1).unwrap();
@@ -135,8 +135,8 @@ fn all_parts_are_charged_or_none() {
 #[test]
 fn clipping_reports_are_charged_and_recorded_with_their_parts() {
     let place = place();
-    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (EPSILON clipping_report = true) town, SUM(age, \
-               contribution_bounds_per_group => (0, 44)) AS s FROM people GROUP BY town";
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (EPSILON clipping_report = true) town, \
+               SUM(age, contribution_bounds_per_group => (0, 44)) AS s FROM people GROUP BY town";
     let one = sql.replace("EPSILON", "");
     // The budget pays for both or for none.
     let refused = ask(&place, &sql.replace("EPSILON", "epsilon = 2.5,"), 1).unwrap_err();
@@ -195,7 +195,8 @@ fn intervals_go_through_the_sql_around() {
     let place = place();
     let levels = ask(
         &place,
-        "SELECT town, COUNT(*) AS n, GROUPING(town) AS g FROM people GROUP BY ROLLUP (town) ORDER BY g, town",
+        "SELECT town, COUNT(*) AS n, GROUPING(town) AS g FROM people GROUP BY ROLLUP (town) \
+         ORDER BY g, town",
         1,
     )
     .unwrap();
@@ -215,12 +216,14 @@ fn intervals_go_through_the_sql_around() {
     let both = format!("{groups}{}", total.strip_prefix("n: ").unwrap());
     assert_eq!(ends(&levels), ["town: =".to_owned(), both, "g: =".to_owned()]);
 
-    let parts = "(SELECT town, COUNT(*) AS n FROM people GROUP BY town) a CROSS JOIN (SELECT COUNT(*) AS n FROM people) b";
+    let parts = "(SELECT town, COUNT(*) AS n FROM people GROUP BY town) a \
+                 CROSS JOIN (SELECT COUNT(*) AS n FROM people) b";
     let of = |sql: &str| ends(&ask(&place, sql, 3).unwrap());
     // Renamed, sorted, cut, joined; and arithmetic on one row.
     let through = of(&format!(
-        "WITH c AS (SELECT * FROM {parts}) SELECT d.m AS k, m AS same, m - n_2 AS less, UPPER(town) AS town, \
-         LENGTH(town) AS length FROM (SELECT n AS m, n_2, town FROM c ORDER BY m LIMIT 1) AS d"
+        "WITH c AS (SELECT * FROM {parts}) SELECT d.m AS k, m AS same, m - n_2 AS less, \
+         UPPER(town) AS town, LENGTH(town) AS length FROM (SELECT n AS m, n_2, town FROM c \
+         ORDER BY m LIMIT 1) AS d"
     ));
     let [k, same, less, town, length] = through.as_slice() else { panic!("{through:?}") };
     assert_eq!(k.strip_prefix("k"), same.strip_prefix("same"));
@@ -232,38 +235,35 @@ fn intervals_go_through_the_sql_around() {
     assert!(ratio[0].matches('|').count() == 2 && ratio[1] == "two: =", "{ratio:?}");
 
     // Parts that nothing reads are not asked, and do not count.
-    let unread = of(
-        "WITH unread AS (SELECT AVG(age) AS m FROM people), t AS (SELECT town, COUNT(*) AS n FROM people \
-                     GROUP BY town) SELECT n FROM t ORDER BY town",
-    );
+    let unread =
+        of("WITH unread AS (SELECT AVG(age) AS m FROM people), t AS (SELECT town, COUNT(*) AS n \
+            FROM people GROUP BY town) SELECT n FROM t ORDER BY town");
     assert_eq!(unread[0].matches('|').count(), 2);
 
     // A row that an outer join does not find has no value and no interval.
-    let missing = of(
-        "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT x.town, y.n FROM t x LEFT JOIN t y \
-         ON y.town = x.town AND y.town = 'A' ORDER BY x.town",
-    );
+    let missing =
+        of("WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT x.town, y.n \
+            FROM t x LEFT JOIN t y ON y.town = x.town AND y.town = 'A' ORDER BY x.town");
     assert!(
         missing[1].ends_with(" NULL|NULL ") && !missing[1].starts_with("y: NULL"),
         "{missing:?}"
     );
     // Values of several rows have none, and neither has what is computed from them.
-    let collective = of(
-        "SELECT SUM(n) OVER () AS s, n + RANK() OVER (ORDER BY n) AS r, n FROM (SELECT town, COUNT(*) AS n FROM people \
-         GROUP BY town)",
-    );
+    let collective = of("SELECT SUM(n) OVER () AS s, n + RANK() OVER (ORDER BY n) AS r, n \
+                         FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town)");
     assert_eq!(&collective[..2], ["s: - Around", "r: - Around"]);
     assert!(collective[2].contains('|'));
-    let together = of(
-        "SELECT DISTINCT n, n * 2 AS twice FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town)",
-    );
+    let together =
+        of("SELECT DISTINCT n, n * 2 AS twice FROM (SELECT town, COUNT(*) AS n FROM people \
+            GROUP BY town)");
     assert_eq!(together, ["n: - Around", "twice: - Around"]);
-    let union = of(
-        "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT n FROM t UNION DISTINCT SELECT n FROM t",
-    );
+    let union =
+        of("WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT n FROM t \
+            UNION DISTINCT SELECT n FROM t");
     assert_eq!(union, ["n: - Around"]);
     let aggregated = of(
-        "SELECT town, MAX(n) AS most FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) GROUP BY town",
+        "SELECT town, MAX(n) AS most FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) \
+         GROUP BY town",
     );
     assert_eq!(aggregated, ["town: =", "most: - Around"]);
 
@@ -328,8 +328,8 @@ fn stopped_after_each_step_it_goes_on() {
 fn a_released_null_is_a_value() {
     let place = place();
     // The mean of a group that is not shown.
-    let sql = "SELECT town, COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people HAVING \
-               COUNT(*) < -1000) GROUP BY town";
+    let sql = "SELECT town, COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people \
+               HAVING COUNT(*) < -1000) GROUP BY town";
     let answer = ask(&place, sql, 1).unwrap();
     assert_eq!(answer.table.num_rows(), 2);
     let counts = answer.table.column(1).as_primitive::<Int64Type>().clone();
@@ -402,7 +402,8 @@ fn what_cannot_be_computed_is_refused_before_the_charge() {
         "n, COUNT(*)",
     ] {
         let sql = format!(
-            "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) SELECT {shown} FROM t o"
+            "WITH t AS (SELECT town, COUNT(*) AS n FROM people GROUP BY town) \
+             SELECT {shown} FROM t o"
         );
         let refused = ask(&place, &sql, 1).map_or_else(|e| e, |_| "ACCEPTED".to_owned());
         refusals += &format!("{shown}\n-> {refused}\n\n");
@@ -415,12 +416,15 @@ fn what_cannot_be_computed_is_refused_before_the_charge() {
 #[test]
 fn both_populations_of_a_query_pay() {
     let contract = CONTRACT.to_owned()
-        + r#"
+        + concat!(
+            r#"
 [tables.jobs]
 path = "jobs.csv"
 unit = { of = "person", column = "person" }
-columns = { person = { type = "int" }, firm = { type = "int" }, kind = { type = "string", public_keys = ["x", "y"] } }
-"#;
+columns = { person = { type = "int" }, firm = { type = "int" }, "#,
+            r#"kind = { type = "string", public_keys = ["x", "y"] } }
+"#,
+        );
     let contract = contract.replace("ana = { epsilon = 0.1 }", "ana = { epsilon = 1.5 }");
     let jobs: String = (0..60).map(|i| format!("{i},{},{}\n", i % 4, ["x", "y"][i % 2])).collect();
     let jobs = format!("person,firm,kind\n{jobs}");
@@ -428,8 +432,9 @@ columns = { person = { type = "int" }, firm = { type = "int" }, kind = { type = 
     let place = Place::new(&contract, &[("jobs.csv", &jobs), ("firms.csv", &firms)]);
     let sql = |kind: &str| {
         format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_groups_contributed = 2) kind, \
-             COUNT(*) AS n FROM jobs JOIN firms ON id = firm WHERE kind <> '{kind}' GROUP BY kind"
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_groups_contributed = 2) \
+             kind, COUNT(*) AS n FROM jobs JOIN firms ON id = firm WHERE kind <> '{kind}' \
+             GROUP BY kind"
         )
     };
     let session = place.session();

@@ -49,7 +49,7 @@ pub(crate) enum Stored {
     Date,
     /// Instants of any unit. Without a zone they are taken as UTC.
     Timestamp,
-    /// What is not read.
+    /// A type that is not read.
     Other,
 }
 
@@ -120,8 +120,8 @@ impl Stored {
         }
         Err(match self.natural() {
             Some(natural) => format!("declare it as `{natural}`"),
-            None => "this type is not read; leave the column out of the contract, or store it \
-                     as one of bool, int, decimal, float, string, date, timestamp"
+            None => "leave the column out of the contract, or store it as bool, int, decimal, \
+                     float, string, date or timestamp"
                 .to_owned(),
         })
     }

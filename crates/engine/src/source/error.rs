@@ -51,7 +51,7 @@ pub enum SourceError {
     BadPattern {
         /// The location as the contract has it.
         location: String,
-        /// What is wrong with it.
+        /// Its fault.
         reason: String,
     },
 
@@ -59,7 +59,7 @@ pub enum SourceError {
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The operating system's message.
         reason: String,
     },
 
@@ -67,7 +67,7 @@ pub enum SourceError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What it should be.
+        /// The format that it should have.
         format: &'static str,
     },
 
@@ -173,13 +173,13 @@ pub enum SourceError {
         file_type: String,
         /// Its type in the contract.
         declared: ColumnType,
-        /// What to declare instead.
+        /// A way that works.
         hint: String,
     },
 
     /// A fault of this program.
     Internal {
-        /// What failed; never from the data.
+        /// The step that failed; never from the data.
         what: &'static str,
     },
 }
@@ -191,8 +191,7 @@ impl SourceError {
             Self::Shared { what, hint } => (what.clone(), hint.clone()),
             Self::NothingFound { location, looked } => (
                 format!(
-                    "the contract's location `{location}` has no data file: \
-                     looked at {}",
+                    "the contract's location `{location}` has no data file: looked at `{}`",
                     shown(looked)
                 ),
                 Some(
@@ -205,8 +204,7 @@ impl SourceError {
             ),
             Self::UnknownExtension { path } => (
                 format!(
-                    "the contract asks for {}, whose name does not end in a \
-                     known format",
+                    "the contract names `{}`, which does not end in a known format",
                     shown(path)
                 ),
                 Some(
@@ -217,16 +215,14 @@ impl SourceError {
             ),
             Self::MixedFormats { location, one, other } => (
                 format!(
-                    "the contract's location `{location}` mixes {} ({}) and {} \
-                     ({})",
+                    "the contract's location `{location}` mixes {} (`{}`) and {} (`{}`)",
                     one.0,
                     shown(&one.1),
                     other.0,
                     shown(&other.1)
                 ),
                 Some(
-                    "a table is all of one format; narrow the location, for example \
-                 `folder/*.parquet`"
+                    "narrow the location to files of one format, for example `folder/*.parquet`"
                         .to_owned(),
                 ),
             ),
@@ -236,41 +232,37 @@ impl SourceError {
                      pattern: {reason}"
                 ),
                 Some(
-                    "`*` stands for anything within one name, `**` for any folders, \
-                 `?` for one character"
+                    "write `*` for anything within one name, `**` for any folders, `?` for one \
+                     character"
                         .to_owned(),
                 ),
             ),
             Self::Unreadable { path, reason } => (
-                format!("cannot read {}: {reason}", shown(path)),
+                format!("cannot read `{}`: {reason}", shown(path)),
                 Some(
-                    "this is the file system, not the contract or the query; check \
-                 that the file is there and that this user may read it"
+                    "check that the file exists and that this user may read it; the contract \
+                     and the query are not at fault"
                         .to_owned(),
                 ),
             ),
             Self::Damaged { path, format } => (
-                format!("{} is damaged: it is not valid {format}", shown(path)),
-                Some(
-                    "the fault is in the file; compare it with its original or write \
-                 it again"
-                        .to_owned(),
-                ),
+                format!("`{}` is damaged: it is not valid {format}", shown(path)),
+                Some("compare the file with its original, or write it again".to_owned()),
             ),
             Self::Changed { path } => (
-                format!("{} was written while the query was being planned", shown(path)),
+                format!("`{}` was written while the query was being planned", shown(path)),
                 Some("ask again when nothing writes to the table's files".to_owned()),
             ),
             Self::NoFiles => (
                 "a table needs at least one data file".to_owned(),
-                Some("this is a fault of the program".to_owned()),
+                Some("this is a fault in Hushtable: please report it, without data".to_owned()),
             ),
             Self::NoHeader { path } => (
-                format!("{} has no header line", shown(path)),
-                Some("the first line of a CSV file names its columns".to_owned()),
+                format!("`{}` has no header line", shown(path)),
+                Some("name the columns in the first line of the file".to_owned()),
             ),
             Self::HeaderNotText { path, encoding } => (
-                format!("the header line of {} is not {encoding} text", shown(path)),
+                format!("the header line of `{}` is not {encoding} text", shown(path)),
                 Some(
                     "say in the contract how the file is written, for example `csv = \
                  { encoding = \"windows-1252\" }`; a compressed file must also \
@@ -280,8 +272,7 @@ impl SourceError {
             ),
             Self::CsvSettingsForOther { path, format } => (
                 format!(
-                    "the contract has `csv` settings for a table whose file {} \
-                     is {format}",
+                    "the contract has `csv` settings for a table whose file `{}` is {format}",
                     shown(path)
                 ),
                 Some(format!(
@@ -291,88 +282,80 @@ impl SourceError {
             ),
             Self::TableLog { location, kind, log } => (
                 format!(
-                    "the contract's location `{location}` leads into {} table: \
-                     {} keeps its log",
+                    "the contract's location `{location}` leads into {} table, whose log is in \
+                     `{}`",
                     kind.name(),
                     shown(log)
                 ),
                 Some(format!(
-                    "rows that the table has deleted or replaced would count; \
-                     write its current rows to a folder of their own, for \
-                     example with {}, and name that folder",
+                    "write the table's current rows to a folder of their own, for example with \
+                     {}, and name that folder; otherwise deleted and replaced rows would count",
                     kind.way_out()
                 )),
             ),
             Self::DifferentFolders { location, one, one_columns, other, other_columns } => (
                 format!(
-                    "the files of `{location}` are in different kinds of \
-                     folders: {} in {}, {} in {}",
+                    "the files of `{location}` are in different kinds of folders: `{}` in {}, \
+                     `{}` in {}",
                     shown(one),
                     named(one_columns),
                     shown(other),
                     named(other_columns)
                 ),
                 Some(
-                    "folders such as `year=2024` are columns, and all files of a \
-                 table must have the same; move the files or narrow the location"
+                    "move the files or narrow the location: folders such as `year=2024` are \
+                     columns, and all files of a table must have the same ones"
                         .to_owned(),
                 ),
             ),
             Self::FolderColumn { path, column } => (
                 format!(
-                    "column `{column}` is in {}, and in the names of its \
-                     folders, too",
+                    "column `{column}` is both in `{}` and in the names of its folders",
                     shown(path)
                 ),
                 Some(format!(
-                    "which one is meant cannot be told; drop the column from the \
-                     files, or name the folders otherwise than `{column}=…`"
+                    "drop the column from the files, or give the folders another name than \
+                     `{column}=…`"
                 )),
             ),
             Self::DuplicateColumn { path, column } => (
-                format!("{} has more than one column `{column}`", shown(path)),
-                Some(
-                    "rename or drop the others in the file; which one is meant \
-                 cannot be told"
-                        .to_owned(),
-                ),
+                format!("`{}` has more than one column `{column}`", shown(path)),
+                Some("rename or drop all but one of them in the file".to_owned()),
             ),
             Self::DifferentColumns { without, with, column } => (
                 format!(
-                    "the files of a table differ: {} has no column `{column}`, \
-                     {} has",
+                    "the files of a table differ: `{}` has no column `{column}`, but `{}` has",
                     shown(without),
                     shown(with)
                 ),
                 Some(
-                    "all files of a table must have the same column names; write the \
-                 file again or narrow the location in the contract"
+                    "write the file again with the column names of the others, or narrow the \
+                     location in the contract"
                         .to_owned(),
                 ),
             ),
             Self::MissingColumn { path, column, similar } => (
                 format!(
-                    "the contract declares column `{column}`, which {} does not \
-                     have{}",
+                    "the contract declares column `{column}`, which `{}` does not have{}",
                     shown(path),
                     match similar {
                         Some(name) => format!(" (it has `{name}`)"),
                         None => String::new(),
                     }
                 ),
-                Some("names are case-sensitive; correct the contract".to_owned()),
+                Some("correct the contract; names are case-sensitive".to_owned()),
             ),
             Self::CannotBecome { path, column, file_type, declared, hint } => (
                 format!(
-                    "the contract declares column `{column}` as `{declared}`, \
-                     but it is {file_type} in {}",
+                    "the contract declares column `{column}` as `{declared}`, but it is \
+                     {file_type} in `{}`",
                     shown(path)
                 ),
                 Some(hint.clone()),
             ),
             Self::Internal { what } => (
                 format!("internal error: {what}"),
-                Some("please report this; the data is not at fault".to_owned()),
+                Some("this is a fault in Hushtable: please report it, without data".to_owned()),
             ),
         }
     }
@@ -434,8 +417,8 @@ impl LogKind {
 }
 
 impl SourceError {
-    /// What an I/O error means. Decompressors report broken streams as I/O errors that, unlike the
-    /// operating system's, have no code.
+    /// Tells damaged files from unreadable ones. Decompressors report broken streams as I/O errors
+    /// that, unlike the operating system's, have no code.
     pub(super) fn from_io(path: &Path, error: &std::io::Error, format: &'static str) -> Self {
         match error.raw_os_error() {
             // Not the error's own text: a library may have wrapped it in something longer.

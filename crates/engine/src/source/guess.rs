@@ -8,14 +8,14 @@ use hushtable_query::{CsvSettings, TextFormat};
 
 use super::{DataFile, FileFormat, SourceError, csv};
 
-/// The longest header line that is looked at.
+/// The longest header line that is read.
 const HEADER_BYTES: u64 = 1 << 20;
 
 /// The delimiters to choose from. The first wins among equals.
 const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
 
 /// The delimiter and encoding of the first file's header line; the usual ones where it does not
-/// tell, and `None` where the files are not CSV. No row is looked at.
+/// tell, and `None` where the files are not CSV. No row is read.
 ///
 /// # Errors
 ///

@@ -255,7 +255,7 @@ impl<B: Bytes> Source for ArrowFile<B> {
     }
 }
 
-/// That a span lies within a file.
+/// Checks that a span lies within a file.
 fn within(at: u64, length: usize, file: u64) -> ParquetResult<()> {
     match at.checked_add(length as u64) {
         Some(end) if end <= file => Ok(()),
@@ -348,8 +348,8 @@ fn schema_of(written: Option<Written<'_>>) -> ParquetResult<Schema> {
     Ok(fb_to_schema(written))
 }
 
-/// That a batch's buffers lie within its body, and that those that are compressed do not claim to
-/// be longer than they can be: memory is set aside for what they claim.
+/// Checks that a batch's buffers lie within its body, and that those that are compressed do not
+/// claim to be longer than they can be: memory is set aside for what they claim.
 fn check_buffers(batch: Option<RecordBatch<'_>>, body: &Buffer) -> ParquetResult<()> {
     let batch = batch.ok_or_else(|| wrong("a message without a batch"))?;
     if batch.length() < 0 {

@@ -111,7 +111,7 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<LookedAt, Source
 /// Some texts of a column.
 struct Column {
     name: String,
-    /// Those that are not empty; `None` for what is too long or no text.
+    /// The texts that are not empty; `None` for fields that are too long or not text.
     texts: Vec<Option<String>>,
 }
 

@@ -1,16 +1,16 @@
 //! Reads tables from Parquet, Arrow and CSV files totally: no value in the data can make an error.
 //!
-//! What a query releases is protected by noise; whether it fails is not. So everything that may
-//! fail is decided from the contract and the files' schemas before a value is read, and from then
-//! on a value that does not fit its column's type is NULL. Each value is converted on its own:
-//! what it becomes does not depend on its neighbours, its batch, its row group or its file.
+//! Noise protects what a query releases, but not whether it fails. So everything that may fail is
+//! decided from the contract and the files' schemas before a value is read, and from then on a
+//! value that does not fit its column's type is NULL. Each value is converted on its own: what it
+//! becomes does not depend on its neighbours, its batch, its row group or its file.
 //!
 //! Parquet is decoded with the `parquet` crate here rather than through DataFusion's own Parquet
 //! source, for three reasons: that source fails on text that is not UTF-8; it prunes row groups
 //! by statistics, which the file may have wrong; and it answers aggregates from statistics.
 //!
-//! Each kind of file is a source (`open`); a table is some columns of some sources (`table`); and an
-//! operator reads the parts of a table that a list names (`exec`).
+//! Each kind of file is a source (`open`); a table is some columns of some sources (`table`); and
+//! an operator reads the parts of a table that a list names (`exec`).
 
 pub(crate) mod convert;
 mod csv;
@@ -195,14 +195,15 @@ impl Wanted {
 /// | `float`     | `Float64`                | NaN; −0 becomes 0, infinities stay                |
 /// | `string`    | `Utf8View`               | invalid UTF-8, more than `MAX_STRING_BYTES` bytes |
 /// | `date`      | `Date32`                 | days outside 32 bits                              |
-/// | `timestamp` | `Timestamp(Microsecond)` | microseconds outside 64 bits; finer is rounded down, a zone is turned into UTC |
+/// | `timestamp` | `Timestamp(Microsecond)` | microseconds outside 64 bits                      |
 ///
-/// Text becomes a number, date or timestamp as [Arrow's casts](datafusion::arrow::compute::cast)
-/// have it, with blanks around it ignored; a decimal with more digits than its scale is rounded,
-/// half away from zero. In CSV the settings may say otherwise. There, an empty field is NULL (a
-/// string, too), a row that is too short has NULLs at its end, fields beyond the header are
-/// ignored, and an empty line is no row. A column in the names of folders has the value of a file's
-/// folder in all rows of the file.
+/// Timestamps are rounded down to microseconds, and a zone is turned into UTC. Text becomes a
+/// number, date or timestamp as [Arrow's casts](datafusion::arrow::compute::cast) have it, with
+/// blanks around it ignored; a decimal with more digits than its scale is rounded, half away from
+/// zero. In CSV the settings may say otherwise. There, an empty field is NULL (a string, too), a
+/// row that is too short has NULLs at its end, fields beyond the header are ignored, and an empty
+/// line is no row. A column in the names of folders has the value of a file's folder in all rows of
+/// the file.
 ///
 /// Units are the values of their column, but those of an `int` column are whole numbers of up to 38
 /// digits: a unit that does not fit 64 bits must not be left out.

@@ -76,7 +76,7 @@ pub(crate) fn normalise(
     }
 }
 
-/// Whole numbers, none of which is too large for 64 bits.
+/// Whole numbers that all fit into 64 bits.
 fn wide(array: &ArrayRef, stored: Stored) -> Result<ArrayRef, ArrowError> {
     match stored {
         Stored::Null => Ok(new_null_array(&Target::Wide.arrow_type(), array.len())),

@@ -106,7 +106,7 @@ pub fn file_schema(
     Ok(schema)
 }
 
-/// A file of which the schema has been read.
+/// A file whose schema has been read.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) source: Arc<dyn Source>,
@@ -142,7 +142,7 @@ pub(super) fn open_all(
             FileFormat::Parquet => Arc::new(ParquetFile::open(at)?),
             FileFormat::Arrow => Arc::new(ArrowFile::open(at)?),
         };
-        // What is read must be what was listed, as a release is of that.
+        // The file must be the one that was listed, as a release is about that.
         if source.identity() != file.identity() {
             return Err(SourceError::Changed { path: file.path.clone() });
         }

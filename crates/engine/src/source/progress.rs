@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is to be done, and what of it is done: bytes of the files that are read, or runs.
+/// Expected and finished work: bytes of the files that are read, or runs.
 #[derive(Debug, Default)]
 pub struct ReadProgress {
     expected: AtomicU64,

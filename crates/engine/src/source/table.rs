@@ -16,10 +16,10 @@ use super::{BATCH_ROWS, DataFile, ReadProgress, SourceError, Wanted};
 const UNIT: &str = "\0unit";
 /// The name of the column that tells rows apart.
 const ROW: &str = "\0row";
-/// Most rows of a part that are told apart.
+/// Most rows of a part that are numbered.
 const PART_ROWS: i64 = 1 << 40;
 
-/// Files of which the schemas have been read, and the columns wanted of them.
+/// Files whose schemas have been read, and the columns wanted of them.
 #[derive(Debug)]
 pub(crate) struct Table {
     schema: SchemaRef,

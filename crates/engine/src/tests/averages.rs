@@ -37,7 +37,7 @@ ana = { epsilon = 1000000, delta = 0.9999999 }
 
 const HEADER: &str = "person,town,age,days,cost,load,name,at\n";
 
-/// 662 people with 1,000 visits, of which 316 are by people of 65 and more.
+/// 662 people with 1,000 visits, 316 of them by people of 65 and more.
 fn visits() -> String {
     let mut csv = HEADER.to_owned();
     for person in 0..662u32 {
@@ -83,8 +83,8 @@ fn a_mean_is_that_of_the_rows() {
     assert_eq!(answer(&data, &exactly(&of_people)), "0.316\n");
 }
 
-/// The rows that are added up are those that are counted: one of each person's here, and not the sum
-/// of all over one. The mean of a person's rows that count is clamped, not its rows.
+/// The rows that are added up are those that are counted: one of each person's here, and not the
+/// sum of all over one. The mean of a person's rows that count is clamped, not its rows.
 #[test]
 fn numerator_and_denominator_are_of_the_same_rows() {
     let mut data = HEADER.to_owned();
@@ -115,8 +115,8 @@ fn numerator_and_denominator_are_of_the_same_rows() {
     assert_eq!(ask(4, ", contribution_bounds_per_group => (0, 4)"), 4.0);
 }
 
-/// A row without a value of a column that is said to have one counts, as zero within the bounds: what
-/// the noise is made for does not rest on what the contract says.
+/// A row without a value of a column that is said to have one counts, as zero within the bounds:
+/// what the noise is made for does not rest on what the contract says.
 #[test]
 fn promised_values_that_are_missing_count_as_zero() {
     let contract = CONTRACT.replace(
@@ -182,7 +182,8 @@ fn means_stay_within_the_bounds_of_their_values() {
 #[test]
 fn rows_are_clamped_one_by_one() {
     let data = format!(
-        "{HEADER}1,x,,,-3.00,1.1,,\n1,x,,50,7.25,nan,,\n1,x,,,900,inf,,\n1,y,,3,,-0.3,,\n2,x,,4,1.005,,,\n,x,,9,9,9,,\n"
+        "{HEADER}1,x,,,-3.00,1.1,,\n1,x,,50,7.25,nan,,\n1,x,,,900,inf,,\n1,y,,3,,-0.3,,\n\
+         2,x,,4,1.005,,,\n,x,,9,9,9,,\n"
     );
     let ask = |rows: u32, select: &str| {
         let sql = exactly(select)

@@ -97,7 +97,7 @@ fn exact(parts: &[&[Row]], most: u32, batch_rows: usize) -> Groups {
 /// Count, sum if there is any, and values of a unit in a group.
 type Pair = (i128, Option<i128>, Vec<i64>);
 
-/// The same, the slow and plain way, where no unit has more groups than it may keep.
+/// Bounds rows the slow and plain way, where no unit has more groups than it may keep.
 fn plain(rows: &[Row]) -> Groups {
     let mut by_pair: HashMap<(i64, Option<u8>), Pair> = HashMap::new();
     for (unit, group, value) in rows {
@@ -314,8 +314,8 @@ fn sums_of_rows_are_within_their_bounds() {
     assert!(rows_are_units.add(&all).is_err());
 }
 
-/// Where the mean is clamped, a unit with c rows that count adds from c times the low to c times the
-/// high end, and the same rows are chosen as where each is clamped.
+/// Where the mean is clamped, a unit with c rows that count adds from c times the low to c times
+/// the high end, and the same rows are chosen as where each is clamped.
 #[test]
 fn means_are_clamped_by_the_rows_that_count() {
     let wide = Listing { range: (-1000, 1000), rows: 2, sum: None, mean: None, distinct: false };

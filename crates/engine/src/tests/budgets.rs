@@ -1,4 +1,4 @@
-//! What all charges of an analyst come to.
+//! All charges of an analyst together.
 
 use hushtable_privacy::{Delta, Epsilon, gaussian_epsilon_at};
 
@@ -86,25 +86,29 @@ fn what_the_budget_cannot_pay_is_refused_before_mechanisms_are_made() {
                       group_selection_strategy = POLICY_GAUSSIAN";
     let groups = "town, COUNT(*) AS n FROM visits GROUP BY town";
     let most = error(&format!("epsilon = 1000000, {unmakeable}"), groups);
-    insta::assert_snapshot!(most, @r#"
-    the budget of analyst "bob" on table "visits" does not allow this query: it costs epsilon = 1000000, and 0 of 10 is spent
-      hint: ask with epsilon at most 10, or ask the table's owner for a larger budget
-    "#);
+    insta::assert_snapshot!(most, @"
+    the budget of analyst `bob` on `visits` does not allow this query: it costs epsilon = 1000000, \
+                                    and 0 of 10 is spent
+      hint: ask with epsilon at most 10, or ask the owner of the data for a larger budget
+    ");
     assert!(!place.session().ledger_path().exists());
     let refused = error(&format!("epsilon = 10, {unmakeable}"), groups);
-    assert!(refused.contains("is not possible"), "{refused}");
+    assert!(refused.contains("is not supported here"), "{refused}");
     // In the other currency.
-    insta::assert_snapshot!(error(&format!("rho = 1, {unmakeable}"), groups), @r#"
-    this query costs rho = 1, delta = 1e-6, but the budget of analyst "bob" on table "visits" is in epsilon (epsilon = 10, delta = 1e-5), and a loss in rho cannot be paid from it
-      hint: ask with epsilon in place of rho, or have the table's owner give the budget in rho
-    "#);
+    insta::assert_snapshot!(error(&format!("rho = 1, {unmakeable}"), groups), @"
+    this query costs rho = 1, delta = 1e-6, but the budget of analyst `bob` on `visits` is in \
+        epsilon (epsilon = 10, delta = 1e-5), and a loss in rho cannot be paid from it
+      hint: ask with epsilon in place of rho, or ask the owner of the data for a budget in rho
+    ");
     let converted = error_of("ana", &format!("epsilon = 1000000, {unmakeable}"), groups);
-    insta::assert_snapshot!(converted, @r#"
-    the budget of analyst "ana" on table "visits" does not allow this query: it costs rho = 1000000 (for epsilon = 1000000), and 0 of 10 is spent
-      hint: ask with epsilon at most 10.000907216367, or ask the table's owner for a larger budget
-    "#);
+    insta::assert_snapshot!(converted, @"
+    the budget of analyst `ana` on `visits` does not allow this query: it costs rho = 1000000 (for \
+                                         epsilon = 1000000), and 0 of 10 is spent
+      hint: ask with epsilon at most 10.000907216367, or ask the owner of the data for a \
+                                         larger budget
+    ");
     let refused = error_of("ana", &format!("epsilon = 10, {unmakeable}"), groups);
-    assert!(refused.contains("is not possible"), "{refused}");
+    assert!(refused.contains("is not supported here"), "{refused}");
 
     ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");
     ask(&place, "bob", "epsilon = 6", "SUM(days) AS s FROM visits");

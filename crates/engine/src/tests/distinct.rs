@@ -24,8 +24,8 @@ fn batch(rows: &[Row]) -> Rows {
     }
 }
 
-/// How many different values each group has, of units that have at most so many groups, and so many
-/// values in each.
+/// How many different values each group has, of units that have at most that many groups, and that
+/// many values in each.
 fn counts(parts: &[&[Row]], groups: u32, values: u32) -> BTreeMap<i64, i128> {
     let listing = Listing {
         range: (i64::MIN, i64::MAX),

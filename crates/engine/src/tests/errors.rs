@@ -84,7 +84,7 @@ fn errors_read_as_expected() {
     insta::assert_snapshot!(texts.join("\n\n"));
 }
 
-/// What a library says of a value does not get out.
+/// A library's message about a value does not get out.
 #[test]
 fn library_messages_are_not_passed_on() {
     let secret = || "Ada Lovelace".to_owned();
@@ -110,6 +110,6 @@ fn library_messages_are_not_passed_on() {
     })));
     let keep = std::sync::Arc::clone(&shared);
     let error: EngineError = DataFusionError::Shared(shared).into();
-    assert!(error.to_string().starts_with("a.csv.gz is damaged"), "{error}");
+    assert!(error.to_string().starts_with("`a.csv.gz` is damaged"), "{error}");
     drop(keep);
 }

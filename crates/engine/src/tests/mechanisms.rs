@@ -68,9 +68,9 @@ fn interval(measurement: &Value, x: f64) -> (f64, f64) {
     }
 }
 
-/// The mean of 100 answers is within six standard errors of the sum, of 400 jobs at T = 50: a false alarm has
-/// probability 2e-9 for each mechanism. And the intervals of the statement cover the sum in 95 % of
-/// them, less six standard deviations of 2.2 %.
+/// The mean of 100 answers is within six standard errors of the sum, of 400 jobs at T = 50: a false
+/// alarm has probability 2e-9 for each mechanism. And the intervals of the statement cover the sum
+/// in 95 % of them, less six standard deviations of 2.2 %.
 #[test]
 fn answers_are_unbiased_and_their_intervals_cover() {
     let place = place();
@@ -109,8 +109,8 @@ fn statements_carry_the_function_of_each_mechanism() {
     let place = place();
     let sql = asked(
         "6",
-        "sector, SUM(land, mechanism => 'LOG', offset => 4) AS l, \
-         SUM(land, mechanism => 'SQRT') AS s, SUM(pay, mechanism => 'EXPONENTIAL_POLYLOGARITHMIC') AS p, \
+        "sector, SUM(land, mechanism => 'LOG', offset => 4) AS l, SUM(land, \
+         mechanism => 'SQRT') AS s, SUM(pay, mechanism => 'EXPONENTIAL_POLYLOGARITHMIC') AS p, \
          AVG(pay) AS a FROM firms GROUP BY sector",
     );
     let statement = super::json(&place.ask(&sql, 1).unwrap().statement);

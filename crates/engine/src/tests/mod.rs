@@ -114,6 +114,8 @@ pub(crate) fn shown(batch: &RecordBatch) -> String {
 fn exactly(select: &str) -> String {
     format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1000000, delta = 0.999999, \
+         noise = LAPLACE, group_selection_strategy = GAUSSIAN_THRESHOLD, \
+         group_selection_weight = 1, \
          max_groups_contributed = 2, max_rows_per_group = 100) {select}"
     )
 }

@@ -45,7 +45,7 @@ fn terms() -> Vec<String> {
     ]
 }
 
-/// The query with so many conditions in its measure as are accepted, and no more.
+/// The query with as many conditions in its measure as are accepted, and no more.
 fn dearest(term: &str, contract: &Contract) -> PrivateQuery {
     let bound = |terms: usize| {
         // In parts, as a chain of thousands inside of a call is nested too deep to be parsed.
@@ -53,8 +53,8 @@ fn dearest(term: &str, contract: &Contract) -> PrivateQuery {
         let lengths = (0..terms).step_by(40).map(|done| (terms - done).min(40));
         let all = lengths.map(chain).collect::<Vec<_>>().join(" OR ");
         let sql = format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) \
-             SUM(CAST({all} AS INT64), contribution_bounds_per_group => (0, 1)) FROM t WHERE name = 'Ada'"
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) SUM(CAST({all} AS INT64), \
+             contribution_bounds_per_group => (0, 1)) FROM t WHERE name = 'Ada'"
         );
         bind(&sql, contract)
     };
@@ -71,7 +71,7 @@ fn dearest(term: &str, contract: &Contract) -> PrivateQuery {
     bound(fits).unwrap()
 }
 
-/// A batch of rows, of which one has that name.
+/// A batch of rows, one of them with that name.
 fn batch(name: &str, note: &str) -> Vec<ArrayRef> {
     let mut names = vec!["Bo"; 50];
     names[17] = name;
@@ -151,9 +151,9 @@ fn long_queries_give_what_short_ones_do() {
     let rows = |terms: usize| {
         let same = vec!["(n IS NULL OR n > -5)"; terms].join(" AND ");
         let sql = format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) name, COUNT(note), \
-             SUM(IF({same}, COALESCE(n, 3), 100), contribution_bounds_per_group => (0, 200)) FROM t \
-             WHERE name <> 'Bo' GROUP BY name"
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) \
+             name, COUNT(note), SUM(IF({same}, COALESCE(n, 3), 100), \
+             contribution_bounds_per_group => (0, 200)) FROM t WHERE name <> 'Bo' GROUP BY name"
         );
         let program = program(&bind(&sql, &contract).unwrap());
         let columns: Vec<ArrayRef> = vec![
@@ -204,8 +204,8 @@ fn a_first_row_costs_what_a_further_one_does() {
 fn text_beyond_the_columns_most_is_null() {
     let contract = CONTRACT.replace("name = { type", "name = { max_bytes = 3, type");
     let contract = Contract::parse(&contract, "t.toml").unwrap();
-    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) name, COUNT(*) FROM t \
-               GROUP BY name";
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6) name, COUNT(*) \
+               FROM t GROUP BY name";
     let program = program(&bind(sql, &contract).unwrap());
     let names: ArrayRef = Arc::new(StringViewArray::from(vec!["Ada", "Adam", "", "éé", "aé"]));
     let filler: ArrayRef = Arc::new(Int64Array::from(Vec::<i64>::new()));

@@ -70,7 +70,7 @@ fn two_tables_of_one_file_are_refused() {
     insta::assert_snapshot!(check(&place("visits.csv")));
     for other in ["./visits.csv", "*.csv", "v*", ".", "**/visits.csv"] {
         let place = place(other);
-        assert!(check(&place).contains("both read FOLDER/"), "{other}: {}", check(&place));
+        assert!(check(&place).contains("both read `FOLDER/"), "{other}: {}", check(&place));
         let refused = place.ask(SQL, 1).unwrap_err().to_string();
         assert!(refused.contains("do not hold the same units"), "{refused}");
         assert!(!place.session().ledger_path().exists());
@@ -90,7 +90,7 @@ fn two_tables_of_one_file_are_refused() {
             true => fs::hard_link(file, link).unwrap(),
             false => std::os::unix::fs::symlink(file, link).unwrap(),
         }
-        assert!(check(&place).contains("both read FOLDER/"), "hard: {hard}");
+        assert!(check(&place).contains("both read `FOLDER/"), "hard: {hard}");
     }
 }
 

@@ -145,8 +145,8 @@ fn asked(select: &str) -> String {
     )
 }
 
-const JOINED: &str = "area, COUNT(*) AS c, SUM(n + 1, contribution_bounds_per_group => (0, 9)) AS s \
-                      FROM t JOIN towns ON t.town = towns.town GROUP BY area";
+const JOINED: &str = "area, COUNT(*) AS c, SUM(n + 1, contribution_bounds_per_group => (0, 9)) AS \
+                      s FROM t JOIN towns ON t.town = towns.town GROUP BY area";
 
 /// The structure and nothing of the data: not how large files are, nor how many parts they have.
 #[test]
@@ -240,8 +240,8 @@ fn too_little_memory_is_a_clean_error() {
         "town, COUNT(*) AS c FROM t GROUP BY town",
         "town, MEDIAN(n) AS m FROM t GROUP BY town",
         "k, COUNT(*) AS c FROM (SELECT u, COUNT(*) AS k FROM t GROUP BY u) GROUP BY k",
-        "k, COUNT(*) AS c FROM (SELECT u, ROW_NUMBER() OVER (PARTITION BY u ORDER BY n) AS k FROM t) \
-         GROUP BY k",
+        "k, COUNT(*) AS c \
+         FROM (SELECT u, ROW_NUMBER() OVER (PARTITION BY u ORDER BY n) AS k FROM t) GROUP BY k",
         "a.town, COUNT(*) AS c FROM t AS a JOIN t AS b ON a.u = b.u GROUP BY a.town",
     ] {
         let sql = asked(select);

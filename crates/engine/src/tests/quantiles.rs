@@ -68,8 +68,8 @@ fn quantiles_are_exact_without_noise() {
         ask("county, MEDIAN(pay) AS p, MEDIAN(jobs) AS j, MEDIAN(load) AS l, MEDIAN(ten) AS t, \
                     PERCENTILE_CONT(jobs, 0.9) AS h FROM firms GROUP BY county");
     let lines: Vec<&str> = rows.lines().collect();
-    // Infinities are as large as the range has it, NaN and NULL are no values, 14 and 15 round to 10 and 20;
-    // of two values any point in between may be it.
+    // Infinities are as large as the range has it, NaN and NULL are no values, 14 and 15 round to
+    // 10 and 20; of two values any point in between may be it.
     assert!(lines[0].starts_with("A|12.50|7|"), "{rows}");
     assert!(lines[0].ends_with("|20|50.0"), "{rows}");
     assert!(lines[1].starts_with("B|8.00|"), "{rows}");
@@ -78,7 +78,8 @@ fn quantiles_are_exact_without_noise() {
     assert!((0.25..=10.0).contains(&load) && load % 0.25 == 0.0);
     // With conditions, computed values, and of the largest values that there can be.
     assert_eq!(ask("MEDIAN(jobs) AS m FROM firms WHERE county = 'A' AND jobs < 5"), "3\n");
-    let doubled = "MEDIAN(jobs * 2, contribution_bounds_per_row => (0, 500)) AS m FROM firms WHERE county = 'A'";
+    let doubled = "MEDIAN(jobs * 2, contribution_bounds_per_row => (0, 500)) AS m FROM firms \
+                   WHERE county = 'A'";
     assert_eq!(ask(doubled), "14\n");
     assert_eq!(ask("MEDIAN(jobs) AS m FROM firms WHERE town = 'y' AND county = 'B'"), "50\n");
 }
@@ -95,13 +96,15 @@ fn groups_that_are_known_or_chosen_have_their_own() {
     assert!(lines[1].starts_with("T|") && lines[2].starts_with("Z|"), "{rows}");
 }
 
-/// Up to so many rows of each unit count, whichever they are; and a unit counts in as many groups as it may.
+/// Up to that many rows of each unit count, whichever they are; and a unit counts in as many groups
+/// as it may.
 #[test]
 fn units_have_so_many_rows() {
     let median = |options: &str| {
         let ask = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 100000, delta = 0.999, \
-             max_groups_contributed = 1, {options}) MEDIAN(days) AS d FROM people WHERE town = 'north'"
+             max_groups_contributed = 1, {options}) MEDIAN(days) AS d FROM people \
+             WHERE town = 'north'"
         );
         place().rows(&ask).trim().parse::<i64>().unwrap()
     };
@@ -114,9 +117,9 @@ fn units_have_so_many_rows() {
     assert!(all.lines().filter(|line| line.ends_with("|50")).count() <= 2, "{all}");
 }
 
-/// Every draw of a query with a median is of the promised law: between the sixth and ninth of ten values at
-/// rho = 0.125, as often as e^-(rank distance) and the weights of the points say. 400 draws, a false alarm with
-/// probability below 1e-8; at fixed seeds.
+/// Every draw of a query with a median is of the promised law: between the sixth and ninth of ten
+/// values at rho = 0.125, as often as e^-(rank distance) and the weights of the points say. 400
+/// draws, a false alarm with probability below 1e-8; at fixed seeds.
 #[test]
 fn released_medians_have_their_law() {
     let mut data = "county,town,state,pay,jobs,load,ten\n".to_owned();

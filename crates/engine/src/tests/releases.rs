@@ -1,4 +1,4 @@
-//! What comes out, with noise and without any worth speaking of.
+//! Releases, with noise and with next to none.
 
 use hushtable_noise::TestSeed;
 
@@ -125,7 +125,8 @@ fn output_is_sorted_by_key_whatever_the_order_of_rows() {
 #[test]
 fn the_same_question_is_answered_from_the_record() {
     let place = place();
-    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) COUNT(DISTINCT person) AS n FROM visits";
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) \
+               COUNT(DISTINCT person) AS n FROM visits";
     let first = place.ask(sql, 1).unwrap();
     assert!(first.charged.is_some() && first.ledger_created);
     // Another seed would give other noise; other spelling is the same question.
@@ -146,8 +147,8 @@ fn the_same_question_is_answered_from_the_record() {
 
 #[test]
 fn seeds_differ_and_repeat() {
-    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.001) COUNT(DISTINCT person) AS n, \
-               SUM(days) AS d FROM visits";
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.001) \
+               COUNT(DISTINCT person) AS n, SUM(days) AS d FROM visits";
     let rows = |seed| shown(&place().ask(sql, seed).unwrap().table);
     assert_eq!(rows(1), rows(1));
     assert_ne!(rows(1), rows(2));
@@ -323,7 +324,7 @@ fn no_randomness_is_no_release() {
     let mut generator = TestSeed(1).without_system();
     let asked = place.session().query_with(&sql, None, &Progress::default(), &mut generator).wait();
     assert!(matches!(asked, Err(EngineError::Entropy(_))), "{asked:?}");
-    // What was charged stays charged, and nothing is on record.
+    // The charge stands, and nothing is on record.
     let lines = place.session().budget(None).unwrap();
     let charges = &lines.iter().find(|l| l.table == "visits").unwrap().charges;
     assert_eq!((charges.len(), charges[0].released), (1, false));

@@ -66,7 +66,8 @@ fn infinity_is_as_large_as_can_be_and_nan_is_nothing() {
 /// Nothing of a sum with thresholds is cut off; a report on others is paid for in rho.
 #[test]
 fn clipping_reports_leave_out_sums_that_are_not_clamped() {
-    let both = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 200000, clipping_report = true) SUM(pay) AS pay, \
+    let both = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 200000, \
+                clipping_report = true) SUM(pay) AS pay, \
                 SUM(jobs, contribution_bounds_per_group => (0, 10)) AS j FROM firms";
     let answer = place().ask(both, 1).unwrap();
     let report = &answer.parts.unwrap().clipping_reports[0];
@@ -75,7 +76,7 @@ fn clipping_reports_leave_out_sums_that_are_not_clamped() {
     // Of 7, -3 and a million, one is within. The report sees 40 of each.
     assert_eq!(shares, ["units cut in the sum of jobs 0.5", "part cut of the sum of jobs 0.9"]);
     let none = ask("rho = 1, clipping_report = true", "SUM(pay) AS pay FROM firms");
-    assert!(none.contains("no limit that cuts anything off"), "{none}");
+    assert!(none.contains("needs a limit that cuts something off"), "{none}");
 }
 
 #[test]
@@ -155,7 +156,8 @@ fn an_audit_finds_what_the_policy_says_and_no_more() {
     let report = audit(sql);
     assert!(!report.violation, "{report:#?}");
     let heaviest = &report.comparisons[0];
-    // 7 jobs: mu = 1.4 sqrt(0.25) = 0.7, which at a delta of 0.01 is more than the promise at 5 jobs.
+    // 7 jobs: mu = 1.4 sqrt(0.25) = 0.7, which at a delta of 0.01 is more than the promise at 5
+    // jobs.
     let want = gaussian_epsilon_at(0.7, 0.01);
     assert!(want > 1.3 * report.promised.epsilon);
     // Told coarsely: the next of 1, 2 and 5.
@@ -164,7 +166,8 @@ fn an_audit_finds_what_the_policy_says_and_no_more() {
 }
 
 /// Thresholds by sector, as PR Example 5.8 has them by industry.
-const SECTORS: &str = r#"
+const SECTORS: &str = concat!(
+    r#"
 [tables.firms]
 path = "firms.csv"
 privacy_unit = "row"
@@ -173,11 +176,13 @@ group_selection_by_pieces = true
 county = { type = "string" }
 sector = { type = "string" }
 first = { type = "string", expression = "SUBSTR(sector, 1, 1)" }
-pay = { type = "int", split = { by = "sector", default = 100, values = { mining = 1000, tech = 2000 } } }
+pay = { type = "int", split = { by = "sector", default = 100, "#,
+    r#"values = { mining = 1000, tech = 2000 } } }
 jobs = { type = "int", split = { by = "first", default = 5, values = { t = 50 } } }
 [tables.firms.budgets]
 ana = { rho = 1000000, delta = 0.999 }
-"#;
+"#,
+);
 
 const FIRMS: &str = "\
 county,sector,pay,jobs
@@ -236,7 +241,7 @@ fn groups_have_the_noise_of_their_class() {
     let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5, delta = 0.9, \
                group_selection_weight = 1000, group_selection_strategy = LAPLACE_THRESHOLD) \
                sector, SUM(pay) AS p FROM firms GROUP BY sector";
-    // What the sum gets is a part in 1001 of rho.
+    // The sum gets a part in 1001 of rho.
     let unit = (1001f64).sqrt();
     let mut squares = std::collections::BTreeMap::<String, (f64, f64)>::new();
     for seed in 0..160 {
@@ -273,7 +278,8 @@ fn large_records_make_their_groups_appear() {
     let shown = |by: &str| {
         let sql = format!(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 2, delta = 1e-6, \
-             group_selection_strategy = GAUSSIAN_THRESHOLD{by}) sector, SUM(jobs) AS j FROM firms GROUP BY sector"
+             group_selection_weight = 1, group_selection_strategy = GAUSSIAN_THRESHOLD{by}) \
+             sector, SUM(jobs) AS j FROM firms GROUP BY sector"
         );
         let mut seen = std::collections::BTreeMap::<String, u32>::new();
         for seed in 0..60 {
@@ -284,8 +290,8 @@ fn large_records_make_their_groups_appear() {
         }
         seen
     };
-    // The choice has rho = 1, a noise of 0.71, and a threshold of about 4.4. By records no sector has more
-    // than 3. By pieces farms have 1 + 3 + 1 (-11 jobs at 5), tech 1 (40 jobs at 50).
+    // The choice has rho = 1, a noise of 0.71, and a threshold of about 4.4. By records no sector
+    // has more than 3. By pieces farms have 1 + 3 + 1 (-11 jobs at 5), tech 1 (40 jobs at 50).
     assert!(shown("").values().all(|n| *n < 10));
     let by_pieces = shown(", group_selection_by = PIECES");
     assert!(by_pieces["farms"] > 30, "{by_pieces:?}");
@@ -349,7 +355,8 @@ fn audits_know_classes_and_pieces() {
     ] {
         for by in ["RECORDS", "PIECES"] {
             let report = audit(&format!(
-                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.25, delta = 0.01, group_selection_by = {by}, \
+                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.25, delta = 0.01, \
+                 group_selection_by = {by}, group_selection_weight = 1, \
                  group_selection_strategy = GAUSSIAN_THRESHOLD) {select}"
             ));
             assert!(!report.violation, "{select} {by} {report:#?}");
@@ -385,15 +392,16 @@ fn contracts_name_classes_that_there_are() {
     insta::assert_snapshot!(shown.join("\n"));
 }
 
-/// Thresholds are whole steps, and rounded up: a record at the threshold of the contract, which is rounded as
-/// its values are, loses no more than the rho.
+/// Thresholds are whole steps, and rounded up: a record at the threshold of the contract, which is
+/// rounded as its values are, loses no more than the rho.
 #[test]
 fn records_at_the_threshold_lose_no_more_than_rho() {
     for (split, granularity) in [(10, 4), (199, 100), (5, 5), (7, 2)] {
         let column =
             format!("jobs = {{ type = \"int\", split = {split}, granularity = {granularity} }}");
         let contract = SECTORS.replace(
-            "jobs = { type = \"int\", split = { by = \"first\", default = 5, values = { t = 50 } } }",
+            "jobs = { type = \"int\", split = { by = \"first\", default = 5, \
+             values = { t = 50 } } }",
             &column,
         );
         let place = Place::new(&contract, &[("firms.csv", FIRMS)]);
@@ -404,12 +412,13 @@ fn records_at_the_threshold_lose_no_more_than_rho() {
     }
 }
 
-/// With an offset for all classes, a record at a multiple of its threshold loses more where that is small:
-/// the examples tell of the class that loses most, and the formulas of each.
+/// With an offset for all classes, a record at a multiple of its threshold loses more where that is
+/// small: the examples tell of the class that loses most, and the formulas of each.
 #[test]
 fn examples_are_of_the_class_that_loses_most() {
     let place = Place::new(SECTORS, &[("firms.csv", FIRMS)]);
-    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6) sector, \
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, \
+               delta = 1e-6, group_selection_weight = 1) sector, \
                SUM(pay, mechanism => 'LOG', offset => 1000) AS p FROM firms GROUP BY sector";
     let policy = place.session().explain(sql, None).wait().unwrap().explanation.policy.unwrap();
     let [_, _, ten, _, _] = policy.examples[..] else { panic!("examples") };

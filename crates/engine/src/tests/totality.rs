@@ -34,8 +34,12 @@ fn wild() -> String {
     let fit = "é".repeat(32_768);
     let mut rows = String::new();
     for value in [
-        "4,9223372036854775807,99999999999999999999,1e308,999999999999999999999999,262142-12-31,+262142-12-31T23:59:59,true".to_owned(),
-        "4,-9223372036854775808,-99999999999999999999.999999999999999999,-1e308,-,0000-01-01,0001-01-01T00:00:00,false".to_owned(),
+        "4,9223372036854775807,99999999999999999999,1e308,999999999999999999999999,\
+         262142-12-31,+262142-12-31T23:59:59,true"
+            .to_owned(),
+        "4,-9223372036854775808,-99999999999999999999.999999999999999999,-1e308,-,\
+         0000-01-01,0001-01-01T00:00:00,false"
+            .to_owned(),
         "4,0,0,0,0,2020-02-30,2020-13-01T00:00:00,maybe".to_owned(),
         format!("4,x,y,inf,{long},z,w,v"),
         format!("4,1e400,1e400,nan,{fit},,,"),
@@ -225,7 +229,7 @@ fn the_deepest_expressions_are_computed() {
         let rows = one.rows(&sql);
         assert!(rows.trim().parse::<i64>().is_ok(), "{}: {rows}", &condition[..60]);
     }
-    // What could not be read back is refused before it is charged.
+    // A query that could not be read back is refused before it is charged.
     let deep = nested("CASE WHEN n > 1 THEN ", " END", 27);
     let sql = exactly(&format!("COUNT(*) AS c FROM t WHERE {deep}"));
     let error = one.ask(&sql, 1).unwrap_err().to_string();

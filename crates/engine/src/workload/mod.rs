@@ -11,7 +11,7 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease};
+use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease, cost};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
@@ -47,7 +47,7 @@ pub fn open_workload(path: &Path) -> Result<Workload, EngineError> {
     Ok(Workload::parse(&text, &path.display().to_string(), &sql_file)?)
 }
 
-/// A workload of which everything that can be wrong by itself is checked: it can be explained, or
+/// A workload that has passed every check that does not need the ledger: it can be explained, or
 /// released.
 pub struct WorkloadPlan {
     session: Arc<Session>,
@@ -162,7 +162,7 @@ impl WorkloadPlan {
         })
     }
 
-    /// What the workload would promise and cost. Changes no file.
+    /// Promise and price of the workload. Changes no file.
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -183,7 +183,7 @@ impl WorkloadPlan {
                 // A loss that the budget's currency cannot hold is shown as it is; the ledger would
                 // refuse it.
                 let own = asked.quote.total();
-                let own = own.in_currency_of(self.limit).unwrap_or(own);
+                let own = cost(own, &asked.quote.events(), self.limit).unwrap_or(own);
                 charge = charge.plus(own).unwrap_or(self.explanation.total);
             }
             parts.push(PartQuoted {
@@ -202,8 +202,8 @@ impl WorkloadPlan {
     }
 
     /// Charges all queries that are not paid for, and answers them one by one, in their order.
-    /// `charged` is told of the charge when it stands; `answered` gets each answer when it is on
-    /// record, and gives the name of the file that it writes it to, for the statement.
+    /// `charged` gets the charge when it stands; `answered` gets each answer when it is on record,
+    /// and gives the name of the file that it writes it to, for the statement.
     ///
     /// Stopped at any moment and planned and released again, a workload is not charged again, and
     /// what is on record is given again to the byte.
@@ -221,7 +221,7 @@ impl WorkloadPlan {
         self.release_with(&mut generator, charged, answered).await
     }
 
-    /// As [`release`](Self::release), with a given generator.
+    /// Releases with a given generator; see [`release`](Self::release).
     pub(crate) async fn release_with<E: From<EngineError>>(
         self,
         generator: &mut Generator,
@@ -335,13 +335,13 @@ fn in_rho(
         file: workload.file.clone(),
         line: 1,
         what: format!(
-            "the workload's budget is in rho, and a loss in rho cannot be paid from that of the analyst \
-             `{analyst}` on `{}`, which is in epsilon ({limit})",
+            "the workload's budget is in rho, but the budget of analyst `{analyst}` on `{}` is \
+             in epsilon ({limit}), and a loss in rho cannot be paid from it",
             population.name
         ),
-        hint:
-            "epsilon in place of rho at the top, or have the table's owner give the budget in rho"
-                .to_owned(),
+        hint: "give epsilon in place of rho at the top, or ask the owner of the data for a \
+               budget in rho"
+            .to_owned(),
     }
 }
 
@@ -352,7 +352,7 @@ fn nobody(workload: &Workload, error: EngineError) -> EngineError {
             file: workload.file.clone(),
             line: 1,
             what: format!("no analyst given: `{table}` has budgets of {analysts}"),
-            hint: "analyst = \"NAME\" at the top, or --analyst NAME".to_owned(),
+            hint: "give analyst = \"NAME\" at the top, or --analyst NAME".to_owned(),
         }),
         error => error,
     }

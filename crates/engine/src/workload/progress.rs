@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::session::Progress;
 
-/// How far a workload is: queries that are answered, and of the one at work the bytes of the files that
-/// are read. Nothing of what is in them.
+/// How far a workload is: queries that are answered, and of the one at work the bytes of the files
+/// that are read. Nothing of what is in them.
 #[derive(Debug)]
 pub struct WorkloadProgress {
     parts: Vec<Progress>,
@@ -59,7 +59,7 @@ mod tests {
         progress.parts()[1].0.expect(200);
         progress.parts()[1].0.advance(100);
         assert_eq!(progress.permille(), 375);
-        // What was on record needs no reading.
+        // Answers on record need no reading.
         (0..3).for_each(|_| progress.advance());
         assert_eq!((progress.permille(), progress.answered()), (1000, 4));
     }

@@ -1,4 +1,4 @@
-//! What a workload tells.
+//! Reports of a workload.
 
 use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::Account;
@@ -10,18 +10,19 @@ use super::statement::WorkloadStatement;
 use crate::intervals::Uncertainty;
 use crate::record::Statement;
 
-/// What a workload would cost, and what there is to pay it from.
+/// Price of a workload, and the account that would pay it.
 #[derive(Clone, Debug)]
 pub struct WorkloadQuoted {
-    /// What all queries together promise.
+    /// Promise of all queries together.
     pub explanation: WorkloadExplanation,
     /// The queries, in the workload's order.
     pub parts: Vec<PartQuoted>,
-    /// Who would pay.
+    /// The analyst who would pay.
     pub analyst: String,
     /// The analyst's budget on the table, as it stands.
     pub account: Account,
-    /// What would be taken from the account, in its currency: for the queries that are not paid for.
+    /// Amount that would be taken from the account, in its currency, for the queries that are not
+    /// paid for.
     pub charge: Loss,
 }
 
@@ -50,14 +51,14 @@ pub enum Standing {
     OnRecord,
 }
 
-/// What was charged for a workload, as soon as it is.
+/// Charge for a workload, reported as soon as it stands.
 #[derive(Clone, Debug)]
 pub struct WorkloadCharge {
-    /// Who paid.
+    /// The analyst who paid.
     pub analyst: String,
     /// On which table.
     pub table: String,
-    /// What was taken from the account; `None` where all was paid for before.
+    /// Amount that was taken from the account; `None` where all was paid for before.
     pub charged: Option<Loss>,
     /// How many queries were charged.
     pub new: usize,

@@ -5,25 +5,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{ACCOUNTANT, ENGINE, RANDOMNESS, Statement};
 
-/// The machine-readable record of what all releases of a workload promise together, with the statement of
-/// each. It follows from the workload and those alone, so that it is the same however often the
-/// workload was stopped.
+/// The machine-readable record of what all releases of a workload promise together, with the
+/// statement of each. It follows from the workload and those alone, so that it is the same however
+/// often the workload was stopped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadStatement {
     /// Format of the statement.
     #[serde(rename = "workload_statement")]
     pub format: u32,
-    /// Who made it.
+    /// The version of the engine that made it.
     pub engine: String,
-    /// Who asked.
+    /// The analyst who asked.
     pub analyst: String,
-    /// What accounts for the total.
+    /// The method that accounts for the total.
     pub accountant: String,
     /// Where the noise comes from.
     pub randomness: String,
     /// Of which records the total, and the policy, hold.
     pub holds_for: String,
-    /// What is promised.
+    /// The promise.
     #[serde(flatten)]
     pub explanation: WorkloadExplanation,
     /// The queries, in the workload's order.

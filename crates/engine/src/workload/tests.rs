@@ -52,11 +52,11 @@ fn workload(place: &Place) -> Workload {
     open_workload(&place.path().join("workload.toml")).unwrap()
 }
 
-/// What became of a run: its statement, and the tables that it gave by name.
+/// Outcome of a run: its statement, and the tables that it gave by name.
 type Run = (Result<WorkloadStatement, String>, Vec<(String, String)>);
 
-/// Runs the workload with a generator of that seed; it ends with an error when it has given so many
-/// answers, before any file of the last is written.
+/// Runs the workload with a generator of that seed; it ends with an error when it has given that
+/// many answers, before any file of the last is written.
 fn run(place: &Place, seed: u64, most: usize) -> Run {
     let (session, workload) = (place.session(), workload(place));
     let plan = session.plan_workload(&workload, None).wait().unwrap();
@@ -130,7 +130,7 @@ fn stopped_after_each_step_it_goes_on() {
     // It is read as it is written.
     let text = json(statement.as_ref().unwrap()).to_string();
     assert!(serde_json::from_str::<WorkloadStatement>(&text).is_ok(), "{text}");
-    // What is on record is what is shown from then on, whatever the generator.
+    // The record is shown from then on, whatever the generator.
     let (again, same) = run(&place, 4, 3);
     assert_eq!((again.unwrap(), same), (statement.unwrap(), all));
     assert_eq!(charges(&place), (3, 3, ALL.to_owned()));
@@ -151,7 +151,8 @@ fn a_part_is_the_query_at_its_share() {
     let place = place();
     let (statement, tables) = run(&place, 1, 3);
     // A third of rho and no delta, as it chooses no groups.
-    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.666666666666) SUM(jobs) AS jobs FROM firms";
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.666666666666) \
+               SUM(jobs) AS jobs FROM firms";
     let session = place.session();
     let mut generator = TestSeed(9).generator();
     let single =

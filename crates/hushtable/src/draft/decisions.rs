@@ -8,7 +8,7 @@ use super::{Draft, key};
 /// Everything that a draft leaves to its owner.
 #[derive(Clone, Debug)]
 pub struct Decisions {
-    /// Who is protected, by table; of those that [`Draft::undecided`] lists.
+    /// The units that are protected, by table; of those that [`Draft::undecided`] lists.
     pub units: Vec<(String, UnitDecision)>,
     /// How many units there are, about.
     pub size: u64,
@@ -22,7 +22,7 @@ pub struct Decisions {
     pub groups: u32,
 }
 
-/// Whom a table's rows are about.
+/// The units that a table's rows are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitDecision {
     /// The unit that this column names.
@@ -98,7 +98,8 @@ max_groups_contributed = {groups}
         let odds = (epsilon.to_f64().exp() * 10.0).ceil() / 10.0;
         let reason = format!(
             "All answers together make any guess about one
-# unit at most {odds:.1} times as likely (e^epsilon), but for a failure with probability delta, which
+# unit at most {odds:.1} times as likely (e^epsilon), but for a failure with probability delta, \
+  which
 # is well below one in {size}, the number of units."
         );
         let budget = format!("{} = {{ epsilon = {epsilon}, delta = {delta} }}", key(analyst));

@@ -147,7 +147,7 @@ impl Known<'_> {
                 to(column, table, same)
             })
         };
-        // What names its own rows refers to nothing.
+        // A column that names its own rows refers to nothing.
         let others = || self.columns.iter().filter(|column| column.entity != self.entity);
         others().find_map(to_key).or_else(|| others().find_map(to_same_name))
     }

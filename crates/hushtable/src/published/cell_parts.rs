@@ -33,8 +33,8 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
     let all = sizes.iter().copied().fold(1usize, usize::saturating_mul);
     if all > MOST {
         return Err(Refusal::new(
-            format!("the keys have {all} combinations of values; at most {MOST} are gone through"),
-            "fewer tables at a time, or tables of fewer columns",
+            format!("the keys have {all} combinations of values; at most {MOST} are allowed"),
+            "give fewer tables at a time, or tables with fewer columns",
         ));
     }
     let index = Index::new(tables);
@@ -48,7 +48,7 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
             rest /= size;
         }
         let cells = index.cells(tables, &values);
-        // What no table counts, no table tells of.
+        // No table reveals anything of a combination that no table counts.
         if !cells.is_empty() {
             let part = *parts.entry(cells).or_insert(combinations.len());
             if part == combinations.len() {
@@ -70,17 +70,17 @@ pub fn divide(tables: &Tables, complete: bool) -> Result<Divided, Refusal> {
         if parts.is_empty() {
             return Err(Refusal::new(
                 format!(
-                    "with --complete there is nobody whom {} [{}] could count",
+                    "with --complete, nobody is left for {} [{}] to count",
                     tables.names.get(cell.table).map_or("a table", String::as_str),
                     tables.describe(&cell.keys)
                 ),
-                "leave --complete out, or write the values that are left in some table",
+                "leave --complete out, or list the other values in one of the tables",
             ));
         }
         cells.push(Cell { parts, count: cell.count, level });
     }
     let published = Published::new(combinations.len(), cells)
-        .map_err(|error| Refusal::new(error.to_string(), "each cell once in a table"))?;
+        .map_err(|error| Refusal::new(error.to_string(), "list each cell once in a table"))?;
     Ok(Divided { published, combinations, sizes })
 }
 

@@ -76,7 +76,7 @@ impl Tables {
 }
 
 impl KeyColumn {
-    /// As tables write it; `None` for all.
+    /// The key as tables write it; `None` for all.
     pub fn said(&self, key: &CellKey) -> Option<String> {
         let joined = |values: &[usize]| {
             let values: Vec<&str> =
@@ -122,10 +122,10 @@ fn contradiction(error: &KnowledgeError, tables: &Tables, complete: bool) -> Ref
         }
     }
     let hint = if complete {
-        "tables about the same records, by the same definitions; without --complete there may be values \
-         that no table has"
+        "give tables about the same records, by the same definitions; without --complete there \
+         may be values that no table has"
     } else {
-        "tables about the same records, by the same definitions, without noise or rounding"
+        "give tables about the same records, by the same definitions, without noise or rounding"
     };
     Refusal::new(what, hint)
 }

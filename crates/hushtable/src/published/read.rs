@@ -47,8 +47,8 @@ fn read_one(
     let shown = path.display();
     let unread = |error: csv::Error| {
         Refusal::new(
-            format!("{shown} cannot be read: {error}"),
-            "a CSV file with a header: key columns, and a column of counts",
+            format!("cannot read `{shown}`: {error}"),
+            "give a CSV file with a header, key columns and a column of counts",
         )
     };
     let mut reader = csv::Reader::from_path(path).map_err(unread)?;
@@ -59,8 +59,8 @@ fn read_one(
     let counts = count.map_or_else(|| has("count").or_else(|| has("n")), has).ok_or_else(|| {
         let wanted = count.map_or("`count` or `n`".to_owned(), |name| format!("`{name}`"));
         Refusal::new(
-            format!("{shown} has no column {wanted} with its counts"),
-            format!("--count NAME; the file has {}", headings.join(", ")),
+            format!("`{shown}` has no column {wanted} with counts"),
+            format!("name it with --count; the columns are {}", headings.join(", ")),
         )
     })?;
     let table = tables.names.len();
@@ -81,7 +81,7 @@ fn read_one(
             return Err(too_many());
         }
         let wrong = |what: String, hint: &str| {
-            Refusal::new(format!("row {} of {shown}: {what}", row + 1), hint)
+            Refusal::new(format!("row {} of `{shown}`: {what}", row + 1), hint)
         };
         let text = record.get(counts).unwrap_or_default().trim();
         let count = counted(text, suppressed_below).map_err(|(what, hint)| wrong(what, hint))?;
@@ -93,7 +93,7 @@ fn read_one(
             if keys[place] != CellKey::All {
                 let name = &tables.columns[place].name;
                 return Err(wrong(
-                    format!("the column `{name}` stands twice"),
+                    format!("the column `{name}` appears twice"),
                     "give each column a name of its own",
                 ));
             }
@@ -147,21 +147,21 @@ fn counted(text: &str, below: Option<u64>) -> Result<Counted, (String, &'static 
         return match own.or(below) {
             Some(below @ 1..=MOST_COUNT) => Ok(Counted { low: 0, high: below - 1 }),
             _ => Err((
-                "the count is suppressed, and nothing tells below what counts are".to_owned(),
-                "--suppressed-below 5",
+                "the count is suppressed, but no limit is given below which counts are".to_owned(),
+                "give it, as in --suppressed-below 5",
             )),
         };
     }
     Err((
         format!("the count `{text}` is not a whole number"),
-        "12 for a count; nothing, *, -, (D) or <5 for one that is suppressed",
+        "write 12 for a count; nothing, *, -, (D) or <5 for a suppressed one",
     ))
 }
 
 fn too_many() -> Refusal {
     Refusal::new(
-        format!("there are more than {MOST_CELLS} cells, with those that are suppressed"),
-        "fewer tables at a time, or tables of fewer columns",
+        format!("there are more than {MOST_CELLS} cells, including suppressed ones"),
+        "give fewer tables at a time, or tables with fewer columns",
     )
 }
 
@@ -176,7 +176,7 @@ fn once(tables: &Tables) -> Result<(), Refusal> {
                 tables.names.get(twice.table).map_or("a table", String::as_str),
                 tables.describe(&twice.keys)
             ),
-            "one row for each combination of keys",
+            "write one row for each combination of keys",
         )),
     }
 }

@@ -50,7 +50,7 @@ impl Bounds {
         (low, high)
     }
 
-    /// Until nothing moves, or long enough.
+    /// Passes bounds on until nothing moves, or long enough.
     ///
     /// # Errors
     /// If no table agrees with what is published.

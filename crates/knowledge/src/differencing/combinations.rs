@@ -202,7 +202,7 @@ impl Search {
         }
         parts.sort_unstable();
         let mut terms: Vec<(usize, i64)> = terms.into_iter().filter(|(_, f)| *f != 0).collect();
-        // What is added comes before what is subtracted.
+        // Added cells come before subtracted ones.
         terms.sort_unstable_by_key(|(cell, factor)| (*factor < 0, *cell));
         Some((Known { parts, count: 0, terms }, count))
     }

@@ -111,7 +111,7 @@ pub struct Differences {
 }
 
 impl Published {
-    /// Cells over so many parts.
+    /// Cells over that many parts.
     ///
     /// # Errors
     /// If a cell has no part, or has parts that there are not, not in rising order or that another

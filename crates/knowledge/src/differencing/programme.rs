@@ -13,8 +13,8 @@ use crate::error::KnowledgeError;
 /// Parts that hang together, at most.
 const MOST_PARTS: usize = 2_000;
 
-/// Up to so many, counts are taken to be whole numbers; with more, any numbers, which gives bounds
-/// that hold and may be wider.
+/// Up to this number of parts, counts are taken to be whole numbers; with more, any numbers, which
+/// gives bounds that hold and may be wider.
 const WHOLE_PARTS: usize = 60;
 
 /// Parts of all programmes together.
@@ -56,7 +56,7 @@ pub(super) fn tighten(published: &Published, bounds: &mut Bounds) -> Result<bool
             complete = false;
             continue;
         }
-        // What a table that agrees has been seen to have needs no programme.
+        // Counts that an agreeing table was seen to have need no programme.
         let mut seen = vec![(i64::MAX, i64::MIN); component.targets.len()];
         for place in 0..component.targets.len() {
             for direction in [OptimizationDirection::Minimize, OptimizationDirection::Maximize] {

@@ -5,17 +5,18 @@
 pub enum ModelError {
     /// Neither a decimal nor a fraction, or not from 0 to 1.
     #[error(
-        "`{0}` is not a probability: it must be from 0 to 1, a decimal or a fraction as \"1/3\""
+        "`{0}` is not a probability: it must be a decimal or a fraction such as \"1/3\", from 0 \
+         to 1"
     )]
     Fraction(String),
     /// Probabilities of other than one in all.
-    #[error("the probabilities add up to {0}, and must add up to 1 exactly")]
+    #[error("the probabilities add up to {0}: the sum must be exactly 1")]
     Sum(String),
     /// No values at all.
     #[error("there are no values")]
     Empty,
     /// Too much to go through.
-    #[error("{what}: {size}, and at most {most} are gone through")]
+    #[error("{what}: {size}; at most {most} are allowed")]
     Large {
         /// Of what.
         what: &'static str,

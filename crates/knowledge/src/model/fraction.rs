@@ -123,7 +123,7 @@ impl FiniteLaw {
         Ok(Self { weights, total })
     }
 
-    /// So many values that are equally likely.
+    /// `values` values that are equally likely.
     ///
     /// # Errors
     /// If there are none.

@@ -181,7 +181,7 @@ mod tests {
             assert!(scaled <= digits, "{epsilon}: {scaled}");
             assert!(&digits - &scaled <= &digits / BigUint::from(10u8).pow(45) + 1u8, "{scaled}");
         }
-        // What ln rounds up is at least the quotient again.
+        // The exponential of a logarithm rounded up is at least the quotient.
         for (above, below) in [(3, 1), (21, 20), (1_000_003, 1_000_001), (10u128.pow(30), 7)] {
             let quotient = ratio(above, below);
             let epsilon = Epsilon::from_f64_up(quotient.ln_up()).unwrap();

@@ -18,7 +18,7 @@ fn request(question: u32, cost: &str) -> Request {
     fingerprint[..4].copy_from_slice(&question.to_le_bytes());
     Request {
         analyst: "alice".to_owned(),
-        table: "visits".to_owned(),
+        population: "visits".to_owned(),
         query: format!("SELECT {question}"),
         fingerprint: Fingerprint::new(fingerprint),
         loss: epsilon(cost),
@@ -72,10 +72,11 @@ fn a_setting_that_sqlite_cannot_make_is_an_error() {
     // In memory there is no rollback journal on disk, and SQLite says so only when asked.
     let conn = Connection::open_in_memory().unwrap();
     let error = file::make_durable(&conn, Path::new("ledger.sqlite")).unwrap_err();
-    insta::assert_snapshot!(error, @r#"
-    the ledger `ledger.sqlite` cannot be written safely: SQLite's journal_mode is `memory` and must be `delete`
-      hint: close other programs that have the file open; the file must be on a local disk
-    "#);
+    insta::assert_snapshot!(error, @"
+    cannot write the ledger `ledger.sqlite` safely: SQLite's journal_mode is `memory` and \
+                                     must be `delete`
+      hint: close other programs that have the file open, and keep the file on a local disk
+    ");
 }
 
 #[test]
@@ -85,10 +86,11 @@ fn a_read_only_connection_charges_nothing() {
     let conn = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let mut read_only = on(conn, Path::new("ledger.sqlite"));
     let error = read_only.charge(&request(2, "0.25")).unwrap_err();
-    insta::assert_snapshot!(error, @r#"
-    the ledger `ledger.sqlite` cannot be written: attempt to write a readonly database
-      hint: a charge needs write access to the ledger and to its folder, and a disk that is not read-only
-    "#);
+    insta::assert_snapshot!(error, @"
+    cannot write the ledger `ledger.sqlite`: attempt to write a readonly database
+      hint: give this program write access to the ledger and to its folder, \
+                                     on a disk that is not read-only
+    ");
     assert_eq!(spent(&read_only), epsilon("0.25"));
 }
 
@@ -103,10 +105,11 @@ fn a_full_disk_charges_nothing_and_the_rest_of_the_budget_stays_usable() {
     long.query = "x".repeat(100_000);
     assert!(matches!(ledger.charge(&long), Err(LedgerError::Full { .. })));
     let error = ledger.record(charge, &release(100_000)).unwrap_err().to_string();
-    insta::assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @r#"
-    the release of charge 1 is lost, and its loss stays spent: the ledger `ledger.sqlite` cannot be written: the disk is full
+    insta::assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @"
+    the release of charge 1 is lost, and its loss stays spent: \
+        cannot write the ledger `ledger.sqlite`: the disk is full
       hint: free some space on it, then ask again
-    "#);
+    ");
     assert_eq!(ledger.charges().unwrap().len(), 1);
     assert_eq!(spent(&ledger), epsilon("0.25"));
     assert!(ledger.stored("alice", "visits", &request(1, "1").fingerprint).unwrap().is_none());
@@ -171,8 +174,10 @@ fn a_reader_that_holds_up_a_release_does_not_lose_it() {
         assert_eq!(stored.unwrap().release, release(10));
         let notice = notice.replace(path.to_str().unwrap(), "ledger.sqlite");
         insta::assert_snapshot!(notice, @"
-        waiting for the ledger `ledger.sqlite`, which another program keeps locked: the answer that charge 1 has paid for is recorded and shown as soon as the lock is gone
-          hint: end the program that has the ledger open; whoever ends this one loses the answer, and its loss stays spent
+        waiting for the ledger `ledger.sqlite`, which another program keeps locked: \
+            the answer that charge 1 has paid for is recorded and shown as soon as the lock is gone
+          hint: end the program that has the ledger open; whoever ends this one loses the answer, \
+                and its loss stays spent
         ");
     });
     assert!(told.try_recv().is_err(), "told twice");

@@ -53,9 +53,9 @@ impl Ledger {
     /// When there were [`MOST_ATTEMPTS`](crate::MOST_ATTEMPTS) already, when the payment is of
     /// another ledger, and when the file cannot be read or written.
     pub fn begin(&mut self, payment: &Payment) -> Result<Outcome, LedgerError> {
-        let Payment { receipt, analyst, table, .. } = payment;
+        let Payment { receipt, analyst, population, .. } = payment;
         self.change(|records, book| {
-            if let Some(stored) = book.stored(analyst, table, &receipt.fingerprint) {
+            if let Some(stored) = book.stored(analyst, population, &receipt.fingerprint) {
                 return records.release(stored).map(Outcome::Stored);
             }
             match book.charge(receipt) {
@@ -80,10 +80,10 @@ impl Ledger {
     pub fn is_paid(
         &self,
         analyst: &str,
-        table: &str,
+        population: &str,
         fingerprint: &Fingerprint,
     ) -> Result<bool, LedgerError> {
-        self.look(|_, book| Ok(book.unreleased(analyst, table, fingerprint).is_some()))
+        self.look(|_, book| Ok(book.unreleased(analyst, population, fingerprint).is_some()))
     }
 }
 
@@ -95,18 +95,23 @@ enum Found {
 }
 
 fn find(records: &Records<'_>, book: &Book, request: &Request) -> Result<Found, LedgerError> {
-    let Request { analyst, table, fingerprint, .. } = request;
-    if let Some(stored) = book.stored(analyst, table, fingerprint) {
+    let Request { analyst, population, fingerprint, .. } = request;
+    if let Some(stored) = book.stored(analyst, population, fingerprint) {
         return Ok(Found::Paid(Paid::Stored(records.release(stored)?)));
     }
-    Ok(match book.unreleased(analyst, table, fingerprint) {
+    Ok(match book.unreleased(analyst, population, fingerprint) {
         Some(receipt) => Found::Paid(Paid::Charged(payment(request, receipt.clone(), false))),
         None => Found::New(in_budget_currency(request)?),
     })
 }
 
 fn payment(request: &Request, receipt: Receipt, new: bool) -> Payment {
-    Payment { receipt, analyst: request.analyst.clone(), table: request.table.clone(), new }
+    Payment {
+        receipt,
+        analyst: request.analyst.clone(),
+        population: request.population.clone(),
+        new,
+    }
 }
 
 /// Refuses new questions that do not fit into their accounts' budgets together.
@@ -114,7 +119,7 @@ fn check(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
     let mut rest = new.to_vec();
     while let Some((first, _)) = rest.first().copied() {
         let same = |(own, _): &(&Request, Loss)| {
-            (&own.analyst, &own.table) == (&first.analyst, &first.table)
+            (&own.analyst, &own.population) == (&first.analyst, &first.population)
         };
         let (own, others) = rest.into_iter().partition::<Vec<_>, _>(same);
         check_account(book, &own)?;
@@ -128,15 +133,15 @@ fn check_account(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerErro
     let [(first, cost), others @ ..] = new else { return Ok(()) };
     let charged = others.iter().try_fold(*cost, |sum, (_, loss)| sum.plus(*loss));
     let charged = charged.map_err(|_| LedgerError::LossesTooLarge)?;
-    let Request { analyst, table, limit, .. } = first;
-    let account = book.account(analyst, table, *limit)?;
+    let Request { analyst, population, limit, .. } = first;
+    let account = book.account(analyst, population, *limit)?;
     if account.admits(charged) {
         return Ok(());
     }
     let asked = others.iter().try_fold(first.loss, |sum, (request, _)| sum.plus(request.loss));
     Err(LedgerError::Exhausted(Box::new(BudgetExceeded {
         analyst: analyst.clone(),
-        table: table.clone(),
+        population: population.clone(),
         questions: new.len(),
         asked: asked.unwrap_or(charged),
         charged,

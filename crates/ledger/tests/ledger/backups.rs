@@ -82,8 +82,8 @@ fn a_backup_replaces_nothing() {
     let text =
         |error: LedgerError| error.to_string().replace(folder.path().to_str().unwrap(), "FOLDER");
     assert_snapshot!(text(backup(&path, &taken).unwrap_err()), @"
-    `FOLDER/taken` is there already, and a backup replaces nothing
-      hint: give a name that is free, such as one with today's date
+    `FOLDER/taken` exists already, and a backup replaces nothing
+      hint: give another name, such as one with today's date
     ");
     assert_eq!(fs::read(&taken).unwrap(), b"mine");
     assert!(matches!(backup(&path, &path), Err(LedgerError::Exists { .. })));
@@ -96,17 +96,19 @@ fn a_backup_replaces_nothing() {
         fs::remove_file(link).unwrap();
     }
     assert_snapshot!(text(backup(&path, &folder.path().join("no/such")).unwrap_err()), @"
-    the backup `FOLDER/no/such` cannot be written: entity not found
-      hint: its folder must exist and be writable, and its disk must have room
+    cannot write the backup `FOLDER/no/such`: entity not found
+      hint: check that the folder exists and is writable, and that its disk has room
     ");
     let missing = folder.path().join("missing");
     assert_snapshot!(text(backup(&missing, &folder.path().join("copy")).unwrap_err()), @"
     there is no ledger `FOLDER/missing`
-      hint: the first charge makes it; if there were charges before, restore it from a backup
+      hint: ask a query, whose charge creates the ledger; if there were charges before, \
+            restore it from a backup
     ");
     assert_snapshot!(text(check(&missing).unwrap_err()), @"
     there is no ledger `FOLDER/missing`
-      hint: the first charge makes it; if there were charges before, restore it from a backup
+      hint: ask a query, whose charge creates the ledger; if there were charges before, \
+            restore it from a backup
     ");
     // Nothing is left over.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use hushtable_ledger::{Account, Ledger, LedgerError, Outcome, Request};
-use hushtable_privacy::Event;
+use hushtable_privacy::{Epsilon, Event, Loss, Rho, analytic_gaussian_mu};
 use insta::assert_snapshot;
 
 use crate::support::{loss, new_ledger, pay, release, request, spent};
@@ -25,10 +25,12 @@ fn ten_tenths_of_epsilon_are_exactly_one() {
     let account = ledger.account("alice", "visits", loss("epsilon 1")).unwrap();
     let (one, zero) = (loss("epsilon 1"), loss("epsilon 0"));
     assert_eq!(account, Account { total: one, spent: one, left: zero });
-    assert_snapshot!(refusal(&mut ledger, &request(10, "epsilon 0.1", "epsilon 1")), @r#"
-    the budget of analyst "alice" on table "visits" does not allow this query: it costs epsilon = 0.1, and 1 of 1 is spent
-      hint: no epsilon is left; questions answered before are still answered, free; for new ones, ask the table's owner for a larger budget
-    "#);
+    assert_snapshot!(refusal(&mut ledger, &request(10, "epsilon 0.1", "epsilon 1")), @"
+    the budget of analyst `alice` on `visits` does not allow this query: it costs epsilon = 0.1, \
+        and 1 of 1 is spent
+      hint: no epsilon is left; questions answered before are still answered for free; \
+        for new ones, ask the owner of the data for a larger budget
+    ");
     // Not the smallest amount more.
     refusal(&mut ledger, &request(10, "epsilon 0.000000000001", "epsilon 1"));
     // A larger budget is the owner's to give.
@@ -42,10 +44,12 @@ fn ten_tenths_of_rho_are_exactly_one() {
         let _charge = pay(&mut ledger, &request(question, "rho 0.1", "rho 1"));
     }
     assert_eq!(spent(&ledger, "rho 1"), loss("rho 1"));
-    assert_snapshot!(refusal(&mut ledger, &request(10, "rho 0.1", "rho 1")), @r#"
-    the budget of analyst "alice" on table "visits" does not allow this query: it costs rho = 0.1, and 1 of 1 is spent
-      hint: no rho is left; questions answered before are still answered, free; for new ones, ask the table's owner for a larger budget
-    "#);
+    assert_snapshot!(refusal(&mut ledger, &request(10, "rho 0.1", "rho 1")), @"
+    the budget of analyst `alice` on `visits` does not allow this query: it costs rho = 0.1, \
+        and 1 of 1 is spent
+      hint: no rho is left; questions answered before are still answered for free; for new ones, \
+        ask the owner of the data for a larger budget
+    ");
 }
 
 #[test]
@@ -56,10 +60,11 @@ fn delta_is_summed_exactly_too() {
         let _charge = pay(&mut ledger, &request(question, "epsilon 0.1 1e-7", limit));
     }
     assert_eq!(spent(&ledger, limit), loss("epsilon 1 1e-6"));
-    assert_snapshot!(refusal(&mut ledger, &request(10, "epsilon 0.1 1e-18", limit)), @r#"
-    the budget of analyst "alice" on table "visits" does not allow this query: it costs delta = 1e-18, and 1e-6 of 1e-6 is spent
-      hint: ask with delta = 0, or ask the table's owner for a larger budget
-    "#);
+    assert_snapshot!(refusal(&mut ledger, &request(10, "epsilon 0.1 1e-18", limit)), @"
+    the budget of analyst `alice` on `visits` does not allow this query: it costs delta = 1e-18, \
+        and 1e-6 of 1e-6 is spent
+      hint: ask with delta = 0, or ask the owner of the data for a larger budget
+    ");
     // Without delta there is budget left.
     let _charge = pay(&mut ledger, &request(10, "epsilon 0.1", limit));
 }
@@ -69,14 +74,17 @@ fn a_refusal_says_what_would_fit() {
     let (_folder, _path, mut ledger) = new_ledger();
     let limit = "epsilon 1 1e-6";
     let _charge = pay(&mut ledger, &request(0, "epsilon 0.75 4e-7", limit));
-    assert_snapshot!(refusal(&mut ledger, &request(1, "epsilon 0.3", limit)), @r#"
-    the budget of analyst "alice" on table "visits" does not allow this query: it costs epsilon = 0.3, and 0.75 of 1 is spent
-      hint: ask with epsilon at most 0.25, or ask the table's owner for a larger budget
-    "#);
-    assert_snapshot!(refusal(&mut ledger, &request(1, "epsilon 0.3 1e-6", limit)), @r#"
-    the budget of analyst "alice" on table "visits" does not allow this query: it costs epsilon = 0.3, and 0.75 of 1 is spent; it costs delta = 1e-6, and 4e-7 of 1e-6 is spent
-      hint: ask with epsilon at most 0.25 and delta at most 6e-7, or ask the table's owner for a larger budget
-    "#);
+    assert_snapshot!(refusal(&mut ledger, &request(1, "epsilon 0.3", limit)), @"
+    the budget of analyst `alice` on `visits` does not allow this query: it costs epsilon = 0.3, \
+        and 0.75 of 1 is spent
+      hint: ask with epsilon at most 0.25, or ask the owner of the data for a larger budget
+    ");
+    assert_snapshot!(refusal(&mut ledger, &request(1, "epsilon 0.3 1e-6", limit)), @"
+    the budget of analyst `alice` on `visits` does not allow this query: it costs epsilon = 0.3, \
+        and 0.75 of 1 is spent; it costs delta = 1e-6, and 4e-7 of 1e-6 is spent
+      hint: ask with epsilon at most 0.25 and delta at most 6e-7, \
+        or ask the owner of the data for a larger budget
+    ");
     let _charge = pay(&mut ledger, &request(1, "epsilon 0.25 6e-7", limit));
 }
 
@@ -87,10 +95,12 @@ fn a_lowered_budget_leaves_nothing() {
     let limit = "epsilon 2 1e-7";
     let account = ledger.account("alice", "visits", loss(limit)).unwrap();
     assert_eq!(account.left, loss("epsilon 1 0"));
-    assert_snapshot!(refusal(&mut ledger, &request(1, "epsilon 0.5", limit)), @r#"
-    the budget of analyst "alice" on table "visits" does not allow this query: it costs delta = 0, and 1e-6 of 1e-7 is spent
-      hint: no delta is left; questions answered before are still answered, free; for new ones, ask the table's owner for a larger budget
-    "#);
+    assert_snapshot!(refusal(&mut ledger, &request(1, "epsilon 0.5", limit)), @"
+    the budget of analyst `alice` on `visits` does not allow this query: it costs delta = 0, \
+        and 1e-6 of 1e-7 is spent
+      hint: no delta is left; questions answered before are still answered for free; for new ones, \
+        ask the owner of the data for a larger budget
+    ");
 }
 
 #[test]
@@ -105,10 +115,10 @@ fn accounts_are_apart() {
     let _charge = pay(&mut ledger, &asked);
     refusal(&mut ledger, &request(1, "epsilon 0.1", "epsilon 1"));
     let mut other = request(2, "epsilon 1", "epsilon 1");
-    other.table = "staff".to_owned();
+    other.population = "staff".to_owned();
     let _charge = pay(&mut ledger, &other);
     // Byte for byte.
-    other.table = "Staff".to_owned();
+    other.population = "Staff".to_owned();
     let _charge = pay(&mut ledger, &other);
 }
 
@@ -164,11 +174,13 @@ fn an_epsilon_is_charged_to_rho_rounded_up() {
     assert_eq!(charge.charged(), loss("rho 5e-12"));
     let _charge = pay(&mut ledger, &request(2, "rho 0.1", "rho 0.75 1e-6"));
     assert_eq!(spent(&ledger, "rho 0.75 1e-6"), loss("rho 0.562117157266 1e-7"));
-    assert_snapshot!(refusal(&mut ledger, &request(3, "epsilon 1", "rho 0.75 1e-6")), @r#"
-    the budget of analyst "alice" on table "visits" does not allow this query: it costs rho = 0.462117157261 (for epsilon = 1), and 0.562117157266 of 0.75 is spent
-      hint: ask with epsilon at most 0.622761922541, or ask the table's owner for a larger budget
-    "#);
-    // What the hint says works, and is the most that does.
+    assert_snapshot!(refusal(&mut ledger, &request(3, "epsilon 1", "rho 0.75 1e-6")), @"
+    the budget of analyst `alice` on `visits` does not allow this query: \
+        it costs rho = 0.462117157261 (for epsilon = 1), and 0.562117157266 of 0.75 is spent
+      hint: ask with epsilon at most 0.622761922541, or ask the owner of the data for a \
+        larger budget
+    ");
+    // The amount in the hint works, and is the largest that does.
     refusal(&mut ledger, &request(3, "epsilon 0.622761922542", "rho 0.75 1e-6"));
     let _charge = pay(&mut ledger, &request(3, "epsilon 0.622761922541", "rho 0.75 1e-6"));
     // The largest epsilon has a rho.
@@ -201,13 +213,41 @@ fn a_budget_in_rho_pays_for_the_parts_of_an_epsilon() {
     assert_eq!(cost(4, vec![]), whole);
 }
 
+/// A loss in epsilon and delta that is all Gaussian noise costs the rho of the noise, and the delta
+/// that is left for choosing groups.
+#[test]
+fn a_budget_in_rho_pays_for_gaussian_noise_by_its_rho() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let mu = analytic_gaussian_mu(1.0, 5e-9);
+    let rho = Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).unwrap();
+    let noise = |rho: Rho| Event::Gaussian { mu_squared: rho.into() };
+    let choosing = Event::Approximate { epsilon: Epsilon::ZERO, delta: "5e-9".parse().unwrap() };
+    let asked =
+        |question, events| Request { events, ..request(question, "epsilon 1 1e-8", "rho 10 1e-6") };
+    let mut cost =
+        |question, events: Vec<Event>| pay(&mut ledger, &asked(question, events)).charged();
+    let exact = cost(0, vec![choosing, noise(rho)]);
+    assert_eq!(exact, Loss::Concentrated { rho, delta: "5e-9".parse().unwrap() });
+    assert!(rho.to_f64() < 0.05 * 0.46);
+    let halves = rho.split(&[1, 1]);
+    assert_eq!(cost(1, vec![choosing, noise(halves[0]), noise(halves[1])]), exact);
+    // Where the record has less than what was asked, more, or other noise, it is not believed.
+    let whole = loss("rho 0.462117157261 1e-8");
+    assert_eq!(cost(2, vec![choosing, noise(rho.share(2))]), whole);
+    assert_eq!(cost(3, vec![choosing, noise(rho), noise(rho.share(2))]), whole);
+    assert_eq!(cost(4, vec![choosing, choosing, choosing, noise(rho)]), whole);
+    let laplace = Event::DiscreteLaplace { epsilon: "0.5".parse().unwrap() };
+    assert_eq!(cost(5, vec![choosing, noise(rho), laplace]), whole);
+}
+
 #[test]
 fn a_rho_is_not_charged_to_epsilon() {
     let (_folder, _path, mut ledger) = new_ledger();
-    assert_snapshot!(refusal(&mut ledger, &request(0, "rho 0.1", "epsilon 1 1e-6")), @r#"
-    this query costs rho = 0.1, but the budget of analyst "alice" on table "visits" is in epsilon (epsilon = 1, delta = 1e-6), and a loss in rho cannot be paid from it
-      hint: ask with epsilon in place of rho, or have the table's owner give the budget in rho
-    "#);
+    assert_snapshot!(refusal(&mut ledger, &request(0, "rho 0.1", "epsilon 1 1e-6")), @"
+    this query costs rho = 0.1, but the budget of analyst `alice` on `visits` is in epsilon \
+        (epsilon = 1, delta = 1e-6), and a loss in rho cannot be paid from it
+      hint: ask with epsilon in place of rho, or ask the owner of the data for a budget in rho
+    ");
 }
 
 #[test]
@@ -224,10 +264,12 @@ fn the_owner_may_change_to_rho_and_back() {
     let _charge = pay(&mut ledger, &request(3, "rho 0.1", "rho 1"));
     assert_eq!(spent(&ledger, "rho 1"), loss("rho 0.807035819665"));
     // One in rho, and there is no way back.
-    assert_snapshot!(refusal(&mut ledger, &request(4, "epsilon 0.1", "epsilon 2")), @r#"
-    the budget of analyst "alice" on table "visits" is in epsilon (epsilon = 2), but charge 4 on it was made in rho (rho = 0.1), and rho cannot be counted in epsilon
-      hint: the table's owner has to give this budget in rho; what was spent in epsilon counts there as rho = epsilon tanh(epsilon / 2)
-    "#);
+    assert_snapshot!(refusal(&mut ledger, &request(4, "epsilon 0.1", "epsilon 2")), @"
+    the budget of analyst `alice` on `visits` is in epsilon (epsilon = 2), \
+        but charge 4 on it was made in rho (rho = 0.1), and rho cannot be counted in epsilon
+      hint: ask the owner of the data to give this budget in rho; \
+        what was spent in epsilon counts there as rho = epsilon tanh(epsilon / 2)
+    ");
     let account = ledger.account("alice", "visits", loss("epsilon 2"));
     assert!(matches!(account, Err(LedgerError::SpentInRho { charge: 4, .. })), "{account:?}");
     // Others are not concerned.
@@ -287,9 +329,10 @@ fn a_release_goes_to_the_ledger_that_was_paid() {
     let charge = pay(&mut paid, &asked);
     let _same_number = pay(&mut other, &request(1, "epsilon 1", "epsilon 1"));
     let error = other.record(charge.open(), &release(1)).unwrap_err().to_string();
-    assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @r#"
-    the release of charge 1 cannot be recorded in the ledger `ledger.sqlite`: the charge was made in another ledger
+    assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @"
+    cannot record the release of charge 1 in the ledger `ledger.sqlite`: \
+        the charge was made in another ledger
       hint: record a release in the ledger that it was paid from
-    "#);
+    ");
     assert!(other.stored("alice", "visits", &asked.fingerprint).unwrap().is_none());
 }

@@ -15,8 +15,8 @@ use crate::support::{
 };
 
 const COST: &str = "epsilon 0.001";
-/// The owner raises the budget by so many charges from one kill to the next, so that the limit
-/// is near.
+/// Number of charges by which the owner raises the budget from one kill to the next, so that the
+/// limit is near.
 const CHARGES_PER_ROUND: u64 = 12;
 const ROUNDS: u64 = 40;
 const ROUND: &str = "HUSHTABLE_LEDGER_TEST_ROUND";

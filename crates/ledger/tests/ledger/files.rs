@@ -41,8 +41,9 @@ fn an_empty_file_is_no_new_ledger() {
         assert!(matches!(error, Some(LedgerError::Empty { .. })), "{error:?}");
     }
     assert_snapshot!(text(Ledger::open(&path).unwrap_err(), &path), @"
-    the ledger `ledger.sqlite` is empty, and no ledger is: what was spent in it is not known
-      hint: restore it from a backup; if nothing was ever charged, delete the file, and the next query makes a new ledger
+    the ledger `ledger.sqlite` is an empty file: what was spent in it is not known
+      hint: restore it from a backup; if nothing was ever charged, delete the file, \
+            and the next query makes a new ledger
     ");
     assert_eq!(fs::read(&path).unwrap(), b"");
     // Nor is a database without tables.
@@ -104,7 +105,8 @@ fn a_ledger_is_for_its_owner_alone() {
     }
     assert_eq!(texts[1..], [texts[0].clone(), texts[0].clone()]);
     assert_snapshot!(texts[0], @"
-    warning: other users can open the ledger `ledger.sqlite` (its mode is 0640): they can read queries and answers in it, or lock it and so hold up queries
+    warning: other users can open the ledger `ledger.sqlite` (its mode is 0640): \
+        they can read queries and answers in it, or lock it and so hold up queries
       hint: chmod 600 'ledger.sqlite'
     ");
 }
@@ -133,7 +135,7 @@ fn other_files_are_refused_and_left_alone() {
     }
     let error = Ledger::open(&path).unwrap_err();
     assert_snapshot!(text(error, &path), @r#"
-    `ledger.sqlite` is not a ledger: it was made by another program; it was left as it is
+    `ledger.sqlite` is not a ledger: it was made by another program; it was left unchanged
       hint: give the path of a ledger, or of a file that does not exist yet
     "#);
 }
@@ -150,10 +152,11 @@ fn paths_that_cannot_be_are_errors() {
         assert!(matches!(error, LedgerError::Open { .. }), "{error}");
     }
     let path = folder.path().join("missing/ledger.sqlite");
-    assert_snapshot!(text(Ledger::open(&path).unwrap_err(), &path), @r#"
+    assert_snapshot!(text(Ledger::open(&path).unwrap_err(), &path), @"
     cannot open the ledger `ledger.sqlite`: No such file or directory (os error 2)
-      hint: the ledger's folder must exist, and this program needs read and write access to the folder and to the file
-    "#);
+      hint: check that the ledger's folder exists, and that this program has read and write access \
+        to the folder and to the file
+    ");
     assert!(Ledger::open(Path::new("")).is_err());
     assert!(Ledger::open_read_only(&path).unwrap().is_none());
     assert!(Ledger::open_read_only(&file.join("ledger")).is_err());
@@ -253,16 +256,18 @@ fn without_permission_to_write_nothing_is_charged() {
     };
     mode(folder.path(), 0o555);
     mode(&path, 0o444);
-    assert_snapshot!(run(), @r#"
-    the ledger `ledger.sqlite` cannot be written: the file is read-only
-      hint: a charge needs write access to the ledger and to its folder, and a disk that is not read-only
-    "#);
+    assert_snapshot!(run(), @"
+    cannot write the ledger `ledger.sqlite`: the file is read-only
+      hint: give this program write access to the ledger and to its folder, \
+                              on a disk that is not read-only
+    ");
     // The file may be written, but its folder not.
     mode(&path, 0o666);
-    assert_snapshot!(run(), @r#"
-    the ledger `ledger.sqlite` cannot be written: no file can be made in its folder: permission denied
-      hint: a charge needs write access to the ledger and to its folder, and a disk that is not read-only
-    "#);
+    assert_snapshot!(run(), @"
+    cannot write the ledger `ledger.sqlite`: no file can be made in its folder: permission denied
+      hint: give this program write access to the ledger and to its folder, \
+                              on a disk that is not read-only
+    ");
     mode(folder.path(), 0o755);
     assert_eq!(ledger.charges().unwrap().len(), 1);
     let _charge = pay(&mut ledger, &request(2, "epsilon 0.1", "epsilon 1"));

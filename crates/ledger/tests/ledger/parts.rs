@@ -47,10 +47,11 @@ fn stored(outcome: Outcome) -> StoredRelease {
 fn all_are_charged_or_none() {
     let (_folder, path, mut ledger) = new_ledger();
     let error = ledger.charge_all(&tenths(0..11)).unwrap_err();
-    insta::assert_snapshot!(error, @r#"
-    the budget of analyst "alice" on table "visits" does not allow these 11 queries together: they cost epsilon = 1.1, and 0 of 1 is spent
-      hint: ask with epsilon at most 1, or ask the table's owner for a larger budget
-    "#);
+    insta::assert_snapshot!(error, @"
+    the budget of analyst `alice` on `visits` does not allow these 11 queries together: \
+                                     they cost epsilon = 1.1, and 0 of 1 is spent
+      hint: ask with epsilon at most 1, or ask the owner of the data for a larger budget
+    ");
     assert_eq!(ledger.charges().unwrap(), []);
     let paid = payments(ledger.charge_all(&tenths(0..10)).unwrap());
     assert!(paid.iter().all(Payment::is_new));
@@ -65,8 +66,8 @@ fn all_are_charged_or_none() {
 #[test]
 fn all_accounts_pay_or_none() {
     let (_folder, _path, mut ledger) = new_ledger();
-    let of = |table: &str, mut request: Request| {
-        table.clone_into(&mut request.table);
+    let of = |population: &str, mut request: Request| {
+        population.clone_into(&mut request.population);
         request
     };
     // Each account by itself could pay for one of two, and for all but one of many.
@@ -74,7 +75,7 @@ fn all_accounts_pay_or_none() {
     let too_dear = of("claims", request(1, "epsilon 1.1", LIMIT));
     for pair in [[visits.clone(), too_dear.clone()], [too_dear, visits.clone()]] {
         let error = ledger.charge_all(&pair).unwrap_err().to_string();
-        assert!(error.contains("\"claims\""), "{error}");
+        assert!(error.contains("`claims`"), "{error}");
         assert_eq!(ledger.charges().unwrap(), []);
     }
     let claims = of("claims", request(1, "epsilon 0.9", LIMIT));
@@ -137,8 +138,11 @@ fn attempts_have_an_end() {
         let _stopped = begin(&mut ledger, &again[0]).open();
     }
     insta::assert_snapshot!(ledger.begin(&paid[0]).unwrap_err(), @"
-    the data were read 20 times for charge 1, and the program was stopped each time before there was an answer; they are not read again for it
-      hint: find out what stops it (too little memory?); the same query by itself, with `hushtable query` and epsilon = 0.1 in its OPTIONS, is charged anew, and then a workload has its answer from the record
+    the data were read 20 times for charge 1, but the program was stopped each time before it had \
+        an answer; they are not read again for this charge
+      hint: find out what stops it (too little memory?), then ask the same query by itself, \
+            with `hushtable query` and epsilon = 0.1 in its OPTIONS: it is charged anew, \
+            and a workload then has its answer from the record
     ");
     // The way out, as the hint has it.
     let charge = pay(&mut ledger, &request(0, "epsilon 0.1", LIMIT)).open();

@@ -33,7 +33,7 @@ fn parts(loss: Loss) -> (u128, u128, bool) {
     }
 }
 
-/// As `parts`, in rho, in units of 10^-12.
+/// The parts of a loss in rho, in units of 10^-12.
 fn in_rho(loss: Loss) -> (u128, u128) {
     match parts(loss) {
         (rho, delta, true) => (rho, delta),
@@ -42,7 +42,11 @@ fn in_rho(loss: Loss) -> (u128, u128) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// The ledger admits exactly what fits; spent is the exact sum of that, never above the
     /// limit; a refusal changes nothing; accounts do not mix.
@@ -59,12 +63,19 @@ proptest! {
             _ => Loss::Concentrated { rho: "0.6".parse().unwrap(), delta },
         };
         let (max, max_delta, _) = parts(limit);
-        let (mut sums, mut released) = ([(0, 0); 2], std::collections::HashSet::<(usize, u64, i64)>::new());
+        let mut sums = [(0, 0); 2];
+        let mut released = std::collections::HashSet::<(usize, u64, i64)>::new();
         for (loss, who, question, record) in steps {
             let analyst = ["alice", "bob"][who].to_owned();
             let events = vec![loss.into()];
-            let request = Request { analyst, loss, events, limit, ..request(question, "rho 0", "rho 0") };
-            let (units, delta) = if rho_limit { in_rho(loss) } else { let p = parts(loss); (p.0, p.1) };
+            let asked = request(question, "rho 0", "rho 0");
+            let request = Request { analyst, loss, events, limit, ..asked };
+            let (units, delta) = if rho_limit {
+                in_rho(loss)
+            } else {
+                let p = parts(loss);
+                (p.0, p.1)
+            };
             let sum = (sums[who].0 + units, sums[who].1 + delta);
             let wrong_currency = parts(loss).2 && !rho_limit;
             let fits = !wrong_currency && sum.0 <= max && sum.1 <= max_delta;

@@ -36,7 +36,7 @@ fn work_until_failure(path: &Path) {
 }
 
 fn fail(error: &LedgerError) {
-    // What SQLite makes of EFBIG is an I/O error; of ENOSPC it would be "full".
+    // SQLite turns EFBIG into an I/O error; of ENOSPC it would be "full".
     let reason = match error {
         LedgerError::Unrecorded { reason, .. } => reason,
         _ => error,

@@ -25,7 +25,7 @@ pub(crate) fn request(question: u64, cost: &str, limit: &str) -> Request {
     fingerprint[..8].copy_from_slice(&question.to_le_bytes());
     Request {
         analyst: "alice".to_owned(),
-        table: "visits".to_owned(),
+        population: "visits".to_owned(),
         query: format!("SELECT {question}"),
         fingerprint: Fingerprint::new(fingerprint),
         loss: loss(cost),

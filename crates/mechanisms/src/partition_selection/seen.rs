@@ -13,8 +13,8 @@ pub enum Seen {
 
 impl Selection {
     /// The least and greatest number of units with which the noisy count is not in an outer tail of
-    /// its law, each tail with a probability of (1 - `level`)/2, *given that the count is seen*. The
-    /// interval holds the released count, too. `None` for strategies without noisy counts.
+    /// its law, each tail with a probability of (1 - `level`)/2, *given that the count is seen*.
+    /// The interval holds the released count, too. `None` for strategies without noisy counts.
     ///
     /// Of all counts that are seen of a group, a share of at least `level` has the true number in
     /// the interval: the number is left out only where the count is in one of the two tails. The

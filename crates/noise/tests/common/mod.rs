@@ -51,7 +51,7 @@ pub(crate) fn p_value(counts: &[u64], probabilities: &[f64]) -> f64 {
             _ => cells.push((seen, expected)),
         }
     }
-    // What is left at the end may be too thin as well.
+    // The last cell may be too thin as well.
     if let [.., before, last] = cells.as_mut_slice()
         && last.1 < 10.0
     {

@@ -112,10 +112,17 @@ fn discrete_gaussians_next_to_a_loss_are_near_their_convolution() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn a_gaussian_on_the_grid_is_the_gaussian(mu in between(1e-3, 30.0), delta in between(1e-15, 0.01)) {
+    fn a_gaussian_on_the_grid_is_the_gaussian(
+        mu in between(1e-3, 30.0),
+        delta in between(1e-15, 0.01),
+    ) {
         let parts = Parts { mu_squared: mu * mu, ..Parts::default() };
         above(on_the_grid(&parts, delta), gaussian_epsilon_at(mu, delta), 1e-3)?;
     }
@@ -173,7 +180,8 @@ proptest! {
         epsilon in between(0.1, 10.0),
     ) {
         let responses = vec![Responses { epsilon: epsilon0, times }];
-        let known = Parts { mu_squared: 2.0 * rho, responses: responses.clone(), ..Parts::default() };
+        let mu_squared = 2.0 * rho;
+        let known = Parts { mu_squared, responses: responses.clone(), ..Parts::default() };
         let parts = Parts { rho, responses: responses.clone(), ..Parts::default() };
         let closed = Composition::law(&parts, parts.ln_delta_at(epsilon).0);
         let [known, _] = delta_on_the_grid(&known, epsilon);

@@ -78,7 +78,7 @@ mod tests {
             let mut residual = Residual::new(&parts);
             for x in [0.0, 0.01, 0.3, 1.0, 5.0, 60.0] {
                 let (got, want) = (residual.ln_at(x), crate::zcdp_delta_at(rho, x).ln());
-                // What was found may be underflow to the other.
+                // A number found here may underflow in the other computation.
                 if want > -700.0 {
                     assert!(
                         (got - want).abs() < 1e-8 * (1.0 + want.abs()),

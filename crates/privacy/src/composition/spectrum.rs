@@ -49,7 +49,7 @@ impl Spectrum {
         }
         let squares: f64 = re.iter().map(|w| w * w).sum();
         self.fourier.transform(&mut re, &mut im);
-        // What is longer than the circle is added up on it, with a rounding each time.
+        // A kernel longer than the circle is added up on it, with a rounding each time.
         let laps = (kernel.weights.len() / n + 1) as f64;
         let size = (n as f64 * squares).sqrt();
         let off = (self.fourier.error() + laps * ROUNDING) * size * (1.0 + 1e-9);

@@ -208,7 +208,7 @@ fn sums_are_not_rounded() {
     above(of(&[(nothing, 10)]).delta_at(Epsilon::ZERO), 9.999_995_5e-7, 1e-9, "lost");
     assert_eq!(of(&[]).epsilon_at(Delta::ZERO), Some(Epsilon::ZERO));
     assert_eq!(of(&[]).delta_at(Epsilon::ZERO), 0.0);
-    // What is not pure has no epsilon at a delta of zero.
+    // Events that are not pure have no epsilon at a delta of zero.
     for event in [gaussian("1"), lattice(20.0, 1), zcdp("0.5")] {
         assert_eq!(of(&[(event, 1), (response("1"), 1)]).epsilon_at(Delta::ZERO), None);
     }

@@ -1,6 +1,6 @@
 //! COUNT, SUM, AVG and what is made of them: what they measure, and how it is bounded.
 
-use hushtable_mechanisms::{Percentile, RecordMechanism};
+use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism};
 use hushtable_privacy::Loss;
 use sqlparser::ast;
 
@@ -9,7 +9,7 @@ use super::clauses::condition;
 use super::options::Options;
 use super::row_bounds::RowBounds;
 use super::view::{Unit, View};
-use super::{Clamps, Key, Measure, Measurement, PerRecordSum};
+use super::{Clamps, Key, Measure, Measurement, PerRecordSum, QuantileEnd};
 use crate::bind_expr::{cast, where_true};
 use crate::contract::MAX_ROWS;
 use crate::error::Refusal;
@@ -133,8 +133,8 @@ impl Aggregates<'_> {
         };
         if self.measurements.len() > MAX_MEASUREMENTS {
             return Err(Refusal::new(
-                format!("more than {MAX_MEASUREMENTS} different aggregates in one query"),
-                "ask in several queries; each part of the budget would be very small",
+                format!("the query has more than {MAX_MEASUREMENTS} different aggregates"),
+                "ask several queries: each aggregate's share of the budget would be very small",
             ));
         }
         Ok(Expr::column(keys + index, column_type))
@@ -162,7 +162,8 @@ impl Aggregates<'_> {
         self.measured(wanted, keys)
     }
 
-    /// The count of rows with a value of the operand, or of all rows, from `low` to `high` of a unit.
+    /// The count of rows with a value of the operand, or of all rows, from `low` to `high` of a
+    /// unit.
     pub(super) fn counted(
         &mut self,
         operand: Option<Expr>,
@@ -198,7 +199,7 @@ impl Aggregates<'_> {
         if arguments.bounds.is_some() {
             return Err(Refusal::new(
                 "COUNT(DISTINCT unit) takes no bounds",
-                "a unit counts once in a group",
+                "leave the bounds out: a unit counts once in a group",
             ));
         }
         let measure = match &arguments.filter {
@@ -220,10 +221,11 @@ impl Aggregates<'_> {
         let no_bounds = arguments.bounds.is_none() && self.max_rows_per_group().is_none();
         if let (Unit::Column(unit), true) = (&self.table.unit, no_bounds) {
             return Err(Refusal::new(
-                "how many different values of one unit may COUNT(DISTINCT …) count in a group?",
+                "COUNT(DISTINCT …) has no limit on the different values of one unit in a group",
                 format!(
-                    "COUNT(DISTINCT x, contribution_bounds_per_group => (0, 3)), or max_rows_per_group = 3 in \
-                     OPTIONS or in the contract's defaults; COUNT(DISTINCT {unit}) counts the units themselves"
+                    "COUNT(DISTINCT x, contribution_bounds_per_group => (0, 3)), \
+                     or max_rows_per_group = 3 in OPTIONS or in the contract's defaults; \
+                     COUNT(DISTINCT {unit}) counts the units themselves"
                 ),
             ));
         }
@@ -231,7 +233,10 @@ impl Aggregates<'_> {
         let values = u32::try_from(high).ok().filter(|_| low <= 0 && high <= i64::from(MAX_ROWS));
         let Some(values) = values else {
             return Err(Refusal::new(
-                format!("the bounds ({low}, {high}) are none of a number of different values"),
+                format!(
+                    "the bounds ({low}, {high}) are not valid for COUNT(DISTINCT …): their low \
+                     end must be at most 0, their high end from 0 to {MAX_ROWS}"
+                ),
                 "contribution_bounds_per_group => (0, 3)",
             ));
         };
@@ -254,7 +259,7 @@ impl Aggregates<'_> {
             return match ends {
                 (Some(low), Some(high)) if low <= high && high > 0 => Ok((low, high)),
                 _ => Err(Refusal::new(
-                    format!("the bounds ({low}, {high}) of a COUNT allow nothing to be counted"),
+                    format!("the bounds ({low}, {high}) of COUNT leave nothing to count"),
                     "contribution_bounds_per_group => (0, 5)",
                 )),
             };
@@ -263,7 +268,7 @@ impl Aggregates<'_> {
             (Unit::Row, _) => Ok((0, 1)),
             (Unit::Column(_), Some(most)) => Ok((0, i64::from(most))),
             (Unit::Column(unit), None) => Err(Refusal::new(
-                "how many rows of one unit may COUNT count in a group?",
+                "COUNT has no limit on the rows of one unit in a group",
                 format!(
                     "COUNT(*, contribution_bounds_per_group => (0, 5)), or max_rows_per_group = 5 \
                      in OPTIONS or in the contract's defaults, or COUNT(DISTINCT {unit})"
@@ -283,7 +288,7 @@ impl Aggregates<'_> {
         let &Arguments { bounds, row_bounds, weight, .. } = arguments;
         if !operand.column_type.is_numeric() {
             return Err(Refusal::new(
-                format!("`{function}` adds up values of type {}", operand.column_type),
+                format!("`{function}` needs numbers, not values of type {}", operand.column_type),
                 "CAST(… AS INT64), or COUNT(x) for how many there are",
             ));
         }
@@ -293,17 +298,17 @@ impl Aggregates<'_> {
         if split.is_some() && self.table.unit != Unit::Row {
             return Err(Refusal::new(
                 format!(
-                    "`{function}` is of a column with `split`, and the join can repeat a row: what a row \
-                     may lose is known where it counts once"
+                    "`{function}` is of a column with `split`, but the join can repeat a row: \
+                     what a row may lose is known only if it counts once"
                 ),
-                "unique = [\"town\"] of the public table in the contract, with the columns that it is \
-                 joined on; or contribution_bounds_per_group => (0, 100)",
+                "set unique = [\"town\"] for the public table in the contract, with the columns \
+                 that it is joined on; or add contribution_bounds_per_group => (0, 100)",
             ));
         }
         let split = split.map(|split| self.in_force(&operand, split));
         if split.is_some() && !matches!(self.options.loss, Some(Loss::Concentrated { .. })) {
             return Err(Refusal::new(
-                format!("`{function}` is of a column with `split`, and the query has no rho"),
+                format!("`{function}` is of a column with `split`, but the query has no rho"),
                 "OPTIONS (rho = 0.5): what a record of a given size may lose is counted in rho; or \
                  contribution_bounds_per_group => (0, 100) to clamp",
             ));
@@ -325,8 +330,8 @@ impl Aggregates<'_> {
             if let Some(column) = self.split_column_in(&operand) {
                 return Err(Refusal::new(
                     format!(
-                        "`{function}`: what a record may lose is known for the sum of `{column}` \
-                         itself, which has `split`, and not for an expression of it"
+                        "`{function}` is of an expression of `{column}`, which has `split`: \
+                         what a record may lose is known only for the sum of the column itself"
                     ),
                     format!(
                         "SUM({column}), with conditions in WHERE; or a computed column in the \
@@ -336,9 +341,9 @@ impl Aggregates<'_> {
             }
             return Err(Refusal::new(
                 format!("`{function}` has no bounds on what one unit adds to a group"),
-                "contribution_bounds_per_row => (0, 100) for the value of each row, or \
-                 contribution_bounds_per_group for the sum of a unit's rows, or bounds of the column \
-                 in the contract; choose them without looking at the data",
+                "contribution_bounds_per_row => (0, 100) for the value of each row, \
+                 or contribution_bounds_per_group for the sum of a unit's rows, \
+                 or bounds of the column in the contract; choose them without looking at the data",
             ));
         };
         let own_step = declared.and_then(|c| c.granularity);
@@ -356,16 +361,19 @@ impl Aggregates<'_> {
         let (low_steps, high_steps) =
             largest.map_or((low_steps, high_steps), |largest| (-largest, largest));
         let offset = arguments.offset.map(|offset| {
-            step.floor(offset).filter(|&steps| (1..=MAX_LATTICE).contains(&steps)).ok_or_else(|| {
-                Refusal::new(
-                    format!(
-                        "offset => {offset} is less than the granularity {} of the sum, or more than \
-                         {MAX_LATTICE} times as much",
-                        step.to_f64()
-                    ),
-                    "an offset about as large as the splitting threshold, which is the default",
-                )
-            })
+            step.floor(offset).filter(|&steps| (1..=MAX_LATTICE).contains(&steps)).ok_or_else(
+                || {
+                    Refusal::new(
+                        format!(
+                            "offset => {offset} is not from 1 to {MAX_LATTICE} times the \
+                             granularity {} of the sum",
+                            step.to_f64()
+                        ),
+                        "use an offset about as large as the splitting threshold, which is the \
+                         default",
+                    )
+                },
+            )
         });
         let offset = offset.transpose()?;
         let measure = match split {
@@ -386,8 +394,8 @@ impl Aggregates<'_> {
         self.measured(wanted, keys)
     }
 
-    /// The range of the values of rows in a released sum, or of their mean; `None` where they are not
-    /// clamped.
+    /// The range of the values of rows in a released sum, or of their mean; `None` where they are
+    /// not clamped.
     fn range_of_values(&self, sum: &Expr, keys: usize) -> Option<(f64, f64)> {
         let ExprKind::Column(place) = sum.kind else { return None };
         let own = self.measurements.get(place.checked_sub(keys)?)?;
@@ -420,7 +428,7 @@ impl Aggregates<'_> {
     ) -> Result<Expr, Refusal> {
         if arguments.distinct {
             return Err(Refusal::new(
-                format!("`{function}`: DISTINCT is supported in COUNT(DISTINCT unit) only"),
+                format!("`{function}`: DISTINCT is supported in COUNT only"),
                 "leave DISTINCT out",
             ));
         }
@@ -446,8 +454,8 @@ impl Aggregates<'_> {
         self.sum_of(function, operand, &arguments, keys)
     }
 
-    /// The released sum over the released count of the same rows, which costs both, within the bounds
-    /// of their values.
+    /// The released sum over the released count of the same rows, which costs both, within the
+    /// bounds of their values.
     fn average(
         &mut self,
         function: &ast::Function,
@@ -508,7 +516,7 @@ pub(super) fn in_steps((low, high): (Number, Number), step: Step) -> Result<(i64
                 "the bounds ({low}, {high}) are more than {MAX_LATTICE} steps of {} wide",
                 step.to_f64()
             ),
-            "narrower bounds, or a coarser granularity of the column in the contract",
+            "use narrower bounds, or a coarser granularity of the column in the contract",
         )
     })
 }
@@ -520,7 +528,7 @@ pub(super) fn no_step_within((low, high): (Number, Number), step: Step) -> Refus
             "the bounds ({low}, {high}) hold no multiple of the granularity {} but zero",
             step.to_f64()
         ),
-        "wider bounds, or a finer granularity of the column in the contract",
+        "use wider bounds, or a finer granularity of the column in the contract",
     )
 }
 
@@ -543,13 +551,13 @@ fn released_by(
     if arguments.mechanism.is_some() && !split {
         return Err(Refusal::new(
             format!("`{function}`: mechanism => '{mechanism}' is for sums that are not clamped"),
-            "SUM(x) of a column with `split` in the contract, without bounds in the query",
+            "use SUM(x) of a column with `split` in the contract, without bounds in the query",
         ));
     }
     if arguments.offset.is_some() && !mechanism.transforms() {
         return Err(Refusal::new(
             format!("`{function}`: {mechanism} has no offset"),
-            "offset is for mechanism => 'LOG' and 'SQRT'",
+            "leave offset out: it is for mechanism => 'LOG' and 'SQRT'",
         ));
     }
     Ok(mechanism)
@@ -567,8 +575,22 @@ pub(super) fn counting(measure: Measure, low: i64, high: i64, weight: u32) -> Me
     }
 }
 
-/// What a reader would call the measurement.
+/// Name of the measurement for readers.
 fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> String {
+    let what = value_of(measurement, stored);
+    match measurement.measure {
+        Measure::Quantile { end: Some(QuantileEnd { side: QuantileSide::Low, .. }), .. } => {
+            format!("low end of the {what}")
+        }
+        Measure::Quantile { end: Some(QuantileEnd { side: QuantileSide::High, .. }), .. } => {
+            format!("high end of the {what}")
+        }
+        _ => what,
+    }
+}
+
+/// What the measurement is of.
+fn value_of(measurement: &Measurement, stored: &[(String, ColumnType)]) -> String {
     match &measurement.measure {
         Measure::Units => "count of privacy units".to_owned(),
         Measure::Rows => "count of rows".to_owned(),

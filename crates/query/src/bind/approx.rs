@@ -1,4 +1,4 @@
-//! APPROX_QUANTILES(x, n): the quantiles at 1/n, 2/n, … of a column, each drawn by itself.
+//! APPROX_QUANTILES(x, n): the quantiles at 1/n, 2/n, … of a column.
 //!
 //! The least and the greatest value, which GoogleSQL lists as well, are those of one record.
 

@@ -41,9 +41,11 @@ impl Aggregates<'_> {
         function: &ast::Function,
         name: &str,
     ) -> Result<Arguments, Refusal> {
-        let form = "COUNT(*), COUNTIF(condition), COUNT(x), COUNT(DISTINCT unit), SUM(x), AVG(x), each with \
-                    contribution_bounds_per_group => (low, high) and weight => 2 where wanted; MEDIAN(x) and \
-                    PERCENTILE_CONT(x, 0.9); VARIANCE(x), STDDEV(x), COVAR_POP(x, y), CORR(x, y); all but COUNT with contribution_bounds_per_row => (low, high)";
+        let form = "COUNT(*), COUNTIF(condition), COUNT(x), COUNT(DISTINCT unit), SUM(x), \
+                    AVG(x), each with contribution_bounds_per_group => (low, high) and \
+                    weight => 2 where wanted; MEDIAN(x) and PERCENTILE_CONT(x, 0.9); VARIANCE(x), \
+                    STDDEV(x), COVAR_POP(x, y), \
+                    CORR(x, y); all but COUNT with contribution_bounds_per_row => (low, high)";
         let odd = || Refusal::new(format!("`{function}` is not supported"), form);
         if function.over.is_some() {
             return Err(Refusal::new(
@@ -111,45 +113,53 @@ impl Aggregates<'_> {
         if let (false, Some(mechanism)) = (matches!(name, "SUM" | "AVG"), arguments.mechanism) {
             return Err(Refusal::new(
                 format!("`{function}`: mechanism => '{mechanism}' is for SUM and AVG"),
-                format!("a record counts as one, whatever its size: {name} without a mechanism"),
+                format!(
+                    "write {name} without mechanism: a record counts as one, whatever its size"
+                ),
             ));
         }
         if !matches!(name, "SUM" | "AVG") && arguments.offset.is_some() {
             return Err(Refusal::new(
                 format!("`{function}` has no offset"),
-                "offset is for SUM and AVG with mechanism => 'LOG' and 'SQRT'",
+                "leave offset out: it is for SUM and AVG with mechanism => 'LOG' and 'SQRT'",
             ));
         }
         if quantile && arguments.bounds.is_some() {
             return Err(Refusal::new(
-                format!("`{function}`: what a unit adds to a group is no bound of a quantile"),
-                "contribution_bounds_per_row => (0, 100): the range of values in which it is",
+                format!(
+                    "`{function}`: contribution_bounds_per_group does not bound the values of a \
+                     quantile"
+                ),
+                "contribution_bounds_per_row => (0, 100): the range of values that it lies in",
             ));
         }
         let counts = matches!(name, "COUNT" | "COUNTIF" | "APPROX_COUNT_DISTINCT");
         if !counts && !quantile && !matches!(name, "SUM" | "AVG") && arguments.bounds.is_some() {
             return Err(Refusal::new(
-                format!("`{function}`: what a unit adds to a group is no bound of {name}"),
-                "contribution_bounds_per_row => (0, 100): every value is clamped to that",
+                format!(
+                    "`{function}`: contribution_bounds_per_group does not bound the values of \
+                     {name}"
+                ),
+                "contribution_bounds_per_row => (0, 100): every value is clamped to it",
             ));
         }
         if arguments.second_bounds.is_some() && !is_of_two(name) {
             return Err(Refusal::new(
-                format!("`{function}` has bounds of two columns"),
+                format!("`{function}` has one operand, but bounds of two"),
                 "contribution_bounds_per_row => (0, 100)",
             ));
         }
         if counts && arguments.row_bounds.is_some() {
             return Err(Refusal::new(
-                format!("`{function}`: a row counts as one, and has no bounds"),
+                format!("`{function}` takes no contribution_bounds_per_row: a row counts as one"),
                 "contribution_bounds_per_group => (0, 5): how many rows of a unit count in a group",
             ));
         }
         if arguments.bounds.is_some() && arguments.row_bounds.is_some() {
             return Err(Refusal::new(
                 format!("`{function}` has bounds per group and bounds per row"),
-                "contribution_bounds_per_row clamps every row, contribution_bounds_per_group the sum \
-                 of a unit's rows in a group: keep one of them",
+                "contribution_bounds_per_row clamps every row, contribution_bounds_per_group the \
+                 sum of a unit's rows in a group: keep one of them",
             ));
         }
         let wanted = if is_percentile(name) || is_of_two(name) { 2 } else { 1 };
@@ -189,7 +199,8 @@ impl Aggregates<'_> {
                             format!(
                                 "weight => {weight} is not a whole number from 1 to {MAX_WEIGHT}"
                             ),
-                            "a weight of 2 gives an aggregate twice the budget of one with weight 1",
+                            "a weight of 2 gives an aggregate twice the budget of one \
+                             with weight 1",
                         ));
                     }
                 }
@@ -203,11 +214,18 @@ impl Aggregates<'_> {
                 }
                 arguments.offset = Some(offset);
             }
+            "report_format" => {
+                return Err(Refusal::new(
+                    "`report_format` of one aggregate is not supported",
+                    "write it for the whole query: OPTIONS (report_format = INTERVALS)",
+                ));
+            }
             other => {
                 return Err(Refusal::new(
                     format!("there is no argument `{other}` of an aggregate"),
-                    "the arguments are contribution_bounds_per_group or contribution_bounds_per_row, and weight; \
-                     and mechanism and offset for sums of columns with `split`",
+                    "the arguments are contribution_bounds_per_group or \
+                     contribution_bounds_per_row, and weight; and mechanism and offset for sums of \
+                     columns with `split`",
                 ));
             }
         }
@@ -221,12 +239,12 @@ impl Aggregates<'_> {
             return Err(Refusal::new(format!("{name} => {value} is not a pair of numbers"), form));
         };
         let [low, high] = ends.as_slice() else {
-            return Err(Refusal::new("bounds are a pair of numbers", form));
+            return Err(Refusal::new("bounds must be a pair of numbers", form));
         };
         let (low, high) = (self.constant(low, form)?, self.constant(high, form)?);
         if low > high {
             return Err(Refusal::new(
-                format!("the bounds ({low}, {high}) have their low end above the high end"),
+                format!("the bounds ({low}, {high}) have their low end above their high end"),
                 form,
             ));
         }
@@ -261,8 +279,8 @@ fn mechanism(value: &ast::Expr) -> Result<RecordMechanism, Refusal> {
     };
     text.and_then(|text| RecordMechanism::from_name(&text)).ok_or_else(|| {
         Refusal::new(
-            format!("mechanism => {value} is not known"),
-            format!("{}, as mechanism => 'SQRT'", RecordMechanism::NAMES),
+            format!("mechanism => {value} is not a mechanism"),
+            format!("use {}, as in mechanism => 'SQRT'", RecordMechanism::NAMES),
         )
     })
 }

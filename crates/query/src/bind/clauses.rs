@@ -15,12 +15,11 @@ use super::output_exprs::OutputScope;
 use super::subquery::has_aggregate;
 use super::two_populations::check_groups;
 use super::view::{Unit, View};
-use super::{Groups, Key, Order, Output, PrivateQuery};
+use super::{Groups, Key, Measure, Measurement, Order, Output, PrivateQuery};
 use crate::bind_expr::balanced;
 use crate::contract::{Contract, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
-use crate::noise_kind::NoiseKind;
 use crate::relation::Origin;
 use crate::types::{ColumnType, Value};
 
@@ -46,7 +45,8 @@ pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
         return refuse("DISTINCT ON", "SELECT DISTINCT a, b");
     }
     if let Some(node) = &select.qualify {
-        let refused = refuse("QUALIFY", "HAVING for conditions on results; QUALIFY in a sub-query");
+        let refused =
+            refuse("QUALIFY", "use HAVING for conditions on results; QUALIFY in a sub-query");
         return refused.map_err(|refusal| refusal.at(node));
     }
     Ok(select)
@@ -107,7 +107,7 @@ pub(super) fn plain_clauses(query: &ast::Query, select: &ast::Select) -> Result<
         flavor: _,
     } = select;
     if !named_window.is_empty() {
-        return refuse("WINDOW", "OVER (…) where the window is used, in a sub-query");
+        return refuse("WINDOW", "write OVER (…) where the window is used, in a sub-query");
     }
     let odd = top.is_some()
         || into.is_some()
@@ -123,7 +123,7 @@ pub(super) fn plain_clauses(query: &ast::Query, select: &ast::Select) -> Result<
     if odd {
         return refuse(
             "a clause of this SELECT",
-            "SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT are",
+            "write SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT",
         );
     }
     Ok(())
@@ -202,12 +202,25 @@ pub(super) fn bind(
     let by_pieces = options.by_pieces && matches!(groups, Groups::Private { .. });
     if by_pieces && measurements.iter().all(|m| m.measure.per_record().is_none()) {
         return Err(Refusal::new(
-            "group_selection_by = PIECES counts the pieces of records, and the query has no sum of a column \
-             with `split`",
-            "group_selection_by = RECORDS, or leave it out; or a SUM of a column with `split`",
+            "group_selection_by = PIECES counts the pieces of records, but the query has no sum \
+             of a column with `split`",
+            "write group_selection_by = RECORDS, or leave it out; or add a SUM of a column with \
+             `split`",
         ));
     }
 
+    let is_quantile = |m: &Measurement| matches!(m.measure, Measure::Quantile { .. });
+    if let Some(level) = options.quantile_intervals
+        && !measurements.iter().any(is_quantile)
+    {
+        return Err(Refusal::new(
+            format!(
+                "quantile_intervals = {level} draws intervals around quantiles, but the query has \
+                 none"
+            ),
+            "leave it out: counts, sums and means have intervals at no cost; or add MEDIAN(x)",
+        ));
+    }
     if measurements.is_empty() && !matches!(groups, Groups::Private { .. }) {
         return Err(Refusal::new(
             "the query asks nothing of the data: it has no aggregate, and its groups are public",
@@ -222,17 +235,14 @@ pub(super) fn bind(
         filter,
         max_groups_contributed: max_groups(table, options, groups)?,
         loss: budget(options, groups)?,
-        noise: options.noise,
-        // Where groups are chosen, that has all of the delta.
-        noise_delta: match (groups, options.noise) {
-            (Groups::Single | Groups::Public, Some(NoiseKind::Gaussian)) => {
-                options.loss.map_or(Delta::ZERO, Loss::delta)
-            }
-            _ => Delta::ZERO,
-        },
+        noise: None,
+        usual_noise: None,
+        prefer: options.prefer,
+        noise_delta: Delta::ZERO,
         intervals: options.intervals,
         warnings,
         rows_as_units,
+        without_limits: false,
         columns: stored,
         column_bytes: table.relation.fields().iter().map(|f| f.max_bytes).collect(),
         keys,
@@ -245,7 +255,7 @@ pub(super) fn bind(
         offset,
     };
     query.check_cost()?;
-    query.bounded_beside()
+    query.with_noise_of(options).bounded_beside()
 }
 
 pub(super) fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
@@ -305,7 +315,7 @@ pub(super) fn bound_keys<'a>(
     if nodes.len() > MAX_KEYS {
         return Err(Refusal::new(
             format!("GROUP BY has {} keys; at most {MAX_KEYS} are allowed", nodes.len()),
-            "fewer keys; groups would be very small",
+            "use fewer keys: groups would be very small",
         ));
     }
     let mut keys: Vec<(&ast::Expr, Expr)> = Vec::new();
@@ -339,7 +349,7 @@ pub(super) fn bound_keys<'a>(
 fn levels() -> Refusal {
     Refusal::new(
         "GROUP BY with ROLLUP, CUBE and GROUPING SETS is not supported here",
-        "GROUP BY a, b; a SELECT that makes a release may have levels",
+        "write GROUP BY a, b; only a SELECT that makes a release may have levels",
     )
 }
 
@@ -362,8 +372,8 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
         {
             return Err(Refusal::new(
                 format!(
-                    "GROUP BY {column} would show the rows of `{of}` one by one: the contract has \
-                     {column} as the way to their privacy units"
+                    "GROUP BY {column} would show the rows of `{of}` one by one: in the \
+                     contract, {column} leads to their privacy units"
                 ),
                 "group by something that many units share",
             )
@@ -376,7 +386,8 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
     Ok(keys)
 }
 
-/// What a GROUP BY item stands for: a position or a name in SELECT stands for that item.
+/// The expression that a GROUP BY item stands for: a position or a name in SELECT stands for that
+/// item.
 pub(super) fn select_item<'a>(
     node: &'a ast::Expr,
     select: &'a ast::Select,
@@ -421,15 +432,15 @@ fn groups_of(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
     let selects = options.least_units > 1 || options.known_groups_threshold.is_some();
     if selects && !options.of_levels && !matches!(groups, Groups::Private { .. }) {
         return Err(Refusal::new(
-            "min_privacy_units_per_group and known_groups_threshold are for groups that are chosen \
-             privately, and here all groups are public",
-            "HAVING COUNT(DISTINCT unit) >= 5, on the noisy count",
+            "min_privacy_units_per_group and known_groups_threshold are for groups that are \
+             chosen privately, but here all groups are public",
+            "use HAVING COUNT(DISTINCT unit) >= 5, on the noisy count",
         ));
     }
     if selects && options.by_pieces && matches!(groups, Groups::Private { .. }) {
         return Err(Refusal::new(
-            "min_privacy_units_per_group and known_groups_threshold look at numbers of records, and \
-             group_selection_by = PIECES at their pieces",
+            "min_privacy_units_per_group and known_groups_threshold look at numbers of records, \
+             but group_selection_by = PIECES looks at their pieces",
             "group_selection_by = RECORDS, or leave it out",
         ));
     }
@@ -446,7 +457,8 @@ fn chosen_how(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
     if all > MAX_PUBLIC_KEYS {
         return Err(Refusal::new(
             format!(
-                "the public and known keys make {all} groups; at most {MAX_PUBLIC_KEYS} are shown"
+                "the public and known keys make {all} groups; at most {MAX_PUBLIC_KEYS} are \
+                 allowed"
             ),
             "group by fewer columns",
         ));
@@ -456,9 +468,9 @@ fn chosen_how(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
     }
     if options.known_groups_threshold.is_some() && all == 0 {
         return Err(Refusal::new(
-            "known_groups_threshold is set, and no group is known",
-            "known_keys of the columns in the contract; every column of GROUP BY needs known or \
-             public keys",
+            "known_groups_threshold is set, but no group is known",
+            "set known_keys of the columns in the contract: every column of GROUP BY needs \
+             known or public keys",
         ));
     }
     Ok(Groups::Private {
@@ -597,7 +609,7 @@ fn max_groups(table: &View, options: &Options, groups: Groups) -> Result<u32, Re
         _ if table.relation.has_one_of_a_unit([].iter()) => Ok(1),
         (_, _, Some(most)) => Ok(most),
         (Unit::Column(unit), _, None) => Err(Refusal::new(
-            format!("how many groups may one `{unit}` be counted in?"),
+            format!("the query has no limit on the groups of one `{unit}`"),
             "max_groups_contributed = 3 in OPTIONS, or in the contract's defaults: more groups \
              keep more of the data and need more noise",
         )),

@@ -12,6 +12,7 @@ use crate::bind_expr::{cast, where_true};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::lattice::Step;
+use crate::objective::Prefer;
 use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
 use crate::types::{ColumnType, Value};
 
@@ -132,10 +133,13 @@ impl PrivateQuery {
             offset: 0,
             loss: self.loss.with_delta(hushtable_privacy::Delta::ZERO),
             noise: None,
+            usual_noise: None,
+            prefer: Prefer::default(),
             noise_delta: hushtable_privacy::Delta::ZERO,
             intervals: self.intervals,
             warnings: Vec::new(),
             rows_as_units: false,
+            without_limits: false,
             relation,
         };
         report.check_cost()?;
@@ -246,7 +250,7 @@ impl PerGroup {
                 let most = (0, (*values).into());
                 number_of(self, UnitAggregate::CountDistinct(of_row.clone()), most)
             }
-            Measure::PerRecordSum(_) => return None,
+            Measure::PerRecordSum(_) | Measure::Quantile { end: Some(_), .. } => return None,
             Measure::ClampedSum(of_row) => {
                 let sum = self.aggregate(UnitAggregate::Sum(added_up(of_row)));
                 clamped(float(sum), bounds(of.low, of.high))
@@ -283,7 +287,7 @@ impl PerGroup {
                 let beyond = compare(BinaryOp::Gt, values, number(*rows));
                 let is_moved = match &moved {
                     Some(moved) => compare(BinaryOp::Gt, moved.clone(), number(0)),
-                    // The same values have the same sum.
+                    // Equal values have equal sums.
                     None => compare(BinaryOp::Ne, total.clone(), within.clone()),
                 };
                 let changed = moved.filter(|_| !takes_away).map(|moved| {
@@ -357,8 +361,12 @@ fn numbered(aggregates: Vec<UnitAggregate>) -> Vec<(String, UnitAggregate)> {
 fn named_unit(rows: &Relation) -> Result<NamedExpr, Refusal> {
     let unit = rows.protection().unit();
     let field = unit.and_then(|unit| Some((unit, rows.fields().get(unit)?)));
-    let (unit, field) =
-        field.ok_or_else(|| Refusal::new("the rows lost their unit", "a simpler query"))?;
+    let (unit, field) = field.ok_or_else(|| {
+        Refusal::new(
+            "the rows lost their unit",
+            "this is a fault in Hushtable: please report the query, without data",
+        )
+    })?;
     Ok(NamedExpr { name: field.name.clone(), expr: Expr::column(unit, field.column_type) })
 }
 

@@ -175,7 +175,7 @@ impl<'a> Conditions<'a> {
             };
             let named = [left, right].into_iter().find_map(|side| self.column_named_by(side));
             let hint = match named {
-                Some(name) => format!("the column {name} stands without quotes"),
+                Some(name) => format!("write the column {name} without quotes"),
                 None => "leave it out, or compare a column".to_owned(),
             };
             let what = format!("the condition {shown} compares constants: {outcome}");

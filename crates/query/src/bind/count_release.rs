@@ -44,8 +44,9 @@ pub fn bind_count_release(
     let parsed = sql::parse(text, false).map_err(formed)?;
     if !parsed.clauses.is_empty() {
         return Err(Refusal::new(
-            "WITH DIFFERENTIAL_PRIVACY is no release of exact counts",
-            "`hushtable explain` tells what it promises, whatever attackers know; here, leave it out",
+            "WITH DIFFERENTIAL_PRIVACY does not release exact counts",
+            "leave it out here; `hushtable explain` says what it promises, whatever attackers \
+             know",
         ));
     }
     let select = check(&parsed.query).map_err(formed)?;
@@ -111,11 +112,11 @@ fn outputs(
     if counts == 1 {
         return Ok(aliases);
     }
-    let what = if counts == 0 { "SELECT has no COUNT(*)" } else { "COUNT(*) stands twice" };
+    let what = if counts == 0 { "SELECT has no COUNT(*)" } else { "COUNT(*) appears twice" };
     Err(Refusal::new(what, FORM))
 }
 
-/// As two columns of one name would be one key in JSON.
+/// Makes a name unique, as two columns of one name would be one key in JSON.
 fn unique(name: String, others: &[(String, Expr)]) -> String {
     let taken = |name: &str| others.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let mut copies = (2..).map(|copy: u32| format!("{name}_{copy}"));
@@ -125,7 +126,7 @@ fn unique(name: String, others: &[(String, Expr)]) -> String {
 fn count_of_rows(function: &ast::Function, name: &str) -> Result<(), Refusal> {
     if name != "COUNT" {
         return Err(Refusal::new(
-            format!("`{function}` is not supported: counts of records are assessed"),
+            format!("`{function}` is not supported: only counts of records are assessed"),
             FORM,
         ));
     }
@@ -135,10 +136,10 @@ fn count_of_rows(function: &ast::Function, name: &str) -> Result<(), Refusal> {
     if duplicates == Some(ast::DuplicateTreatment::Distinct) {
         return Err(Refusal::new(
             format!(
-                "`{function}` is not supported: what is protected is a record, and not those who \
-                     have several"
+                "`{function}` is not supported: each record is protected, and not whoever has \
+                 several"
             ),
-            "a file with one record for each of them, and COUNT(*)",
+            "make a file with one record for each of them, and ask for COUNT(*)",
         ));
     }
     let star = matches!(arguments, [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]);
@@ -146,7 +147,7 @@ fn count_of_rows(function: &ast::Function, name: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        format!("`{function}` is not supported: counts of records are assessed"),
+        format!("`{function}` is not supported: only counts of records are assessed"),
         "COUNT(*), with conditions in WHERE",
     ))
 }

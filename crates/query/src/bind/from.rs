@@ -48,7 +48,7 @@ impl<'a> Tables<'a> {
         if with.recursive {
             return Err(Refusal::new(
                 "WITH RECURSIVE is not supported",
-                "a fixed number of steps, each a common table expression",
+                "write a fixed number of steps, each a common table expression",
             ));
         }
         let around = tables.named.len();
@@ -56,7 +56,8 @@ impl<'a> Tables<'a> {
             let name = &cte.alias.name.value;
             if tables.named[around..].iter().any(|c| c.alias.name.value.eq_ignore_ascii_case(name))
             {
-                let twice = Refusal::new(format!("WITH names `{name}` twice"), "another name");
+                let twice =
+                    Refusal::new(format!("WITH names `{name}` twice"), "give it another name");
                 return Err(twice.at(&cte.alias.name));
             }
             tables.named.push(cte);
@@ -140,7 +141,7 @@ impl<'a> Tables<'a> {
         rows.joined(kind, inner, vec![equal], &references)
     }
 
-    /// The SELECT of EXISTS, of which only rows matter.
+    /// The SELECT of EXISTS, where only the existence of rows matters.
     fn plain_select(&self, query: &'a ast::Query) -> Result<&'a ast::Select, Refusal> {
         let hint = "EXISTS (SELECT 1 FROM … WHERE inner.key = outer.key AND …)";
         match query.body.as_ref() {
@@ -150,7 +151,10 @@ impl<'a> Tables<'a> {
                     && query.fetch.is_none()
                     && select.qualify.is_none()
                     && !has_aggregate(select)
-                    && matches!(&select.group_by, ast::GroupByExpr::Expressions(keys, _) if keys.is_empty())
+                    && matches!(
+                        &select.group_by,
+                        ast::GroupByExpr::Expressions(keys, _) if keys.is_empty()
+                    )
                     && select.having.is_none() =>
             {
                 super::clauses::plain_clauses(query, select)?;
@@ -233,8 +237,8 @@ impl<'a> Tables<'a> {
             _ => {
                 return Err(Refusal::new(
                     format!("`{}` is not supported", join.to_string().trim()),
-                    "JOIN … ON, LEFT JOIN … ON, RIGHT JOIN … ON; tables after commas in FROM with \
-                     equalities in WHERE",
+                    "use JOIN … ON, LEFT JOIN … ON or RIGHT JOIN … ON, or tables after commas \
+                     in FROM with equalities in WHERE",
                 ));
             }
         };
@@ -275,7 +279,7 @@ impl<'a> Tables<'a> {
             }
             ast::JoinConstraint::Natural | ast::JoinConstraint::None => {
                 return Err(Refusal::new(
-                    format!("`{}` says no columns to join on", join.to_string().trim()),
+                    format!("`{}` names no columns to join on", join.to_string().trim()),
                     "JOIN … ON a.key = b.key, or USING (key)",
                 ));
             }
@@ -288,10 +292,10 @@ impl<'a> Tables<'a> {
 pub(super) fn not_a_table(factor: &ast::TableFactor) -> Refusal {
     let hint = match factor {
         ast::TableFactor::UNNEST { .. } => {
-            "x IN UNNEST([1, 2]) or x IN (1, 2) for a condition; a public table of the contract for \
-             rows of constants"
+            "x IN UNNEST([1, 2]) or x IN (1, 2) for a condition; a public table of the contract \
+             for rows of constants"
         }
-        _ => "tables, joins and sub-queries are",
+        _ => "use tables, joins and sub-queries",
     };
     Refusal::new(format!("`{factor}` in FROM is not supported"), hint).at(factor)
 }
@@ -438,7 +442,7 @@ impl Sides {
             let next = items.clone().find(alike).or_else(|| items.clone().next());
             let next = next.ok_or_else(|| {
                 Refusal::new(
-                    "FROM has tables that no equality of WHERE joins with the others",
+                    "FROM has tables that no equality in WHERE joins with the others",
                     "JOIN … ON a.key = b.key",
                 )
             })?;
@@ -493,5 +497,8 @@ fn named_once(column: usize, again: &[(usize, usize)]) -> usize {
 }
 
 fn lost() -> Refusal {
-    Refusal::new("FROM could not be put together", "JOIN … ON in the order of the equalities")
+    Refusal::new(
+        "the tables in FROM cannot be joined one after another",
+        "write JOIN … ON in the order of the equalities",
+    )
 }

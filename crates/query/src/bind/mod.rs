@@ -11,6 +11,8 @@ mod count_release;
 mod from;
 mod mentions;
 mod moments;
+mod named_noise;
+
 mod options;
 mod output_exprs;
 mod parts;
@@ -25,12 +27,13 @@ mod two_populations;
 mod view;
 mod windows;
 
-use hushtable_mechanisms::{Percentile, RecordMechanism};
+use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism};
 use serde::{Deserialize, Serialize};
 
 use crate::contract::Contract;
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
+use crate::interval::Level;
 use crate::lattice::Step;
 use crate::quote::Strategy;
 use crate::sql;
@@ -55,12 +58,12 @@ pub enum Groups {
     Single,
     /// All combinations of public keys, always shown.
     Public,
-    /// Chosen privately, with that weight in the budget.
+    /// Chosen privately.
     Private {
-        /// As the query or the contract says; `None` to take the one that finds smaller groups.
+        /// The strategy of the query or the contract; `None` to take the best.
         strategy: Option<Strategy>,
-        /// Share of the budget, relative to the measurements' weights.
-        weight: u32,
+        /// Share of the budget, relative to the measurements' weights; `None` to take the best.
+        weight: Option<u32>,
         /// Least number of units of a group that may appear, 1 or more.
         least: u32,
         /// The noisy count that a known group must reach to be shown; `None` to show all.
@@ -71,12 +74,12 @@ pub enum Groups {
     },
 }
 
-/// What is measured of every group.
+/// A measurement of every group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// How a reader would call it.
     pub name: String,
-    /// What one unit contributes to a group, before clamping.
+    /// Contribution of one unit to a group, before clamping.
     pub measure: Measure,
     /// Least contribution of a unit to a group that it enters, in steps. Where contributions are
     /// not clamped, the largest threshold below zero.
@@ -92,9 +95,22 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// Whether it is a sum whose contributions are clamped to bounds.
+    pub fn has_bounds(&self) -> bool {
+        matches!(self.measure, Measure::ClampedSum(_) | Measure::SumOfRows { .. })
+    }
+
     /// The splitting thresholds of a sum that is not clamped.
     pub fn thresholds(&self) -> Option<&Thresholds> {
         self.measure.per_record().map(|sum| &sum.thresholds)
+    }
+
+    /// Whether it is an end of the interval around a quantile.
+    pub(crate) fn is_end_of(&self, quantile: &Self) -> bool {
+        let mut own = self.measure.clone();
+        let Measure::Quantile { end, .. } = &mut own else { return false };
+        let lattice = |of: &Self| (of.low, of.high, of.step);
+        end.take().is_some() && own == quantile.measure && lattice(self) == lattice(quantile)
     }
 }
 
@@ -170,7 +186,7 @@ impl Thresholds {
     }
 }
 
-/// What one unit contributes to a group.
+/// Contribution of one unit to a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -197,7 +213,7 @@ pub enum Measure {
         /// Most rows of a unit in a group that count, of those that have a value.
         rows: u32,
     },
-    /// Its different values, as codes: a group's are counted, each once whoever has it.
+    /// Its different values, as codes: a group's are counted, each once for all its units.
     Distinct {
         /// The code of a row's value.
         of: Expr,
@@ -215,7 +231,19 @@ pub enum Measure {
         rows: u32,
         /// The size, in steps, up to which the quantile is as likely as not to be expected.
         scale: i64,
+        /// The end of an interval around it that is released in its place.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        end: Option<QuantileEnd>,
     },
+}
+
+/// An end of an interval around a quantile, which is drawn from the data.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuantileEnd {
+    /// Which one.
+    pub side: QuantileSide,
+    /// How often both ends hold the quantile.
+    pub level: Level,
 }
 
 /// The values of a unit's rows in a group that bounds are for.
@@ -298,7 +326,7 @@ pub struct Output {
 /// One sort key over the released columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// What to sort by.
+    /// The expression to sort by.
     pub expr: Expr,
     /// Greatest first.
     pub descending: bool,
@@ -328,7 +356,7 @@ pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<E
 pub use around::{Around, CellOrigins, Computed, Traced, TracedExpression, cell_name};
 pub use parts::{
     Adjusted, Consistent, ConsistentLevel, ConsistentPrecision, Given, MAX_PARTS, Part, Read,
-    SqlStatement,
+    SqlStatement, bind_trial,
 };
 pub(crate) use parts::{bind_part, released};
 pub use query::{MAX_MATCH_OPERATIONS, PrivateQuery};

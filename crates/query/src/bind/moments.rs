@@ -119,7 +119,7 @@ impl Aggregates<'_> {
     ) -> Result<Centred, Refusal> {
         if !operand.column_type.is_numeric() {
             return Err(Refusal::new(
-                format!("`{function}` is of values of type {}", operand.column_type),
+                format!("`{function}` needs numbers, not values of type {}", operand.column_type),
                 "CAST(… AS INT64), or COUNT(x) for how many there are",
             ));
         }
@@ -135,14 +135,14 @@ impl Aggregates<'_> {
                     "`{function}` has no bounds on the value of each row of `{}`",
                     self.name_of(operand)
                 ),
-                "contribution_bounds_per_row => (0, 100), for two operands ((0, 100), (0, 1)), or bounds \
-                 of the column in the contract; choose them without looking at the data",
+                "contribution_bounds_per_row => (0, 100), for two operands ((0, 100), (0, 1)), \
+                 or bounds of the column in the contract; choose them without looking at the data",
             ));
         };
         let half = high / 2.0 - low / 2.0;
         if half <= 0.0 {
             return Err(Refusal::new(
-                format!("the bounds ({low}, {high}) of `{function}` leave one value"),
+                format!("the bounds ({low}, {high}) of `{function}` allow one value only"),
                 "contribution_bounds_per_row => (0, 100)",
             ));
         }

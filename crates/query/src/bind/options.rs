@@ -1,5 +1,6 @@
 //! The OPTIONS of a query, on top of the contract's defaults.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
@@ -7,15 +8,18 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 use super::view::{Unit, View};
 use crate::contract::{Defaults, MAX_GROUPS, MAX_ROWS};
 use crate::error::{Refusal, did_you_mean, similar};
-use crate::interval::IntervalsWanted;
+use crate::interval::{IntervalsWanted, Level, ReportFormat};
 use crate::noise_kind::NoiseKind;
+use crate::objective::Prefer;
 use crate::quote::Strategy;
 use crate::sql::QueryOption;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, group_selection_strategy, \
-                     group_selection_by, group_selection_weight, weight, other_row, clipping_report, consistent, noise, min_privacy_units_per_group, known_groups_threshold, \
-                     intervals, simultaneous_intervals";
+                     group_selection_by, group_selection_weight, weight, other_row, \
+                     clipping_report, consistent, noise, prefer, min_privacy_units_per_group, \
+                     known_groups_threshold, intervals, simultaneous_intervals, \
+                     quantile_intervals, report_format";
 
 /// The names of all OPTIONS of a query.
 pub fn option_names() -> impl Iterator<Item = &'static str> {
@@ -35,8 +39,15 @@ pub(super) struct Options {
     pub(super) max_groups_contributed: Option<u32>,
     pub(super) max_rows_per_group: Option<u32>,
     pub(super) strategy: Option<Strategy>,
-    pub(super) selection_weight: u32,
+    pub(super) selection_weight: Option<u32>,
+    /// The noise that the query names, which it has or is refused.
     pub(super) noise: Option<NoiseKind>,
+    /// The contract's default, which a query has where it can.
+    pub(super) usual_noise: Option<NoiseKind>,
+    pub(super) prefer: Prefer,
+    /// Whether the query names the delta. The contract's default is for choosing groups, and for
+    /// noise only where that is to be Gaussian.
+    pub(super) names_delta: bool,
     pub(super) least_units: u32,
     pub(super) known_groups_threshold: Option<i64>,
     /// Whether a record counts as often as it has pieces when groups are chosen.
@@ -46,6 +57,8 @@ pub(super) struct Options {
     pub(super) of_levels: bool,
     /// The intervals that are wanted beside released values.
     pub(super) intervals: Option<IntervalsWanted>,
+    /// The level at which intervals around quantiles are drawn, where that is asked for.
+    pub(super) quantile_intervals: Option<Level>,
 }
 
 impl Options {
@@ -77,18 +90,23 @@ impl Options {
         let mut rho: Option<Rho> = None;
         let mut delta = defaults.delta;
         let (mut level, mut simultaneous) = (defaults.intervals, defaults.simultaneous_intervals);
+        let mut report: Option<ReportFormat> = None;
         let mut options = Self {
             loss: None,
             max_groups_contributed: defaults.max_groups_contributed,
             max_rows_per_group: defaults.max_rows_per_group,
             strategy: defaults.group_selection_strategy,
-            selection_weight: 1,
+            selection_weight: None,
             noise: None,
+            usual_noise: defaults.noise,
+            prefer: defaults.prefer.unwrap_or_default(),
+            names_delta: given.iter().any(|option| option.name == "delta"),
             least_units: 1,
             known_groups_threshold: None,
             by_pieces: false,
             of_levels: false,
             intervals: None,
+            quantile_intervals: None,
         };
         for option in given {
             let mut read = || {
@@ -103,9 +121,19 @@ impl Options {
                         options.max_rows_per_group = Some(count(option, MAX_ROWS)?)
                     }
                     "group_selection_weight" => {
-                        options.selection_weight = count(option, MAX_WEIGHT)?
+                        options.selection_weight = Some(count(option, MAX_WEIGHT)?)
                     }
-                    "noise" => options.noise = Some(noise(option)?),
+                    "noise" => {
+                        options.noise = Some(one_of(
+                            option,
+                            &NoiseKind::ALL,
+                            "write noise = GAUSSIAN, with epsilon and delta; or leave it out",
+                        )?);
+                    }
+                    "prefer" => {
+                        options.prefer =
+                            one_of(option, &Prefer::ALL, "write prefer = GROUPS, or leave it out")?;
+                    }
                     "group_selection_strategy" => {
                         options.strategy =
                             Some(Strategy::from_name(&option.value).ok_or_else(|| {
@@ -115,7 +143,7 @@ impl Options {
                                         option.value
                                     ),
                                     format!(
-                                        "{}; leave it out to have the best one taken",
+                                        "choose {}; leave it out to have the best one taken",
                                         Strategy::NAMES
                                     ),
                                 )
@@ -131,19 +159,22 @@ impl Options {
                                         "group_selection_by = PIECES is not allowed for `{}`",
                                         table.name
                                     ),
-                                    "its owner can allow it: group_selection_by_pieces = true in the contract; \
-                                     large records then make their groups appear, with every key of the query",
+                                    "ask the owner of the data to allow it: \
+                                     group_selection_by_pieces = true in the contract; large \
+                                     records then make their groups appear, with every key of \
+                                     the query",
                                 ));
                             }
                             _ => {
                                 return Err(Refusal::new(
                                     format!(
-                                        "group_selection_by = {} is neither RECORDS nor PIECES",
+                                        "group_selection_by = {} is not RECORDS or PIECES",
                                         option.value
                                     ),
-                                    "RECORDS: every record counts once when groups are chosen; PIECES: as \
-                                     often as it is split, so that large records make their groups appear, \
-                                     and lose more",
+                                    "choose RECORDS, by which every record counts once when \
+                                     groups are chosen, or PIECES, by which it counts as often \
+                                     as it is split: large records then make their groups \
+                                     appear, and lose more",
                                 ));
                             }
                         };
@@ -155,7 +186,14 @@ impl Options {
                         options.known_groups_threshold = Some(threshold(option)?);
                     }
                     "intervals" => level = Some(option.value.parse()?),
+                    "quantile_intervals" => {
+                        options.quantile_intervals = Some(option.value.parse()?);
+                    }
                     "simultaneous_intervals" => simultaneous = Some(truth(option)?),
+                    "report_format" => {
+                        let hint = "write report_format = INTERVALS, or leave it out";
+                        report = Some(one_of(option, &ReportFormat::ALL, hint)?);
+                    }
                     "privacy_unit_column" => same_unit(option, table)?,
                     "neighbouring" | "neighboring" => {
                         let own = table.neighbouring.to_string();
@@ -184,14 +222,29 @@ impl Options {
         if epsilon.is_some() && rho.is_some() {
             return Err(Refusal::new(
                 "the query's budget is given both in epsilon and in rho",
-                "epsilon buys Laplace noise, rho Gaussian noise: keep one of them",
+                "keep one of them: epsilon buys Laplace noise, rho Gaussian noise",
             ));
         }
         if epsilon.is_none() && rho.is_none() {
             (epsilon, rho) = (defaults.epsilon, defaults.rho);
         }
         let simultaneous = simultaneous == Some(true);
+        if report == Some(ReportFormat::Intervals) {
+            level = level.or(Some(IntervalsWanted::USUAL.level));
+        }
+        // What is paid for is shown.
+        level = level.or(options.quantile_intervals);
+        if let Some(drawn) = options.quantile_intervals {
+            let shown = level.filter(|_| report != Some(ReportFormat::Values));
+            if shown.is_none_or(|shown| shown.percent() > drawn.percent()) {
+                return Err(Refusal::new(
+                    format!("quantile_intervals = {drawn} draws intervals that are not shown"),
+                    format!("write intervals = {drawn}, or leave quantile_intervals out"),
+                ));
+            }
+        }
         options.intervals = match level {
+            _ if report == Some(ReportFormat::Values) => None,
             Some(level) => Some(IntervalsWanted { level, simultaneous }),
             None if simultaneous => {
                 Some(IntervalsWanted { simultaneous, ..IntervalsWanted::USUAL })
@@ -208,14 +261,13 @@ impl Options {
     }
 }
 
-/// The noise that an option names, in any letter case.
-fn noise(option: &QueryOption) -> Result<NoiseKind, Refusal> {
-    let named = |kind: &NoiseKind| kind.to_string().eq_ignore_ascii_case(&option.value);
-    NoiseKind::ALL.into_iter().find(named).ok_or_else(|| {
-        Refusal::new(
-            format!("noise = {} is neither LAPLACE nor GAUSSIAN", option.value),
-            "noise = GAUSSIAN, with epsilon and delta; or leave it out",
-        )
+/// The value that an option names, in any letter case.
+fn one_of<T: Copy + Display>(option: &QueryOption, all: &[T], hint: &str) -> Result<T, Refusal> {
+    let named = |value: &&T| value.to_string().eq_ignore_ascii_case(&option.value);
+    all.iter().find(named).copied().ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+        let problem = format!("{} = {} is not {}", option.name, option.value, names.join(" or "));
+        Refusal::new(problem, hint)
     })
 }
 
@@ -255,7 +307,7 @@ pub(super) fn truth(option: &QueryOption) -> Result<bool, Refusal> {
         "TRUE" => Ok(true),
         "FALSE" => Ok(false),
         _ => Err(Refusal::new(
-            format!("{} = {} is neither TRUE nor FALSE", option.name, option.value),
+            format!("{} = {} is not TRUE or FALSE", option.name, option.value),
             format!("{} = TRUE", option.name),
         )),
     }

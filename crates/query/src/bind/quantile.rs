@@ -1,13 +1,13 @@
-//! MEDIAN and PERCENTILE_CONT: in which range the quantile is looked for, and how many of a unit's
+//! MEDIAN and PERCENTILE_CONT: the range that the quantile is chosen from, and how many of a unit's
 //! rows count.
 
-use hushtable_mechanisms::Percentile;
+use hushtable_mechanisms::{Percentile, QuantileSide};
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, released_as};
 use super::call_arguments::Arguments;
 use super::row_bounds::RowBounds;
-use super::{Measure, Measurement};
+use super::{Measure, Measurement, QuantileEnd};
 use crate::bind_expr::cast;
 use crate::error::Refusal;
 use crate::expr::Expr;
@@ -29,7 +29,7 @@ impl Aggregates<'_> {
         let column_type = operand.column_type;
         if !column_type.is_numeric() {
             return Err(Refusal::new(
-                format!("`{function}` is of values of type {column_type}"),
+                format!("`{function}` needs numbers, not values of type {column_type}"),
                 "CAST(… AS INT64), or COUNT(x) for how many there are",
             ));
         }
@@ -59,11 +59,9 @@ impl Aggregates<'_> {
             (None, None) => {
                 let Some(known) = RowBounds::of(&operand, arguments, self.table) else {
                     return Err(Refusal::new(
-                        format!(
-                            "`{function}` has no bounds on the values among which it is looked for"
-                        ),
-                        "MEDIAN(x, contribution_bounds_per_row => (0, 100)), or bounds of the column in the \
-                         contract; choose them without looking at the data",
+                        format!("`{function}` has no bounds on its values"),
+                        "MEDIAN(x, contribution_bounds_per_row => (0, 100)), or bounds of the \
+                         column in the contract; choose them without looking at the data",
                     ));
                 };
                 let step = known.step(&operand, own_step);
@@ -77,20 +75,33 @@ impl Aggregates<'_> {
                     "the bounds of `{function}` hold no multiple of the granularity {}",
                     step.to_f64()
                 ),
-                "wider bounds, or a finer granularity of the column in the contract",
+                "use wider bounds, or a finer granularity of the column in the contract",
             ));
         }
         let rows = self.rows_of_a_unit(function)?;
         let wanted = Measurement {
             name: String::new(),
-            measure: Measure::Quantile { of: operand, percentile, rows, scale },
+            measure: Measure::Quantile { of: operand, percentile, rows, scale, end: None },
             low,
             high,
             step,
             weight: arguments.weight,
             column_type: released_as(step),
         };
+        let mut ends = Vec::new();
+        if let Some(level) = self.options.quantile_intervals {
+            for side in [QuantileSide::Low, QuantileSide::High] {
+                let mut own = wanted.clone();
+                if let Measure::Quantile { end, .. } = &mut own.measure {
+                    *end = Some(QuantileEnd { side, level });
+                }
+                ends.push(own);
+            }
+        }
         let released = self.measured(wanted, keys)?;
+        for end in ends {
+            self.measured(end, keys)?;
+        }
         // As GoogleSQL has it, which interpolates.
         let whole = name.ends_with("_CONT") && released.column_type == ColumnType::Int;
         Ok(if whole { cast(released, ColumnType::Float) } else { released })
@@ -106,7 +117,8 @@ impl Aggregates<'_> {
                     "the percentile {number} is not between 0 and 1 with at most {} decimal places",
                     Percentile::MAX_SCALE
                 ),
-                "PERCENTILE_CONT(x, 0.9), MEDIAN(x); the least and greatest values are those of one record",
+                "PERCENTILE_CONT(x, 0.9), MEDIAN(x); the least and greatest values are those \
+                 of one record",
             )
         })
     }

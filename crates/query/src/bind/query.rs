@@ -4,12 +4,14 @@ use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};
 use serde::{Deserialize, Serialize};
 
-use super::{Groups, Key, Measurement, Order, Output};
+use super::{Groups, Key, Measure, Measurement, Order, Output};
 use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::Expr;
 use crate::interval::IntervalsWanted;
+use crate::lattice::MAX_LATTICE;
 use crate::noise_kind::NoiseKind;
+use crate::objective::Prefer;
 use crate::relation::Relation;
 use crate::types::ColumnType;
 use crate::warning::Warning;
@@ -47,9 +49,9 @@ pub struct PrivateQuery {
     pub(super) groups: Groups,
     /// Most groups that one unit enters.
     pub(super) max_groups_contributed: u32,
-    /// What is measured of each group, each once.
+    /// The measurements of each group, each once.
     pub(super) measurements: Vec<Measurement>,
-    /// What is shown, computed from released keys and measurements.
+    /// The columns that are shown, computed from released keys and measurements.
     pub(super) outputs: Vec<Output>,
     /// Condition on released groups.
     pub(super) having: Option<Expr>,
@@ -59,11 +61,18 @@ pub struct PrivateQuery {
     pub(super) limit: Option<u64>,
     /// Rows left out before the first shown.
     pub(super) offset: u64,
-    /// What the whole query may cost; delta is zero where no group is chosen privately.
+    /// Loss that the whole query may have, with the delta for choosing groups; where none are
+    /// chosen, Gaussian noise may cost `noise_delta` beside it.
     pub(super) loss: Loss,
-    /// The noise that it asks for.
+    /// The noise that it asks for; `None` to take the better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) noise: Option<NoiseKind>,
+    /// The contract's default, where the query names no noise: it has that where it can.
+    #[serde(skip)]
+    pub(super) usual_noise: Option<NoiseKind>,
+    /// Its preference, by which its mechanisms are chosen.
+    #[serde(default, skip_serializing_if = "Prefer::is_default")]
+    pub(super) prefer: Prefer,
     /// The delta that Gaussian noise may cost where no group is chosen privately.
     pub(super) noise_delta: Delta,
     /// The intervals that are wanted beside released values. They are no part of what is asked, as
@@ -77,6 +86,9 @@ pub struct PrivateQuery {
     /// asked without it.
     #[serde(skip)]
     pub(super) rows_as_units: bool,
+    /// Whether it has no limits: it is for owners' readings, and has no mechanisms.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) without_limits: bool,
 }
 
 impl PrivateQuery {
@@ -160,14 +172,20 @@ impl PrivateQuery {
         self.offset
     }
 
-    /// The most that the whole query may cost; delta is zero where no group is chosen privately.
+    /// The most that the whole query may cost, with the delta for choosing groups; where none are
+    /// chosen, Gaussian noise may cost [`noise_delta`](Self::noise_delta) beside it.
     pub fn loss(&self) -> Loss {
         self.loss
     }
 
-    /// The noise that the query asks for.
+    /// The noise that the query asks for; `None` to take the better.
     pub fn noise(&self) -> Option<NoiseKind> {
         self.noise
+    }
+
+    /// Preference of the query, by which its mechanisms are chosen.
+    pub fn prefer(&self) -> Prefer {
+        self.prefer
     }
 
     /// The delta that Gaussian noise may cost where no group is chosen privately.
@@ -185,6 +203,11 @@ impl PrivateQuery {
         &self.warnings
     }
 
+    /// Whether it has no limits, and so no mechanisms.
+    pub(crate) fn is_without_limits(&self) -> bool {
+        self.without_limits
+    }
+
     /// Whether a count of rows is measured as one of units, of which one row counts.
     pub(crate) fn rows_as_units(&self) -> bool {
         self.rows_as_units
@@ -195,24 +218,85 @@ impl PrivateQuery {
         Self { loss, ..self }
     }
 
+    /// The query with another limit on the groups of a unit.
+    pub fn with_max_groups(self, most: u32) -> Self {
+        Self { max_groups_contributed: most.max(1), ..self }
+    }
+
     /// Gives the query its share of a workload's delta.
     pub(crate) fn set_delta(&mut self, delta: Delta) {
         self.loss = self.loss.with_delta(delta);
         self.noise_delta = Delta::ZERO;
+        self.settle_noise();
     }
 
-    /// The query without the names that readers see for measurements.
+    /// The query without the names that readers see for measurements, and without the wishes by
+    /// which its mechanisms are chosen: an identity has the mechanisms themselves.
     pub(crate) fn unnamed(&self) -> Self {
         let mut query = self.clone();
         query.measurements.iter_mut().for_each(|m| m.name = String::new());
+        (query.noise, query.usual_noise, query.prefer) = (None, None, Prefer::default());
+        query.noise_delta = Delta::ZERO;
+        if let Groups::Private { strategy, weight, .. } = &mut query.groups {
+            (*strategy, *weight) = (None, None);
+        }
         query
+    }
+
+    /// The bytes that tell this query from others but for its wishes: with the same mechanisms,
+    /// equal bytes have one release.
+    pub(crate) fn asked(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(&self.unnamed()).ok()
     }
 
     /// The query with every sum that is not clamped released by this mechanism, at its default
     /// offset.
-    pub fn with_mechanism(mut self, mechanism: RecordMechanism) -> Self {
+    pub(crate) fn with_mechanism(mut self, mechanism: RecordMechanism) -> Self {
         let sums = self.measurements.iter_mut().filter_map(|m| m.measure.per_record_mut());
         sums.for_each(|sum| (sum.mechanism, sum.offset) = (mechanism, None));
+        self
+    }
+
+    /// The query with all bounds of sums `times`/`parts` as large. `None` where they are then too
+    /// large to be exact. For owners, who compare what it would come to.
+    pub fn with_bounds_times(mut self, times: u32, parts: u32) -> Option<Self> {
+        let scaled = |bound: i64| {
+            let bound = i128::from(bound) * i128::from(times) / i128::from(parts.max(1));
+            i64::try_from(bound).ok().filter(|own| own.abs() <= MAX_LATTICE)
+        };
+        for measurement in self.measurements.iter_mut().filter(|m| m.has_bounds()) {
+            measurement.low = scaled(measurement.low)?;
+            measurement.high = scaled(measurement.high)?;
+            if let Measure::SumOfRows { low, high, .. } = &mut measurement.measure {
+                *low = scaled(*low)?;
+                *high = scaled(*high)?;
+            }
+        }
+        Some(self)
+    }
+
+    /// The query without any limit on what a unit adds, up to `largest` steps. For owners'
+    /// readings, which release nothing: there is no [`Quote`](crate::Quote) of it.
+    pub fn unlimited(mut self, largest: i64) -> Self {
+        self.without_limits = true;
+        self.max_groups_contributed = u32::MAX;
+        for measurement in &mut self.measurements {
+            match &mut measurement.measure {
+                Measure::SumOfRows { of, .. } => {
+                    measurement.measure = Measure::ClampedSum(of.clone());
+                }
+                Measure::Distinct { values: most, .. } | Measure::Quantile { rows: most, .. } => {
+                    *most = u32::MAX;
+                    continue;
+                }
+                Measure::Units => continue,
+                Measure::Rows
+                | Measure::Values(_)
+                | Measure::ClampedSum(_)
+                | Measure::PerRecordSum(_) => {}
+            }
+            (measurement.low, measurement.high) = (-largest, largest);
+        }
         self
     }
 
@@ -227,12 +311,12 @@ impl PrivateQuery {
         self.measurements.push(measurement);
     }
 
-    /// What one unit can do to the sums of a measurement.
+    /// Bound on one unit's effect on the sums of a measurement.
     pub fn contribution(&self, measurement: &Measurement) -> Contribution {
         self.contribution_within(measurement.low, measurement.high)
     }
 
-    /// What one unit can do to sums that it adds from `low` to `high` steps to.
+    /// Bound on one unit's effect on sums that it adds `low` to `high` steps to.
     pub(crate) fn contribution_within(&self, low: i64, high: i64) -> Contribution {
         let single_group = self.groups == Groups::Single;
         Contribution { groups: self.max_groups_contributed, single_group, low, high }
@@ -254,11 +338,12 @@ impl PrivateQuery {
         if operations > MAX_RELATION_OPERATIONS {
             return Err(Refusal::new(
                 format!(
-                    "the joins and sub-queries have {operations} operations, and at most \
-                     {MAX_RELATION_OPERATIONS} are allowed, so that the time of a query does not show \
-                     whether a row is there"
+                    "the joins and sub-queries have {operations} operations; at most \
+                     {MAX_RELATION_OPERATIONS} are allowed, so that the time of a query does \
+                     not show whether a row is there"
                 ),
-                "long expressions in the outer query, or in computed columns of the contract",
+                "move long expressions to the outer query, or to computed columns of the \
+                 contract",
             ));
         }
         let matching: usize =
@@ -267,11 +352,11 @@ impl PrivateQuery {
             return Err(Refusal::new(
                 format!(
                     "the conditions of outer joins, of EXISTS and of NOT EXISTS have {matching} \
-                     operations beside equalities, and at most {MAX_MATCH_OPERATIONS} are allowed, so \
-                     that the time of a query does not show whether two rows meet"
+                     operations beside equalities; at most {MAX_MATCH_OPERATIONS} are allowed, \
+                     so that the time of a query does not show whether two rows meet"
                 ),
-                "long expressions in the SELECT of a sub-query, and the column that it computes in the \
-                 condition; or in WHERE, after the join",
+                "move long expressions to the SELECT of a sub-query, and use the column that it \
+                 computes in the condition; or to WHERE, after the join",
             ));
         }
         // Public keys are looked up in their lists, together with WHERE.

@@ -1,8 +1,8 @@
 //! Joins that can make several rows of one.
 //!
-//! The time and memory of a query must not show what it makes of a single person. A chain of joins can
-//! make a thousand rows of each row, and a thousand of each of these. So a query has few joins in
-//! which a row meets rows that nothing says are few.
+//! The time and memory of a query must not show what it makes of a single person. A chain of joins
+//! can make a thousand rows of each row, and a thousand of each of these. So a query has few joins
+//! in which a row meets rows that nothing says are few.
 
 use super::rowset::References;
 use crate::error::Refusal;
@@ -20,12 +20,13 @@ impl References {
         }
         Err(Refusal::new(
             format!(
-                "in {repeating} joins a row can meet any number of rows, and at most \
-                 {MAX_REPEATING_JOINS} such joins are allowed, so that the time of a query does not \
-                 show whether a row is there"
+                "in {repeating} joins a row can meet any number of rows; at most \
+                 {MAX_REPEATING_JOINS} such joins are allowed, so that the time of a query does \
+                 not show whether a row is there"
             ),
-            "unique = [\"column\"] in the contract for public tables that are joined on a key; GROUP BY \
-             the joined columns in a sub-query; IN or EXISTS in place of a join",
+            "set unique = [\"column\"] in the contract for public tables that are joined on a \
+             key; or GROUP BY the joined columns in a sub-query; or use IN or EXISTS in place \
+             of a join",
         ))
     }
 

@@ -14,9 +14,9 @@ use crate::range::Range;
 
 /// Bounds of a row's value.
 pub(super) enum RowBounds {
-    /// As the query says: other values are clamped.
+    /// Bounds from the query: other values are clamped.
     Given(Number, Number),
-    /// As the structure of the expression and the contract say: other values are clamped, too.
+    /// Bounds from the structure of the expression and the contract: other values are clamped, too.
     Known(Range),
 }
 
@@ -54,7 +54,8 @@ impl RowBounds {
 }
 
 impl Aggregates<'_> {
-    /// The sum of an expression over the rows that count, of which the bounds clamp each or the mean.
+    /// The sum of an expression over the rows that count, of which the bounds clamp each or the
+    /// mean.
     pub(super) fn sum_of_rows(
         &mut self,
         function: &ast::Function,
@@ -87,8 +88,8 @@ impl Aggregates<'_> {
                              {MAX_LATTICE} steps of {}",
                             step.to_f64()
                         ),
-                        "a smaller max_rows_per_group, narrower bounds, or a coarser granularity \
-                         of the column in the contract",
+                        "use a smaller max_rows_per_group, narrower bounds, or a coarser \
+                         granularity of the column in the contract",
                     )
                 })?;
                 (Measure::SumOfRows { of: operand, low, high, clamps, rows }, within)
@@ -120,15 +121,14 @@ impl Aggregates<'_> {
             (Unit::Row, _) => Ok(1),
             (Unit::Column(_), Some(most)) => Ok(most),
             (Unit::Column(_), None) => Err(Refusal::new(
-                format!("how many rows of one unit may `{function}` look at in a group?"),
+                format!("`{function}` has no limit on the rows of one unit in a group"),
                 "max_rows_per_group = 1 in OPTIONS or in the contract's defaults",
             )),
         }
     }
 }
 
-/// The range of the total of so many rows within these bounds, one at least; `None` beyond
-/// [`MAX_LATTICE`].
+/// The range of the total of one to `rows` rows within these bounds; `None` beyond [`MAX_LATTICE`].
 fn unit_within((low, high): (i64, i64), rows: u32) -> Option<(i64, i64)> {
     let rows = i64::from(rows);
     let low = if low < 0 { low.checked_mul(rows)? } else { low };

@@ -43,7 +43,8 @@ impl Rows {
     ) -> Result<Self, Refusal> {
         let stored = table.stored_columns();
         let place = |name: &str| stored.iter().position(|(own, _)| own == name);
-        let missing = || Refusal::new("a table lacks the column of its unit", "mend the contract");
+        let missing =
+            || Refusal::new("a table lacks the column of its unit", "correct the contract");
         let population = || table.population.clone().ok_or_else(missing);
         let protection = match &table.unit {
             TableUnit::Public => Protection::Public,
@@ -177,7 +178,7 @@ impl Rows {
         if alias.columns.len() != self.columns.len() {
             return Err(Refusal::new(
                 format!(
-                    "`{alias}` names {} columns, and there are {}",
+                    "`{alias}` names {} columns, but there are {}",
                     alias.columns.len(),
                     self.columns.len()
                 ),
@@ -221,8 +222,8 @@ impl Rows {
                 },
             }
         }
-        // Rows that are units, or belong to two of them, meet one row for each key that the contract
-        // says is unique.
+        // Rows that are units, or belong to two of them, meet one row for each key that the
+        // contract says is unique.
         let once = |rows: &Self| {
             matches!(rows.relation.protection(), Protection::Rows { .. })
                 || rows.relation.beside().is_some()
@@ -299,8 +300,8 @@ impl Rows {
         Self { relation, owners, columns }
     }
 
-    /// The rows with these columns; the column that tells units apart stays, under no name, where it
-    /// is not among them.
+    /// The rows with these columns; the column that tells units apart stays, under no name, where
+    /// it is not among them.
     pub(super) fn projected(self, columns: Vec<(String, Expr, Column)>) -> Result<Self, Refusal> {
         let rows = self.with_units()?;
         let mut exprs: Vec<NamedExpr> = columns
@@ -416,8 +417,8 @@ impl References {
         Self { classes, unique: keyed.map(key).collect() }
     }
 
-    /// Rows of one public table, the first of each key that the contract says is unique, where these
-    /// expressions over them hold all of it. The contract may be wrong.
+    /// Rows of one public table, the first of each key that the contract says is unique, where
+    /// these expressions over them hold all of it. The contract may be wrong.
     fn first_of_each<'a>(
         &self,
         rows: Relation,
@@ -527,7 +528,8 @@ fn units_equal(left: &Relation, right: &Relation) -> Option<(Expr, Expr)> {
     (left.column_type == right.column_type).then_some((left, right))
 }
 
-/// Most parts of all expressions of a query when sub-queries' columns stand in place of their names.
+/// Most parts of all expressions of a query when sub-queries' columns stand in place of their
+/// names.
 const MAX_INLINED: usize = 20_000;
 
 /// Refuses expressions over a sub-query's columns that would be too long, before they are written
@@ -548,23 +550,23 @@ fn check_inlined<'a>(
     if !known {
         return Err(Refusal::new(
             "a sub-query lacks a column that is read from it",
-            "the columns that the sub-query's SELECT lists",
+            "use columns that the sub-query's SELECT lists",
         ));
     }
     if parts > MAX_INLINED {
         return Err(Refusal::new(
             format!(
-                "the query has {parts} parts when its sub-queries' columns are written out, and at \
+                "the query has {parts} parts when its sub-queries' columns are written out; at \
                  most {MAX_INLINED} are allowed"
             ),
-            "shorter columns in the sub-query, or fewer conditions on them",
+            "use shorter columns in the sub-query, or fewer conditions on them",
         ));
     }
     Ok(())
 }
 
-/// The columns of an inner join on the unit that hold it, the left side's and the right side's: they
-/// are the same.
+/// The columns of an inner join on the unit that hold it, the left side's and the right side's:
+/// they are the same.
 pub(super) fn same_unit(relation: &Relation) -> Option<(usize, usize)> {
     let Operator::Join { kind: JoinKind::Inner, left, right, on, .. } = relation.operator() else {
         return None;

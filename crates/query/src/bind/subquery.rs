@@ -24,8 +24,9 @@ impl<'a> Tables<'a> {
         let tables = self.with(query.with.as_ref())?;
         if query.limit_clause.is_some() || query.fetch.is_some() {
             let refusal = Refusal::new(
-                "LIMIT in a sub-query is not supported: which rows it leaves follows from all units",
-                "LIMIT in the outer query; ROW_NUMBER() OVER (PARTITION BY the unit …) <= 10",
+                "LIMIT in a sub-query is not supported: which rows it keeps depends on all units",
+                "use LIMIT in the outer query, or ROW_NUMBER() OVER (PARTITION BY the unit …) \
+                 <= 10",
             );
             return Err(match &query.limit_clause {
                 Some(limit) => refusal.at(limit),
@@ -49,7 +50,7 @@ impl<'a> Tables<'a> {
             } => union(self.body(query, left)?, self.body(query, right)?),
             ast::SetExpr::SetOperation { op, set_quantifier, .. } => Err(Refusal::new(
                 format!("{op} {set_quantifier} in a sub-query is not supported"),
-                "UNION ALL; IN and NOT IN for intersections and differences",
+                "use UNION ALL; for intersections and differences, IN and NOT IN",
             )),
             other => Err(Refusal::new(
                 format!("`{other}` in a sub-query is not supported"),
@@ -123,7 +124,7 @@ fn outputs<'a>(
                     if columns.len() == before {
                         return Err(Refusal::new(
                             format!("`{item}`: there is no table `{table}` in FROM"),
-                            "the name or alias of a table in FROM",
+                            "use the name or alias of a table in FROM",
                         )
                         .at(item));
                     }
@@ -132,7 +133,7 @@ fn outputs<'a>(
                 other => {
                     return Err(Refusal::new(
                         format!("`{other}` in a sub-query's SELECT is not supported"),
-                        "columns, expressions and *",
+                        "use columns, expressions and *",
                     )
                     .at(other));
                 }
@@ -157,7 +158,7 @@ fn aggregated(select: &ast::Select, rows: Rows, scope: &RowScope) -> Result<Rows
     if select.qualify.is_some() {
         return Err(Refusal::new(
             "QUALIFY beside GROUP BY is not supported",
-            "a sub-query with the GROUP BY, and the window around it",
+            "write a sub-query with the GROUP BY, and the window around it",
         ));
     }
     let keys: Vec<Expr> = bound_keys(select, scope)?.into_iter().map(|(_, key)| key).collect();
@@ -292,7 +293,7 @@ impl Resolve for UnitScope<'_> {
             });
             if self.found.len() > MAX_AGGREGATES {
                 let what = format!("a sub-query has more than {MAX_AGGREGATES} aggregates");
-                return Some(Err(Refusal::new(what, "several sub-queries, joined")));
+                return Some(Err(Refusal::new(what, "join several sub-queries")));
             }
             return Some(Ok(Expr::column(self.keys.len() + place, column_type)));
         }
@@ -317,8 +318,8 @@ impl Resolve for UnitScope<'_> {
     }
 }
 
-const AGGREGATES: &str = "COUNT(*), COUNTIF(condition), COUNT(x), COUNT(DISTINCT x), SUM(x), AVG(x), MIN(x) \
-                          and MAX(x) are, also with FILTER (WHERE condition)";
+const AGGREGATES: &str = "use COUNT(*), COUNTIF(condition), COUNT(x), COUNT(DISTINCT x), \
+                          SUM(x), AVG(x), MIN(x) or MAX(x), also with FILTER (WHERE condition)";
 
 /// Whether a function aggregates rows in a sub-query.
 pub(super) fn is_aggregate(function: &ast::Function) -> bool {
@@ -364,8 +365,8 @@ pub(super) fn unit_aggregate(
     };
     if matches!(name.as_str(), "SUM" | "AVG") && !operand.column_type.is_numeric() {
         return Err(Refusal::new(
-            format!("`{function}` adds up values of type {}", operand.column_type),
-            "a number, or CAST(… AS INT64)",
+            format!("`{function}` needs numbers, not values of type {}", operand.column_type),
+            "CAST(… AS INT64)",
         ));
     }
     match (name.as_str(), distinct) {

@@ -79,7 +79,7 @@ impl InForce {
                         "the splitting threshold {threshold} is less than the granularity {}",
                         step.to_f64()
                     ),
-                    "a larger `split`, or a finer granularity of the column in the contract",
+                    "use a larger `split`, or a finer granularity of the column in the contract",
                 )
             })
         };

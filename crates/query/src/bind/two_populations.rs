@@ -17,7 +17,8 @@ pub(super) fn check_groups(relation: &Relation, groups: Groups) -> Result<(), Re
     let population = relation.protection().population().unwrap_or_default();
     Err(Refusal::new(
         format!(
-            "the query is about rows of both `{population}` and `{}`, and its groups are not public",
+            "the query is about rows of both `{population}` and `{}`, but its groups are not \
+             public",
             beside.population
         ),
         "GROUP BY columns with public_keys in the contract, which may be computed ones",
@@ -35,21 +36,22 @@ impl PrivateQuery {
     /// the answer no farther than a unit that the query bounds.
     ///
     /// Noise is discrete Laplace, made for a change of every measurement by k M in all groups
-    /// together: a unit that is bounded is in at most k groups and adds at most M to each. A unit of
-    /// the further population has m rows, and rows without one have none. Take them away one by one.
+    /// together: a unit that is bounded is in at most k groups and adds at most M to each. A unit
+    /// of the further population has m rows, and rows without one have none. Take them away one by
+    /// one.
     ///
-    /// *Lemma.* Each changes the measurement by at most 2 M in all groups together. *Proof.* The row
-    /// is of one bounded unit; all others add what they did. Let the unit's other rows be in the
-    /// groups G', and all of them in G. Either G = G': then the unit is counted in the same groups as
-    /// before, as these follow from G and the unit, and only the value that it adds to the row's group
-    /// changes, from one within M of zero to another. Or G has the row's group and G' does not: then
-    /// the unit leaves that group, and perhaps enters another one in its place. All other values
-    /// stay, and two change by M each. ∎
+    /// *Lemma.* Each changes the measurement by at most 2 M in all groups together. *Proof.* The
+    /// row is of one bounded unit; all others add what they did. Let the unit's other rows be in
+    /// the groups G', and all of them in G. Either G = G': then the unit is counted in the same
+    /// groups as before, as these follow from G and the unit, and only the value that it adds to
+    /// the row's group changes, from one within M of zero to another. Or G has the row's group and
+    /// G' does not: then the unit leaves that group, and perhaps enters another one in its place.
+    /// All other values stay, and two change by M each. ∎
     ///
-    /// So the unit changes the measurement by at most 2 m M, which is within k M where m <= k / 2. The
-    /// noise of each measurement then costs it no more than its share of epsilon, and shares add up.
-    /// Where sums are measured together, M is the norm of what a unit adds to both, and the lemma
-    /// holds for that.
+    /// So the unit changes the measurement by at most 2 m M, which is within k M where m <= k / 2.
+    /// The noise of each measurement then costs it no more than its share of epsilon, and shares
+    /// add up. Where sums are measured together, M is the norm of what a unit adds to both, and the
+    /// lemma holds for that.
     pub fn most_rows_beside(&self) -> u32 {
         self.max_groups_contributed / 2
     }
@@ -68,7 +70,7 @@ impl PrivateQuery {
     fn rows_allowed(&self, beside: &Beside) -> Result<u32, Refusal> {
         let both = format!("`{}` and `{}`", self.population, beside.population);
         let refused = |why: &str, hint: &str| {
-            Err(Refusal::new(format!("the query is about rows of both {both}, and {why}"), hint))
+            Err(Refusal::new(format!("the query is about rows of both {both}, but {why}"), hint))
         };
         if self.neighbouring != Neighbouring::AddRemove {
             return refused(
@@ -88,25 +90,25 @@ impl PrivateQuery {
         if let Some(other) = self.measurements.iter().find(|m| !summed(&m.measure)) {
             return refused(
                 &format!("the {} is not bounded for both", other.name),
-                "COUNT, SUM and AVG",
+                "use COUNT, SUM or AVG",
             );
         }
         if !matches!(self.loss, Loss::Approximate { .. }) || self.noise == Some(NoiseKind::Gaussian)
         {
             return refused(
                 "only discrete Laplace noise is made for both",
-                "epsilon in place of rho, without noise = GAUSSIAN",
+                "use epsilon in place of rho, without noise = GAUSSIAN",
             );
         }
         let most = self.most_rows_beside();
         if most == 0 {
             return refused(
                 &format!(
-                    "max_groups_contributed is {}: half of that is the number of rows that may count of \
-                     one unit of `{}`",
+                    "max_groups_contributed is {}: half of that is the number of rows that may \
+                     count of one unit of `{}`",
                     self.max_groups_contributed, beside.population
                 ),
-                "max_groups_contributed = 2 or more",
+                "set max_groups_contributed = 2 or more",
             );
         }
         Ok(most)
@@ -121,7 +123,7 @@ impl PrivateQuery {
         }
         Err(Refusal::new(
             format!("{} rows of a unit of `{}`", beside.rows, beside.population),
-            "a query as this version of the engine writes it",
+            "use a query that this version of the engine wrote",
         ))
     }
 }

@@ -61,7 +61,7 @@ impl View {
         let population = relation.protection().population();
         let Some(population) = population.and_then(|p| contract.populations.get(p)) else {
             return Err(Refusal::new(
-                format!("the query reads public tables alone ({name})"),
+                format!("the query reads public tables only ({name})"),
                 "read the file itself; noise is for tables of privacy units",
             ));
         };
@@ -70,7 +70,8 @@ impl View {
             if other.is_none_or(|other| other.neighbouring != population.neighbouring) {
                 return Err(Refusal::new(
                     format!(
-                        "rows of {name} belong to `{}` and to `{}`, which do not have the same `neighbouring`",
+                        "rows of {name} belong to `{}` and to `{}`, which do not have the same \
+                         `neighbouring`",
                         population.name, beside.population
                     ),
                     "neighbouring = \"add_remove\" of both populations in the contract",
@@ -96,7 +97,12 @@ impl View {
             Protection::Rows { .. } => Unit::Row,
             Protection::Unit { column, .. } => match columns.get(*column) {
                 Some(column) => Unit::Column(column.name.clone()),
-                None => return Err(Refusal::new("the rows lost their unit", "a simpler query")),
+                None => {
+                    return Err(Refusal::new(
+                        "the rows lost their unit",
+                        "this is a fault in Hushtable: please report the query, without data",
+                    ));
+                }
             },
             Protection::Public | Protection::Reference { .. } => {
                 return Err(Refusal::new(
@@ -183,13 +189,14 @@ impl View {
         self.known.is_never_null(expr)
     }
 
-    /// The range of an expression, as its structure and the contract say. The contract may be wrong.
+    /// The range of an expression, as its structure and the contract say. The contract may be
+    /// wrong.
     pub(crate) fn range(&self, expr: &Expr) -> Option<Range> {
         self.known.range(expr)
     }
 
-    /// An expression that is to be added up: where it has a value in every row, NULL is zero, so that
-    /// every row counts whatever the files have.
+    /// An expression that is to be added up: where it has a value in every row, NULL is zero, so
+    /// that every row counts whatever the files have.
     pub(crate) fn complete(&self, expr: Expr) -> Expr {
         let promised = self.is_never_null(&expr) && !expr.is_never_null();
         if promised { expr.or_zero() } else { expr }

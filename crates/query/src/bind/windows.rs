@@ -16,8 +16,8 @@ const MAX_WINDOWS: usize = 32;
 /// Furthest row that LAG and LEAD look at.
 const MAX_OFFSET: i64 = 1_000_000;
 
-const FUNCTIONS: &str = "ROW_NUMBER, RANK, LAG, LEAD, FIRST_VALUE, COUNT, SUM, AVG, MIN and MAX, each \
-                         OVER (PARTITION BY the unit, … ORDER BY …), are";
+const FUNCTIONS: &str = "use ROW_NUMBER, RANK, LAG, LEAD, FIRST_VALUE, COUNT, SUM, AVG, MIN or \
+                         MAX, each OVER (PARTITION BY the unit, … ORDER BY …)";
 
 /// Binds expressions with windows in them; their values are columns after the rows' own.
 pub(super) struct Windows<'a> {
@@ -48,7 +48,7 @@ impl<'a> Windows<'a> {
     fn window(&mut self, function: &ast::Function) -> Result<Expr, Refusal> {
         let odd = |hint: &str| Err(Refusal::new(format!("`{function}` is not supported"), hint));
         let Some(ast::WindowType::WindowSpec(window)) = &function.over else {
-            return odd("OVER (PARTITION BY …), written where it is used");
+            return odd("write OVER (PARTITION BY …) where it is used");
         };
         let ast::WindowSpec { window_name: None, partition_by, order_by, window_frame: None } =
             window
@@ -70,7 +70,7 @@ impl<'a> Windows<'a> {
         let kind = self.function(function)?;
         let ordered = !matches!(kind, WindowFunction::Aggregate(_));
         if ordered && order_by.is_empty() {
-            return odd("ORDER BY in its OVER: rows have no order of their own");
+            return odd("add ORDER BY to its OVER: rows have no order of their own");
         }
         let column_type = kind.column_type();
         let wanted = WindowedColumn {
@@ -81,7 +81,7 @@ impl<'a> Windows<'a> {
         };
         self.found.push(wanted);
         if self.found.len() > MAX_WINDOWS {
-            return odd("fewer window functions in one SELECT");
+            return odd("use fewer window functions in one SELECT");
         }
         Ok(Expr::column(self.width + self.found.len() - 1, column_type))
     }

@@ -96,7 +96,7 @@ pub(super) fn unify(left: Expr, right: Expr, place: &str) -> Result<(Expr, Expr)
     let mut both = unify_all(vec![left, right], place)?;
     match (both.pop(), both.pop()) {
         (Some(right), Some(left)) => Ok((left, right)),
-        _ => Err(Refusal::new(format!("{place} needs two operands"), "write both")),
+        _ => Err(Refusal::new(format!("{place} needs two operands"), "write both operands")),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::Refusal;
 use crate::expr::{DatePart, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
 
-/// A span of time: how many of which part.
+/// A span of time: a number of date parts of one kind.
 type Span = (Expr, DatePart);
 
 impl<R: Resolve> Binder<'_, R> {
@@ -61,7 +61,7 @@ impl<R: Resolve> Binder<'_, R> {
             ("DATE_SUB" | "TIMESTAMP_SUB" | "DATETIME_SUB", [x, span]) => {
                 self.shifted(name, x, span, true)?
             }
-            // As in DATE_DIFF('day', start, end).
+            // The form DATE_DIFF('day', start, end).
             (
                 "DATE_DIFF" | "DATEDIFF" | "TIMESTAMP_DIFF" | "DATETIME_DIFF",
                 [part @ ast::Expr::Value(_), start, end],
@@ -129,7 +129,7 @@ impl<R: Resolve> Binder<'_, R> {
         match expr.column_type {
             ColumnType::Date | ColumnType::Timestamp => Ok(expr),
             other => Err(Refusal::new(
-                format!("{place} needs a date or timestamp, and `{node}` is of type {other}"),
+                format!("{place} needs a date or timestamp; `{node}` is of type {other}"),
                 "CAST(… AS DATE)",
             )),
         }
@@ -141,8 +141,9 @@ impl<R: Resolve> Binder<'_, R> {
         let timed = part.within_day() && column_type == ColumnType::Date;
         if !part.is_span() || timed || part == DatePart::Microsecond {
             return Err(Refusal::new(
-                format!("{name} of a {column_type} cannot go to that part"),
-                "YEAR, QUARTER, MONTH, WEEK, ISOWEEK or DAY; HOUR, MINUTE, SECOND of timestamps",
+                format!("{name} does not take that part of a {column_type}"),
+                "use YEAR, QUARTER, MONTH, WEEK, ISOWEEK or DAY; of timestamps also HOUR, \
+                 MINUTE or SECOND",
             ));
         }
         Ok(Expr::call(Function::DateTrunc(part), vec![inner], column_type))
@@ -214,7 +215,7 @@ impl<R: Resolve> Binder<'_, R> {
             return Ok(expr);
         }
         Err(Refusal::new(
-            format!("{place} needs whole numbers, and `{node}` is of type {}", expr.column_type),
+            format!("{place} needs whole numbers; `{node}` is of type {}", expr.column_type),
             "DATE(2026, 1, 31)",
         ))
     }
@@ -229,7 +230,7 @@ impl<R: Resolve> Binder<'_, R> {
     ) -> Result<Expr, Refusal> {
         let ExprKind::Literal(Value::String(form)) = self.bind(form)?.kind else {
             return Err(Refusal::new(
-                format!("{name} needs a constant form"),
+                format!("{name} needs a constant format"),
                 "PARSE_DATE('%d.%m.%Y', x)",
             ));
         };
@@ -262,8 +263,9 @@ impl<R: Resolve> Binder<'_, R> {
         let whole = name == "TIMESTAMP_DIFF" && !dates;
         if !part.is_span() || dates && part.within_day() || whole && part.microseconds().is_none() {
             return Err(Refusal::new(
-                format!("{name} cannot count that part here"),
-                "YEAR, QUARTER, MONTH, WEEK, ISOWEEK or DAY; HOUR, MINUTE, SECOND of timestamps",
+                format!("{name} does not count that part here"),
+                "use YEAR, QUARTER, MONTH, WEEK, ISOWEEK or DAY; of timestamps also HOUR, \
+                 MINUTE or SECOND",
             ));
         }
         Ok(difference(end, start, part, whole))
@@ -277,7 +279,7 @@ impl<R: Resolve> Binder<'_, R> {
     ) -> Result<Expr, Refusal> {
         let ExprKind::Literal(Value::String(form)) = self.bind(form)?.kind else {
             return Err(Refusal::new(
-                format!("{name} needs a constant form"),
+                format!("{name} needs a constant format"),
                 "FORMAT_DATE('%Y-%m', day)",
             ));
         };
@@ -313,7 +315,8 @@ impl<R: Resolve> Binder<'_, R> {
         Ok(None)
     }
 
-    /// As [`date_arithmetic`](Self::date_arithmetic), of operands that are no INTERVAL.
+    /// Arithmetic of dates where no operand is an INTERVAL; see
+    /// [`date_arithmetic`](Self::date_arithmetic).
     pub(super) fn days(left: &Expr, minus: bool, right: &Expr) -> Result<Option<Expr>, Refusal> {
         use ColumnType as T;
         Ok(match (left.column_type, right.column_type) {
@@ -322,7 +325,7 @@ impl<R: Resolve> Binder<'_, R> {
             }
             (T::Date | T::Timestamp, T::Date | T::Timestamp) if minus => {
                 return Err(Refusal::new(
-                    "the difference of timestamps needs a unit",
+                    "the difference of timestamps needs a date part",
                     "TIMESTAMP_DIFF(end, start, SECOND), or DATE_DIFF(end, start, DAY)",
                 ));
             }
@@ -358,8 +361,8 @@ fn span_part(name: &str) -> Result<DatePart, Refusal> {
         DatePart::IsoWeek => Ok(DatePart::Week),
         part if part.is_span() => Ok(part),
         _ => Err(Refusal::new(
-            format!("{} is no span of time", name.to_uppercase()),
-            "YEAR, QUARTER, MONTH, WEEK, DAY, HOUR, MINUTE and SECOND are",
+            format!("{} is not a span of time", name.to_uppercase()),
+            "use YEAR, QUARTER, MONTH, WEEK, DAY, HOUR, MINUTE or SECOND",
         )),
     })
 }

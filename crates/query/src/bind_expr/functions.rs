@@ -226,7 +226,7 @@ impl<R: Resolve> Binder<'_, R> {
         };
         let part = place.filter(|n| *n >= 0).and_then(|n| i32::try_from(n.checked_add(1)?).ok());
         let Some(part) = part else {
-            return Err(odd(format!("[{index}] is not a constant place in what SPLIT gives")));
+            return Err(odd(format!("[{index}] is not a constant place in the result of SPLIT")));
         };
         let operands = vec![self.text(x, "SPLIT")?, by];
         let split = Function::SplitPart { part, or_empty: false };
@@ -274,7 +274,10 @@ impl<R: Resolve> Binder<'_, R> {
                 Ok(Expr::call(function, vec![text, with], ColumnType::String))
             }
             None => Err(Refusal::new(
-                format!("{name} needs a constant length of at most {MAX_PADDED}, and a filling"),
+                format!(
+                    "{name} needs a constant length of at most {MAX_PADDED}, and a text to fill \
+                     with"
+                ),
                 form,
             )),
         }
@@ -294,11 +297,12 @@ fn extreme(name: &str, of: &ast::Expr) -> Refusal {
     let share = if name == "MIN" { "0.01" } else { "0.99" };
     Refusal::new(
         format!(
-            "{name}({of}) is the value of one record, and noise that hides it would leave nothing of it"
+            "{name}({of}) is the value of one record, and noise that hides it would leave \
+             nothing of it"
         ),
         format!(
-            "PERCENTILE_CONT({of}, {share}) for numbers, which all records decide; GROUP BY {of} with COUNT(*) shows \
-             the values that are frequent"
+            "PERCENTILE_CONT({of}, {share}) for numbers, which all records decide; \
+             GROUP BY {of} with COUNT(*) shows the values that are frequent"
         ),
     )
 }
@@ -306,19 +310,22 @@ fn extreme(name: &str, of: &ast::Expr) -> Refusal {
 pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
     let hint = match name {
         "RAND" | "RANDOM" | "GENERATE_UUID" | "UUID" => {
-            "a query must be a function of the data; noise is added by the engine"
+            "leave it out: a query must be a function of the data, and the engine adds the noise"
         }
         "CURRENT_DATE" | "TODAY" => {
-            "in queries CURRENT_DATE is the day on which they are asked; a contract holds on every day"
+            "write a constant, as in DATE '2026-01-31': a contract holds on every day, and only \
+             a query has a day on which it is asked"
         }
         "CURRENT_TIMESTAMP" | "CURRENT_DATETIME" | "NOW" | "GETDATE" => {
-            "CURRENT_DATE, or a constant, as in TIMESTAMP '2026-01-31 10:00:00'"
+            "use CURRENT_DATE, or a constant, as in TIMESTAMP '2026-01-31 10:00:00'"
         }
         _ if AGGREGATES.contains(&name) => {
-            "aggregates stand in SELECT, HAVING and ORDER BY, not inside WHERE, GROUP BY or one another"
+            "use aggregates in SELECT, HAVING and ORDER BY, not inside WHERE, GROUP BY or one \
+             another"
         }
         "APPROX_QUANTILES" => {
-            "APPROX_QUANTILES(x, 4)[OFFSET(1)] in an expression; alone in SELECT it shows a column for each"
+            "APPROX_QUANTILES(x, 4)[OFFSET(1)] in an expression; alone in \
+             SELECT it shows a column for each"
         }
         "QUANTILE" => "PERCENTILE_CONT(x, 0.9), or MEDIAN(x)",
         "SPLIT" => "SPLIT(x, '/')[SAFE_OFFSET(0)], one part of the text",
@@ -326,20 +333,21 @@ pub(super) fn unknown_function(name: &str, arguments: usize) -> Refusal {
         "TO_DATE" | "TO_TIMESTAMP" => "PARSE_DATE('%d.%m.%Y', x), or PARSE_TIMESTAMP",
         "TO_CHAR" => "FORMAT_DATE('%Y-%m', day), or CAST(x AS STRING)",
         "ANY_VALUE" | "ARRAY_AGG" | "STRING_AGG" | "MODE" => {
-            "it would show values of single records: GROUP BY x with COUNT(*) shows those that are frequent"
+            "use GROUP BY x with COUNT(*), which shows frequent values: this would show values \
+             of single records"
         }
         _ => return unknown(name, arguments),
     };
-    Refusal::new(format!("the function {name} with {arguments} arguments is not supported"), hint)
+    unsupported(name, arguments, hint)
 }
 
-/// All that are no aggregates.
-const FUNCTIONS: &str = "ABS SIGN FLOOR CEIL ROUND TRUNC SQRT LN LOG LOG2 LOG10 EXP POWER DIV MOD \
-             SAFE_DIVIDE GREATEST LEAST WIDTH_BUCKET RANGE_BUCKET LOWER UPPER INITCAP TRIM LTRIM RTRIM LENGTH \
-             SUBSTR LEFT RIGHT LPAD RPAD REVERSE STRPOS CONTAINS REPLACE SPLIT SPLIT_PART STARTS_WITH ENDS_WITH \
-             REGEXP_CONTAINS REGEXP_EXTRACT REGEXP_REPLACE REGEXP_COUNT \
-             CONCAT COALESCE IFNULL NULLIF IF EXTRACT YEAR MONTH DAY DATE DATE_TRUNC DATE_ADD DATE_SUB \
-             DATE_DIFF LAST_DAY FORMAT_DATE PARSE_DATE CAST";
+/// The functions that are not aggregates.
+const FUNCTIONS: &str = "ABS SIGN FLOOR CEIL ROUND TRUNC SQRT LN LOG LOG2 LOG10 EXP POWER DIV \
+             MOD SAFE_DIVIDE GREATEST LEAST WIDTH_BUCKET RANGE_BUCKET LOWER UPPER INITCAP TRIM \
+             LTRIM RTRIM LENGTH SUBSTR LEFT RIGHT LPAD RPAD REVERSE STRPOS CONTAINS REPLACE \
+             SPLIT SPLIT_PART STARTS_WITH ENDS_WITH REGEXP_CONTAINS REGEXP_EXTRACT REGEXP_REPLACE \
+             REGEXP_COUNT CONCAT COALESCE IFNULL NULLIF IF EXTRACT YEAR MONTH DAY DATE DATE_TRUNC \
+             DATE_ADD DATE_SUB DATE_DIFF LAST_DAY FORMAT_DATE PARSE_DATE CAST";
 
 /// The names of all functions that a query may call, aggregates among them.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
@@ -349,7 +357,13 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 fn unknown(name: &str, arguments: usize) -> Refusal {
     let hint =
         did_you_mean(similar(name, function_names()), format!("the functions are {FUNCTIONS}"));
-    Refusal::new(format!("the function {name} with {arguments} arguments is not supported"), hint)
+    unsupported(name, arguments, hint)
+}
+
+fn unsupported(name: &str, arguments: usize, hint: impl Into<String>) -> Refusal {
+    let plural = if arguments == 1 { "" } else { "s" };
+    let what = format!("the function {name} with {arguments} argument{plural} is not supported");
+    Refusal::new(what, hint)
 }
 
 /// The arguments of a call without named arguments, DISTINCT, OVER and the like.

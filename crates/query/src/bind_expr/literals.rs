@@ -44,7 +44,8 @@ pub(super) fn constant(value: &ast::Value) -> Result<Value, Refusal> {
     parsed.ok_or_else(|| {
         Refusal::new(
             format!("the constant {value} is not supported"),
-            "numbers, 'text', TRUE, FALSE, NULL, DATE '2026-01-31' and TIMESTAMP '2026-01-31 10:00:00' are",
+            "use numbers, 'text', TRUE, FALSE, NULL, DATE '2026-01-31' or TIMESTAMP '2026-01-31 \
+             10:00:00'",
         )
     })
 }
@@ -102,7 +103,7 @@ pub(super) fn sql_type(data_type: &ast::DataType) -> Result<ColumnType, Refusal>
     found.ok_or_else(|| {
         Refusal::new(
             format!("the type {data_type} is not supported"),
-            "BOOL, INT64, NUMERIC(p, s), FLOAT64, STRING, DATE and TIMESTAMP are",
+            "use BOOL, INT64, NUMERIC(p, s), FLOAT64, STRING, DATE or TIMESTAMP",
         )
     })
 }
@@ -129,8 +130,8 @@ pub(super) fn date_part(name: &str) -> Result<DatePart, Refusal> {
         other => {
             return Err(Refusal::new(
                 format!("the date part {other} is not supported"),
-                "YEAR, ISOYEAR, QUARTER, MONTH, WEEK, ISOWEEK, DAY, DAYOFWEEK, DOW, ISODOW, DAYOFYEAR, HOUR, \
-                 MINUTE, SECOND, MILLISECOND, MICROSECOND and EPOCH are",
+                "use YEAR, ISOYEAR, QUARTER, MONTH, WEEK, ISOWEEK, DAY, DAYOFWEEK, DOW, ISODOW, \
+                 DAYOFYEAR, HOUR, MINUTE, SECOND, MILLISECOND, MICROSECOND or EPOCH",
             ));
         }
     })

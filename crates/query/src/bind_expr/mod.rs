@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 30;
 /// Most parts of a bound expression: some forms stand for several copies of their operands.
 const MAX_PARTS: usize = 5_000;
 
-/// What names, and other nodes that depend on the place, stand for.
+/// Meaning of names, and of other nodes that depend on the place.
 pub(crate) trait Resolve {
     /// The expression that the node stands for here; `None` if it is an ordinary one.
     fn resolve(&mut self, node: &ast::Expr) -> Option<Result<Expr, Refusal>>;
@@ -75,8 +75,8 @@ fn quoted_column(text: &str) -> Refusal {
     Refusal::new(
         format!("\"{text}\" is a text and not the column of that name"),
         format!(
-            "`{text}` for the column, '{text}' for the text; or double_quotes = \"names\" in the contract, as in \
-             PostgreSQL"
+            "`{text}` for the column, '{text}' for the text; or double_quotes = \"names\" in the \
+             contract, as in PostgreSQL"
         ),
     )
 }
@@ -90,7 +90,7 @@ pub(super) fn number_of(expr: Expr, node: &ast::Expr, place: &str) -> Result<Exp
         return Ok(expr);
     }
     Err(Refusal::new(
-        format!("{place} needs a number, and `{node}` is of type {}", expr.column_type),
+        format!("{place} needs a number; `{node}` is of type {}", expr.column_type),
         "CAST(… AS INT64) or CAST(… AS FLOAT64)",
     ))
 }
@@ -124,7 +124,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
             return Ok(expr);
         }
         Err(Refusal::new(
-            format!("{place} needs a condition, and `{node}` is of type {}", expr.column_type),
+            format!("{place} needs a condition; `{node}` is of type {}", expr.column_type),
             "compare it with something, as in x > 0",
         ))
     }
@@ -138,7 +138,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
             return Ok(expr);
         }
         Err(Refusal::new(
-            format!("{place} needs text, and `{node}` is of type {}", expr.column_type),
+            format!("{place} needs text; `{node}` is of type {}", expr.column_type),
             "CAST(… AS STRING)",
         ))
     }
@@ -256,7 +256,7 @@ impl<'a, R: Resolve> Binder<'a, R> {
             }
             E::Interval(interval) => {
                 return Err(Refusal::new(
-                    format!("`{interval}` stands alone"),
+                    format!("`{interval}` cannot stand alone"),
                     "day + INTERVAL 30 DAY, or DATE_ADD(day, INTERVAL 30 DAY)",
                 ));
             }
@@ -294,8 +294,8 @@ impl<'a, R: Resolve> Binder<'a, R> {
             other => {
                 return Err(Refusal::new(
                     format!("`{other}` is not supported"),
-                    "comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, CASE, CAST, + - * /, DIV, MOD \
-                     and common functions of numbers, texts and dates are",
+                    "use comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, CASE, CAST, + - * /, \
+                     DIV, MOD and common functions of numbers, texts and dates",
                 ));
             }
         })

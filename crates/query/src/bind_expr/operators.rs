@@ -93,7 +93,7 @@ impl<R: Resolve> Binder<'_, R> {
             }
             other => Err(Refusal::new(
                 format!("the operator `{other}` is not supported"),
-                "= <> < <= > >= + - * / % || AND OR NOT are",
+                "use = <> < <= > >= + - * / % || AND OR NOT",
             )),
         }
     }
@@ -173,9 +173,10 @@ impl<R: Resolve> Binder<'_, R> {
                     if scale > MAX_SCALE {
                         return Err(Refusal::new(
                             format!(
-                                "a product of decimals would need {scale} decimal places; at most {MAX_SCALE} are kept"
+                                "a product of decimals would need {scale} decimal places; \
+                                 at most {MAX_SCALE} are kept"
                             ),
-                            "CAST(… AS FLOAT64) one of the factors",
+                            "cast one of the factors: CAST(… AS FLOAT64)",
                         ));
                     }
                     let left = cast(left, ColumnType::Decimal { scale: scale_of(a) });

@@ -60,15 +60,15 @@ impl<R: Resolve> Binder<'_, R> {
             MatchUse::Contains | MatchUse::Count => 0,
             MatchUse::Extract if pattern.groups() > 1 => {
                 return Err(Refusal::new(
-                    format!("{name} has a pattern of {} groups", pattern.groups()),
-                    "one group for what is wanted, and (?:…) for the others",
+                    format!("{name} has a pattern with {} groups", pattern.groups()),
+                    "use one group for what is wanted, and (?:…) for the others",
                 ));
             }
             MatchUse::Extract => pattern.groups(),
             MatchUse::Replace(with) => {
                 let odd = || {
                     Refusal::new(
-                        format!("the replacement `{with}` has a backslash that says nothing"),
+                        format!("the replacement `{with}` has a backslash without a meaning"),
                         r"\1 for the first group, \0 for the match, \\ for a backslash, in r'…'",
                     )
                 };
@@ -83,17 +83,17 @@ impl<R: Resolve> Binder<'_, R> {
         if groups > pattern.groups() {
             return Err(Refusal::new(
                 format!("`{}` has no group {groups}", pattern.text()),
-                "parentheses around what the group is to be",
+                "put parentheses around the part that the group stands for",
             ));
         }
         if groups > 0 && !pattern.finds_groups() {
             return Err(Refusal::new(
                 format!(
-                    "the groups of `{}` cannot be found in one pass: a character can be in several places of \
-                     the pattern",
+                    "the groups of `{}` cannot be found in one pass: a character can be in several \
+                     places of the pattern",
                     pattern.text()
                 ),
-                "classes that end where the next piece begins: ([^@]+)@ in place of (.*)@",
+                "use classes that end where the next piece begins: ([^@]+)@ in place of (.*)@",
             ));
         }
         let column_type = match wanted {

@@ -8,8 +8,8 @@
 //! bias, and each has less variance than before. Groups that are chosen privately are not all
 //! shown. What is known of the others is that together they are not below zero, where no
 //! contribution is: a whole is at least the sum of those of its parts that are shown. Values are
-//! moved where they are against that, and as little as it needs ([`shown_parts`]). A sum that may be
-//! below zero says nothing about what is not shown, and stays.
+//! moved where they are against that, and as little as it needs ([`shown_parts`]). A sum that may
+//! be below zero says nothing about what is not shown, and stays.
 
 mod complete;
 mod shown_parts;

@@ -103,8 +103,11 @@ proptest! {
     fn estimates_are_those_of_dense_least_squares(seed in any::<u64>(), shape in 0usize..5) {
         let (sizes, sets) = shapes().swap_remove(shape);
         let variances = numbers(seed ^ 1, sets.len());
-        let levels: Vec<LevelCells> =
-            sets.iter().zip(&variances).map(|(keys, v)| level(&sizes, keys, 0.2 + 9.0 * v)).collect();
+        let levels: Vec<LevelCells> = sets
+            .iter()
+            .zip(&variances)
+            .map(|(keys, v)| level(&sizes, keys, 0.2 + 9.0 * v))
+            .collect();
         let all: usize = levels.iter().map(|level| level.values.len()).sum();
         let mut rest = numbers(seed, all).into_iter().map(|x| 100.0 * x);
         let values: Vec<Vec<f64>> =
@@ -129,8 +132,11 @@ proptest! {
     fn tables_from_zero_are_the_nearest_of_those(seed in any::<u64>(), shape in 0usize..5) {
         let (sizes, sets) = shapes().swap_remove(shape);
         let variances = numbers(seed ^ 1, sets.len());
-        let levels: Vec<LevelCells> =
-            sets.iter().zip(&variances).map(|(keys, v)| level(&sizes, keys, 0.2 + 9.0 * v)).collect();
+        let levels: Vec<LevelCells> = sets
+            .iter()
+            .zip(&variances)
+            .map(|(keys, v)| level(&sizes, keys, 0.2 + 9.0 * v))
+            .collect();
         let all: usize = levels.iter().map(|level| level.values.len()).sum();
         let mut rest = numbers(seed, all).into_iter().map(|x| 12.0 * x - 5.0);
         let values: Vec<Vec<f64>> =
@@ -189,7 +195,11 @@ proptest! {
     }
 
     #[test]
-    fn wholes_are_at_least_the_parts_that_are_shown(seed in any::<u64>(), non_negative: bool, public: bool) {
+    fn wholes_are_at_least_the_parts_that_are_shown(
+        seed in any::<u64>(),
+        non_negative: bool,
+        public: bool,
+    ) {
         // Of a CUBE of two keys, some cells; with the first key's values public, all of its level.
         let sizes = [4, 6];
         let mut levels: Vec<LevelCells> = [vec![0, 1], vec![1], vec![0], vec![]]
@@ -213,13 +223,17 @@ proptest! {
         let before = levels.clone();
         adjust(&sizes, &mut levels, AdjustOptions { from_zero: true, non_negative }).unwrap();
         for coarse in &levels {
-            for fine in levels.iter().filter(|fine| keys_of(fine) != keys_of(coarse) && keys_of(coarse) & !keys_of(fine) == 0) {
+            let finer = |fine: &&LevelCells| {
+                keys_of(fine) != keys_of(coarse) && keys_of(coarse) & !keys_of(fine) == 0
+            };
+            for fine in levels.iter().filter(finer) {
                 let complete = coarse.complete && fine.complete;
                 for whole in together((coarse, 0), (fine, 0), complete).unwrap() {
                     let sum: i128 = whole.parts.iter().map(|&part| fine.values[part]).sum();
                     let own = coarse.values[whole.whole];
                     let any = !whole.parts.is_empty();
-                    prop_assert!(if complete { own == sum } else { own >= sum || !any }, "{own} {sum}");
+                    let fits = if complete { own == sum } else { own >= sum || !any };
+                    prop_assert!(fits, "{own} {sum}");
                 }
             }
         }
@@ -246,7 +260,8 @@ proptest! {
             .collect();
         let variances: Vec<f64> = numbers(seed, 9).iter().map(|x| 1.0 + 40.0 * x).collect();
         let noise = numbers(seed ^ 9, 9);
-        let mut values: Vec<f64> = exact.iter().zip(&noise).map(|(x, n)| x + 40.0 * (n - 0.5)).collect();
+        let mut values: Vec<f64> =
+            exact.iter().zip(&noise).map(|(x, n)| x + 40.0 * (n - 0.5)).collect();
         let error = |values: &[f64]| -> f64 {
             let off = values.iter().zip(&exact).zip(&variances);
             off.map(|((value, exact), variance)| (value - exact).powi(2) / variance).sum()

@@ -9,7 +9,8 @@ use crate::lattice::{Number, Step};
 use crate::sql;
 use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_STRING_BYTES, Value};
 
-const TYPES: &str = "the types are bool, int, decimal(SCALE) with a scale from 0 to 18, float, string, date, timestamp";
+const TYPES: &str = "the types are bool, int, decimal(SCALE) with a scale from 0 to 18, float, \
+    string, date, timestamp";
 
 pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, ContractError> {
     let mut columns = Vec::new();
@@ -43,8 +44,9 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
             && known_keys.is_some()
         {
             return Err(known.error(
-                "a column has `known_keys` beside `public_keys`".to_owned(),
-                "public_keys: no other values are shown; known_keys: others may appear, too",
+                "a column has both `known_keys` and `public_keys`".to_owned(),
+                "keep public_keys where no other values are shown, or known_keys where others \
+                 may appear",
             ));
         }
         let column = Column {
@@ -70,8 +72,9 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
         if let Some(split) = settings.get("split") {
             if column.bounds.is_some() {
                 return Err(split.error(
-                    "a column has `split` beside `bounds`".to_owned(),
-                    "bounds: larger values are clamped; split: they are not, and lose more",
+                    "a column has both `split` and `bounds`".to_owned(),
+                    "keep bounds to clamp larger values, or split to leave them whole at a \
+                     larger loss",
                 ));
             }
             splits.push((columns.len(), split));
@@ -110,12 +113,11 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
 /// The most bytes of a text of the column.
 fn max_bytes(settings: &Section<'_, '_>, column_type: ColumnType) -> Result<usize, ContractError> {
     let Some(item) = settings.get("max_bytes") else { return Ok(DEFAULT_TEXT_BYTES) };
-    let hint =
-        "max_bytes = 64: longer text is NULL, and the shorter it is, the more may be asked of it";
+    let hint = "max_bytes = 64: longer text is NULL, and shorter text allows longer expressions";
     if column_type != ColumnType::String || settings.get("expression").is_some() {
         return Err(item.error(
-            "`max_bytes` on a column that is not text of the file".to_owned(),
-            "max_bytes is for columns of type string without an expression",
+            "`max_bytes` is set on a column that is not text of the file".to_owned(),
+            "leave max_bytes out: it is for columns of type string without an expression",
         ));
     }
     let most = item.count(1, MAX_STRING_BYTES as u32, hint)?;
@@ -133,14 +135,14 @@ fn expression(
         .map_err(|e| item.error(format!("`expression`: {}", e.what), e.hint))?;
     if matches!(bound.kind, ExprKind::Column(_)) {
         return Err(item.error(
-            format!("`expression` = \"{text}\" is a column of the file and nothing else"),
+            format!("`expression` = \"{text}\" is a column of the file, and computes nothing"),
             "use that column itself, under its own name",
         ));
     }
     if bound.column_type != column_type {
         return Err(item.error(
             format!(
-                "`expression` is of type {}, and the column is {column_type}",
+                "`expression` is of type {}, but the column is {column_type}",
                 bound.column_type
             ),
             format!("type = \"{}\", or CAST the expression", bound.column_type),
@@ -160,8 +162,8 @@ fn bounds(item: &Item<'_, '_>, column_type: ColumnType) -> Result<(Number, Numbe
     let hint = "bounds = [LOW, HIGH]: the least and the most that one unit adds to a group's sum";
     if !column_type.is_numeric() {
         return Err(item.error(
-            format!("`bounds` on a column of type {column_type}, which cannot be summed"),
-            "bounds are for int, decimal and float columns",
+            format!("`bounds` is set on a column of type {column_type}, which cannot be summed"),
+            "leave bounds out: they are for int, decimal and float columns",
         ));
     }
     let items = item.list(hint)?;
@@ -224,7 +226,7 @@ fn listed_keys(
         if column_type == ColumnType::String && text.len() > most {
             return Err(item.error(
                 format!("`{name}` has a text of {} bytes; at most {most} are allowed", text.len()),
-                "longer keys count as NULL; group by a shorter column, or by a part of it",
+                "group by a shorter column, or by a part of it: longer keys count as NULL",
             ));
         }
         let value = Value::parse(&text, column_type).filter(|_| fits);

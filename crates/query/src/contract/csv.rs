@@ -143,14 +143,14 @@ impl CsvSettings {
             return wrong(
                 "delimiter",
                 format!("`delimiter` = {} cannot separate fields", quoted(delimiter)),
-                "one of , ; | : a tab (\"\\t\"), a space, or another ASCII sign but \" + -",
+                "use one of , ; | : a tab (\"\\t\"), a space, or another ASCII sign but \" + -",
             );
         }
         if let Some(quote) = quote {
             if !quote.is_ascii_punctuation() || ['+', '-'].contains(&quote) {
                 return wrong(
                     "quote",
-                    format!("`quote` = {} cannot stand around fields", quoted(quote)),
+                    format!("`quote` = {} cannot enclose fields", quoted(quote)),
                     "quote = \"'\", or quote = \"\" where fields are never quoted",
                 );
             }
@@ -159,7 +159,7 @@ impl CsvSettings {
                 return wrong(
                     "quote",
                     format!(
-                        "`quote` = {} is the character of `{}`, too",
+                        "`quote` = {} is also the character of `{}`",
                         quoted(quote),
                         match quote {
                             q if q == delimiter => "delimiter",
@@ -182,21 +182,26 @@ impl CsvSettings {
                 return wrong(
                     setting,
                     format!(
-                        "`{setting}` = {} is the delimiter, too, and fields are never quoted",
+                        "`{setting}` = {} is also the delimiter, and fields are never quoted",
                         quoted(delimiter)
                     ),
-                    "such a number would be two fields; set `delimiter` or `quote` as the file has them",
+                    "set `delimiter` or `quote` as in the file: such a number would be two \
+                     fields",
                 );
             }
         }
-        let hint = "a name of the WHATWG Encoding Standard, such as utf-8, windows-1252, iso-8859-15, \
-                    macintosh, shift_jis, utf-16le; ISO-2022-JP is not read";
+        let hint = "use a name of the WHATWG Encoding Standard, such as utf-8, windows-1252, \
+                    iso-8859-15, macintosh, shift_jis, utf-16le; ISO-2022-JP is not read";
         // In ISO-2022-JP, one value can change how all after it are read.
         let unread = [encoding_rs::REPLACEMENT, encoding_rs::ISO_2022_JP];
         let Some(encoding) =
             Encoding::for_label(encoding.as_bytes()).filter(|found| !unread.contains(found))
         else {
-            return wrong("encoding", format!("`encoding` = {encoding:?} is not known"), hint);
+            return wrong(
+                "encoding",
+                format!("`encoding` = {encoding:?} is not a supported encoding"),
+                hint,
+            );
         };
         Ok(Self { delimiter, quote, encoding, values })
     }
@@ -294,8 +299,9 @@ impl NumberFormat {
             if thousands == decimal {
                 return wrong(
                     "thousands",
-                    format!("`thousands` = {} is the decimal separator, too", quoted(thousands)),
-                    "1.234,56 has thousands = \".\" and decimal = \",\"; 1,234.56 has thousands = \",\"",
+                    format!("`thousands` = {} is also the decimal separator", quoted(thousands)),
+                    "1.234,56 has thousands = \".\" and decimal = \",\"; \
+                     1,234.56 has thousands = \",\"",
                 );
             }
         }
@@ -334,7 +340,7 @@ impl NumberFormat {
         self.thousands
     }
 
-    /// The signs of which a number may have one, before or after it.
+    /// The signs; a number may have one of them, before or after it.
     pub fn currency(&self) -> &[String] {
         &self.currency
     }

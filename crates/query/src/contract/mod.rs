@@ -16,6 +16,8 @@ use toml::de::{DeTable, DeValue};
 use crate::expr::{Expr, ExprKind};
 use crate::interval::Level;
 use crate::lattice::{Number, Step};
+use crate::noise_kind::NoiseKind;
+use crate::objective::Prefer;
 use crate::quote::Strategy;
 use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, Value};
 
@@ -77,8 +79,8 @@ pub struct Column {
     pub max_bytes: usize,
     /// For a column computed from others: the expression, over the table's stored columns.
     pub expression: Option<Expr>,
-    /// Whether every row has a value: then counts of it are those of rows, and a row without one counts
-    /// as zero, within the bounds.
+    /// Whether every row has a value: then counts of it are those of rows, and a row without one
+    /// counts as zero, within the bounds.
     pub not_null: bool,
     /// Least and greatest that one unit adds to a group's sum.
     pub bounds: Option<(Number, Number)>,
@@ -88,8 +90,7 @@ pub struct Column {
     pub public_keys: Option<Vec<Value>>,
     /// Splitting thresholds: sums are not clamped, and a record loses rho (value / threshold)^2.
     pub split: Option<Split>,
-    /// Values of which it is known without the data that they are group keys; others may appear,
-    /// too.
+    /// Values that are known to be group keys without the data; others may appear, too.
     pub known_keys: Option<Vec<Value>>,
 }
 
@@ -144,6 +145,10 @@ pub struct Defaults {
     pub max_rows_per_group: Option<u32>,
     /// How groups are chosen.
     pub group_selection_strategy: Option<Strategy>,
+    /// The noise of queries; `None` for the better.
+    pub noise: Option<NoiseKind>,
+    /// Preference of queries, by which their mechanisms are chosen.
+    pub prefer: Option<Prefer>,
     /// The level of the intervals beside released values.
     pub intervals: Option<Level>,
     /// Whether all of them hold at once.
@@ -152,13 +157,15 @@ pub struct Defaults {
 
 impl Defaults {
     /// The names of the options. In statements they hold for all parts.
-    pub(crate) const NAMES: [&str; 8] = [
+    pub(crate) const NAMES: [&str; 10] = [
         "epsilon",
         "rho",
         "delta",
         "max_groups_contributed",
         "max_rows_per_group",
         "group_selection_strategy",
+        "noise",
+        "prefer",
         "intervals",
         "simultaneous_intervals",
     ];

@@ -13,9 +13,9 @@ pub struct ContractError {
     pub file: String,
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong, with the value and the range allowed.
+    /// The fault, with the value and the allowed range.
     pub what: String,
-    /// What would be right.
+    /// A way that works.
     pub hint: String,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Source<'a> {
             self.error(
                 &span,
                 format!("not valid TOML: {}", e.message().replace('\n', " ")),
-                "text values need quotes, and a key may appear once in its table",
+                "put text values in quotes, and set each key only once in its table",
             )
         })
     }

@@ -6,13 +6,13 @@ use super::{Column, Split, SplitBy};
 use crate::lattice::Number;
 use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
 
-const HINT: &str = "split = 10_000: the size up to which a record loses no more than a query's rho; or \
-     split = { by = \"sector\", default = 10_000, values = { mining = 50_000 } }";
+const HINT: &str = "split = 10_000: the size up to which a record loses no more than a query's \
+     rho; or split = { by = \"sector\", default = 10_000, values = { mining = 50_000 } }";
 
 /// Most values with a threshold of their own.
 const MAX_VALUES: usize = 10_000;
 
-/// What `split` of a column says; `columns` are all there are.
+/// Reads `split` of a column; `columns` are all columns of the table.
 pub(super) fn split(
     item: &Item<'_, '_>,
     column: &Column,
@@ -20,8 +20,11 @@ pub(super) fn split(
 ) -> Result<Split, ContractError> {
     if !column.column_type.is_numeric() {
         return Err(item.error(
-            format!("`split` on a column of type {}, which cannot be summed", column.column_type),
-            "split is for int, decimal and float columns",
+            format!(
+                "`split` is set on a column of type {}, which cannot be summed",
+                column.column_type
+            ),
+            "leave split out: it is for int, decimal and float columns",
         ));
     }
     if !matches!(item.value, toml::de::DeValue::Table(_)) {
@@ -38,13 +41,14 @@ pub(super) fn split(
     if other.name == column.name {
         return Err(by.error(
             format!("`by` = \"{name}\" is the column itself"),
-            "a threshold may depend on another column, such as a sector; never on the value that it is for",
+            "name another column, such as a sector: a threshold never depends on the value that \
+             it is for",
         ));
     }
     if other.column_type == ColumnType::Float {
         return Err(by.error(
             format!("`by` = \"{name}\" is a column of floats"),
-            "a column of whole numbers, text or dates tells classes apart",
+            "use a column of whole numbers, text or dates",
         ));
     }
     let default = threshold(&settings.required("default", HINT)?)?;

@@ -1,6 +1,7 @@
 //! Tables, units, budgets and defaults of a contract.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::str::FromStr;
 
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Neighbouring, Rho};
@@ -11,6 +12,8 @@ use super::read::{ContractError, Item, Section, Source};
 use super::units::{self, TableUnit};
 use super::{Column, Contract, Defaults, Population, Table};
 use crate::interval::Level;
+use crate::noise_kind::NoiseKind;
+use crate::objective::Prefer;
 use crate::quote::Strategy;
 
 /// Most groups that a unit may be allowed to enter: what one unit can make the engine do grows with
@@ -61,7 +64,7 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
         {
             return Err(item.error(
                 format!("table `{name}` is a population of its own, and there is [units.{name}]"),
-                "another name for one of them",
+                "give one of them another name",
             ));
         }
         if let Some(population) = &table.population
@@ -95,7 +98,7 @@ impl Names {
         let known = self.0.entry(rest).or_insert_with(|| name.to_owned());
         if known != name {
             return Err(item.error(
-                format!("the {what} `{known}` and `{name}` differ in letter case or spaces alone"),
+                format!("the {what} `{known}` and `{name}` differ only in letter case or spaces"),
                 "write a name the same way everywhere, and give others other letters or digits",
             ));
         }
@@ -144,10 +147,11 @@ fn table(
             if let Some(item) = elsewhere.iter().find_map(|key| section.get(key)) {
                 return Err(item.error(
                     format!(
-                        "`{}` stands in {label}, which is not a population of its own",
+                        "`{}` is set in {label}, which is not a population of its own",
                         item.key
                     ),
-                    "budgets, defaults and neighbouring stand in [units.NAME], for all its tables",
+                    "move budgets, defaults and neighbouring to [units.NAME], where they hold \
+                     for all its tables",
                 ));
             }
             None
@@ -160,9 +164,13 @@ fn table(
         let ways = ["privacy_unit", "unit", "public"];
         let unit_item = ways.iter().find_map(|way| section.get(way));
         return Err(unit_item.as_ref().unwrap_or(item).error(
-            format!("column `{}` has `split`, and {label} does not protect single rows", column.name),
-            "split is for privacy_unit = \"row\" and neighbouring = \"add_remove\": what a row may lose \
-             follows from its own values; or bounds in place of split",
+            format!(
+                "column `{}` has `split`, but {label} does not protect single rows",
+                column.name
+            ),
+            "leave split out: it is for privacy_unit = \"row\" and neighbouring = \
+             \"add_remove\": what a row may lose follows from its own values; or use bounds in \
+             place of split",
         ));
     }
     let unique = section.get("unique").map(|item| unique(&item, &unit, &columns)).transpose()?;
@@ -197,8 +205,9 @@ fn unique(
     let hint = "unique = [\"town\"]: the columns in which no two rows agree";
     if *unit != TableUnit::Public {
         return Err(item.error(
-            "`unique` is set, and the table is not public",
-            "unique is for public = true: rows of protected tables may be there several times",
+            "`unique` is set, but the table is not public",
+            "leave unique out: it is for public = true: rows of protected tables may be there \
+             several times",
         ));
     }
     let mut names = Vec::new();
@@ -224,16 +233,17 @@ fn owner(
     unit: &TableUnit,
     columns: &[Column],
 ) -> Result<String, ContractError> {
-    let hint = "owner = \"firm_id\": the column that names who owns a record, such as the firm of an \
-                establishment";
+    let hint = "owner = \"firm_id\": the column that names who owns a record, \
+                such as the firm of an establishment";
     let name = item.text("the name of a column", hint)?;
     if !columns.iter().any(|c| c.name == name) {
         return Err(item.error(format!("`owner` = \"{name}\" is not a column of the table"), hint));
     }
     if *unit != TableUnit::Row {
         return Err(item.error(
-            "`owner` is set, and rows are not the privacy units",
-            "owner is for privacy_unit = \"row\": what is promised to a unit is already for all of its rows",
+            "`owner` is set, but rows are not the privacy units",
+            "leave owner out: it is for privacy_unit = \"row\": what is promised to a unit is \
+             already for all of its rows",
         ));
     }
     Ok(name.to_owned())
@@ -282,7 +292,16 @@ fn level(item: &Item<'_, '_>) -> Result<Level, ContractError> {
     item.number_text(expected, hint)?.parse().map_err(|_| item.wrong(expected, hint))
 }
 
-/// What a query has that says nothing else.
+/// Which of two values a text names, in any letter case.
+fn one_of<T: Copy + Display>(item: &Item<'_, '_>, all: &[T]) -> Result<T, ContractError> {
+    let names: Vec<String> = all.iter().map(|value| format!("\"{value}\"")).collect();
+    let (expected, hint) = (names.join(" or "), "leave it out");
+    let text = item.text(&expected, hint)?;
+    let named = |value: &&T| value.to_string().eq_ignore_ascii_case(text);
+    all.iter().find(named).copied().ok_or_else(|| item.wrong(&expected, hint))
+}
+
+/// Reads the options that hold where a query does not set them.
 pub(crate) fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractError> {
     section.only(&Defaults::NAMES)?;
     if let (Some(_), Some(rho)) = (section.get("epsilon"), section.get("rho")) {
@@ -296,6 +315,8 @@ pub(crate) fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractEr
         let name = item.text("a strategy", hint)?;
         Strategy::from_name(name).ok_or_else(|| item.wrong("a strategy", hint))
     });
+    let noise = section.get("noise").map(|item| one_of(&item, &NoiseKind::ALL));
+    let prefer = section.get("prefer").map(|item| one_of(&item, &Prefer::ALL));
     let groups = section.get("max_groups_contributed");
     let rows = section.get("max_rows_per_group");
     Ok(Defaults {
@@ -303,12 +324,27 @@ pub(crate) fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractEr
         rho: section.get("rho").map(|i| amount(&i)).transpose()?,
         delta: section.get("delta").map(|i| amount(&i)).transpose()?,
         max_groups_contributed: groups
-            .map(|i| i.count(1, MAX_GROUPS, "the most groups that one unit enters"))
+            .map(|i| {
+                i.count(
+                    1,
+                    MAX_GROUPS,
+                    "max_groups_contributed = 3: the most groups that one unit enters",
+                )
+            })
             .transpose()?,
         max_rows_per_group: rows
-            .map(|i| i.count(1, MAX_ROWS, "the most rows of one unit that COUNT counts in a group"))
+            .map(|i| {
+                i.count(
+                    1,
+                    MAX_ROWS,
+                    "max_rows_per_group = 5: the most rows of one unit that COUNT counts in a \
+                     group",
+                )
+            })
             .transpose()?,
         group_selection_strategy: strategy.transpose()?,
+        noise: noise.transpose()?,
+        prefer: prefer.transpose()?,
         intervals: section.get("intervals").map(|item| level(&item)).transpose()?,
         simultaneous_intervals: section
             .get("simultaneous_intervals")

@@ -44,8 +44,9 @@ pub enum TableUnit {
     Public,
 }
 
-const UNIT: &str = "privacy_unit = \"person_id\", or unit = { of = \"person\", column = \"person_id\" } with \
-                    [units.person], or public = true for a table that is about nobody";
+const UNIT: &str = "privacy_unit = \"person_id\", or unit = { of = \"person\", \
+                    column = \"person_id\" } with [units.person], or public = true for a table \
+                    that is about nobody";
 const THROUGH: &str = "through = { column = \"visit_id\", references = \"visits.visit_id\" }";
 
 /// `[units.NAME]`.
@@ -106,7 +107,7 @@ pub(super) fn membership(
     let ways = ["privacy_unit", "unit", "public"].map(|key| section.get(key));
     let given: Vec<&Item<'_, '_>> = ways.iter().flatten().collect();
     if let [_, second, ..] = given.as_slice() {
-        let what = format!("`{}` stands beside `{}`", second.key, given[0].key);
+        let what = format!("`{}` and `{}` are both set", second.key, given[0].key);
         return Err(second.error(what, UNIT));
     }
     let [short, unit, public] = ways;
@@ -190,7 +191,7 @@ pub(super) fn references(
         while let TableUnit::Through { column, table: next, references } = &at.unit {
             let wrong = |what: String| item.error(what, THROUGH);
             let target = tables.get(next).ok_or_else(|| {
-                wrong(format!("`{}` refers to `{next}`, which is no table", at.name))
+                wrong(format!("`{}` refers to `{next}`, which is not a table", at.name))
             })?;
             let declared = |t: &Table, name: &str| {
                 t.columns.iter().find(|c| c.name == name && c.expression.is_none()).cloned()
@@ -198,7 +199,7 @@ pub(super) fn references(
             let (from, to) = (declared(at, column), declared(target, references));
             let to = to.ok_or_else(|| {
                 wrong(format!(
-                    "`{}` refers to `{next}.{references}`, which is no column of a file",
+                    "`{}` refers to `{next}.{references}`, which is not a column of a file",
                     at.name
                 ))
             })?;
@@ -210,7 +211,7 @@ pub(super) fn references(
             }
             if target.population != at.population {
                 return Err(wrong(format!(
-                    "`{}` refers to `{next}`, and they do not hold the same units",
+                    "`{}` refers to `{next}`, but they do not hold the same units",
                     at.name
                 )));
             }

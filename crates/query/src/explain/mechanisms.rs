@@ -16,8 +16,8 @@ const SAME_AT: f64 = 100.0;
 /// Values of records, in thresholds.
 const VALUES: [f64; 5] = [0.1, 1.0, 10.0, 100.0, 1000.0];
 
-/// The mechanisms for a sum that is not clamped: what they would cost and how precise they would be. Where
-/// there are several thresholds, for the largest.
+/// The mechanisms for a sum that is not clamped: what they would cost and how precise they would
+/// be. Where there are several thresholds, for the largest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MechanismsExplained {
     /// Which sum.
@@ -49,7 +49,7 @@ pub struct MechanismCompared {
     /// Standard errors of estimates of the sums, in the column's units.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standard_errors: Vec<f64>,
-    /// What records of the values lose by the sum, in rho, rounded up.
+    /// Losses of records of the values by the sum, in rho, rounded up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<f64>,
 }
@@ -62,8 +62,9 @@ impl MechanismsExplained {
     }
 }
 
-/// The mechanisms for a sum that is not clamped, on the records and groups of a table. About the exact data:
-/// for its owner, not to be published. Where there are several thresholds, for the largest.
+/// The mechanisms for a sum that is not clamped, on the records and groups of a table. About the
+/// exact data: for its owner, not to be published. Where there are several thresholds, for the
+/// largest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MechanismsOnData {
     /// Which sum.
@@ -94,8 +95,8 @@ pub struct SizeQuantile {
 }
 
 impl MechanismsOnData {
-    /// The comparison for one sum of a query, by its position among the measurements. `None` if that is no
-    /// sum that is not clamped, or one of the sizes is zero.
+    /// The comparison for one sum of a query, by its position among the measurements. `None` if
+    /// that is no sum that is not clamped, or one of the sizes is zero.
     pub fn of(
         quote: &Quote,
         place: usize,
@@ -132,7 +133,7 @@ impl MechanismsOnData {
 
 /// Where mechanisms are to be the same.
 struct At {
-    /// A record of so many steps loses that much.
+    /// The size of a record in steps, and its loss.
     loss: (u64, Rho),
     /// Sums of that size are equally precise.
     noise: f64,
@@ -156,8 +157,8 @@ fn explained(measurement: &Measurement, rho: Rho) -> Option<MechanismsExplained>
     })
 }
 
-/// The growth of a mechanism that can be drawn from, in the column's units: a record of so many steps loses
-/// that rho.
+/// The growth of a mechanism that can be drawn from, in the column's units: a record of that many
+/// steps loses that rho.
 fn made(
     (measurement, sum): (&Measurement, &PerRecordSum),
     mechanism: RecordMechanism,
@@ -168,8 +169,8 @@ fn made(
     Ok(made.growth().in_units_of(measurement.step.to_f64()))
 }
 
-/// All mechanisms, at equal loss and at equal noise: their standard errors at these sums and losses of these
-/// values, in the column's units.
+/// All mechanisms, at equal loss and at equal noise: their standard errors at these sums and losses
+/// of these values, in the column's units.
 fn compared(
     (measurement, sum): (&Measurement, &PerRecordSum),
     rho: Rho,

@@ -1,4 +1,4 @@
-//! What a record of a given size may lose, where sums are not clamped.
+//! Possible loss of a record of a given size, where sums are not clamped.
 
 use hushtable_mechanisms::RecordMechanism;
 use hushtable_privacy::{
@@ -61,7 +61,7 @@ pub struct ExchangeExplained {
 impl ExchangeExplained {
     fn of(quote: &Quote) -> Self {
         let single = quote.query().groups() == Groups::Single;
-        let quantiles = quote.noise().iter().any(|noise| matches!(noise, Noise::Quantile(_)));
+        let quantiles = quote.noise().iter().any(|noise| noise.is_quantile());
         // In one sum the smaller of the two values takes from the larger. In several, each record
         // may have the larger value of some.
         let alone = single && quote.noise().len() == 1;
@@ -79,7 +79,7 @@ impl ExchangeExplained {
 pub struct PolicyTermExplained {
     /// Which sum.
     pub measurement: String,
-    /// What a record at the threshold loses by it.
+    /// Loss of a record at the threshold by it.
     pub rho: Rho,
     /// The threshold of the noise, in the column's units; the largest, where there are several.
     pub threshold: f64,
@@ -87,7 +87,7 @@ pub struct PolicyTermExplained {
     /// records of the class with the largest threshold, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<LossCurve>,
-    /// The same as a formula of the value q without its sign and of the numbers of `growth`.
+    /// That loss as a formula of the value q without its sign and of the numbers of `growth`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
     /// Thresholds by the class of the record, where another column tells them.
@@ -121,7 +121,7 @@ pub struct ClassThreshold {
     pub value: String,
     /// Its threshold, in the summed column's units.
     pub threshold: f64,
-    /// As `default_growth`.
+    /// The loss of its records by value; like `default_growth`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<LossCurve>,
 }
@@ -162,7 +162,7 @@ pub fn policy_of(quote: &Quote, met: Met<'_>) -> Option<RecordPolicy> {
     policy_of_noise(quote, &|_| 1.0, met)
 }
 
-/// The same if the noise of each measurement, by its position, were so many times as large.
+/// The policy function as if the noise of each measurement, by its position, were `times` as large.
 pub fn policy_of_noise(
     quote: &Quote,
     times: &dyn Fn(usize) -> f64,
@@ -211,7 +211,7 @@ fn growth_of(
     Some(Some(growth.in_units_of(measurement.step.to_f64())))
 }
 
-/// The delta of choosing groups for a record of so many pieces: the chance that its group appears
+/// The delta of choosing groups for a record of that many pieces: the chance that its group appears
 /// where it is alone in it. `None` where groups are not chosen privately.
 pub(super) fn delta_of_pieces(quote: &Quote, pieces: f64) -> Option<f64> {
     let selection = quote.selection()?;
@@ -234,7 +234,7 @@ pub(super) fn explain_policy(quote: &Quote) -> Option<PolicyExplained> {
     Some(PolicyExplained { rho_constant, rho_pieces, terms, examples, exchange })
 }
 
-/// What a record loses at most whose values are that multiple of its own thresholds.
+/// Greatest loss of a record whose values are that multiple of its own thresholds.
 fn example(quote: &Quote, multiple: f64) -> Option<PolicyExample> {
     let worst = |place: usize, measurement: &Measurement, _: &Thresholds| {
         let rho = quote.noise().get(place).and_then(|n| n.loss()?.rho());
@@ -306,7 +306,7 @@ fn terms(quote: &Quote) -> Vec<PolicyTermExplained> {
     quote.query().measurements().iter().zip(quote.noise()).filter_map(term).collect()
 }
 
-/// What Gaussian noise costs at a rho if it is so many times as large; rounded up.
+/// Cost of Gaussian noise that is `times` as large as that of a rho; rounded up.
 pub fn rho_at(rho: Rho, times: f64) -> Option<Rho> {
     if times == 1.0 { Some(rho) } else { Rho::from_f64_up(rho.to_f64() / (times * times)).ok() }
 }

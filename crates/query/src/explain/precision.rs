@@ -3,19 +3,23 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bind::{Clamps, Groups, Measure, Measurement};
-use crate::interval::{Covered, Intervals, IntervalsWanted, NoInterval, ReleasedRow};
+use crate::expr::Expr;
+use crate::interval::{Covered, Intervals, IntervalsWanted, ReleasedRow};
+use crate::noise_kind::NoiseKind;
 use crate::quote::{Noise, Quote};
 use crate::types::Value;
 
-/// Rows of the groups that precision is told for.
+/// Rows of the groups that precision is stated for.
 const SIZES: [u64; 3] = [100, 1_000, 10_000];
 
-/// How precise an output is, in groups of made-up rows: each has a value in the middle of its bounds.
+/// How precise an output is, in groups of made-up rows: each has a value in the middle of its
+/// bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionExplained {
     /// The output.
     pub name: String,
-    /// Half of the width of the 95 % interval, in groups of some sizes; absent where it is infinite.
+    /// Half of the width of the 95 % interval, in groups of some sizes; absent where it is
+    /// infinite.
     pub half_widths: Vec<HalfWidth>,
     /// The rows of a group from which on that is a tenth of the value or less.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,12 +51,24 @@ pub(super) fn precision(quote: &Quote) -> Vec<PrecisionExplained> {
         let (low, high) = (number(&low)?, number(&high)?);
         Some((0.5 * (high - low), 0.5 * (high + low)))
     };
+    let reads_quantile = |expr: &Expr| {
+        let mut reads = false;
+        expr.visit_columns(&mut |column| {
+            let own = column.checked_sub(query.keys().len());
+            let own = own.and_then(|place| quote.noise().get(place));
+            reads |= own.is_some_and(Noise::is_quantile);
+        });
+        reads
+    };
     let outputs = query.outputs().iter().zip(intervals.covered()).enumerate();
     let told = outputs.filter_map(|(place, (output, covered))| {
         let name = output.name.clone();
         let without = match covered {
             Covered::Exact => return None,
-            Covered::Without(why) => Some(why),
+            Covered::Without(why) => Some(why.reason()),
+            Covered::Interval if reads_quantile(&output.expr) => {
+                Some("is of a quantile, whose interval is drawn from the data")
+            }
             Covered::Interval => None,
         };
         let half_widths: Vec<HalfWidth> = SIZES
@@ -63,14 +79,14 @@ pub(super) fn precision(quote: &Quote) -> Vec<PrecisionExplained> {
         let near =
             |rows: u64| at(rows, place).is_some_and(|(half, middle)| half <= 0.1 * middle.abs());
         let rows_for_tenth = (!half_widths.is_empty()).then(|| least(near)).flatten();
-        let without = without.map(|why: NoInterval| why.reason().to_owned());
+        let without = without.map(str::to_owned);
         Some(PrecisionExplained { name, half_widths, rows_for_tenth, without })
     });
     told.collect()
 }
 
-/// The released value, but for noise, in a group of so many rows with a value each in the middle of
-/// its bounds.
+/// The released value, but for noise, in a group of that many rows with a value each in the middle
+/// of its bounds.
 fn typical(measurement: &Measurement, rows: u64) -> i128 {
     let middle = |low: i64, high: i64| (i128::from(low) + i128::from(high)) * i128::from(rows) / 2;
     match measurement.measure {
@@ -125,15 +141,16 @@ pub(super) fn advice(quote: &Quote) -> Vec<String> {
     let budget = if epsilon { "epsilon" } else { "rho" };
     let unit = query.unit_name();
     let groups = query.max_groups_contributed();
-    let less = |times: f64| if epsilon { times } else { times.sqrt() };
+    let laplace = quote.noise_kind() == NoiseKind::Laplace;
+    let less = |times: f64| if laplace { times } else { times.sqrt() };
     let own = |noise: &Noise| !matches!(noise, Noise::OfSelection);
     let measured = quote.noise().iter().filter(|noise| own(noise)).count();
     let beside = query.relation().beside();
     if groups > 1 && query.groups() != Groups::Single && beside.is_none() {
         let times = less(f64::from(groups));
         all.push(format!(
-            "max_groups_contributed = 1 in place of {groups}: about {} times less noise, and more is cut off where \
-             one {unit} is in several groups",
+            "max_groups_contributed = 1 in place of {groups}: about {} times less noise, \
+             and more is cut off where one {unit} is in several groups",
             rounded(times)
         ));
     }
@@ -145,8 +162,8 @@ pub(super) fn advice(quote: &Quote) -> Vec<String> {
     if let Some(most) = query.measurements().iter().filter_map(rows).max().filter(|most| *most > 1)
     {
         all.push(format!(
-            "max_rows_per_group = 1 in place of {most}: {most} times less noise in counts and sums of rows, \
-             and more is cut off where one {unit} has several rows in a group"
+            "max_rows_per_group = 1 in place of {most}: {most} times less noise in counts and sums \
+             of rows, and more is cut off where one {unit} has several rows in a group"
         ));
     }
     let sums =
@@ -159,7 +176,8 @@ pub(super) fn advice(quote: &Quote) -> Vec<String> {
     }
     if measured > 1 {
         all.push(format!(
-            "fewer aggregates: {measured} numbers share the {budget} now; or weight => 2 for the one that matters"
+            "fewer aggregates: {measured} numbers share the {budget} now; \
+             or weight => 2 for the one that matters"
         ));
     }
     all.push(match epsilon {

@@ -1,4 +1,4 @@
-//! What the queries of a workload promise together.
+//! Joint promise of the queries of a workload.
 
 use hushtable_privacy::{
     Composition, Delta, Event, Loss, Neighbouring, Rho, gaussian_epsilon_at, zcdp_epsilon_at,
@@ -11,9 +11,9 @@ use super::{
 use crate::bind::{Measure, Measurement};
 use crate::contract::Table;
 use crate::error::Refusal;
-use crate::quote::Quote;
+use crate::quote::{Noise, Quote};
 
-/// What a workload promises, all of its queries together.
+/// Promise of a workload, all of its queries together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadExplanation {
     /// Whose budget pays: a population of the contract.
@@ -83,7 +83,7 @@ pub struct WholePieces {
     /// The rho that they spend on all that runs after the split: these sums, and the choice of
     /// groups by pieces.
     pub rho: Rho,
-    /// What they spend on the choice of groups by pieces.
+    /// Their share for the choice of groups by pieces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rho_choice: Option<Rho>,
     /// Positions of the columns' terms.
@@ -101,15 +101,15 @@ impl WorkloadExplanation {
         table: Option<&Table>,
     ) -> Result<Self, Refusal> {
         let [(_, first, explained), others @ ..] = parts else {
-            return Err(Refusal::new("the workload has no query", "a query at least"));
+            return Err(Refusal::new("the workload has no query", "add at least one query"));
         };
         let total = others
             .iter()
             .try_fold(first.total(), |sum, (_, quote, _)| sum.plus(quote.total()))
             .map_err(|e| {
                 Refusal::new(
-                    format!("the queries' losses cannot be added: {e}"),
-                    "a smaller budget",
+                    format!("cannot add up the losses of the queries: {e}"),
+                    "use a smaller budget",
                 )
             })?;
         let events: Vec<Event> = parts.iter().flat_map(|(_, quote, _)| quote.events()).collect();
@@ -118,22 +118,28 @@ impl WorkloadExplanation {
             privacy_unit: explained.privacy_unit.clone(),
             neighbouring: explained.neighbouring,
             total,
-            total_as_epsilon: together(&events, total),
+            total_as_epsilon: together(&events, total, in_advance(parts)),
             policy: table.and_then(|table| policy(parts, table)),
             events,
         })
     }
 }
 
+/// Whether all mechanisms of a workload are fixed before the first answer. None of its queries
+/// depends on an answer, but quantiles that are drawn together do: each level on those before.
+fn in_advance(parts: &[(&str, &Quote, &Explanation)]) -> bool {
+    let adaptive = |noise: &Noise| matches!(noise, Noise::Joint(_));
+    !parts.iter().any(|(_, quote, _)| quote.noise().iter().any(adaptive))
+}
+
 /// The tightest epsilons, where they are less than the sum; none where the events cannot be added
-/// up.
-fn together(events: &[Event], total: Loss) -> Vec<EpsilonAt> {
+/// up. Draws of bounded range that are fixed `in_advance` come to less.
+fn together(events: &[Event], total: Loss, in_advance: bool) -> Vec<EpsilonAt> {
     let mut all = Composition::default();
     if events.iter().any(|event| all.add(event, 1).is_err()) {
         return Vec::new();
     }
-    // No query of a workload depends on an answer.
-    let all = all.in_advance();
+    let all = if in_advance { all.in_advance() } else { all };
     let at = |more: &str| {
         let delta = more.parse::<Delta>().ok()?.checked_add(total.delta())?;
         let epsilon = all.epsilon_at(delta)?;

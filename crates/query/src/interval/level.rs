@@ -3,12 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Refusal;
 
 /// The level of an interval: the percentage of releases in which it holds the value without noise.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64")]
 pub struct Level(f64);
 
 impl Level {
@@ -30,19 +31,51 @@ impl FromStr for Level {
     type Err = Refusal;
 
     fn from_str(text: &str) -> Result<Self, Refusal> {
-        let percent = text.trim().parse().ok().filter(|p| (50.0..=99.9).contains(p));
-        percent.map(Self).ok_or_else(|| {
+        let percent = text.trim().parse::<f64>().ok();
+        percent.and_then(|percent| Self::try_from(percent).ok()).ok_or_else(|| {
             Refusal::new(
-                format!("the level of intervals, {text}, is no percentage from 50 to 99.9"),
-                "95, which is usual",
+                format!("the level of intervals {text} is not a percentage from 50 to 99.9"),
+                "use 95, which is usual",
             )
         })
+    }
+}
+
+impl TryFrom<f64> for Level {
+    type Error = &'static str;
+
+    fn try_from(percent: f64) -> Result<Self, &'static str> {
+        let is_level = (50.0..=99.9).contains(&percent);
+        is_level.then_some(Self(percent)).ok_or("a level of intervals is from 50 to 99.9")
     }
 }
 
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
+    }
+}
+
+/// The columns of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportFormat {
+    /// Released values alone.
+    Values,
+    /// Released values, each with its interval.
+    Intervals,
+}
+
+impl ReportFormat {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Values, Self::Intervals];
+}
+
+impl fmt::Display for ReportFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Values => "VALUES",
+            Self::Intervals => "INTERVALS",
+        })
     }
 }
 
@@ -57,8 +90,8 @@ pub struct IntervalsWanted {
 }
 
 impl IntervalsWanted {
-    /// The intervals of each of so many numbers, so that they miss together no more often than one
-    /// of these does.
+    /// The intervals of each of that many numbers, so that they miss together no more often than
+    /// one of these does.
     pub fn of_each(self, many: usize) -> Self {
         if many <= 1 {
             return self;

@@ -1,16 +1,16 @@
 //! Ratios of sums: an interval that is sharper than that of the sums apart.
 //!
-//! Means, shares, differences and ratios are N / D for N and D linear in the measurements. The exact
-//! ratio t has N - t D = 0, so that of the released numbers, |N - t D| is the size of a known
-//! combination of the noises: it exceeds that size's quantile q(t) with the allowed probability alone.
-//! The interval is of all t where it does not (Fieller 1954). q is convex, as a quantile of a
-//! symmetric log-concave law is a norm of the coefficients (Bobkov 2010), so that all t are one
+//! Means, shares, differences and ratios are N / D for N and D linear in the measurements. The
+//! exact ratio t has N - t D = 0, so that of the released numbers, |N - t D| is the size of a known
+//! combination of the noises: it exceeds that size's quantile q(t) with the allowed probability
+//! alone. The interval is of all t where it does not (Fieller 1954). q is convex, as a quantile of
+//! a symmetric log-concave law is a norm of the coefficients (Bobkov 2010), so that all t are one
 //! interval, and its ends are found by halving; it is unbounded where D is within its own noise.
 //!
 //! The noise of a lattice is not log-concave on the reals. With a uniform number within half a step
 //! added, it is more peaked than the continuous law below, and stays so in sums (Birnbaum 1948); so
-//! the quantile is that of continuous laws, and half a step more for each draw. Sums that share a count
-//! share draws, whose multiples add up.
+//! the quantile is that of continuous laws, and half a step more for each draw. Sums that share a
+//! count share draws, whose multiples add up.
 
 use hushtable_mechanisms::{Additive, AdditiveLaw};
 use hushtable_privacy::normal_quantile;
@@ -266,8 +266,8 @@ impl<'a> Combined<'a> {
     }
 }
 
-/// A number that the size of a combination of noises exceeds with a probability of `outside` at most;
-/// `None` for too many of them, and for noises of different kinds.
+/// A number that the size of a combination of noises exceeds with a probability of `outside` at
+/// most; `None` for too many of them, and for noises of different kinds.
 fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
     let mut draws: Vec<((usize, usize), f64, &Additive)> = Vec::new();
     let mut half_steps = 0.0;
@@ -306,8 +306,9 @@ fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
 }
 
 /// The scale of a Laplace law that is less peaked than a discrete one with a uniform number between
-/// -1/2 and 1/2 added. With x = 1/(2b), the tail of that is e^(-2xw) (1 - 2 s tanh x) at w + s for whole
-/// w and |s| <= 1/2, which is at most e^(-2 (w + s) tanh x), as tanh x <= x and 1 - y <= e^-y.
+/// -1/2 and 1/2 added. With x = 1/(2b), the tail of that is e^(-2xw) (1 - 2 s tanh x) at w + s for
+/// whole w and |s| <= 1/2, which is at most e^(-2 (w + s) tanh x), as tanh x <= x and 1 - y <=
+/// e^-y.
 fn scale_around(scale: f64) -> f64 {
     0.5 / (0.5 / scale).tanh()
 }
@@ -372,7 +373,7 @@ mod tests {
         assert_eq!(sum_of_laplaces(vec![1.0; 7], 0.05), None);
     }
 
-    /// Also where the noise is not much more than a step.
+    /// Sums are within their quantiles even where the noise is not much more than a step.
     #[test]
     fn sums_of_lattice_noise_are_within_their_quantiles() {
         let mut generator = TestSeed(5).generator();

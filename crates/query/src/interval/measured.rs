@@ -21,10 +21,12 @@ enum ReleasedLaw<'a> {
         classes: Vec<Sum<'a>>,
     },
     Count(&'a Selection),
+    /// Between the released values of two other measurements.
+    Ends([usize; 2]),
 }
 
 enum Sum<'a> {
-    /// The sum is within so many steps.
+    /// The sum is within that many steps.
     Within(i128),
     /// The interval depends on the released value.
     Of(&'a PerRecord),
@@ -40,6 +42,11 @@ pub(super) struct Group {
 }
 
 impl<'a> Measured<'a> {
+    /// A quantile whose interval has its ends in these places of the measurements.
+    pub(super) fn between(measurement: &'a Measurement, ends: [usize; 2], level: f64) -> Self {
+        Self { measurement, law: ReleasedLaw::Ends(ends), level }
+    }
+
     /// `None` for quantiles, whose noise says nothing about how far the exact value is.
     pub(super) fn new(
         measurement: &'a Measurement,
@@ -65,7 +72,7 @@ impl<'a> Measured<'a> {
                 ReleasedLaw::Sums { key: None, classes: vec![within] }
             }
             Noise::OfSelection => ReleasedLaw::Count(selection?),
-            Noise::Quantile(_) => return None,
+            Noise::Quantile(_) | Noise::Joint(_) => return None,
         };
         Some(Self { measurement, law, level })
     }
@@ -74,12 +81,18 @@ impl<'a> Measured<'a> {
     pub(super) fn key(&self) -> Option<usize> {
         match &self.law {
             ReleasedLaw::Sums { key, .. } => *key,
-            ReleasedLaw::Count(_) => None,
+            ReleasedLaw::Count(_) | ReleasedLaw::Ends(_) => None,
         }
     }
 
-    /// The exact values that the released one allows, as the released column has them.
-    pub(super) fn range(&self, released: i128, class: usize, group: Group) -> Option<Range> {
+    /// The exact values that the released one allows, as the released column has them. `steps` are
+    /// the released values of all measurements.
+    pub(super) fn range(
+        &self,
+        (released, steps): (i128, &[i128]),
+        class: usize,
+        group: Group,
+    ) -> Option<Range> {
         let (low, high) = match &self.law {
             ReleasedLaw::Sums { classes, .. } => match classes.get(class).or(classes.last())? {
                 Sum::Within(width) => {
@@ -93,6 +106,10 @@ impl<'a> Measured<'a> {
             },
             ReleasedLaw::Count(selection) => {
                 selection.count_interval(released, self.level, group.seen)?
+            }
+            // It was drawn by itself, and may be beyond an end.
+            ReleasedLaw::Ends([low, high]) => {
+                (released.min(*steps.get(*low)?), released.max(*steps.get(*high)?))
             }
         };
         let (low, high) = self.possible(low, high, group.least);

@@ -5,10 +5,10 @@
 //! cut off is in none.
 //!
 //! A measurement has the quantiles of its own law. An expression over k measurements has, of each,
-//! an interval that misses with a k-th of the probability. All of them hold together with at least the
-//! stated probability, whatever the noises have to do with each other. The range of the expression
-//! over all of them ([`Range`]) then holds its value. Ratios of sums have sharper intervals
-//! ([`linear`]).
+//! an interval that misses with a k-th of the probability. All of them hold together with at least
+//! the stated probability, whatever the noises have to do with each other. The range of the
+//! expression over all of them ([`Range`]) then holds its value. Ratios of sums have sharper
+//! intervals ([`linear`]).
 
 mod level;
 mod linear;
@@ -16,12 +16,13 @@ mod measured;
 #[cfg(test)]
 mod tests;
 
-use hushtable_mechanisms::Seen;
+use hushtable_mechanisms::{QuantileSide, Seen};
 
+pub(crate) use self::level::ReportFormat;
 pub use self::level::{IntervalsWanted, Level};
 use self::linear::{Combined, Ratio, Term};
 use self::measured::{Group, Measured, share};
-use crate::bind::{Groups, Key, PrivateQuery};
+use crate::bind::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
 use crate::expr::{Expr, ExprKind};
 use crate::quote::Quote;
 use crate::range::{Fact, Facts, Range};
@@ -46,7 +47,7 @@ enum Planned<'a> {
     With {
         /// Over the measurements and, after them, what is known.
         expr: Expr,
-        /// Those that it reads.
+        /// The measurements that it reads.
         measured: Vec<(usize, Measured<'a>)>,
         sharper: Option<Box<Sharper<'a>>>,
     },
@@ -63,8 +64,8 @@ struct Sharper<'a> {
     outside: f64,
 }
 
-/// The part of the probability of a miss that is left to the ranges of measurements where there is a
-/// sharper interval: they bound it, and take its place where it is unbounded.
+/// The part of the probability of a miss that is left to the ranges of measurements where there is
+/// a sharper interval: they bound it, and take its place where it is unbounded.
 const FOR_RANGES: f64 = 0.1;
 
 /// Whether an output has intervals, and why not.
@@ -81,11 +82,13 @@ pub enum Covered {
 /// Why an output with noise has no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoInterval {
-    /// It is made of a quantile.
+    /// A quantile is among its values.
     Quantile,
-    /// It is no number.
+    /// The interval of a quantile among its values was drawn at a lower level.
+    LevelOfQuantile,
+    /// The output is not a number.
     NoNumber,
-    /// It is computed around private parts, from several released values.
+    /// SQL around private parts computes it from several released values.
     Around,
 }
 
@@ -94,8 +97,12 @@ impl NoInterval {
     pub fn reason(self) -> &'static str {
         match self {
             Self::Quantile => {
-                "is a quantile: its noise says how many values lie in between, not how far apart they \
-                 are"
+                "is a quantile: its noise says how many values lie in between, \
+                 not how far apart they are; OPTIONS (quantile_intervals = 95) draws its interval \
+                 as well"
+            }
+            Self::LevelOfQuantile => {
+                "is a quantile whose interval was drawn at a lower level than this one takes"
             }
             Self::NoNumber => "is no number",
             Self::Around => "is computed from several released values",
@@ -115,8 +122,8 @@ pub struct ReleasedRow<'a> {
 }
 
 impl<'a> Intervals<'a> {
-    /// The intervals of a release. `groups` counts the rows among which the intervals are to hold all
-    /// at once, where that is wanted: those that were released, shown or not.
+    /// The intervals of a release. `groups` counts the rows among which the intervals are to hold
+    /// all at once, where that is wanted: those that were released, shown or not.
     pub fn new(quote: &'a Quote, wanted: IntervalsWanted, groups: u64) -> Self {
         let query = quote.query();
         let (keys, measurements) = (query.keys().len(), query.measurements().len());
@@ -151,11 +158,27 @@ impl<'a> Intervals<'a> {
             let own = |&place: &usize| {
                 let (measurement, noise) =
                     (query.measurements().get(place)?, quote.noise().get(place)?);
+                if noise.is_quantile() {
+                    // A level that is lower than that of the ends is kept, too.
+                    let (ends, drawn) = ends_of(query, measurement)?;
+                    let suffices = drawn.outside() <= (1.0 - level) * (1.0 + 1e-9);
+                    let own = suffices.then(|| Measured::between(measurement, ends, level))?;
+                    return Some((place, own));
+                }
                 Some((place, Measured::new(measurement, noise, quote.selection(), level)?))
             };
             match read.iter().map(own).collect() {
                 Some(measured) => Planned::With { expr, measured, sharper },
-                None => Planned::Without(NoInterval::Quantile),
+                None => {
+                    let drawn = |&place: &usize| {
+                        let own = query.measurements().get(place);
+                        own.is_some_and(|own| ends_of(query, own).is_some())
+                    };
+                    Planned::Without(match read.iter().any(drawn) {
+                        true => NoInterval::LevelOfQuantile,
+                        false => NoInterval::Quantile,
+                    })
+                }
             }
         };
         let outputs: Vec<_> =
@@ -205,7 +228,8 @@ impl<'a> Intervals<'a> {
             let mut columns = vec![Fact::Unknown; self.query.measurements().len()];
             for (place, measured) in measured {
                 let class = self.class(*place, measured, row.keys);
-                let range = measured.range(*row.steps.get(*place)?, class, group)?;
+                let released = (*row.steps.get(*place)?, row.steps);
+                let range = measured.range(released, class, group)?;
                 *columns.get_mut(*place)? = Fact::Range(range);
             }
             columns.extend(&known);
@@ -252,8 +276,8 @@ impl<'a> Intervals<'a> {
 }
 
 impl<'a> Sharper<'a> {
-    /// The ratio of two or more measurements that an expression computes from, if it is one, and they
-    /// have noise of their own.
+    /// The ratio of two or more measurements that an expression computes from, if it is one, and
+    /// they have noise of their own.
     fn of(expr: &Expr, quote: &'a Quote, outside: f64) -> Option<Self> {
         let measurements = quote.query().measurements().len();
         let mut around = expr.clone();
@@ -286,6 +310,21 @@ impl<'a> Sharper<'a> {
         *facts.columns.get_mut(self.noise.first()?.0)? = Fact::Range(range);
         Range::given(&self.around, &facts)
     }
+}
+
+/// The places of the ends that are drawn around a quantile, and their level.
+fn ends_of(query: &PrivateQuery, quantile: &Measurement) -> Option<([usize; 2], Level)> {
+    let found = |wanted: QuantileSide| {
+        let mut all = query.measurements().iter().enumerate();
+        all.find_map(|(place, own)| match own.measure {
+            Measure::Quantile { end: Some(QuantileEnd { side, level }), .. } if side == wanted => {
+                own.is_end_of(quantile).then_some((place, level))
+            }
+            _ => None,
+        })
+    };
+    let ((low, level), (high, _)) = (found(QuantileSide::Low)?, found(QuantileSide::High)?);
+    Some(([low, high], level))
 }
 
 /// Takes the ratio out of an expression that computes from nothing else: its column is that of the

@@ -38,12 +38,12 @@ const MAX_AUTOMATON: usize = 200_000;
 /// Most groups of a pattern.
 const MAX_GROUPS: usize = 9;
 
-/// Assertions of ASCII that hold between the bytes of one character. A search would begin anew after
-/// each, and take quadratic time.
+/// Assertions of ASCII that hold between the bytes of one character. A search would begin anew
+/// after each, and take quadratic time.
 const WITHIN_CHARACTERS: [Look; 3] =
     [Look::WordAsciiNegate, Look::WordStartHalfAscii, Look::WordEndHalfAscii];
 
-/// A pattern, ready to be looked for.
+/// A pattern that is ready for searches.
 #[derive(Clone)]
 pub struct Pattern(Arc<Compiled>);
 
@@ -71,11 +71,12 @@ impl Odd {
         match self {
             Self::Syntax(why) => Refusal::new(
                 format!("`{text}` is not a regular expression: {why}"),
-                "for example r'^[A-Z]{2}[0-9]+$'; look-around and back references are not supported",
+                "for example r'^[A-Z]{2}[0-9]+$'; look-around and back references are \
+                 not supported",
             ),
             Self::Large => Refusal::new(
                 format!("the regular expression `{text}` is too large to be bounded in time"),
-                "smaller counts in {…}, or [a-z] in place of \\p{L}; or LIKE",
+                "use smaller counts in {…}, or [a-z] in place of \\p{L}; or LIKE",
             ),
         }
     }
@@ -122,7 +123,9 @@ impl Pattern {
         }
         let groups = hir.properties().explicit_captures_len();
         if groups > MAX_GROUPS {
-            return Err(Odd::Syntax(format!("it has {groups} groups, more than {MAX_GROUPS}")));
+            return Err(Odd::Syntax(format!(
+                "it has {groups} groups; at most {MAX_GROUPS} are allowed"
+            )));
         }
         let forward = automaton(&hir, false, false)?;
         let backward = automaton(&hir, true, false)?;
@@ -157,7 +160,7 @@ impl Pattern {
         self.0.within.len()
     }
 
-    /// What a look at a byte costs, in operations: more where the tables do not fit the first cache.
+    /// Cost of a look at a byte, in operations: more where the tables do not fit the first cache.
     pub(crate) fn per_byte(&self) -> u64 {
         if self.0.forward.bytes().max(self.0.backward.bytes()) <= 1 << 15 { 2 } else { 5 }
     }
@@ -219,7 +222,7 @@ fn automaton(hir: &Hir, backward: bool, groups: bool) -> Result<NFA, Odd> {
     thompson::Compiler::new().configure(config).build_from_hir(hir).map_err(|_| Odd::Large)
 }
 
-/// What finds the groups of a pattern; nothing where bytes do not tell them.
+/// Automata that find the groups of a pattern; none where bytes alone do not determine them.
 fn within(hir: &Hir) -> Result<Vec<onepass::DFA>, Odd> {
     if let Some(whole) = one_pass(hir)? {
         return Ok(vec![whole]);
@@ -310,7 +313,7 @@ impl<'de> Deserialize<'de> for Pattern {
 pub enum TemplatePiece {
     /// A text.
     Text(String),
-    /// What a group has matched; group 0 is the match.
+    /// The match of a group; group 0 is the whole match.
     Group(usize),
 }
 

@@ -112,13 +112,14 @@ fn templates_name_groups() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
-    /// As the `regex` crate finds them, and no byte is looked at more than twice for one.
+    /// Matches are those of the `regex` crate, and no byte is looked at more than twice for one.
     #[test]
     fn matches_are_those_of_a_library(
-        pattern in "(\\^|\\(|\\)|a|b|é|\\.|\\*|\\+|\\?|\\||\\[ab\\]|\\[\\^a\\]|\\\\b|\\$|x\\{1,2\\}){0,7}",
+        pattern in "(\\^|\\(|\\)|a|b|é|\\.|\\*|\\+|\\?|\\||\
+                    \\[ab\\]|\\[\\^a\\]|\\\\b|\\$|x\\{1,2\\}){0,7}",
         text in "[abxé .]{0,12}",
     ) {
-        // The library's words are those of Unicode, unless it is told otherwise.
+        // The library's words are those of Unicode by default.
         let theirs = regex::Regex::new(&pattern.replace("\\b", "(?-u:\\b)"));
         let ours = Pattern::new(&pattern);
         prop_assert_eq!(theirs.is_ok(), ours.is_ok(), "{}", pattern);

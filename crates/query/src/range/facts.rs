@@ -4,7 +4,7 @@ use super::Range;
 use crate::expr::{BinaryOp, Expr, ExprKind};
 use crate::types::{ColumnType, Value};
 
-/// Most expressions of which conditions around an expression are remembered.
+/// Most expressions about which the conditions around an expression are remembered.
 const MAX_NARROWED: usize = 16;
 
 /// Facts about columns, by place; nothing is known of others.
@@ -135,8 +135,8 @@ impl<'a> Scope<'a> {
         self.narrow(test, false, true);
     }
 
-    /// Adds that a condition is true or false, or else NULL where it may be that: the values that it
-    /// compares have narrower ranges.
+    /// Adds that a condition is true or false, or else NULL where it may be that: the values that
+    /// it compares have narrower ranges.
     fn narrow(&mut self, test: &'a Expr, truth: bool, or_null: bool) {
         match &test.kind {
             ExprKind::Not(inner) => self.narrow(inner, !truth, or_null),

@@ -102,7 +102,7 @@ pub enum WindowFunction {
 }
 
 impl WindowFunction {
-    /// The expression that is looked at, over the input's columns.
+    /// The argument, over the input's columns.
     pub fn operand(&self) -> Option<&Expr> {
         match self {
             Self::RowNumber | Self::Rank => None,
@@ -170,7 +170,7 @@ pub(super) fn aggregated(
         }),
         Protection::Rows { population, .. } => Err(Refusal::new(
             format!("a sub-query's GROUP BY brings rows of `{population}` together"),
-            "each row is a privacy unit; GROUP BY in the outer query",
+            "GROUP BY in the outer query: each row is a privacy unit",
         )),
         Protection::Reference { .. } => Err(misfit("an aggregate of rows without their units")),
     };

@@ -10,10 +10,10 @@
 //!   ([`Operator::Take`]), and they follow from rows of its own population alone.
 //!
 //! Removing an owner removes exactly its pairs: the relation is unit-stable for the owners, as any
-//! other. Removing a unit of the other side removes at most as many pairs as it has rows there, each
-//! of one owner. What that does to the answer is bounded by
-//! [`PrivateQuery::most_rows_beside`](crate::PrivateQuery::most_rows_beside). After such a join, rows
-//! may be filtered, projected and joined with public rows that have one row for each key: none
+//! other. Removing a unit of the other side removes at most as many pairs as it has rows there,
+//! each of one owner. What that does to the answer is bounded by
+//! [`PrivateQuery::most_rows_beside`](crate::PrivateQuery::most_rows_beside). After such a join,
+//! rows may be filtered, projected and joined with public rows that have one row for each key: none
 //! makes two pairs of one. Everything that looks at several rows of an owner is refused, since one
 //! pair could change many rows there.
 
@@ -33,7 +33,7 @@ pub struct Beside {
 }
 
 impl Relation {
-    /// The relation with at most so many rows of a unit of a further population.
+    /// Sets the most rows of a unit of a further population.
     ///
     /// # Errors
     /// As for [`Relation::new`].
@@ -65,9 +65,9 @@ impl Relation {
     }
 }
 
-/// Who owns the pairs of an inner join of two populations, and who has rows there beside: the owner's
-/// side has at most one row for what is compared, its unit among it, and the other side at most some
-/// rows of each unit.
+/// The owner of the pairs of an inner join of two populations, and the population with rows there
+/// beside: the owner's side has at most one row for what is compared, its unit among it, and the
+/// other side at most some rows of each unit.
 pub(super) fn of_two_populations(
     kind: JoinKind,
     left: &Relation,
@@ -90,7 +90,7 @@ pub(super) fn of_two_populations(
     None
 }
 
-/// The units of a side of which at most some rows are there.
+/// The units of a side with a limit on their rows.
 fn taken(side: &Relation) -> Option<Beside> {
     match (side.operator(), &side.protection) {
         (Operator::Take { rows, .. }, Protection::Unit { population, .. }) => {
@@ -105,8 +105,8 @@ pub(super) fn checked(operator: &Operator) -> Result<Option<Beside>, Refusal> {
     let refused = |what: &str| {
         Err(Refusal::new(
             format!("{what} rows that belong to two populations"),
-            "join the other population's table last, and look at several rows of a unit before that, in \
-             a sub-query",
+            "join the other population's table last, and look at several rows of a unit before \
+             that, in a sub-query",
         ))
     };
     match operator {
@@ -133,10 +133,10 @@ pub(super) fn checked(operator: &Operator) -> Result<Option<Beside>, Refusal> {
             };
             if !once {
                 return Err(Refusal::new(
-                    "rows that belong to two populations are joined with a public table that can have \
-                     several rows for each",
-                    "unique = [\"column\"] of the public table in the contract; or join it before the \
-                     other population's table",
+                    "rows that belong to two populations are joined with a public table that can \
+                     have several rows for each",
+                    "set unique = [\"column\"] for the public table in the contract; or join it \
+                     before the other population's table",
                 ));
             }
             Ok(left.beside().or(right.beside()).cloned())

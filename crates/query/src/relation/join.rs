@@ -38,8 +38,8 @@ impl JoinKind {
 /// - Both protected, of one population, with the units among the equal values: a unit's rows meet
 ///   only its own rows. Any kind.
 /// - Rows that are units count as protected rows above, and stay rows that are there once where the
-///   public side has no two rows with the same key, and in semi- and anti-joins. Elsewhere a join can
-///   repeat them, and the column that tells them apart names the unit.
+///   public side has no two rows with the same key, and in semi- and anti-joins. Elsewhere a join
+///   can repeat them, and the column that tells them apart names the unit.
 /// - Both protected, of two populations: see [`Beside`](super::Beside).
 /// - One side without a unit of its own, and the other the table that it refers to, joined on the
 ///   reference: the other side's row says whose the pair is. Inner; or left, with the side that has
@@ -103,17 +103,16 @@ fn protection(
             moved.ok_or_else(|| misfit("a join loses the unit's column"))
         }
         (P::Public, _) => Err(Refusal::new(
-            "which rows of a public table have a partner among protected rows follows from all of \
-             these",
+            "which rows of a public table match a protected row depends on all protected rows",
             "put the protected table first: FROM protected LEFT JOIN public ON …",
         )),
         (P::Rows { population, .. }, _) | (_, P::Rows { population, .. }) => Err(Refusal::new(
             format!(
-                "each row of `{population}` is a privacy unit: it cannot be compared with other protected \
-                 rows"
+                "each row of `{population}` is a privacy unit: it cannot be compared with other \
+                 protected rows"
             ),
-            "joins with public tables; or a unit column in the contract: \
-                 unit = { of = \"person\", column = \"person_id\" }",
+            "join it with public tables only; or declare a unit column in the contract: unit = \
+             { of = \"person\", column = \"person_id\" }",
         )),
         (P::Unit { population, column }, P::Unit { population: other, column: theirs }) => {
             if population != other
@@ -154,9 +153,9 @@ fn same_population(one: &str, other: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        format!("a join of tables that protect different units, `{one}` and `{other}`"),
-        "an inner join on the privacy unit of one of them, after all other joins of protected tables; \
-         or declare the table that protects nobody as public = true",
+        format!("the join is of tables that protect different units, `{one}` and `{other}`"),
+        "use an inner join on the privacy unit of one of them, after all other joins of \
+         protected tables; or declare the table that protects nobody as public = true",
     ))
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Known {
     present: Vec<bool>,
     /// Expressions that have a value in every row.
     present_expressions: Vec<Expr>,
-    /// Columns of which the contract bounds the sum of a unit's rows.
+    /// Columns for which the contract bounds the sum of a unit's rows.
     bounded_sums: Vec<bool>,
 }
 
@@ -179,7 +179,8 @@ impl Known {
         own
     }
 
-    /// The same columns, of which everything is known by itself.
+    /// The columns as an operator gives them: facts about each by itself, not through the
+    /// expressions behind it.
     fn folded(&self, fields: &[Field]) -> Self {
         let column = |(place, field): (usize, &Field)| Expr::column(place, field.column_type);
         let columns: Vec<Expr> = fields.iter().enumerate().map(column).collect();
@@ -247,8 +248,8 @@ impl Known {
         }
     }
 
-    /// The range of a sum of a unit's rows as the contract bounds it: of a column, or of one that some
-    /// rows leave out or count as zero.
+    /// The range of a sum of a unit's rows as the contract bounds it: of a column, or of one that
+    /// some rows leave out or count as zero.
     fn bounded_sum(&self, operand: &Expr) -> Option<Range> {
         match &operand.kind {
             ExprKind::Column(place) => {

@@ -54,7 +54,7 @@ pub struct Relation {
     operators: usize,
 }
 
-/// Who the rows of a relation belong to.
+/// The units that the rows of a relation belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {
@@ -160,7 +160,7 @@ pub enum Operator {
         /// How its CSV files are written, where the contract says.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         csv: Option<CsvSettings>,
-        /// Who the rows belong to.
+        /// The units that the rows belong to.
         protection: Protection,
     },
     /// The rows on which a condition holds.
@@ -316,7 +316,7 @@ impl Relation {
                      allowed",
                     fields.len()
                 ),
-                "fewer sub-queries and joins, and fewer columns in the contract's tables",
+                "use fewer sub-queries and joins, and fewer columns in the contract's tables",
             ));
         }
         let unique = unique(&operator);
@@ -334,7 +334,7 @@ impl Relation {
         &self.fields
     }
 
-    /// Who the rows belong to.
+    /// The units that the rows belong to.
     pub fn protection(&self) -> &Protection {
         &self.protection
     }
@@ -551,7 +551,7 @@ fn expressions_of(operator: &mut Operator) -> Vec<&mut Expr> {
 
 /// A node that no query can have made: a serialised relation that was changed.
 fn misfit(what: &str) -> Refusal {
-    Refusal::new(what, "a relation as this version of the engine writes it")
+    Refusal::new(what, "use a relation that this version of the engine wrote")
 }
 
 fn projected(input: &Relation, columns: &[NamedExpr]) -> Result<(Vec<Field>, Protection), Refusal> {
@@ -579,7 +579,7 @@ fn union(inputs: &[Relation]) -> Result<(Vec<Field>, Protection), Refusal> {
         if other.protection != first.protection {
             return Err(Refusal::new(
                 "the sides of UNION ALL do not protect the same units",
-                "tables of one population, each with the column of its privacy unit",
+                "use tables of one population, each with the column of its privacy unit",
             ));
         }
         if matches!(other.protection, Protection::Reference { .. }) {

@@ -66,15 +66,20 @@ impl Dialect for GoogleSql {
         }
     }
 
-    /// The parser takes all that follows IS DISTINCT FROM for its right side, also behind AND and OR,
-    /// and knows no LIKE ALL.
+    /// The parser takes all that follows IS DISTINCT FROM for its right side, also behind AND and
+    /// OR, and knows no LIKE ALL.
     fn parse_infix(
         &self,
         parser: &mut Parser,
         left: &Expr,
         _: u8,
     ) -> Option<Result<Expr, ParserError>> {
-        let is_word = |at: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(at).token, Token::Word(word) if word.keyword == keyword);
+        let is_word = |at: usize, keyword: Keyword| {
+            matches!(
+                &parser.peek_nth_token_ref(at).token,
+                Token::Word(word) if word.keyword == keyword
+            )
+        };
         let any_case = is_word(0, Keyword::ILIKE);
         let all = is_word(1, Keyword::ALL);
         let quantified = all || is_word(1, Keyword::ANY) || is_word(1, Keyword::SOME);
@@ -240,7 +245,7 @@ fn meaning(word: &Word, next: &Token) -> Meaning {
         | Keyword::TRIM => *next == Token::LParen,
         _ => false,
     };
-    // As in DATE '2026-01-31'.
+    // A literal such as DATE '2026-01-31'.
     let is_literal = matches!(
         next,
         Token::SingleQuotedString(_)
@@ -299,8 +304,8 @@ fn like_each(
     // It is written out for each pattern, and a chain of chains would grow without end.
     if value.to_string().len() > MAX_MATCHED {
         let long = format!(
-            "what stands before LIKE ANY and LIKE ALL takes at most {MAX_MATCHED} characters; give it \
-             a name in a sub-query"
+            "what stands before LIKE ANY and LIKE ALL takes at most {MAX_MATCHED} characters; \
+             give it a name in a sub-query"
         );
         return Err(ParserError::ParserError(long));
     }
@@ -323,7 +328,8 @@ fn like_each(
         .ok_or_else(|| ParserError::ParserError("LIKE ANY and LIKE ALL need a pattern".to_owned()))
 }
 
-/// What follows the word INTERVAL. A text alone has its parts in it, as in INTERVAL '30 days'.
+/// Parses what follows the word INTERVAL. A text alone has its parts in it, as in INTERVAL '30
+/// days'.
 fn interval(parser: &mut Parser) -> Result<Expr, ParserError> {
     if let Token::SingleQuotedString(text) = parser.peek_token_ref().token.clone() {
         let span = parser.next_token().span;

@@ -28,7 +28,7 @@ pub fn with_parameters(text: &str, given: &[(String, String)]) -> Result<String,
     }
     let dialect = dialect();
     let Ok(tokens) = Tokenizer::new(&dialect, text).tokenize_with_location() else {
-        // What is wrong is said where the query is read.
+        // Errors are reported where the query is read.
         return Ok(text.to_owned());
     };
     let lines = Lines::of(text);

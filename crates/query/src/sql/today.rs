@@ -1,7 +1,7 @@
 //! CURRENT_DATE: a constant of a query, the day (UTC) on which it is read.
 //!
-//! The day stands in the query from then on, and is part of what is asked: tomorrow the same text is
-//! another question.
+//! The day stands in the query from then on, and is part of what is asked: tomorrow the same text
+//! is another question.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -86,13 +86,15 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Refusal> {
     if work > MAX_WORK {
         return Err(Refusal::new(
             "queries in doubled parentheses are nested too deep",
-            "one pair of parentheses around a query is enough",
+            "use one pair of parentheses around a query",
         ));
     }
     if types > MAX_NESTED_TYPES {
         return Err(Refusal::new(
-            format!("ARRAY< and STRUCT< appear {types} times; at most {MAX_NESTED_TYPES} are read"),
-            "columns are of simple types: BOOL, INT64, NUMERIC, FLOAT64, STRING, DATE, TIMESTAMP",
+            format!(
+                "ARRAY< and STRUCT< appear {types} times; at most {MAX_NESTED_TYPES} are allowed"
+            ),
+            "use simple types: BOOL, INT64, NUMERIC, FLOAT64, STRING, DATE, TIMESTAMP",
         ));
     }
     Ok(())

@@ -18,9 +18,9 @@ pub struct Workload {
     pub file: String,
     /// The contract, relative to the workload's folder.
     pub contract: String,
-    /// Who asks, and pays; `None` for the only one who has a budget on the table.
+    /// The analyst who asks, and pays; `None` for the only one who has a budget on the table.
     pub analyst: Option<String>,
-    /// What all queries together may cost.
+    /// Loss that all queries together may have.
     pub loss: Loss,
     /// Options that queries may leave out, before the contract's; without any budget.
     pub defaults: Defaults,
@@ -52,8 +52,8 @@ struct Level {
 }
 
 impl Workload {
-    /// Reads the text of a workload; `file` is its name in errors, and `sql_file` reads the text of a
-    /// query that stands in a file of its own.
+    /// Reads the text of a workload; `file` is its name in errors, and `sql_file` reads the text of
+    /// a query that stands in a file of its own.
     ///
     /// # Errors
     /// Whatever is wrong, with its line, value, allowed range and a hint.

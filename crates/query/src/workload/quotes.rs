@@ -37,8 +37,8 @@ impl Workload {
                 return Err(self.error(
                     query,
                     "choosing groups privately needs a delta above zero",
-                    "delta = 1e-6 at the top of the workload: the probability that a group of one unit \
-                     appears; or public_keys of the columns in the contract",
+                    "delta = 1e-6 at the top of the workload: the probability that a group of one \
+                     unit appears; or public_keys of the columns in the contract",
                 ));
             }
             bound.set_delta(delta);
@@ -69,13 +69,12 @@ impl Workload {
                         file: self.file.clone(),
                         line: *line,
                         what: format!(
-                            "`{column}` of the level `{}` is no column of the contract",
+                            "`{column}` of the level `{}` is not a column of the contract",
                             level.name
                         ),
-                        hint:
-                            "a column of the table, which may be a computed one: naics2 = { type = \
-                               \"string\", expression = \"SUBSTR(naics, 1, 2)\" }"
-                                .to_owned(),
+                        hint: "use a column of the table, or declare a computed one: naics2 = { \
+                               type = \"string\", expression = \"SUBSTR(naics, 1, 2)\" }"
+                            .to_owned(),
                     });
                 }
             }
@@ -90,8 +89,9 @@ impl Workload {
             None => Ok(()),
             Some((query, other)) => Err(self.error(
                 query,
-                &format!("it is about `{}`, and others are about `{first}`", other.population()),
-                "a workload for each population: budgets are those of an analyst on one",
+                &format!("it is about `{}`, but others are about `{first}`", other.population()),
+                "write a workload for each population: a budget is for one analyst on one \
+                 population",
             )),
         }
     }
@@ -101,15 +101,15 @@ impl Workload {
         let mut seen: Vec<(Vec<u8>, &str)> = Vec::with_capacity(queries.len());
         for (query, bound) in self.queries.iter().zip(queries) {
             let whatever_it_costs = bound.clone().with_loss(self.loss);
-            let Ok(text) = serde_json::to_vec(&whatever_it_costs) else { continue };
-            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == text) {
+            let Some(asked) = whatever_it_costs.asked() else { continue };
+            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == asked) {
                 return Err(self.error(
                     query,
                     &format!("it asks the same as `{other}`"),
                     "ask once, with a weight if it should be more precise",
                 ));
             }
-            seen.push((text, &query.name));
+            seen.push((asked, &query.name));
         }
         Ok(())
     }

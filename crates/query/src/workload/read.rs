@@ -8,7 +8,8 @@ use crate::contract::{Defaults, defaults, loss};
 /// Largest weight of a query.
 const MAX_WEIGHT: u32 = 1000;
 
-const QUERY: &str = "[[queries]] with name = \"towns\" and sql = \"SELECT town, COUNT(*) …\"";
+const QUERY: &str = "write [[queries]] with name = \"towns\" and sql = \"SELECT town, COUNT(*) \
+                     …\"";
 
 pub(super) fn workload(
     text: &str,
@@ -30,7 +31,7 @@ pub(super) fn workload(
     let loss = loss(&root, "the workload's budget", |what| {
         root.error(
             what,
-            "rho = 0.5 and delta = 1e-6 at the top, or epsilon: shared out over all queries",
+            "give rho = 0.5 and delta = 1e-6 at the top, or epsilon: all queries share it",
         )
     })?;
     let defaults = match root.get("defaults") {
@@ -53,7 +54,7 @@ pub(super) fn workload(
         if queries.len() > MAX_QUERIES {
             return Err(item.error(
                 format!("the workload has more than {MAX_QUERIES} queries"),
-                "several workloads, each with a budget of its own",
+                "write several workloads, each with a budget of its own",
             ));
         }
     }
@@ -74,13 +75,13 @@ pub(super) fn workload(
 }
 
 fn levels(item: &Item<'_, '_>) -> Result<Vec<Level>, ContractError> {
-    let hint = "[levels] with geography = [\"state\", \"county\"]: names of columns";
+    let hint = "write [levels] with geography = [\"state\", \"county\"]: names of columns";
     let mut levels = Vec::new();
     for (name, item) in item.section("the levels", hint)?.items() {
         if !is_identifier(name) {
             return Err(item.error(
-                format!("the level `{name}` has no plain name"),
-                "letters, digits and _, so that it can stand in braces",
+                format!("`{name}` is not a plain name of a level"),
+                "use letters, digits and _, so that it can stand in braces",
             ));
         }
         let mut columns: Vec<(String, usize)> = Vec::new();
@@ -89,7 +90,8 @@ fn levels(item: &Item<'_, '_>) -> Result<Vec<Level>, ContractError> {
             if !is_identifier(column) {
                 return Err(item.wrong(
                     "the name of a column",
-                    "letters, digits and _; for anything else, declare a computed column in the contract",
+                    "use letters, digits and _; for anything else, declare a computed column in \
+                     the contract",
                 ));
             }
             if columns.iter().any(|(own, _)| own == column) {
@@ -128,8 +130,8 @@ fn query(
                 file.text("a file name", "file = \"towns.sql\", relative to the workload")?;
             let text = sql_file(path).map_err(|reason| {
                 file.error(
-                    format!("the file {path} of query `{name}` cannot be read: {reason}"),
-                    "a file of SQL in UTF-8, relative to the workload's folder",
+                    format!("cannot read the file `{path}` of query `{name}`: {reason}"),
+                    "give a file of SQL in UTF-8, relative to the workload's folder",
                 )
             })?;
             (file, text)
@@ -161,14 +163,14 @@ fn query(
     if let Some(what) = alone(&in_sql, &in_name, "sql").or(alone(&in_name, &in_sql, "name")) {
         return Err(name_item.error(
             what,
-            "every level must stand in both, so that each query has a name and each name a query",
+            "write every level in both, so that each query has a name and each name a query",
         ));
     }
     let count = used.iter().map(|level| level.columns.len()).try_fold(1, usize::checked_mul);
     if count.is_none_or(|count| count > MAX_QUERIES) {
         return Err(name_item.error(
             format!("query `{name}` stands for more than {MAX_QUERIES} queries"),
-            "fewer levels or columns, or several workloads",
+            "use fewer levels or columns, or several workloads",
         ));
     }
     let queries = choices(&used).into_iter().map(|chosen| {
@@ -176,7 +178,8 @@ fn query(
         match wrong_name(&name) {
             Some(why) => Err(name_item.error(
                 format!("the name `{name}` of a query {why}"),
-                "letters, digits, _, - and ., as in counties_naics2: results go to files of that name",
+                "use letters, digits, _, - and ., as in counties_naics2: results go to files of \
+                 that name",
             )),
             None => {
                 Ok(WorkloadQuery { name, sql: text.fill(&chosen), weight, line: sql_item.line() })
@@ -197,7 +200,7 @@ fn used_levels<'a>(
     let used = template.levels().into_iter().map(|name| {
         find(name).ok_or_else(|| {
             let hint = match known.as_slice() {
-                [] => format!("[levels] with {name} = [\"state\", \"county\"]"),
+                [] => format!("write [levels] with {name} = [\"state\", \"county\"]"),
                 known => format!("the levels are {}", known.join(", ")),
             };
             item.error(format!("there is no level `{name}`"), hint)
@@ -211,8 +214,8 @@ fn one_name_each(workload: &Workload) -> Result<(), ContractError> {
     for (place, query) in workload.queries.iter().enumerate() {
         let mut before = workload.queries.iter().take(place);
         if let Some(other) = before.find(|q| q.name.eq_ignore_ascii_case(&query.name)) {
-            let what = format!("the query on line {} has that name, too", other.line);
-            return Err(workload.error(query, &what, "a name of its own for every query"));
+            let what = format!("the query on line {} has the same name", other.line);
+            return Err(workload.error(query, &what, "give every query a name of its own"));
         }
     }
     Ok(())

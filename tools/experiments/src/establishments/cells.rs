@@ -24,11 +24,11 @@ pub(super) enum Measure {
 pub(super) const MEASURES: [Measure; 4] =
     [Measure::Establishments, Measure::Employees, Measure::Pay, Measure::PayQuarter];
 
-/// Those of them that are sums of sizes.
+/// The measures that are sums of sizes.
 pub(super) const SIZES: [Measure; 3] = [Measure::Employees, Measure::Pay, Measure::PayQuarter];
 
 impl Measure {
-    /// As in PR Table 6.
+    /// Its name in PR Table 6.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Establishments => "ESTAB",
@@ -54,7 +54,7 @@ pub(super) fn sizes(row: &Establishment) -> [i64; 3] {
     SIZES.map(|measure| measure.of(row))
 }
 
-/// The code of so many digits of a code of six.
+/// The first `digits` digits of a code of six.
 pub(super) fn code_at(naics: u32, digits: u32) -> u32 {
     naics / 10u32.pow(6 - digits)
 }
@@ -93,7 +93,8 @@ pub(super) fn cells(rows: &[Establishment], level: u32) -> Vec<Cell> {
     rows.chunk_by(same).map(cell).collect()
 }
 
-/// The queries that are judged: cells of so many establishments, of every level, coarse to fine.
+/// The queries that are judged: cells of at least that many establishments, of every level, coarse
+/// to fine.
 pub(super) fn judged(rows: &[Establishment], least: usize) -> Vec<Cell> {
     let at = |level: u32| cells(rows, level).into_iter().filter(|cell| cell.rows.len() >= least);
     LEVELS.into_iter().flat_map(at).collect()

@@ -16,7 +16,7 @@ use crate::distribution::Distribution;
 use crate::figure::{columns, digits, logarithmic, series};
 use crate::{ExperimentError, Figure};
 
-/// Queries are judged from so many establishments on, as in the paper.
+/// Least number of establishments from which queries are judged, as in the paper.
 pub(super) const LEAST: usize = 100;
 
 /// The goals of the paper's green and red lines.
@@ -116,12 +116,12 @@ fn of_agencies(rows: &[Establishment], cells: &[Cell], nodes: &[Node], seed: u64
     all
 }
 
-/// As in legends and files.
+/// Its name in legends and files.
 pub(super) fn multiplicative() -> String {
     format!("EZS noise ({NO_GUARANTEE})")
 }
 
-/// As in legends and files.
+/// Its name in legends and files.
 pub(super) fn suppression() -> String {
     format!("p % rule ({NO_GUARANTEE})")
 }
@@ -235,7 +235,7 @@ fn spread(errors: &[Errors], level: u32) -> Figure {
     let draw = |e: &&Errors| distribution(&e.method, style(&e.method), &curve(&e.errors), RANGE);
     let mut drawn: Vec<Series> = of.iter().map(draw).collect();
     for s in &mut drawn {
-        // What is published exactly has one error only: dots as far as the chart goes.
+        // Exact publication has a single error: dots as far as the chart goes.
         if s.points.iter().all(|(error, _)| *error == RANGE[0])
             && let Some((_, share)) = s.points.last().copied()
         {

@@ -8,9 +8,10 @@ use crate::ExperimentError;
 /// The treatment of an establishment above its threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It counts as the threshold: the sum is too low, and every establishment loses the same.
+    /// A larger size counts as the threshold: the sum is too low, and every establishment loses the
+    /// same.
     TopCoding,
-    /// It counts in full, and loses more.
+    /// A larger size counts in full, and loses more.
     Splitting,
 }
 
@@ -37,13 +38,13 @@ pub(super) const SCHEMES: [Scheme; 6] = [
     scheme(Kind::Splitting, "median", [2, 104, 24]),
 ];
 
-/// Those that split.
+/// The schemes that split.
 pub(super) fn splitting() -> impl Iterator<Item = Scheme> {
     SCHEMES.into_iter().filter(|scheme| scheme.kind == Kind::Splitting)
 }
 
 impl Scheme {
-    /// As in titles and files.
+    /// Its name in titles and files.
     pub(super) fn label(&self) -> String {
         format!("{}, {}", self.kind.name(), self.name)
     }
@@ -86,7 +87,7 @@ impl Scheme {
 }
 
 impl Kind {
-    /// As in titles and files.
+    /// Its name in titles and files.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::TopCoding => "top-coding",

@@ -223,7 +223,7 @@ mod tests {
     fn nothing_that_can_be_told_is_sensitive() {
         let rows = generate(Size { rows: 20_000, counties: 60 }, 5);
         let nodes = suppress(&rows);
-        // What happens to the cell of each level that a row is in; level 0 is its county.
+        // The fate of the cell of each level that a row is in; level 0 is its county.
         let mut states = vec![[State::Published; 7]; rows.len()];
         for node in &nodes {
             for place in node.rows.clone() {
@@ -232,7 +232,7 @@ mod tests {
         }
         let mut totals = 0;
         for node in nodes.iter().filter(|n| n.state == State::Published && n.level < 6) {
-            // What is left of a total after everything published in it.
+            // The rest of a total after everything published in it.
             let finer = LEVELS.iter().filter(|level| **level > node.level);
             let covered = |place: &usize| {
                 finer.clone().any(|level| states[*place][*level as usize] == State::Published)

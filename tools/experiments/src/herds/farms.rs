@@ -135,7 +135,7 @@ impl Region {
         weights.into_iter().map(|(place, weight)| (place, farms(weight))).collect()
     }
 
-    /// Weights of the size classes in a county of so many farms.
+    /// Weights of the size classes in a county of that many farms.
     fn classes(&self, farms: usize, draws: &mut Draws) -> [f64; 7] {
         let farms = farms as f64;
         let mean = self.farms / (self.states * self.districts * self.counties) as f64;

@@ -43,7 +43,7 @@ struct Workload {
 impl Workload {
     fn new(threshold: f64, parts: u64) -> Result<Self, ExperimentError> {
         let quarter = RHO.parse::<Rho>()?.share(4);
-        // Two queries have so many quarters between them.
+        // Two queries share this number of quarters.
         let of = |quarters: u64, shares: u64| {
             quarter.checked_mul(quarters).unwrap_or(Rho::ZERO).share(shares)
         };

@@ -17,8 +17,8 @@ pub(super) fn between(lambda: f64) -> Result<ProbabilityRange, KnowledgeError> {
     ProbabilityRange::new(Probability::new(lambda)?, Probability::new(1.0 - lambda)?)
 }
 
-/// So many records of each probability: PK's second case, where they are spread evenly over 0.05 to
-/// 0.95. Of more than a hundred records, those near each other have one probability.
+/// Numbers of records with their probabilities: PK's second case, where they are spread evenly over
+/// 0.05 to 0.95. Of more than a hundred records, those near each other have one probability.
 fn even(records: u64) -> Vec<(u64, f64)> {
     let groups = records.min(100);
     let width = (1.0 - 2.0 * LAMBDA) / groups as f64;

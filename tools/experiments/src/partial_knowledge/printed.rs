@@ -13,19 +13,20 @@ pub(super) struct Theorem3 {
 }
 
 impl Theorem3 {
-    /// As printed: P\[X/Y >= epsilon\] of independent X and Y ~ Bin(n-1, 2 lambda). Below the truth
-    /// where epsilon is large, and at least 1/2 up to epsilon = 1.
+    /// The probability as printed: P\[X/Y >= epsilon\] of independent X and Y ~ Bin(n-1, 2 lambda).
+    /// Below the truth where epsilon is large, and at least 1/2 up to epsilon = 1.
     pub(super) fn printed(self, epsilon: f64) -> f64 {
         self.ratio(2.0 * self.lambda, 0.0, epsilon)
     }
 
-    /// As printed, but with e^epsilon, as odds are. Below the truth.
+    /// The printed probability with e^epsilon in place of epsilon, as for odds. Below the truth.
     pub(super) fn with_exponential(self, epsilon: f64) -> f64 {
         self.ratio(2.0 * self.lambda, 0.0, epsilon.exp())
     }
 
-    /// Also with the law of the blanket's ones and zeroes, Bin(n-1, lambda), and with the target,
-    /// but independent of each other. Below the truth where lambda is near 1/2.
+    /// The probability with e^epsilon, with the law of the blanket's ones and zeroes, Bin(n-1,
+    /// lambda), and with the target, but independent of each other. Below the truth where lambda is
+    /// near 1/2.
     #[cfg(test)]
     pub(super) fn independent(self, epsilon: f64) -> f64 {
         self.ratio(self.lambda, 1.0, epsilon.exp())

@@ -26,7 +26,7 @@ fn all_of(others: u64, p: f64) -> Count {
     Count::new(&unknown, None).unwrap()
 }
 
-/// So many significant digits.
+/// The value in `count` significant digits.
 fn digits(value: f64, count: i32) -> String {
     let after = |places: i32| usize::try_from(places).unwrap();
     if value >= 0.01 {

@@ -13,7 +13,7 @@ use crate::figure::{ExperimentError, Figure, logarithmic};
 /// The largest probability of a record in PK Figure 4.
 const MOST_PROBABLE: f64 = 0.005;
 
-/// About so many thresholds are shown.
+/// Approximate number of thresholds that are shown.
 const SHOWN: usize = 35;
 
 /// PK Figure 4: epsilon and delta of Theorem 4 against the threshold, and the delta that there
@@ -60,8 +60,8 @@ pub(super) fn figure_4(
         Curve::other("epsilon of Theorem 4", "theorem_4_epsilon", part(|found| found.0)),
     ];
     let title = format!(
-        "A count of {records} records of up to 0.5 %, released above a threshold: delta at epsilon of \
-         Theorem 4"
+        "A count of {records} records of up to 0.5 %, released above a threshold: \
+         delta at epsilon of Theorem 4"
     );
     Ok(figure(
         &format!("partial-knowledge-figure-4-n{records}"),

@@ -107,7 +107,8 @@ pub(super) fn figure(variable: &str, index: f64) -> Figure {
     let as_large = "an error as large as the sum";
     curves.push(series(as_large, Style::Level, vec![(1.0, 1.0)]));
     let title = format!(
-        "Clamped sums of {RECORDS} Pareto({index}) values: MSE (dashed: its root) over the expected sum"
+        "Clamped sums of {RECORDS} Pareto({index}) values: MSE (dashed: \
+         its root) over the expected sum"
     );
     Figure {
         name: format!("sim-clamped-{variable}"),

@@ -21,7 +21,7 @@ pub struct Record {
     pub ht2: u64,
 }
 
-/// So many records of this seed; fewer of the same seed are the first of them.
+/// The first `count` records of this seed: fewer of the same seed are the first of them.
 pub fn records(seed: u64, count: usize) -> Vec<Record> {
     let mut draws = Draws::new(seed);
     // Exponential shares over their sum: uniform on all probabilities that there could be.

@@ -22,7 +22,7 @@ pub(super) fn assess(given: &AssessComposeArguments) -> Result<Assessed, Failure
     let all = Dependence::together(dependence, &releases).map_err(|error| match error {
         KnowledgeError::Unbounded => Failure::new(
             error.to_string(),
-            "tell how they depend on each other: `--independent` if they are about unrelated \
+            "say how they depend on each other: `--independent` if they are about unrelated \
              records, `--dependence MU,NU` or `--temporal C`; or assess them as one release",
         ),
         error => refused(&error, "--release 0.1,1e-9 --release 0.2,1e-9 --dependence 0.05"),

@@ -16,7 +16,7 @@ pub(super) fn report(given: &AssessDifferencingArguments) -> Result<Differencing
     if tables.cells.is_empty() {
         return Err(Failure::new(
             "the tables have no rows",
-            "a row for each combination of keys, with its count",
+            "write a row for each combination of keys, with its count",
         ));
     }
     let divided = divide(&tables, given.complete)?;

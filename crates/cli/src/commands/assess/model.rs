@@ -75,7 +75,8 @@ impl Modelled {
         let curve = |(place, row): (usize, &DefinitionRow)| {
             let (described, definition) = (Rc::clone(&self.described), row.definition);
             let curve = Curve::plain(model_words::name(definition).0, move |epsilon| {
-                // At a smaller epsilon, delta is no smaller. What is too large a programme is not drawn.
+                // At a smaller epsilon, delta is no smaller. What is too large a programme is not
+                // drawn.
                 let epsilon = Epsilon::from_f64_down(epsilon);
                 let found = epsilon.map(|epsilon| described.definitions.delta(definition, epsilon));
                 found.ok().and_then(Result::ok).map_or(f64::NAN, |found| found.amount)
@@ -150,7 +151,7 @@ fn found(
     })
 }
 
-/// As it is written, and as a float.
+/// Parses a delta, exactly and as a float.
 fn delta(text: &str) -> Result<(Fraction, f64), Failure> {
     let refuse = || refuse("delta", text, "a number from 1e-300 to below 1", "1e-9,1e-6");
     let near = text.trim().parse::<f64>().ok().filter(|d| (1e-300..1.0).contains(d));

@@ -22,8 +22,8 @@ pub(super) enum Asked {
 }
 
 pub(super) fn asked(subcommand: &str, curve: &CurveArguments) -> Result<Asked, Failure> {
-    const ONE_OF_TWO: &str = "a guarantee has a delta at each '--epsilon <E,…>', or an epsilon at each \
-        '--delta <D,…>': one of the two is given";
+    const ONE_OF_TWO: &str = "a guarantee has a delta at each '--epsilon <E,…>', or an epsilon \
+                              at each '--delta <D,…>': give one of the two";
     let wrong = |kind| wrong_usage("assess", subcommand, kind, ONE_OF_TWO);
     match (curve.epsilon.as_slice(), curve.delta.as_slice()) {
         ([], []) => wrong(ErrorKind::MissingRequiredArgument),
@@ -84,10 +84,10 @@ pub(super) fn group(flag: &str, text: &str) -> Result<(u64, Probability), Failur
     Ok((count, probability(flag, p, example).map_err(|_| refuse())?))
 }
 
-/// The other records, of whom some are known.
+/// The other records, some of them known.
 pub(super) enum Others {
     Profile(Profile),
-    /// So many unknown ones.
+    /// This number of unknown records, with bounds of their probabilities.
     Within(u64, ProbabilityRange),
 }
 
@@ -99,8 +99,8 @@ pub(super) fn others(
     bounds: Option<ProbabilityRange>,
     known: u64,
 ) -> Result<Others, Failure> {
-    const ONE_OF_TWO: &str = "the other records are given by '--unknown <COUNT@P>', or by \
-        '--others <M>' together with bounds of their probabilities";
+    const ONE_OF_TWO: &str = "give the other records by '--unknown <COUNT@P>', or by '--others \
+                              <M>' together with bounds of their probabilities";
     let between = given.between.as_ref().map(|text| interval("between", text, "0.05..0.95"));
     let between = between.transpose()?.or(bounds);
     match (given.unknown.as_slice(), &given.others, between) {
@@ -128,10 +128,12 @@ pub(super) fn unknown_of(others: u64, known: u64) -> Result<u64, Failure> {
     }
     Err(Failure::new(
         format!(
-            "known = {known} is not valid: of {others} others it must be a whole number from 0 to {}",
+            "known = {known} is not valid: with {others} others, it must be a whole number from \
+             0 to {}",
             others.saturating_sub(1)
         ),
-        "to an attacker who knows all others, what is published gives the target away",
+        "leave at least one of the others unknown: an attacker who knows all of them can work \
+         out the target",
     ))
 }
 

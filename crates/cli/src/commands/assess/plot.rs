@@ -7,8 +7,8 @@ use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::Assessed;
 
-/// Parts of the shown range of epsilon. Where points are costly, only each second, fourth or eighth end
-/// of a part is computed.
+/// Parts of the shown range of epsilon. Where points are costly, only each second, fourth or eighth
+/// end of a part is computed.
 const PARTS: usize = 40;
 
 /// No finer once it has taken so long.
@@ -104,8 +104,8 @@ fn marks(assessed: &Assessed, curve: &Curve) -> Vec<(f64, f64)> {
     assessed.report.rows.iter().filter_map(|row| row.point(column)).collect()
 }
 
-/// Epsilons from nothing to a little more than the largest, or of all their magnitudes where these are
-/// many.
+/// Epsilons from nothing to a little more than the largest, or of all their magnitudes where these
+/// are many.
 fn range(epsilons: impl Iterator<Item = f64> + Clone) -> (Scale, Vec<f64>) {
     let least = epsilons.clone().fold(f64::INFINITY, f64::min);
     let most = epsilons.fold(0.0, f64::max);

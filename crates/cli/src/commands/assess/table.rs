@@ -60,8 +60,8 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
     })
 }
 
-/// delta at epsilon for the smallest, the middle and the largest group that would be published, with the
-/// target's epsilon marked.
+/// delta at epsilon for the smallest, the middle and the largest group that would be published,
+/// with the target's epsilon marked.
 pub(super) fn chart(report: &TableReport) -> Chart {
     let above = report.above;
     let published = report.groups.iter().filter(|g| above.is_none_or(|above| g.size > above));
@@ -79,7 +79,7 @@ pub(super) fn chart(report: &TableReport) -> Chart {
         drawn.push(size);
         marks.push(vec![(report.epsilon.to_f64(), group.risk.delta)]);
         curves.push(Curve::plain(&format!("{name} group, of {size}"), move |epsilon| {
-            // A delta of 1 is met by all, so that no threshold is looked for.
+            // A delta of 1 is met by all, so that no threshold is searched for.
             let groups = GroupCounts::new(knows, between, epsilon, 1.0);
             groups.map_or(1.0, |mut groups| groups.group(size, above).delta)
         }));
@@ -93,8 +93,8 @@ fn knows(given: &AssessTableArguments) -> Result<Knows, Failure> {
         return whole("known", known, 0..=MOST, "5").map(Knows::AtMost);
     }
     let text = given.unknown.as_deref().unwrap_or_default();
-    let range = "a share from 0.0 to 1.0, with a decimal point, or a whole number of records from 1 to \
-                 1000000000";
+    let range = "a share from 0.0 to 1.0, with a decimal point, or a whole number of records from \
+                 1 to 1000000000";
     let refuse = || refuse("unknown", text, range, "0.8");
     if text.contains('.') {
         let share = text.trim().parse().map_err(|_| refuse())?;
@@ -108,16 +108,17 @@ fn possible(found: &GroupSizes) -> Result<(), Failure> {
     if found.sizes.iter().all(|size| *size == 0) {
         return Err(Failure::new(
             "no record counts: the table is empty, or none meets the condition in WHERE",
-            "columns of CSV files are text, as in WHERE CAST(age AS INT64) >= 18",
+            "check WHERE; columns of CSV files are text, so cast them: WHERE CAST(age AS INT64) \
+             >= 18",
         ));
     }
     match found.release.above {
         Some(above) if above >= found.records() => Err(Failure::new(
             format!(
-                "HAVING COUNT(*) > {above} publishes nothing: the table does not have as many records \
-                 that count"
+                "HAVING COUNT(*) > {above} publishes nothing: at most that many records of the \
+                 table count"
             ),
-            "a lower threshold, as in HAVING COUNT(*) > 10",
+            "lower the threshold, as in HAVING COUNT(*) > 10",
         )),
         _ => Ok(()),
     }

@@ -114,12 +114,12 @@ fn known_of_others(known: &[String]) -> Result<u64, Failure> {
             "assess",
             "threshold",
             ErrorKind::ArgumentConflict,
-            "'--known <K>' is given once with '--others <M>'",
+            "give '--known <K>' once with '--others <M>'",
         ),
     }
 }
 
-/// Those that are known beside `--unknown`.
+/// The known records beside `--unknown`.
 fn known_profile(known: &[String], unknown: &Profile) -> Result<Profile, Failure> {
     let mut groups = Vec::new();
     for text in known {

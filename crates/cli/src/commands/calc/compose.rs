@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::render::calc::Report;
 use crate::render::number::at_least;
 
-const ONE_OF_TWO: &str = "events have an epsilon at '--delta <D>', or a delta at '--epsilon <E>': one \
-    of the two is given";
+const ONE_OF_TWO: &str = "events have an epsilon at '--delta <D>', or a delta at '--epsilon \
+                          <E>': give one of the two";
 
 pub(super) fn report(asked: &ComposeArguments) -> Result<Report, Failure> {
     let mut all = Composition::default();
@@ -26,7 +26,7 @@ pub(super) fn report(asked: &ComposeArguments) -> Result<Report, Failure> {
         all.add(&event, times).map_err(|error| {
             Failure::new(
                 format!("event = {text} is not valid: {error}"),
-                "so many promise nothing together, for example take `--event gaussian:0.5x10`",
+                "compose fewer or smaller events, for example `--event gaussian:0.5x10`",
             )
         })?;
         events = events.saturating_add(times);
@@ -53,10 +53,10 @@ fn none_at(delta: Delta, all: &Composition) -> Result<Failure, Failure> {
     let least = at_least(all.delta_at(largest));
     Ok(Failure::new(
         format!(
-            "the events have no epsilon at delta = {delta}: at 1000000, the largest that is computed \
-             with, their delta is {least}"
+            "the events have no epsilon from 0 to 1000000 at delta = {delta}: at 1000000, their \
+             delta is {least}"
         ),
-        "a larger `--delta` may have an epsilon, and so may fewer or smaller events",
+        "raise `--delta`, or compose fewer or smaller events",
     ))
 }
 

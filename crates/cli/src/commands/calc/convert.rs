@@ -2,7 +2,8 @@
 
 use clap::error::ErrorKind;
 use hushtable::privacy::{
-    Delta, Epsilon, Rho, pure_epsilon, pure_rho, zcdp_delta_at, zcdp_epsilon_at, zcdp_rho_within,
+    Delta, Epsilon, Rho, analytic_gaussian_mu, gaussian_delta, gaussian_epsilon_at, pure_epsilon,
+    pure_rho, zcdp_delta_at, zcdp_epsilon_at, zcdp_rho_within,
 };
 
 use super::wrong_usage;
@@ -11,8 +12,9 @@ use crate::commands::parse::{amount, refuse};
 use crate::failure::Failure;
 use crate::render::calc::Report;
 
-const GIVEN: &str = "two of '--rho <R>', '--epsilon <E>' and '--delta <D>' are converted into the \
-    third; without a delta, '--epsilon <E>' alone into rho and '--rho <R>' alone into epsilon";
+const GIVEN: &str = "give two of '--rho <R>', '--epsilon <E>' and '--delta <D>' to convert them \
+                     into the third; without a delta, '--epsilon <E>' alone into rho and '--rho \
+                     <R>' alone into epsilon";
 
 pub(super) fn report(asked: &ConvertArguments) -> Result<Report, Failure> {
     let rho = |text: &str| amount::<Rho>("rho", text, "0.5");
@@ -44,22 +46,24 @@ fn to_epsilon(rho: Rho, delta: Delta) -> Result<Report, Failure> {
     let epsilon = Epsilon::from_f64_up(least).map_err(|_| {
         Failure::new(
             format!(
-                "rho = {rho} at delta = {delta} gives an epsilon above 1000000, the largest that \
-                 is computed with"
+                "rho = {rho} at delta = {delta} gives an epsilon above 1000000, the largest \
+                 allowed"
             ),
-            "so large a rho promises nothing, for example take `--rho 0.5`",
+            "choose a smaller rho, for example `--rho 0.5`",
         )
     })?;
-    Ok(Report::Epsilon { rho, delta, epsilon })
+    let gaussian = gaussian_epsilon_at(mu(rho), delta.to_f64());
+    // Both are rounded up, and Gaussian noise is never worse.
+    let gaussian = Epsilon::from_f64_up(gaussian).map_or(epsilon, |own| own.min(epsilon));
+    Ok(Report::Epsilon { rho, delta, epsilon, gaussian })
 }
 
 fn to_delta(rho: Rho, epsilon: Epsilon) -> Report {
-    let mut least = zcdp_delta_at(rho.to_f64(), epsilon.to_f64());
-    if !rho.is_zero() {
-        // What is too small for a double is not nothing.
-        least = least.max(f64::MIN_POSITIVE);
-    }
-    Report::Delta { rho, epsilon, delta: least }
+    let least = zcdp_delta_at(rho.to_f64(), epsilon.to_f64());
+    let gaussian = gaussian_delta(mu(rho), epsilon.to_f64()).min(least);
+    // A delta too small for a double is not zero.
+    let floor = if rho.is_zero() { 0.0 } else { f64::MIN_POSITIVE };
+    Report::Delta { rho, epsilon, delta: least.max(floor), gaussian: gaussian.max(floor) }
 }
 
 /// The largest rho, of those that a contract can hold, that fits into (epsilon, delta).
@@ -68,10 +72,19 @@ fn to_rho(epsilon: Epsilon, delta: Delta) -> Result<Report, Failure> {
     if rho.is_zero() {
         return Err(Failure::new(
             format!(
-                "epsilon = {epsilon}, delta = {delta} has room for no rho: the smallest is 1e-12"
+                "epsilon = {epsilon}, delta = {delta} leaves no room for a rho: the smallest is \
+                 1e-12"
             ),
-            "rho needs an epsilon and a delta above zero, for example `--epsilon 1 --delta 1e-6`",
+            "choose an epsilon and a delta above zero, for example `--epsilon 1 --delta 1e-6`",
         ));
     }
-    Ok(Report::Rho { epsilon, delta, rho })
+    let mu = analytic_gaussian_mu(epsilon.to_f64(), delta.to_f64());
+    let gaussian =
+        Rho::from_f64_down(0.5 * mu * mu * (1.0 - 1e-12)).map_or(rho, |own| own.max(rho));
+    Ok(Report::Rho { epsilon, delta, rho, gaussian })
+}
+
+/// The mu of Gaussian noise with that rho, rounded up.
+fn mu(rho: Rho) -> f64 {
+    (2.0 * rho.to_f64()).sqrt() * (1.0 + 1e-15)
 }

@@ -62,7 +62,7 @@ pub(super) fn report(asked: &NoiseArguments) -> Result<Report, Failure> {
     }
 }
 
-/// How far the worst of so many values is off.
+/// Error of the worst of that many values.
 fn worst(values: Option<u64>, scale: f64, tail: impl Fn(i128) -> f64) -> Option<Worst> {
     let values = values?;
     Some(Worst { values, half_width: half_width(scale, (INTERVAL_LEVEL, values), tail) })
@@ -86,8 +86,8 @@ fn rounded(
         return Err(Failure::new(
             format!(
                 "sensitivity = {sensitivity} with sigma-squared = {sigma_squared} is not valid: \
-                 sigma must be at most 1e9 times the sensitivity, as beyond that the difference \
-                 that is delta is lost in rounding"
+                 sigma must be at most 1e9 times the sensitivity, as delta would be lost in \
+                 rounding beyond that"
             ),
             "for example `--sigma-squared 20 --sensitivity 1`",
         ));
@@ -96,7 +96,7 @@ fn rounded(
     let law = RoundedGaussian::new(dyadic);
     Ok(Report::Gaussian {
         epsilon,
-        // What is too small for a double is not nothing.
+        // A delta too small for a double is not zero.
         delta: delta.max(f64::MIN_POSITIVE),
         variance: law.variance(),
         worst: worst(values, sigma, |x| law.tail(x)),
@@ -110,8 +110,8 @@ fn discrete(
     values: Option<u64>,
 ) -> Result<Report, Failure> {
     let range = DiscreteGaussianLoss::MIN_SIGMA_SQUARED..=DiscreteGaussianLoss::MAX_SIGMA_SQUARED;
-    let words = "a number from 0.01 to 2^40 = 1099511627776 for a discrete Gaussian, whose delta \
-                 is a sum of some 20 sigma terms";
+    let words = "a number from 0.01 to 2^40 = 1099511627776 for a discrete Gaussian, whose \
+                 delta is a sum of about 20 sigma terms";
     let squared = real("sigma-squared", sigma_squared, range, words, "20")?;
     let sensitivity =
         whole("sensitivity", sensitivity, 1..=DiscreteGaussianLoss::MAX_SENSITIVITY, "1")?;

@@ -121,5 +121,8 @@ fn no_sigma(text: &str, error: ParameterError) -> Failure {
 }
 
 fn silent(error: EntropyError) -> Failure {
-    Failure::new(error.to_string(), "nothing can be drawn without the system's randomness")
+    Failure::new(
+        error.to_string(),
+        "try again when the operating system gives randomness: nothing is drawn without it",
+    )
 }

@@ -79,10 +79,10 @@ fn name(strategy: Strategy) -> &'static str {
 fn cannot(error: MechanismError, epsilon: Epsilon, delta: Delta, groups: u64) -> Failure {
     Failure::new(
         format!(
-            "epsilon = {epsilon}, delta = {delta} for max-groups = {groups} is too little for this \
-             selection: {error}"
+            "epsilon = {epsilon}, delta = {delta} is too little for a selection with max-groups \
+             = {groups}: {error}"
         ),
-        "a larger --epsilon or --delta, fewer --max-groups or another --strategy; a selection \
-         keeps shares of epsilon from 1e-12 and of delta from 1e-18",
+        "raise --epsilon or --delta, lower --max-groups, or choose another --strategy; shares \
+         of epsilon below 1e-12 and of delta below 1e-18 are zero",
     )
 }

@@ -58,9 +58,10 @@ pub(super) fn parse(line: &str) -> Result<Command, Failure> {
     };
     let alone = |command: Command| match argument {
         None => Ok(command),
-        Some(other) => {
-            Err(Failure::new(format!("{name} takes no `{other}`"), format!("{name} by itself")))
-        }
+        Some(other) => Err(Failure::new(
+            format!("{name} takes no argument, but has `{other}`"),
+            format!("write {name} by itself"),
+        )),
     };
     match name {
         "\\d" => Ok(Command::Describe(argument.map(str::to_owned))),
@@ -79,7 +80,7 @@ pub(super) fn parse(line: &str) -> Result<Command, Failure> {
             match file.as_deref().filter(|path| by_extension(path).is_none()) {
                 None => Ok(Command::Output(file)),
                 Some(path) => Err(Failure::new(
-                    format!("the name {} does not say which format to write", path.display()),
+                    format!("the name `{}` does not say which format to write", path.display()),
                     "end it in .csv, .json, .md, .html or .parquet",
                 )),
             }
@@ -91,7 +92,7 @@ pub(super) fn parse(line: &str) -> Result<Command, Failure> {
         other => {
             let names: Vec<&str> = COMMANDS.iter().map(|(name, ..)| *name).collect();
             Err(Failure::new(
-                format!("there is no command {other}"),
+                format!("there is no command `{other}`"),
                 format!("the commands are {}; \\help says more", names.join(" ")),
             ))
         }
@@ -101,7 +102,8 @@ pub(super) fn parse(line: &str) -> Result<Command, Failure> {
 /// The commands, a line each.
 pub(super) fn help() -> String {
     let mut text = String::from(
-        "A statement ends with `;` and may have many lines. Its price is shown before it is charged.\n",
+        "A statement ends with `;` and may have many lines. Its price is shown before it \
+         is charged.\n",
     );
     for (name, argument, effect) in COMMANDS {
         let command = format!("{name} {argument}");

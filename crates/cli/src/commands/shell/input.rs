@@ -65,7 +65,10 @@ impl<R: BufRead> Input for Lines<R> {
             ));
         }
         let text = String::from_utf8(bytes).map_err(|_| {
-            Failure::new("standard input is not text in UTF-8", "iconv -t UTF-8 questions.sql")
+            Failure::new(
+                "standard input is not text in UTF-8",
+                "convert it first: iconv -t UTF-8 questions.sql",
+            )
         })?;
         Ok(Line::Text(text.trim_end_matches(['\n', '\r']).to_owned()))
     }

@@ -71,7 +71,7 @@ pub(crate) fn run(asked: &ShellArguments) -> Result<(), Failure> {
         _ if interactive => Ok(()),
         failed => Err(Failure::new(
             format!("{failed} of {} statements and commands failed", shell.done),
-            "the errors above say why; the others are answered",
+            "see the errors above; the others were answered",
         )),
     }
 }
@@ -104,7 +104,7 @@ struct Price {
 }
 
 impl Shell {
-    /// Reads lines and does what they say, until there are none or `\q`. Failures are told, and
+    /// Reads lines and does what they say, until there are none or `\q`. Failures are reported, and
     /// end nothing, unless nobody reads any more.
     fn converse(&mut self, input: &mut dyn Input) -> Result<(), Failure> {
         loop {
@@ -159,7 +159,9 @@ impl Shell {
         if self.text.len() > MAX_QUERY_BYTES {
             self.text.clear();
             self.told(Err(Failure::new(
-                format!("the statement has more than {MAX_QUERY_BYTES} bytes, and no end yet"),
+                format!(
+                    "the statement has more than {MAX_QUERY_BYTES} bytes, but no `;` at its end"
+                ),
                 "end each statement with `;`",
             )))?;
         }
@@ -349,7 +351,7 @@ impl Shell {
         let progress = Progress::default();
         let answer =
             watched("reading", &progress, || wait(self.analyst.query_watched(sql, &progress)))?;
-        // From here on the charge stands, so it is told whatever happens to the file.
+        // From here on the charge stands, so it is reported whatever happens to the file.
         stdio::note(&account_of(&answer, &self.engine));
         let shown = Shown::of(&answer, self.intervals)?;
         let result = render::result(&shown, style)?;

@@ -62,6 +62,20 @@ fn broken_quantiles_are_caught() {
     assert!(bound(&place, &rows(4), &rows(1), 0.0, 40_000, 64) > 1.0);
 }
 
+/// Quantiles that are drawn together, at a multiple of what was promised.
+#[test]
+fn broken_joint_quantiles_are_caught() {
+    let place = place();
+    let quartiles = |options: &str| {
+        let of = |p: &str| format!("PERCENTILE_CONT({SPREAD}, {p})");
+        let all = ["0.25", "0.5", "0.75"].map(of).join(", ");
+        sql(options, &format!("{all} FROM rows"))
+    };
+    let promised = quartiles("epsilon = 1");
+    assert!(bound(&place, &promised, &promised, 0.0, 40_000, 161) <= 1.0);
+    assert!(bound(&place, &promised, &quartiles("epsilon = 6"), 0.0, 40_000, 162) > 1.2);
+}
+
 /// A sum whose rows are bounded one by one, of more rows of a unit than its noise is for, or of
 /// larger ones.
 #[test]

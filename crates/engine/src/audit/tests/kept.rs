@@ -188,6 +188,35 @@ fn groups_that_always_appear_pass() {
     }
 }
 
+/// Deciles that are drawn together, in one group and in several, under every relation; and what
+/// distinguishes the tables is seen.
+#[test]
+fn joint_quantiles_pass() {
+    let place = place();
+    for (seed, loss, table, more, least) in [
+        (151, "epsilon = 4", "visits", "", 0.2),
+        (152, "rho = 1", "visits", "shop, ", 0.03),
+        (153, "epsilon = 4", "exchanged", "", 0.2),
+        (154, "epsilon = 4", "rows", "", 0.4),
+        (155, "rho = 1", "exchanged_rows", "", 0.4),
+    ] {
+        let by = more.trim_end_matches(", ");
+        let group = if by.is_empty() { String::new() } else { format!(" GROUP BY {by}") };
+        let of = |p: &str| format!("PERCENTILE_CONT({SPREAD}, {p})");
+        let all = ["0.1", "0.3", "0.5", "0.7", "0.9"].map(of).join(", ");
+        let select = format!("{more}{all} FROM {table} WHERE person < 150{group}");
+        let ask = match table {
+            "visits" | "exchanged" => {
+                format!("{loss}, max_rows_per_group = 2, max_groups_contributed = 2")
+            }
+            _ => loss.to_owned(),
+        };
+        let report = audit(&place, &sql(&ask, &select), 20_000, seed);
+        assert!(!report.violation, "{report:#?}");
+        assert!(report.epsilon_at_least > least, "{table} {loss}: {report:#?}");
+    }
+}
+
 /// Where only a quantile is asked for, whoever has the largest values is the heaviest.
 #[test]
 fn units_are_weighed_by_the_values_of_quantiles() {
@@ -202,8 +231,8 @@ fn units_are_weighed_by_the_values_of_quantiles() {
     assert_eq!((largest(whole), largest(without)), ((Some(100), 122), (Some(59), 120)));
 }
 
-/// Medians of rows and of units, in one group and in several, under every relation; and what distinguishes
-/// the tables is seen.
+/// Medians of rows and of units, in one group and in several, under every relation; and what
+/// distinguishes the tables is seen.
 #[test]
 fn quantiles_pass() {
     let place = place();

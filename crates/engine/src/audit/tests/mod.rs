@@ -100,7 +100,7 @@ fn generators(seed: u64) -> Vec<Generator> {
     vec![TestSeed(seed).generator(), TestSeed(seed + 1_000_000).generator()]
 }
 
-/// So many runs, and bounds that are wrong with a probability of 1e-6 for each audit.
+/// Options for `runs` runs, and bounds that are wrong with a probability of 1e-6 for each audit.
 fn options(runs: u64) -> AuditOptions {
     AuditOptions { runs, units: 2, confidence: 0.999_999, delta: None }
 }

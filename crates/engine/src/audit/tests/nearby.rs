@@ -11,7 +11,7 @@ use super::super::pair::{Pair, Table};
 use super::*;
 use crate::exact::Measured;
 
-/// A table of so many groups, with units that are each in some of them.
+/// A table of that many groups, with units that are each in some of them.
 fn counted(groups: usize, units: &[Vec<u32>], known: &[bool]) -> Counted {
     let mut members = Memberships::default();
     let mut counts = vec![0u64; groups];
@@ -38,7 +38,8 @@ proptest! {
     #[test]
     fn near_groups_are_decided_as_in_the_whole(
         units in prop::collection::vec(
-            prop::collection::btree_set(0..GROUPS as u32, 1..4).prop_map(|s| s.into_iter().collect()),
+            prop::collection::btree_set(0..GROUPS as u32, 1..4)
+                .prop_map(|s| s.into_iter().collect()),
             1..12,
         ),
         wanted in prop::collection::vec(prop::bool::weighted(0.15), GROUPS),

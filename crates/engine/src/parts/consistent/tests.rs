@@ -153,14 +153,15 @@ fn what_does_not_add_up_is_refused_before_the_charge() {
     for (rest, reason) in [
         (
             "town, COUNT(DISTINCT pet) AS pets FROM people GROUP BY ROLLUP (town)",
-            "is no sum over the groups of a finer one",
+            "is not the sum over the groups of a finer level",
         ),
         (
             "town, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((town), (sex), (village))",
-            "one needs all of these keys",
+            "need one level that has all of these keys",
         ),
         (
-            "town, sex, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((town, sex), (sex, town))",
+            "town, sex, COUNT(*) AS n FROM people \
+             GROUP BY GROUPING SETS ((town, sex), (sex, town))",
             "the same keys in different orders",
         ),
     ] {

@@ -41,7 +41,8 @@ fn every_type() {
 #[test]
 fn rows_of_any_length_and_lines_of_any_end() {
     let batch = csv(
-        "\u{feff}a,b,c\r\n1,2,3\r\n4\r\n\r\n5,6,7,8,9\n,\n\"multi\nline\",\"q\"\"q\",\"c,c\"\r\nlast",
+        "\u{feff}a,b,c\r\n1,2,3\r\n4\r\n\r\n5,6,7,8,9\n,\n\"multi\n\
+         line\",\"q\"\"q\",\"c,c\"\r\nlast",
         &[("c", Text), ("a", Text), ("b", Text)],
     );
     let expected = [
@@ -131,7 +132,7 @@ fn compressed_whole_and_cut() {
     let mut text = String::from("\u{feff}a,b\n");
     (0..50_000).for_each(|i| text.push_str(&format!("{i},secret{}\n", i * 7919 % 50_000)));
     for (name, encode) in [("t.csv.gz", gzip as fn(&[u8]) -> Vec<u8>), ("t.csv.zst", zst)] {
-        // Two members, the second of which starts within a row.
+        // Two members; the second starts within a row.
         let (one, two) = text.as_bytes().split_at(text.len() / 3);
         let whole = [encode(one), encode(two)].concat();
         let path = write(&folder, name, &whole);

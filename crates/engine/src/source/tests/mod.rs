@@ -109,7 +109,7 @@ fn digits(array: &ArrayRef) -> Vec<Option<i128>> {
     array.as_any().downcast_ref::<Decimal128Array>().unwrap().iter().collect()
 }
 
-/// As bits, to tell −0 and NaN.
+/// The bits of floats, to tell −0 and NaN.
 fn floats(array: &ArrayRef) -> Vec<Option<u64>> {
     let array = array.as_any().downcast_ref::<Float64Array>().unwrap();
     array.iter().map(|v| v.map(f64::to_bits)).collect()

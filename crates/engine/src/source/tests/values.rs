@@ -127,7 +127,9 @@ fn bytes_to_integers() {
 proptest! {
     /// Whatever the bytes, every type takes them, and as one value.
     #[test]
-    fn any_bytes(fields in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 0..20)) {
+    fn any_bytes(
+        fields in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..50), 0..20),
+    ) {
         for to in TYPES {
             let mut column = TextColumn::new(Target::Value(to), &Arc::default(), 4);
             let fits: Vec<bool> = fields
@@ -143,7 +145,8 @@ proptest! {
     /// Text that looks like numbers and dates comes deeper into the parsers.
     #[test]
     fn likely_text(
-        text in "[+-]?[0-9]{0,5}[-/.: eE]?[0-9]{0,3}[-/.:]?[0-9]{0,3}[ Tt]?[0-9:.]{0,16}[ Zz]?[+-]?[0-9:é]{0,6}",
+        text in "[+-]?[0-9]{0,5}[-/.: eE]?[0-9]{0,3}[-/.:]?[0-9]{0,3}[ Tt]?[0-9:.]{0,16}\
+                 [ Zz]?[+-]?[0-9:é]{0,6}",
         tail in "(\u{7f}|é|𝄞|0|9|:|\\.|Z){0,40}",
     ) {
         for to in TYPES {

@@ -52,12 +52,12 @@ fn operand_name(place: usize) -> String {
     format!("a{}", place + 1)
 }
 
-const AGGREGATES: &str = "COUNT, COUNTIF, SUM, AVG, MIN, MAX, MEDIAN, STDDEV, STDDEV_POP, STDDEV_SAMP, \
-                          VARIANCE, VAR_POP, VAR_SAMP, CORR, COVAR_POP, COVAR_SAMP, LOGICAL_AND and \
-                          LOGICAL_OR are";
-const WINDOWS: &str = "ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, LEAD, \
-                       FIRST_VALUE, LAST_VALUE, NTH_VALUE and aggregates are, OVER (PARTITION BY … ORDER \
-                       BY …)";
+const AGGREGATES: &str = "use COUNT, COUNTIF, SUM, AVG, MIN, MAX, MEDIAN, STDDEV, STDDEV_POP, \
+                          STDDEV_SAMP, VARIANCE, VAR_POP, VAR_SAMP, CORR, COVAR_POP, \
+                          COVAR_SAMP, LOGICAL_AND or LOGICAL_OR";
+const WINDOWS: &str = "use ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST, NTILE, LAG, \
+                       LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE or aggregates, OVER (PARTITION \
+                       BY … ORDER BY …)";
 
 /// Most scalar expressions of SQL around private parts.
 const MAX_COMPUTED: usize = 500;
@@ -208,10 +208,10 @@ impl Walk<'_> {
         if operands.len() > MAX_OPERANDS || self.computed.len() > MAX_COMPUTED {
             return Err(Refusal::new(
                 format!(
-                    "the SQL around private parts has more than {MAX_COMPUTED} expressions, or one of \
-                     more than {MAX_OPERANDS} columns"
+                    "the SQL around private parts has more than {MAX_COMPUTED} expressions, \
+                     or one of more than {MAX_OPERANDS} columns"
                 ),
-                "fewer or shorter expressions",
+                "use fewer or shorter expressions",
             ));
         }
         let (operands, written): (Vec<ast::Expr>, Vec<String>) = operands.into_iter().unzip();
@@ -253,7 +253,7 @@ impl Walk<'_> {
             return Ok(());
         }
         if walk::operands(node).is_none() {
-            return Err(unsupported(node, "comparisons, arithmetic, CASE, CAST and functions are"));
+            return Err(unsupported(node, "use comparisons, arithmetic, CASE, CAST and functions"));
         }
         for operand in operands_mut(node).into_iter().flatten() {
             self.take_operands(operand, operands, scope, tables)?;
@@ -331,7 +331,7 @@ impl Walk<'_> {
                     Some(ast::WindowType::WindowSpec(own))
                 }
                 Some(ast::WindowType::NamedWindow(_)) => {
-                    return Err(unsupported(function, "OVER (…), written where it is used"));
+                    return Err(unsupported(function, "write OVER (…) where it is used"));
                 }
             },
             ..function.clone()

@@ -24,12 +24,12 @@ use crate::error::Refusal;
 /// SQL over released tables.
 #[derive(Clone, Debug)]
 pub struct Around {
-    /// As people read it.
+    /// The SQL for people.
     pub sql: String,
     /// The names of the columns that it shows.
     pub columns: Vec<String>,
-    /// As it is run: all names are quoted, in lower case; every order is complete; scalar expressions
-    /// are calls of [`Self::computed`], each by its [`Computed::name`].
+    /// The query as it is run: all names are quoted, in lower case; every order is complete; scalar
+    /// expressions are calls of [`Self::computed`], each by its [`Computed::name`].
     pub query: ast::Query,
     /// The scalar expressions.
     pub computed: Vec<Computed>,
@@ -92,7 +92,7 @@ impl Walk<'_> {
         let Some(part) = part else {
             return Err(Refusal::new(
                 format!("there is no released table `{name}`"),
-                "a common table expression or a sub-query that aggregates protected rows",
+                "name a common table expression or a sub-query that aggregates protected rows",
             ));
         };
         self.used[part] = true;

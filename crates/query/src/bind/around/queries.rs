@@ -132,7 +132,7 @@ impl Walk<'_> {
                 {
                     return Err(unsupported(
                         format!("{op} {set_quantifier}"),
-                        "UNION ALL, UNION DISTINCT, EXCEPT DISTINCT and INTERSECT DISTINCT are",
+                        "use UNION ALL, UNION DISTINCT, EXCEPT DISTINCT or INTERSECT DISTINCT",
                     ));
                 }
                 // Rows that are compared are compared without their cells.
@@ -183,7 +183,7 @@ impl Walk<'_> {
         if select.projection.len() > MAX_SHOWN {
             return Err(Refusal::new(
                 format!("SELECT shows more than {MAX_SHOWN} columns"),
-                "several statements",
+                "write several statements",
             ));
         }
         let mut scope = Scope { outer, ..Scope::default() };
@@ -278,9 +278,10 @@ impl Walk<'_> {
         };
         let nodes = with_levels.as_ref().map_or(nodes.as_slice(), std::slice::from_ref);
         let most = |many: usize| match many > MAX_SHOWN {
-            true => {
-                Err(Refusal::new(format!("GROUP BY has more than {MAX_SHOWN} keys"), "fewer keys"))
-            }
+            true => Err(Refusal::new(
+                format!("GROUP BY has more than {MAX_SHOWN} keys"),
+                "use fewer keys",
+            )),
             false => Ok(()),
         };
         most(nodes.len())?;
@@ -333,7 +334,7 @@ impl Walk<'_> {
                     if own.is_empty() {
                         return Err(Refusal::new(
                             format!("`{item}`: there is no table `{table}` in FROM"),
-                            "the name or alias of a table in FROM",
+                            "use the name or alias of a table in FROM",
                         ));
                     }
                     all.extend(own);
@@ -394,7 +395,7 @@ impl Walk<'_> {
                     Ok(ast::JoinConstraint::Using(own))
                 }
                 ast::JoinConstraint::None | ast::JoinConstraint::Natural => Err(Refusal::new(
-                    format!("`{}` says no columns to join on", join.to_string().trim()),
+                    format!("`{}` names no columns to join on", join.to_string().trim()),
                     "JOIN … ON a.key = b.key, or USING (key); CROSS JOIN for all pairs",
                 )),
             };
@@ -407,7 +408,7 @@ impl Walk<'_> {
                 _ => {
                     return Err(unsupported(
                         join.to_string().trim(),
-                        "JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN and CROSS JOIN are",
+                        "use JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN or CROSS JOIN",
                     ));
                 }
             };
@@ -475,7 +476,7 @@ fn aliased(alias: &ast::TableAlias, columns: Shown) -> Result<(ast::TableAlias, 
     if alias.columns.len() != columns.len() {
         return Err(Refusal::new(
             format!(
-                "`{alias}` names {} columns, and there are {}",
+                "`{alias}` names {} columns, but there are {}",
                 alias.columns.len(),
                 columns.len()
             ),

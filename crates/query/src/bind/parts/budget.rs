@@ -1,4 +1,4 @@
-//! Who pays what: a statement's budget over its parts.
+//! Shares of a statement's budget for its parts.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +19,9 @@ use crate::sql::{PrivacyClause, QueryOption};
 pub(super) enum Paying<'a> {
     /// From its OPTIONS, or the contract's defaults.
     Own,
+    /// From its OPTIONS, or the contract's defaults, with these options in place of its own: to
+    /// compare quotes, for owners.
+    Trial(&'a [QueryOption]),
     /// From a workload, which gives it that share, and these defaults before the contract's.
     Share(Loss, &'a Defaults),
 }
@@ -44,7 +47,7 @@ pub(super) struct Clauses<'a> {
     used: Vec<bool>,
 }
 
-/// What a part may cost, and how it is bounded.
+/// Budget and bounds of a part.
 pub(super) struct Terms {
     pub(super) options: Options,
     pub(super) pot: Pot,
@@ -57,7 +60,7 @@ pub(super) struct Terms {
 pub(super) enum Pot {
     /// The statement's, of the part's population.
     Statement,
-    /// That of the SELECT which stands there, and has so many levels.
+    /// The budget of the SELECT at this place, and its number of levels.
     Own { select: Location, levels: usize },
 }
 
@@ -142,7 +145,7 @@ impl<'a> Clauses<'a> {
             Some((_, value)) if value == "true" => Ok(Some(false)),
             Some((_, value)) if value == "non_negative" => Ok(Some(true)),
             Some((option, _)) => Err(Refusal::new(
-                format!("{CONSISTENT} = {} is none of TRUE, NON_NEGATIVE and FALSE", option.value),
+                format!("{CONSISTENT} = {} is not TRUE, NON_NEGATIVE or FALSE", option.value),
                 format!("{CONSISTENT} = TRUE"),
             )
             .at_span(option.span)),
@@ -175,14 +178,15 @@ impl<'a> Clauses<'a> {
         let pays_itself = !outermost && (named("epsilon", &given) || named("rho", &given));
         if pays_itself && weight.is_some() {
             return Err(Refusal::new(
-                "a part has a weight and a budget of its own",
-                "weight = 2 for a share of the statement's budget, or epsilon = 0.5 for its own",
+                "a part has both a weight and a budget of its own",
+                "keep one of them: weight = 2 for a share of the statement's budget, or epsilon \
+                 = 0.5 for a budget of its own",
             ));
         }
         if !outermost && !pays_itself && named("delta", &given) {
             return Err(Refusal::new(
-                "a part has a delta of its own, and no epsilon or rho",
-                "epsilon and delta at the part, or both at the outermost SELECT",
+                "a part has a delta of its own, but no epsilon or rho",
+                "give epsilon and delta at the part, or both at the outermost SELECT",
             ));
         }
         if !outermost {
@@ -197,6 +201,11 @@ impl<'a> Clauses<'a> {
         }
         let mut options = match self.paying {
             Paying::Own => Options::read(&given, view, view.defaults())?,
+            Paying::Trial(options) => {
+                given.retain(|own| options.iter().all(|option| option.name != own.name));
+                given.extend_from_slice(options);
+                Options::read(&given, view, view.defaults())?
+            }
             Paying::Share(share, defaults) => {
                 Options::read_part(&given, view, &of_workload(share, defaults, view.defaults()))?
             }
@@ -217,10 +226,11 @@ impl<'a> Clauses<'a> {
             }
             if Some(clause.select) != self.outermost {
                 return Err(Refusal::new(
-                    "WITH DIFFERENTIAL_PRIVACY stands at a SELECT that releases nothing by itself, or that nothing \
-                     reads",
-                    "after the outermost SELECT, for the whole statement; or after a SELECT that aggregates \
-                     protected rows, and whose GROUP BY does not include their unit",
+                    "WITH DIFFERENTIAL_PRIVACY is in a SELECT that releases nothing by itself, \
+                     or that nothing reads",
+                    "write it after the outermost SELECT, for the whole statement; or after a \
+                     SELECT that aggregates protected rows, and whose GROUP BY does not include \
+                     their unit",
                 ));
             }
             let of_whole = |o: &&QueryOption| {
@@ -229,9 +239,12 @@ impl<'a> Clauses<'a> {
             let alone = clause.options.iter().find(of_whole);
             if let Some(QueryOption { name, .. }) = alone {
                 return Err(Refusal::new(
-                    format!("the option `{name}` stands at the outermost SELECT, which is no part"),
                     format!(
-                        "{name} in the OPTIONS of a part; {} hold for the whole statement",
+                        "the option `{name}` is in the outermost SELECT, which is not a private \
+                         part"
+                    ),
+                    format!(
+                        "write {name} in the OPTIONS of a part; {} hold for the whole statement",
                         Defaults::NAMES.join(", ")
                     ),
                 ));
@@ -255,6 +268,8 @@ fn of_workload(share: Loss, own: &Defaults, theirs: &Defaults) -> Defaults {
         group_selection_strategy: own.group_selection_strategy.or(theirs.group_selection_strategy),
         intervals: own.intervals.or(theirs.intervals),
         simultaneous_intervals: own.simultaneous_intervals.or(theirs.simultaneous_intervals),
+        noise: own.noise.or(theirs.noise),
+        prefer: own.prefer.or(theirs.prefer),
     }
 }
 
@@ -366,7 +381,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             if part.chooses() && delta.is_zero() {
                 return Err(Refusal::new(
                     format!("delta = {} is too small to be split over the parts", whole.delta()),
-                    "a larger delta, or fewer parts",
+                    "use a larger delta, or fewer parts",
                 ));
             }
             part.query.loss = loss.with_delta(if part.chooses() { delta } else { Delta::ZERO });
@@ -374,24 +389,26 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             if !alone {
                 part.query.noise_delta = Delta::ZERO;
             }
+            part.query.settle_noise();
         }
     }
     let mut questions = parts.iter().filter(|part| !part.is_report());
     if let (true, Some(Draft { weight: 2.., .. })) = (alone, questions.next()) {
         return Err(Refusal::new(
-            "weight is a share of a statement's budget, and the statement has one part",
+            "weight is a share of a statement's budget, but the statement has only one part",
             "leave it out",
         ));
     }
     for (at, part) in parts.iter().enumerate() {
-        let alike = |other: &Draft| {
-            serde_json::to_vec(&other.query).ok() == serde_json::to_vec(&part.query).ok()
-                && other.reads == part.reads
-        };
+        // Their mechanisms may be the same, and then they have one release.
+        let alike =
+            |other: &Draft| other.query.asked() == part.query.asked() && other.reads == part.reads;
         if !alone && parts[..at].iter().any(alike) {
             return Err(Refusal::new(
-                "two parts of the statement ask the same at the same price, in different words of OPTIONS",
-                "one common table expression, named twice: its release is paid for once",
+                "two parts of the statement ask the same at the same price, \
+                 in different words of OPTIONS",
+                "write one common table expression, and name it twice: its release is paid for \
+                 once",
             ));
         }
     }

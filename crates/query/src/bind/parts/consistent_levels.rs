@@ -36,7 +36,7 @@ pub struct ConsistentLevel {
 pub struct Adjusted {
     /// Its place in each level's part, and the variance of its noise there.
     pub levels: Vec<(usize, f64)>,
-    /// What is asked of it.
+    /// The adjustment that is asked for.
     pub wanted: AdjustOptions,
 }
 
@@ -49,8 +49,8 @@ pub struct ConsistentPrecision {
     pub measurement: String,
     /// The standard deviation of its noise as it is released.
     pub released: f64,
-    /// That of the number that fits the other levels; absent where groups are chosen privately, as
-    /// it then depends on the numbers.
+    /// The standard deviation of the number that fits the other levels; absent where groups are
+    /// chosen privately, as it then depends on the numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adjusted: Option<f64>,
 }
@@ -96,11 +96,11 @@ impl Consistent {
             let levels = levels.ok_or_else(|| {
                 Refusal::new(
                     format!(
-                        "consistent levels need additive noise of one size at each level, and the {} has \
-                         another mechanism",
+                        "consistent levels need additive noise of one size at each level, but \
+                         the {} has another mechanism",
                         measurement.name
                     ),
-                    "leave consistent out; or bounds in the place of `split`",
+                    "leave consistent out, or use bounds in place of `split`",
                 )
             })?;
             let from_zero = measurement.low >= 0;
@@ -163,13 +163,14 @@ impl Consistent {
         if sets.windows(2).any(|two| two[0] == two[1]) {
             return Err(Refusal::new(
                 "two consistent levels have the same keys in different orders",
-                "GROUPING SETS ((a, b), (a)) in the place of ((a, b), (b, a), (a))",
+                "write GROUPING SETS ((a, b), (a)) in place of ((a, b), (b, a), (a))",
             ));
         }
         if !has_base(&kinds) {
             return Err(Refusal::new(
-                "of consistent levels with public keys alone, one needs all of these keys, and none has",
-                "GROUPING SETS ((a, b), (a), (b)) in the place of ((a), (b))",
+                "consistent levels with public keys only need one level that has all of these \
+                 keys, but none has",
+                "write GROUPING SETS ((a, b), (a), (b)) in place of ((a), (b))",
             ));
         }
         if kinds.iter().any(|(_, complete)| !complete) {
@@ -181,10 +182,10 @@ impl Consistent {
         if cells > MAX_PUBLIC_KEYS {
             return Err(Refusal::new(
                 format!(
-                    "the public keys of consistent levels make {cells} groups; at most {MAX_PUBLIC_KEYS} are \
-                     allowed"
+                    "the public keys of consistent levels make {cells} groups; \
+                     at most {MAX_PUBLIC_KEYS} are allowed"
                 ),
-                "fewer keys, or leave consistent out",
+                "use fewer keys, or leave consistent out",
             ));
         }
         Ok(())
@@ -211,11 +212,12 @@ fn adds_up(measurement: &Measurement, quotes: &[&Quote]) -> Result<bool, Refusal
         }
         Measure::Units | Measure::Distinct { .. } => Err(Refusal::new(
             format!(
-                "the {} of a level is no sum over the groups of a finer one, as each may count the same again",
+                "the {} of a level is not the sum over the groups of a finer level, as several \
+                 groups may count the same",
                 measurement.name
             ),
-            "COUNT(*) or SUM; or max_groups_contributed = 1 where a unit is in one group; or a SELECT \
-             without consistent",
+            "use COUNT(*) or SUM; or set max_groups_contributed = 1 where a unit is in one \
+             group; or ask in a SELECT without consistent",
         )),
     }
 }

@@ -25,7 +25,7 @@ use crate::relation::Protection;
 use crate::sql::{PrivacyClause, select_at};
 use crate::types::ColumnType;
 
-/// What a query of a statement shows.
+/// Kind of rows that a query of a statement shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Rows of protected or public tables: only a part may read them.
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What a query shows that reads queries of both kinds.
+    /// Kind of a query that reads queries of both kinds.
     ///
     /// # Errors
     /// When one shows rows and the other a release.
@@ -57,8 +57,8 @@ impl Kind {
 fn mixed(place: &str) -> Refusal {
     Refusal::new(
         format!("{place} puts rows of a table beside released values"),
-        "aggregate the rows first, in a sub-query with its own GROUP BY, and join its release; the SQL \
-         around private parts sees nothing but what they release",
+        "aggregate the rows first, in a sub-query with its own GROUP BY, \
+         and join its release; the SQL around private parts sees nothing but what they release",
     )
 }
 
@@ -66,7 +66,7 @@ fn mixed(place: &str) -> Refusal {
 #[derive(Clone, Default)]
 pub(super) struct Names {
     kinds: Vec<(String, Kind)>,
-    /// Those that show rows.
+    /// The expressions that show rows.
     rows: Vec<Rc<ast::Cte>>,
 }
 
@@ -183,7 +183,7 @@ impl<'a> Splitter<'a> {
         if self.bound > MAX_PARTS {
             return Err(Refusal::new(
                 format!("the statement has more than {MAX_PARTS} private parts"),
-                "several statements; each part has a share of the budget",
+                "write several statements: each part has a share of the budget",
             ));
         }
         let (view, conditions) = clauses::view(selected, self.contract)?;
@@ -206,14 +206,14 @@ impl<'a> Splitter<'a> {
         Ok(part)
     }
 
-    /// Adds the clipping report of a part, where its limits can cut anything off. Parts with the same
-    /// limits on the same rows have one.
+    /// Adds the clipping report of a part, where its limits can cut anything off. Parts with the
+    /// same limits on the same rows have one.
     fn report(&mut self, of: usize) -> Result<(), Refusal> {
         let part = self.drafts.get(of).ok_or_else(missing)?;
         let report = part.query.clipping_report().map_err(|refusal| {
             let what =
                 format!("the clipping report of this SELECT is not possible: {}", refusal.what);
-            Refusal::new(what, "fewer aggregates, or two SELECTs with a part of them each")
+            Refusal::new(what, "use fewer aggregates, or two SELECTs with a part of them each")
         });
         let Some(query) = report? else { return Ok(()) };
         let name = part_name(self.drafts.len());
@@ -327,7 +327,7 @@ impl<'a> Splitter<'a> {
         if names.kinds.len() + with.cte_tables.len() > MAX_NAMES {
             return Err(Refusal::new(
                 format!("WITH names more than {MAX_NAMES} tables"),
-                "fewer common table expressions",
+                "use fewer common table expressions",
             ));
         }
         // Refuses what no WITH may have.
@@ -340,7 +340,7 @@ impl<'a> Splitter<'a> {
             if matches!(number, Some(Ok(_))) {
                 return Err(Refusal::new(
                     format!("WITH names `{name}`, which is kept for the parts of statements"),
-                    "another name",
+                    "give it another name",
                 )
                 .at(&cte.alias.name));
             }
@@ -486,9 +486,10 @@ impl<'a> Splitter<'a> {
             }
             if !asks_other && grouped.is_some_and(|grouped| grouped.levels.is_some()) {
                 return Err(Refusal::new(
-                    "ROLLUP, CUBE, GROUPING SETS and GROUPING are for releases, and this GROUP BY shows rows \
-                     again: its table is public, or one of its keys is the privacy unit",
-                    "GROUP BY a, b here, and the levels in the SELECT around it",
+                    "ROLLUP, CUBE, GROUPING SETS and GROUPING are for releases, but this GROUP \
+                     BY shows rows again: its table is public, or one of its keys is the \
+                     privacy unit",
+                    "write GROUP BY a, b here, and the levels in the SELECT around it",
                 )
                 .at(&select.group_by));
             }
@@ -527,10 +528,11 @@ impl<'a> Splitter<'a> {
                         }
                         None => {
                             return Err(at(Refusal::new(
-                                "a sub-query in a condition on rows computes its value from several \
-                                 releases, or by SQL around one",
-                                "one SELECT of one aggregate: (SELECT AVG(x) FROM table WHERE …); or one \
-                                 column of a common table expression that is one",
+                                "a sub-query in a condition on rows computes its value from \
+                                 several releases, or with SQL around one",
+                                "use one SELECT of one aggregate: (SELECT AVG(x) FROM table \
+                                 WHERE …); or one column of a common table expression that is \
+                                 one",
                             )));
                         }
                     },
@@ -691,8 +693,7 @@ fn alone(mut refusal: Refusal) -> Refusal {
     if !refusal.what.starts_with("there is no column") {
         return refusal;
     }
-    let hint = "a sub-query in an expression stands by itself, and cannot name columns of the query \
-                around it";
+    let hint = "a sub-query in an expression cannot name columns of the query around it";
     refusal.hint = format!("{hint}; {}", refusal.hint);
     refusal
 }

@@ -126,9 +126,10 @@ fn sets(
         }
         _ => {
             return Err(Refusal::new(
-                "WITH TOTALS, and several of WITH ROLLUP, WITH CUBE and GROUPING SETS after one GROUP BY, are not \
-                 supported",
-                "GROUP BY ROLLUP (a, b), GROUP BY CUBE (a, b) or GROUP BY GROUPING SETS ((a, b), (a), ())",
+                "WITH TOTALS, and several of WITH ROLLUP, WITH CUBE and GROUPING SETS after one \
+                 GROUP BY, are not supported",
+                "GROUP BY ROLLUP (a, b), GROUP BY CUBE (a, b) or \
+                 GROUP BY GROUPING SETS ((a, b), (a), ())",
             ));
         }
     }
@@ -193,8 +194,8 @@ fn of_sets(sets: &[Vec<ast::Expr>]) -> Result<Vec<Vec<ast::Expr>>, Refusal> {
     Ok(all)
 }
 
-/// ROLLUP or CUBE within GROUPING SETS, which the parser takes for functions: whether it is CUBE, and
-/// its parts.
+/// ROLLUP or CUBE within GROUPING SETS, which the parser takes for functions: whether it is CUBE,
+/// and its parts.
 fn nested(function: &ast::Function) -> Option<(bool, Vec<Vec<ast::Expr>>)> {
     let name = function.name.to_string().to_uppercase();
     let ast::FunctionArguments::List(list) = &function.args else { return None };
@@ -214,6 +215,7 @@ fn nested(function: &ast::Function) -> Option<(bool, Vec<Vec<ast::Expr>>)> {
 fn too_many(levels: &str) -> Refusal {
     Refusal::new(
         format!("GROUP BY has {levels} levels; at most {MAX_LEVELS} are allowed"),
-        "GROUPING SETS ((a, b), (a), ()) with the levels that are needed: each has a share of the budget",
+        "use GROUPING SETS ((a, b), (a), ()) with only the levels that are needed: each has a \
+         share of the budget",
     )
 }

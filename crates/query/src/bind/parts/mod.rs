@@ -18,6 +18,8 @@ pub(super) mod walk;
 
 use serde::Serialize;
 
+use sqlparser::tokenizer::Span;
+
 use self::budget::{Draft, Paying};
 pub(super) use self::consistent_levels::part_of;
 pub use self::consistent_levels::{Adjusted, Consistent, ConsistentLevel, ConsistentPrecision};
@@ -28,7 +30,7 @@ use super::PrivateQuery;
 use super::around::Around;
 use crate::contract::{Contract, Defaults};
 use crate::error::Refusal;
-use crate::sql;
+use crate::sql::{self, QueryOption};
 use hushtable_privacy::Loss;
 
 /// Most private parts of one statement.
@@ -57,8 +59,8 @@ pub struct Part {
     pub name: String,
     /// Its SQL.
     pub sql: String,
-    /// Its share of the statement's budget, relative to the others'; `None` where it has a budget of
-    /// its own.
+    /// Its share of the statement's budget, relative to the others'; `None` where it has a budget
+    /// of its own.
     pub weight: Option<u32>,
     /// The released values of earlier parts that it reads, in the order in which
     /// [`ExprKind::Released`](crate::ExprKind::Released) counts them.
@@ -69,7 +71,7 @@ pub struct Part {
     pub report_of: Vec<usize>,
 }
 
-/// What a part reads of an earlier one.
+/// A column that a part reads from the release of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Read {
     /// The part, by its place in the statement.
@@ -107,29 +109,33 @@ impl SqlStatement {
             let populations: Vec<&str> = part.query.populations().collect();
             return Err(Refusal::new(
                 format!(
-                    "the query is about rows of both `{}`, and this is for one population",
+                    "the query is about rows of both `{}`, but this command is for one \
+                     population",
                     populations.join("` and `")
                 ),
-                "`query` and `explain` take it",
+                "use `query` or `explain`, which take it",
             ));
         }
         match (self.parts.pop(), self.around) {
             (Some(part), None) if parts == 1 => Ok(part.query),
             (Some(Part { report_of, .. }), _) if !report_of.is_empty() => Err(Refusal::new(
-                "the statement has a clipping report, and this is for one private SELECT",
-                "leave clipping_report out; to its owner, `check` shows what is cut off, free",
+                "the statement has a clipping report, but this command is for one private SELECT",
+                "leave clipping_report out; `check` shows the owner of the data what is cut \
+                 off, for free",
             )),
             (_, around) => Err(Refusal::new(
                 match (parts, around) {
-                    (1, _) => "the statement has SQL around its private part, and this is for one \
-                               private SELECT"
+                    (1, _) => "the statement has SQL around its private part, but this command \
+                               is for one private SELECT"
                         .to_owned(),
                     _ => format!(
-                        "the statement has {parts} private parts, and this is for one private SELECT"
+                        "the statement has {parts} private parts, but this command is for one \
+                         private SELECT"
                     ),
                 },
-                "each private part by itself: one SELECT with its GROUP BY, without window functions and \
-                 sub-queries over releases; `query` and `explain` take the whole statement",
+                "give each private part by itself: one SELECT with its GROUP BY, without window \
+                 functions and sub-queries over releases; `query` and `explain` take the whole \
+                 statement",
             )),
         }
     }
@@ -150,6 +156,25 @@ pub(crate) fn bind_part(
     defaults: &Defaults,
 ) -> Result<PrivateQuery, Refusal> {
     bind(text, contract, Paying::Share(share, defaults))?.plain()
+}
+
+/// Checks a query with other values of some options than it has. For owners, who compare what it
+/// would come to; what is asked and paid for is the query as it is.
+///
+/// # Errors
+/// Whatever [`SqlStatement::bind`] refuses, and statements of several parts.
+pub fn bind_trial(
+    text: &str,
+    contract: &Contract,
+    options: &[(&str, &str)],
+) -> Result<PrivateQuery, Refusal> {
+    let option = |&(name, value): &(&str, &str)| QueryOption {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        span: Span::empty(),
+    };
+    let options: Vec<QueryOption> = options.iter().map(option).collect();
+    bind(text, contract, Paying::Trial(&options))?.plain()
 }
 
 fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatement, Refusal> {
@@ -175,8 +200,9 @@ fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatem
         && parts.iter().all(|part| part.report_of.is_empty())
     {
         return Err(Refusal::new(
-            "clipping_report = true, and the statement has no limit that cuts anything off",
-            "leave it out: what is shown is of all rows, but for noise",
+            "clipping_report = true needs a limit that cuts something off, but the statement \
+             has none",
+            "leave it out: apart from noise, the answer is about all rows",
         )
         .at_span(place));
     }

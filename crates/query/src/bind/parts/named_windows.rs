@@ -22,13 +22,14 @@ impl NamedWindows {
         if clause.len() > MAX_WINDOWS {
             return Err(Refusal::new(
                 format!("WINDOW names {} windows; at most {MAX_WINDOWS} are allowed", clause.len()),
-                "OVER (…) where a window is used",
+                "write OVER (…) where a window is used",
             ));
         }
         let mut own = Self::default();
         for ast::NamedWindowDefinition(name, window) in clause {
             if own.find(&name.value).is_some() {
-                let twice = Refusal::new(format!("WINDOW names `{name}` twice"), "another name");
+                let twice =
+                    Refusal::new(format!("WINDOW names `{name}` twice"), "give it another name");
                 return Err(twice.at(&name));
             }
             let window = match window {
@@ -65,9 +66,9 @@ impl NamedWindows {
             || base.window_frame.is_some();
         if repeats {
             return Err(Refusal::new(
-                format!("a window that names `{name}` changes what that says"),
-                "an ORDER BY and a frame of rows where the named window has none; PARTITION BY stands in the \
-                 named one",
+                format!("a window that builds on `{name}` changes what `{name}` says"),
+                "add ORDER BY and a frame of rows where the named window has none; write \
+                 PARTITION BY in the named window",
             )
             .at(&name));
         }
@@ -94,10 +95,10 @@ impl NamedWindows {
         if *written > MAX_WRITTEN {
             return Err(Refusal::new(
                 format!(
-                    "the windows that WINDOW names come to more than {MAX_WRITTEN} characters where \
+                    "the named windows have more than {MAX_WRITTEN} characters in all where \
                      they are used"
                 ),
-                "shorter windows, fewer uses, or several statements",
+                "use shorter windows, fewer uses or several statements",
             ));
         }
         function.over = Some(ast::WindowType::WindowSpec(window));
@@ -112,6 +113,6 @@ fn few_keys(window: &ast::WindowSpec) -> Result<(), Refusal> {
     }
     Err(Refusal::new(
         format!("a window has {keys} keys; at most {MAX_KEYS} are allowed"),
-        "PARTITION BY and ORDER BY of what tells rows apart",
+        "keep the keys of PARTITION BY and ORDER BY that tell rows apart",
     ))
 }

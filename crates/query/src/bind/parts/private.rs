@@ -43,7 +43,7 @@ fn shows_all_keys(select: &ast::Select) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-/// What a SELECT groups by, where something is computed around its groups.
+/// Keys of a SELECT where something is computed around its groups.
 pub(super) struct Grouped {
     /// The keys before placeholders are put into them, with expressions for positions and names in
     /// SELECT.
@@ -66,15 +66,17 @@ pub(super) fn grouped(
     let levels = levels::flatten(query)?;
     if consistent.is_some() && levels.as_ref().is_none_or(|all| all.len() < 2) {
         return Err(Refusal::new(
-            "consistent is of a SELECT whose GROUP BY has several levels",
+            "consistent needs a GROUP BY with several levels",
             "GROUP BY ROLLUP (state, county): the counties of a state then add up to it",
         ));
     }
     if with_other && (levels.as_ref().is_some_and(|all| all.len() > 1) || needs_around(query)?) {
         return Err(Refusal::new(
-            "other_row is of a SELECT without levels, windows, QUALIFY, DISTINCT and sub-queries over its groups",
-            "a SELECT with them around it: SELECT …, RANK() OVER (ORDER BY n DESC) FROM (SELECT WITH \
-             DIFFERENTIAL_PRIVACY OPTIONS (other_row = true) town, COUNT(*) AS n FROM people GROUP BY town)",
+            "other_row needs a SELECT without levels, windows, QUALIFY, DISTINCT and \
+             sub-queries over its groups",
+            "write a SELECT with them around it: SELECT …, RANK() OVER (ORDER BY n DESC) FROM \
+             (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (other_row = true) town, COUNT(*) AS n \
+             FROM people GROUP BY town)",
         ));
     }
     if levels.is_none() && !with_other && !needs_around(query)? {
@@ -94,8 +96,8 @@ pub(super) fn grouped(
     }
     if with_other && written.is_empty() {
         return Err(Refusal::new(
-            "other_row is of the groups that are not shown, and the SELECT has no GROUP BY",
-            "leave it out: the one row is of all groups",
+            "other_row needs a GROUP BY: it is the row of the groups that are not shown",
+            "leave it out: without GROUP BY, the one row is about all rows",
         ));
     }
     let levels = match with_other {
@@ -105,7 +107,7 @@ pub(super) fn grouped(
     Ok(Some(Grouped { written, levels, with_other, consistent }))
 }
 
-/// What a part shows to the SQL around it.
+/// Columns that a part shows to the SQL around it.
 #[derive(Default)]
 struct Outputs {
     shown: Vec<(ast::Expr, String)>,
@@ -137,7 +139,7 @@ struct Keys<'a> {
     written: &'a [ast::Expr],
     /// With placeholders in them.
     placed: Vec<ast::Expr>,
-    /// As they are bound over these rows.
+    /// Bound over these rows.
     bound: Vec<Expr>,
     rows: RowScope,
     levels: Option<&'a Levels>,
@@ -220,8 +222,8 @@ impl<'a> Keys<'a> {
         keys
     }
 
-    /// Of levels that are to fit each other, the keys whose values are listed, and the condition that
-    /// a row's value is.
+    /// Of levels that are to fit each other, the keys whose values are listed, and the condition
+    /// that a row's value is.
     fn listed(
         &self,
         selected: &Selected,
@@ -256,7 +258,8 @@ impl<'a> Keys<'a> {
             || self.place(node).is_some_and(|place| !levels.iter().all(|l| self.is_in(l, place)))
     }
 
-    /// What GROUPING gives at a level: a bit for each key, which is set where the level is without it.
+    /// Value of GROUPING at a level: a bit for each key, which is set where the level is without
+    /// it.
     fn absent(&self, keys: &[&ast::Expr], level: &[usize]) -> Result<u64, Refusal> {
         if keys.len() > MAX_KEYS {
             return Err(Refusal::new(
@@ -268,7 +271,7 @@ impl<'a> Keys<'a> {
             let place = self.place(key).ok_or_else(|| {
                 let keys: Vec<String> = self.written.iter().map(ToString::to_string).collect();
                 Refusal::new(
-                    format!("GROUPING({key}): `{key}` is no key of GROUP BY"),
+                    format!("GROUPING({key}): `{key}` is not a key of GROUP BY"),
                     format!("the keys are {}", keys.join(", ")),
                 )
                 .at(*key)
@@ -296,7 +299,7 @@ impl Splitter<'_> {
         if inner.projection.len() > MAX_SHOWN {
             return Err(Refusal::new(
                 format!("SELECT shows more than {MAX_SHOWN} columns"),
-                "several statements",
+                "write several statements",
             ));
         }
         let keys = Keys::new(grouped, &inner, &selected)?;
@@ -356,7 +359,12 @@ impl Splitter<'_> {
         }
         outputs.of_select = outputs.shown.len();
         for node in ordered_mut(query.order_by.as_mut()) {
-            let alias = |(own, _): &(String, ast::Expr)| matches!(node, ast::Expr::Identifier(name) if own.eq_ignore_ascii_case(&name.value));
+            let alias = |(own, _): &(String, ast::Expr)| {
+                matches!(
+                    node,
+                    ast::Expr::Identifier(name) if own.eq_ignore_ascii_case(&name.value)
+                )
+            };
             if !named.iter().any(alias) && !matches!(node, ast::Expr::Value(_)) {
                 self.take_out(node, "order_by", &keys, &mut outputs, names)?;
             }
@@ -398,7 +406,8 @@ impl Splitter<'_> {
         for level in levels {
             let is_other = keys.with_other && first.is_some();
             let mut selected = selected.clone();
-            // Rows whose values are not listed are in no group of the finest level: they are in none.
+            // Rows whose values are not listed are in no group of the finest level: they are in
+            // none.
             let others = listed_keys.iter().filter(|(place, _)| !keys.is_in(level, *place));
             let mut conditions = Vec::new();
             for (place, condition) in others {
@@ -443,7 +452,7 @@ impl Splitter<'_> {
             if inner.projection.is_empty()
                 && let Some(key) = own_keys.first()
             {
-                // What is shown is about the groups alone, as COUNT(*) OVER () is.
+                // The query shows something about the groups alone, such as COUNT(*) OVER ().
                 inner.projection.push(named(key.clone(), "key"));
             }
             if inner.projection.is_empty() && inner.having.is_some() {
@@ -541,7 +550,7 @@ impl Splitter<'_> {
         if operands(node).is_none() {
             return Err(Refusal::new(
                 format!("`{node}` is not supported"),
-                "comparisons, arithmetic, CASE, CAST and functions of released values",
+                "use comparisons, arithmetic, CASE, CAST and functions of released values",
             ));
         }
         for operand in operands_mut(node).into_iter().flatten() {

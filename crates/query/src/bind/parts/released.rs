@@ -18,7 +18,7 @@ pub(super) fn placeholder(read: Read, column_type: ColumnType) -> ast::Expr {
     ast::Expr::Value(ast::Value::Placeholder(text).into())
 }
 
-/// What an earlier part released, for one that reads it.
+/// Released values of an earlier part, for one that reads them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
     /// The value in its one row.
@@ -104,7 +104,10 @@ impl PrivateQuery {
             _ => {}
         })?;
         if missing {
-            return Err(Refusal::new("a released value is missing", "ask the whole statement"));
+            return Err(Refusal::new(
+                "a released value is missing",
+                "this is a fault in Hushtable: please report the query, without data",
+            ));
         }
         Ok(query)
     }

@@ -124,5 +124,8 @@ pub(super) fn select_of_mut(query: &mut ast::Query) -> Result<&mut ast::Select, 
 
 /// A statement that came apart in another way than it was put together.
 pub(super) fn missing() -> Refusal {
-    Refusal::new("the statement could not be taken apart", "fewer nested sub-queries")
+    Refusal::new(
+        "the statement could not be divided into its private parts",
+        "use fewer nested sub-queries",
+    )
 }

@@ -102,7 +102,9 @@ macro_rules! operands_of {
                     }
                     all.extend(function.filter.$items().map(|e| & $($mutable)? **e));
                     all.extend(function.within_group.$items().map(|by| & $($mutable)? by.expr));
-                    if let Some(ast::WindowType::WindowSpec(window)) = & $($mutable)? function.over {
+                    if let Some(ast::WindowType::WindowSpec(window)) =
+                        & $($mutable)? function.over
+                    {
                         all.extend(window.partition_by.$items());
                         all.extend(
                             window.order_by.$items().map(|by| & $($mutable)? by.expr),
@@ -219,7 +221,7 @@ impl Settling {
                 let chain = |_| {
                     let what =
                         format!("a chain of set operations has more than {MAX_NESTING} sides");
-                    Refusal::new(what, "several statements")
+                    Refusal::new(what, "write several statements")
                 };
                 let depth = depth.deeper().map_err(chain)?;
                 self.body(left, depth)?;

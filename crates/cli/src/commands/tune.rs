@@ -1,0 +1,23 @@
+//! `hushtable tune`.
+
+use hushtable::{Progress, wait};
+
+use super::losses::opened;
+use crate::arguments::{ReportFormat, TuneArguments};
+use crate::failure::Failure;
+use crate::progress::watched;
+use crate::render::tune;
+use crate::stdio;
+
+pub(crate) fn run(asked: &TuneArguments) -> Result<(), Failure> {
+    let (owner, plot) = opened(&asked.contract, &asked.memory, asked.plot.as_deref())?;
+    let sql = stdio::query(&asked.sql)?;
+    let progress = Progress::default();
+    let report = watched("reading", &progress, || wait(owner.tune(&sql, &progress)))?;
+    let text = match asked.format {
+        ReportFormat::Text => tune::text(&report),
+        ReportFormat::Json => tune::json(&report)?,
+    };
+    stdio::print(text.as_bytes())?;
+    plot.map_or(Ok(()), |file| file.write(&tune::chart(&report)))
+}

@@ -1,0 +1,290 @@
+//! The choice of noise, selection strategy and split of the budget, by one objective.
+//!
+//! It looks at the query alone, so that the same query always has the same mechanisms.
+
+use hushtable_mechanisms::{Selection, Strategy};
+use hushtable_privacy::Loss;
+use serde::{Deserialize, Serialize};
+
+use crate::bind::{Groups, Measure, PrivateQuery};
+use crate::error::Refusal;
+use crate::noise_kind::{DELTA_HALVINGS, NoiseKind, as_gaussian, is_gaussian};
+use crate::objective::{Needed, Rank, Usefulness};
+use crate::quote::{Mechanisms, calibrated};
+
+/// Selection has a number of such parts of the budget, where the split is chosen.
+pub(crate) const PARTS: u32 = 64;
+
+/// The fewest of the parts that selection or measurements have.
+const FEWEST_PARTS: u32 = 2;
+
+/// The candidates whose split is searched for.
+const FINALISTS: usize = 2;
+
+/// The most steps of that search.
+const STEPS: usize = 3;
+
+/// How much larger the size from which on groups are of use may be, so that more groups appear.
+const FOR_GROUPS: f64 = 1.05;
+
+/// Mechanisms that were second best.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunnerUp {
+    /// The noise.
+    pub noise: NoiseKind,
+    /// The strategy, where groups are chosen privately.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+    /// The sizes from which on its groups are of use.
+    pub usefulness: Usefulness,
+}
+
+/// How a query's budget is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Plan {
+    /// The query's loss in the currency of its noise.
+    pub(crate) currency: Loss,
+    /// How groups are chosen, where they are chosen privately.
+    pub(crate) strategy: Option<Strategy>,
+    /// The parts of the budget, of [`PARTS`], that selection has; `None` to go by weights.
+    pub(crate) parts: Option<u32>,
+}
+
+/// Mechanisms, and the sizes of groups that they need.
+struct Candidate {
+    mechanisms: Mechanisms,
+    needed: Needed,
+}
+
+impl Candidate {
+    fn new(query: &PrivateQuery, plan: Plan) -> Result<Self, Refusal> {
+        let mechanisms = calibrated(query, plan)?;
+        let needed = Needed::new(query, mechanisms.selection.as_ref(), &mechanisms.noise);
+        Ok(Self { mechanisms, needed })
+    }
+
+    fn rank(&self) -> Rank {
+        self.needed.rank()
+    }
+
+    /// The share of selection that is nearly the best, and the rank that it promises; `None` where
+    /// there is nothing to split.
+    fn best_split(&self) -> Option<(f64, Rank)> {
+        let share = self.mechanisms.selection_share?;
+        (share < 1.0).then(|| self.needed.best_share(share, self.power()))
+    }
+
+    /// The power of epsilon or rho to which noise is in inverse proportion.
+    fn power(&self) -> f64 {
+        match self.mechanisms.plan.currency {
+            Loss::Approximate { .. } => 1.0,
+            Loss::Concentrated { .. } => 0.5,
+        }
+    }
+
+    /// Improves the mechanisms with a better split, and a better part of delta for choosing groups,
+    /// where the query leaves them open.
+    fn improved(self, query: &PrivateQuery) -> Self {
+        let mut best = self;
+        let mut tried: Vec<u32> = Vec::new();
+        let mut next = if is_open(query) { best.best_split() } else { None };
+        while let Some((share, _)) = next
+            && tried.len() < STEPS
+        {
+            let parts = (share * f64::from(PARTS)).round() as u32;
+            let parts = parts.clamp(FEWEST_PARTS, PARTS - FEWEST_PARTS);
+            if tried.contains(&parts) {
+                break;
+            }
+            tried.push(parts);
+            let plan = Plan { parts: Some(parts), ..best.mechanisms.plan };
+            let Ok(other) = Self::new(query, plan) else { break };
+            next = other.best_split();
+            if other.rank() < best.rank() {
+                best = other;
+            }
+        }
+        let currency = best.mechanisms.plan.currency;
+        let is_converted = query.loss().rho().is_none() && currency.rho().is_some();
+        if !is_converted || currency.delta().is_zero() {
+            return best;
+        }
+        for halvings in DELTA_HALVINGS {
+            let Ok(currency) = as_gaussian(query, halvings) else { break };
+            let plan = Plan { currency, ..best.mechanisms.plan };
+            let Ok(other) = Self::new(query, plan) else { break };
+            if other.rank() >= best.rank() {
+                break;
+            }
+            best = other;
+        }
+        best
+    }
+}
+
+impl Candidate {
+    /// The size with which groups appear half of the time.
+    fn to_appear(&self) -> f64 {
+        self.needed.usefulness().to_appear
+    }
+
+    /// The size from which on groups are of use.
+    fn size(&self) -> f64 {
+        self.needed.usefulness().size()
+    }
+
+    /// The same mechanisms with more of the budget for choosing groups, where the query leaves that
+    /// open: as much as leaves groups of use from the size `most` on.
+    fn with_smaller_groups(self, query: &PrivateQuery, most: f64) -> Self {
+        let share = self.mechanisms.selection_share.filter(|share| *share < 1.0);
+        let (Some(share), true) = (share, is_open(query) && self.size() <= most) else {
+            return self;
+        };
+        let largest = self.needed.largest_share(share, self.power(), most);
+        let parts = (largest * f64::from(PARTS)).floor() as u32;
+        let parts = parts.min(PARTS - FEWEST_PARTS);
+        if f64::from(parts) <= share * f64::from(PARTS) {
+            return self;
+        }
+        let plan = Plan { parts: Some(parts), ..self.mechanisms.plan };
+        match Self::new(query, plan) {
+            Ok(other) if other.size() <= most && other.to_appear() < self.to_appear() => other,
+            _ => self,
+        }
+    }
+
+    /// Whether its size is more than `most`; then its groups' size to appear, or its rank.
+    fn preference(&self, most: f64) -> (bool, Rank, Rank) {
+        let is_more = self.size() > most;
+        let first = if is_more { self.rank() } else { self.needed.rank_to_appear() };
+        (is_more, first, self.rank())
+    }
+}
+
+/// Whether a query leaves it open how much of its budget selection has.
+fn is_open(query: &PrivateQuery) -> bool {
+    matches!(query.groups(), Groups::Private { weight: None, .. })
+}
+
+/// The mechanisms whose groups are of use from the smallest size on, at the cost of the query, and
+/// those that are second best. Of all plans, those that promise the most are compared with their
+/// best split. Of those that come within a twentieth of the best, the one is taken whose groups
+/// appear from the smallest size on.
+///
+/// # Errors
+/// When the query allows no mechanisms, or its budget is too small for any.
+pub(crate) fn chosen(query: &PrivateQuery) -> Result<(Mechanisms, Option<RunnerUp>), Refusal> {
+    let mut failure = None;
+    let mut candidates = Vec::new();
+    for plan in plans(query)? {
+        match Candidate::new(query, plan) {
+            Ok(candidate) => candidates.push(candidate),
+            Err(refusal) => failure = failure.or(Some(refusal)),
+        }
+    }
+    let promise = |candidate: &Candidate| {
+        let split = if is_open(query) { candidate.best_split() } else { None };
+        split.map_or_else(|| candidate.rank(), |(_, rank)| rank)
+    };
+    candidates.sort_by_key(promise);
+    candidates.truncate(FINALISTS);
+    let finalists: Vec<Candidate> =
+        candidates.into_iter().map(|candidate| candidate.improved(query)).collect();
+    let most = FOR_GROUPS * finalists.iter().map(Candidate::size).fold(f64::INFINITY, f64::min);
+    let smaller = finalists.into_iter().map(|own| own.with_smaller_groups(query, most));
+    let mut finalists: Vec<Candidate> = smaller.collect();
+    finalists.sort_by_key(|own| own.preference(most));
+    let mut finalists = finalists.into_iter();
+    let Some(best) = finalists.next() else {
+        let none = || Refusal::new("no strategy can select groups", Strategy::NAMES);
+        return Err(failure.unwrap_or_else(none));
+    };
+    let second = finalists.next().map(|second| RunnerUp {
+        noise: second.mechanisms.noise_kind(),
+        strategy: second.mechanisms.selection.as_ref().map(Selection::strategy),
+        usefulness: second.needed.usefulness(),
+    });
+    Ok((best.mechanisms, second))
+}
+
+/// The noise and the strategies that a query allows.
+fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
+    let currencies = match (query.loss(), query.noise()) {
+        (Loss::Concentrated { .. }, Some(NoiseKind::Laplace)) => {
+            return Err(Refusal::new(
+                "noise = LAPLACE with a rho is not supported",
+                "use epsilon in place of rho, or leave noise out: a rho buys Gaussian noise",
+            ));
+        }
+        (Loss::Approximate { .. }, Some(NoiseKind::Gaussian)) => vec![as_gaussian(query, 1)?],
+        (own @ Loss::Approximate { .. }, None) => {
+            std::iter::once(own).chain(as_gaussian(query, 1)).collect()
+        }
+        (own, _) => vec![own],
+    };
+    let Groups::Private { strategy, known_threshold, .. } = query.groups() else {
+        let plan = |currency| Plan { currency, strategy: None, parts: None };
+        return Ok(currencies.into_iter().map(plan).collect());
+    };
+    let by_pieces = query.chooses_by_pieces();
+    let fits = |s: Strategy| {
+        (known_threshold.is_none() || s.gives_count())
+            && (!by_pieces || s == Strategy::GaussianThreshold)
+    };
+    // Its noisy counts would be of the other kind.
+    let counts = query.measurements().iter().any(|m| m.measure == Measure::Units);
+    let unwanted = |s: Strategy| {
+        let other = match query.noise() {
+            Some(NoiseKind::Laplace) => is_gaussian(s),
+            Some(NoiseKind::Gaussian) => !is_gaussian(s),
+            None => false,
+        };
+        other && counts && !by_pieces && s.gives_count()
+    };
+    if let Some(named) = strategy {
+        check(query, named, fits(named))?;
+    }
+    let mut plans = Vec::new();
+    for currency in currencies {
+        // Under a converted loss all noise is Gaussian, as that composes exactly.
+        let converted = currency.rho().is_some() && query.loss().rho().is_none();
+        let allowed = |s: Strategy| fits(s) && (!converted || is_gaussian(s));
+        let plan = |s| Plan { currency, strategy: Some(s), parts: None };
+        match strategy {
+            Some(named) => plans.extend(allowed(named).then(|| plan(named))),
+            None => {
+                let wanted = |s: &Strategy| allowed(*s) && !unwanted(*s);
+                plans.extend(Strategy::CANDIDATES.into_iter().filter(wanted).map(plan));
+            }
+        }
+    }
+    Ok(plans)
+}
+
+/// Refuses a strategy that the query names, where it cannot serve the query.
+fn check(query: &PrivateQuery, named: Strategy, fits: bool) -> Result<(), Refusal> {
+    if !fits && query.chooses_by_pieces() {
+        return Err(Refusal::new(
+            format!("group_selection_by = PIECES with {named} is not supported"),
+            "use group_selection_strategy = GAUSSIAN_THRESHOLD, or leave it out: its loss is \
+             known for records of many pieces",
+        ));
+    }
+    let gaussian_in_epsilon =
+        query.noise() == Some(NoiseKind::Gaussian) && query.loss().rho().is_none();
+    if gaussian_in_epsilon && !is_gaussian(named) {
+        return Err(Refusal::new(
+            format!("noise = GAUSSIAN with an epsilon and {named} is not supported"),
+            "use group_selection_strategy = GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS or \
+             POLICY_GAUSSIAN, or leave it out",
+        ));
+    }
+    if !fits {
+        return Err(Refusal::new(
+            format!("known_groups_threshold needs a noisy count, but {named} has none"),
+            "use group_selection_strategy = TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD or \
+             GAUSSIAN_THRESHOLD; or HAVING COUNT(DISTINCT unit) >= the threshold",
+        ));
+    }
+    Ok(())
+}

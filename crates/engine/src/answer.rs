@@ -86,8 +86,7 @@ impl Answering<'_> {
             return Err(EngineError::Inconsistent);
         }
         let started = Instant::now();
-        let mut key = SamplingKey([0; 16]);
-        self.generator.fill_bytes(&mut key.0)?;
+        let key = SamplingKey::draw(self.generator)?;
         let exact = scan.run(charge.open(), key).await?;
         timings.exact = started.elapsed();
         let started = Instant::now();

@@ -15,6 +15,7 @@ use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
+use hushtable_noise::{EntropyError, Generator};
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher24;
 
@@ -31,6 +32,15 @@ use units::{NEW, NOTHING, SlotList, Units, add, clamped};
 /// query.
 #[derive(Clone, Copy)]
 pub(crate) struct SamplingKey(pub(crate) [u8; 16]);
+
+impl SamplingKey {
+    /// A fresh key.
+    pub(crate) fn draw(generator: &mut Generator) -> Result<Self, EntropyError> {
+        let mut key = [0; 16];
+        generator.fill_bytes(&mut key)?;
+        Ok(Self(key))
+    }
+}
 
 /// One batch of rows, ready to be bounded.
 pub(crate) struct Rows {

@@ -85,7 +85,7 @@ struct Node {
     quantile: Quantile,
 }
 
-/// What is drawn at once.
+/// A level of the tree, whose nodes are drawn at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
     share: Loss,
@@ -207,7 +207,7 @@ impl JointQuantiles {
         Ok(Self { prior, nodes, places, levels, loss })
     }
 
-    /// What the released points of all groups and of all quantiles cost.
+    /// Cost of the released points, of all groups and all quantiles.
     pub fn loss(&self) -> Loss {
         self.loss
     }

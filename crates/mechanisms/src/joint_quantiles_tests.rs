@@ -82,19 +82,9 @@ fn law(own: &JointQuantiles, values: &[i128]) -> Law {
 }
 
 /// All sorted lists of up to `most` values in the range.
-fn lists((low, high): (i128, i128), most: usize) -> Vec<Vec<i128>> {
-    let mut all = vec![Vec::new()];
-    let mut last: Vec<Vec<i128>> = all.clone();
-    for _ in 0..most {
-        let longer = |list: &Vec<i128>| {
-            let from = list.last().copied().unwrap_or(low);
-            let list = list.clone();
-            (from..=high).map(move |value| [list.clone(), vec![value]].concat())
-        };
-        last = last.iter().flat_map(longer).collect();
-        all.extend(last.iter().cloned());
-    }
-    all
+fn lists(range: (i64, i64), most: usize) -> Vec<Vec<i128>> {
+    let coarse = crate::quantile::tests::lists(range, most);
+    coarse.into_iter().map(|list| list.into_iter().map(i128::from).collect()).collect()
 }
 
 fn with(list: &[i128], values: &[i128]) -> Vec<i128> {
@@ -121,7 +111,7 @@ fn divergence(one: &Law, other: &Law, order: f64) -> f64 {
 
 /// Pairs of tables whose difference is one unit of so many values, as a relation has them.
 fn neighbours(
-    range: (i128, i128),
+    range: (i64, i64),
     rows: usize,
     relation: Neighbouring,
     most: usize,
@@ -426,7 +416,7 @@ fn joint_draws_are_nearer_than_separate_ones() {
     }
 }
 
-/// What is stated for even gaps, and for any data, is not exceeded more often than stated: 2,000
+/// Rank distances, for even gaps and for any data, are exceeded no more often than stated: 2,000
 /// draws of seven quantiles, where the last ones have errors of three levels.
 #[test]
 fn rank_distances_are_kept() {

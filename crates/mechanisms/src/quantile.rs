@@ -189,7 +189,7 @@ impl Quantile {
     pub fn end(self, side: QuantileSide, level: f64) -> Result<Self, MechanismError> {
         let beyond = self.prior.most_beyond(side == QuantileSide::Low).max(1.0);
         let away = 1.0 + (2.0 * beyond / (1.0 - level)).ln() / self.rate();
-        // What is computed in floating point is off by much less than a billionth.
+        // Floating point is off by much less than a billionth.
         let away = (away * (1.0 + 1e-9)).ceil();
         if away.is_nan() || away > Self::FARTHEST_END {
             return Err(MechanismError::TooLarge);
@@ -207,7 +207,7 @@ impl Quantile {
         self.copies.low.max(self.copies.high)
     }
 
-    /// As [`new`](Self::new), by a prior.
+    /// Makes the quantile of [`new`](Self::new) from a prior.
     pub(crate) fn of_all(
         percentile: Percentile,
         prior: Prior,
@@ -476,4 +476,4 @@ pub(crate) fn distance(percentile: Percentile, values: &[i64], point: i64) -> f6
 
 #[cfg(test)]
 #[path = "quantile_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -46,7 +46,7 @@ fn law(quantile: &Quantile, values: &[i64]) -> Vec<f64> {
 }
 
 /// All sorted lists of up to `most` values in the range.
-fn lists((low, high): (i64, i64), most: usize) -> Vec<Vec<i64>> {
+pub(crate) fn lists((low, high): (i64, i64), most: usize) -> Vec<Vec<i64>> {
     let mut all = vec![Vec::new()];
     let mut last: Vec<Vec<i64>> = all.clone();
     for _ in 0..most {

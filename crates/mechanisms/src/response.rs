@@ -118,8 +118,8 @@ impl RandomisedResponse {
     /// lies.
     ///
     /// # Errors
-    /// As [`respond`](Self::respond), or slices of different lengths; found before anything is
-    /// drawn. If the generator fails the answers must not be used.
+    /// Those of [`respond`](Self::respond), and slices of different lengths; found before anything
+    /// is drawn. If the generator fails the answers must not be used.
     pub fn respond_all(
         &self,
         values: &[u32],

@@ -67,11 +67,16 @@ impl Candidate {
         self.needed.rank()
     }
 
+    /// The share of selection, where the query leaves it open and something else has a share, too.
+    fn open_share(&self, query: &PrivateQuery) -> Option<f64> {
+        let is_open = matches!(query.groups(), Groups::Private { weight: None, .. });
+        self.mechanisms.selection_share.filter(|share| is_open && *share < 1.0)
+    }
+
     /// The share of selection that is nearly the best, and the rank that it promises; `None` where
     /// there is nothing to split.
-    fn best_split(&self) -> Option<(f64, Rank)> {
-        let share = self.mechanisms.selection_share?;
-        (share < 1.0).then(|| self.needed.best_share(share, self.power()))
+    fn best_split(&self, query: &PrivateQuery) -> Option<(f64, Rank)> {
+        Some(self.needed.best_share(self.open_share(query)?, self.power()))
     }
 
     /// The power of epsilon or rho to which noise is in inverse proportion.
@@ -87,7 +92,7 @@ impl Candidate {
     fn improved(self, query: &PrivateQuery) -> Self {
         let mut best = self;
         let mut tried: Vec<u32> = Vec::new();
-        let mut next = if is_open(query) { best.best_split() } else { None };
+        let mut next = best.best_split(query);
         while let Some((share, _)) = next
             && tried.len() < STEPS
         {
@@ -99,7 +104,7 @@ impl Candidate {
             tried.push(parts);
             let plan = Plan { parts: Some(parts), ..best.mechanisms.plan };
             let Ok(other) = Self::new(query, plan) else { break };
-            next = other.best_split();
+            next = other.best_split(query);
             if other.rank() < best.rank() {
                 best = other;
             }
@@ -120,9 +125,7 @@ impl Candidate {
         }
         best
     }
-}
 
-impl Candidate {
     /// The size with which groups appear half of the time.
     fn to_appear(&self) -> f64 {
         self.needed.usefulness().to_appear
@@ -133,13 +136,11 @@ impl Candidate {
         self.needed.usefulness().size()
     }
 
-    /// The same mechanisms with more of the budget for choosing groups, where the query leaves that
-    /// open: as much as leaves groups of use from the size `most` on.
+    /// Gives choosing groups more of the budget, where the query leaves that open: as much as
+    /// leaves groups of use from the size `most` on.
     fn with_smaller_groups(self, query: &PrivateQuery, most: f64) -> Self {
-        let share = self.mechanisms.selection_share.filter(|share| *share < 1.0);
-        let (Some(share), true) = (share, is_open(query) && self.size() <= most) else {
-            return self;
-        };
+        let share = self.open_share(query).filter(|_| self.size() <= most);
+        let Some(share) = share else { return self };
         let largest = self.needed.largest_share(share, self.power(), most);
         let parts = (largest * f64::from(PARTS)).floor() as u32;
         let parts = parts.min(PARTS - FEWEST_PARTS);
@@ -161,11 +162,6 @@ impl Candidate {
     }
 }
 
-/// Whether a query leaves it open how much of its budget selection has.
-fn is_open(query: &PrivateQuery) -> bool {
-    matches!(query.groups(), Groups::Private { weight: None, .. })
-}
-
 /// The mechanisms whose groups are of use from the smallest size on, at the cost of the query, and
 /// those that are second best. Of all plans, those that promise the most are compared with their
 /// best split. Of those that come within a twentieth of the best, the one is taken whose groups
@@ -183,8 +179,7 @@ pub(crate) fn chosen(query: &PrivateQuery) -> Result<(Mechanisms, Option<RunnerU
         }
     }
     let promise = |candidate: &Candidate| {
-        let split = if is_open(query) { candidate.best_split() } else { None };
-        split.map_or_else(|| candidate.rank(), |(_, rank)| rank)
+        candidate.best_split(query).map_or_else(|| candidate.rank(), |(_, rank)| rank)
     };
     candidates.sort_by_key(promise);
     candidates.truncate(FINALISTS);

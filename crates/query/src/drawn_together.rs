@@ -117,7 +117,7 @@ pub(crate) fn better_joint(
     joint
 }
 
-/// What is drawn together, in the places of the query's measurements.
+/// Makes the joint draws, in the places of the query's measurements.
 ///
 /// # Errors
 /// When a share is too small to draw at.

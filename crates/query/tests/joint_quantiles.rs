@@ -99,7 +99,7 @@ fn explain_tells_of_levels() {
     assert_eq!(percentiles, [0.25, 0.5, 0.75]);
 }
 
-/// The same question is the same release, and another quantile among them another one.
+/// Equal questions have one release, and another quantile among them makes another.
 #[test]
 fn identities_tell_of_what_is_drawn_together() {
     let of = |p: &str| {

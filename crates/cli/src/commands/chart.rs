@@ -24,11 +24,10 @@ impl ChartFile {
     /// Opens a chart of findings about the exact data of a contract: only the user can read it, and
     /// it replaces no file of the contract.
     pub(super) fn confidential(path: &Path, contract: &Protected) -> Result<Self, Failure> {
-        let format = ImageFormat::of(path)?;
-        Ok(Self { format, file: contract.pending(path)?.confidential() })
+        Ok(Self::of(ImageFormat::of(path)?, contract.pending(path)?).for_user_alone())
     }
 
-    /// The same file, which only the user can read.
+    /// Keeps the file from everybody but the user.
     pub(super) fn for_user_alone(self) -> Self {
         Self { file: self.file.confidential(), ..self }
     }

@@ -74,7 +74,7 @@ fn statements_say_what_was_promised() {
     let statement: serde_json::Value = serde_json::from_str(&statement).unwrap();
     let explained = shop.run(&["explain", "--format", "json", COUNT_BY_PRODUCT]).success();
     let mut explained: serde_json::Value = serde_json::from_str(&explained).unwrap();
-    // What is left, and what other limits would cost, are no part of a release.
+    // A release has neither the budget that is left nor the price of other limits.
     for advice in ["budget", "limits"] {
         explained.as_object_mut().unwrap().remove(advice).unwrap();
     }

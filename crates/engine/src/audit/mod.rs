@@ -92,9 +92,8 @@ impl Session {
             (_, delta) => delta.map_or(1e-5, Delta::to_f64),
         };
         let promised = EpsilonAt::promised(&checked.quote, more);
-        let mut key = SamplingKey([0; 16]);
         let first = generators.first_mut().ok_or(EngineError::Inconsistent)?;
-        first.fill_bytes(&mut key.0)?;
+        let key = SamplingKey::draw(first)?;
         let tables = Tables::read(&checked, options.units, key).await?;
         let names: Vec<String> =
             checked.quote.query().measurements().iter().map(|m| m.name.clone()).collect();

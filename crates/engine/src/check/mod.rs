@@ -38,8 +38,7 @@ impl Session {
         sql: Option<&str>,
         progress: &Progress,
     ) -> Result<CheckReport, EngineError> {
-        let mut key = SamplingKey([0; 16]);
-        Generator::from_os()?.fill_bytes(&mut key.0)?;
+        let key = SamplingKey::draw(&mut Generator::from_os()?)?;
         let checked = heavy(|| sql.map(|sql| self.check(sql)).transpose())?;
         let named = table.map(|name| self.named(name)).transpose()?;
         let tables: Vec<&Table> = match (named, &checked) {

@@ -49,8 +49,7 @@ impl Session {
     /// When the query is refused, the data cannot be read, or there is no randomness.
     pub async fn tune(&self, sql: &str, progress: &Progress) -> Result<TuneReport, EngineError> {
         let own = heavy(|| self.check(sql))?;
-        let mut key = SamplingKey([0; 16]);
-        Generator::from_os()?.fill_bytes(&mut key.0)?;
+        let key = SamplingKey::draw(&mut Generator::from_os()?)?;
         let mut counting = own.quote.query().clone();
         counting.push_measurement(rows());
         let look = ScanOptions { tally: true, ..ScanOptions::default() };

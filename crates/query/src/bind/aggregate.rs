@@ -589,7 +589,7 @@ fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> Strin
     }
 }
 
-/// What the measurement is of.
+/// Name of the values that a measurement is of.
 fn value_of(measurement: &Measurement, stored: &[(String, ColumnType)]) -> String {
     match &measurement.measure {
         Measure::Units => "count of privacy units".to_owned(),

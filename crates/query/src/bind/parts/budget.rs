@@ -399,18 +399,15 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             "leave it out",
         ));
     }
-    for (at, part) in parts.iter().enumerate() {
-        // Their mechanisms may be the same, and then they have one release.
-        let alike =
-            |other: &Draft| other.query.asked() == part.query.asked() && other.reads == part.reads;
-        if !alone && parts[..at].iter().any(alike) {
-            return Err(Refusal::new(
-                "two parts of the statement ask the same at the same price, \
-                 in different words of OPTIONS",
-                "write one common table expression, and name it twice: its release is paid for \
-                 once",
-            ));
-        }
+    // The mechanisms of equal questions may be equal, and then they have one release.
+    let asked: Vec<_> = parts.iter().map(|part| (part.query.asked(), &part.reads)).collect();
+    if !alone && (1..asked.len()).any(|at| asked[..at].contains(&asked[at])) {
+        return Err(Refusal::new(
+            "two parts of the statement ask the same at the same price, \
+             in different words of OPTIONS",
+            "write one common table expression, and name it twice: its release is paid for \
+             once",
+        ));
     }
     let part = |Draft { name, sql, query, reads, pot, weight, report_of, .. }: Draft| {
         let weight = (pot == Pot::Statement && report_of.is_empty()).then_some(weight);

@@ -31,6 +31,8 @@ import pyarrow.parquet as pq
 STATES = [f"{state:02d}" for state in range(1, 51)]
 SECTORS = "11 21 22 23 31 42 44 48 51 52 53 54 55 56 61 62 71 72 81 92".split()
 GROUPS = (1, 4, 16, 64)
+# Items of W2 that all tools show.
+LARGEST = 75
 
 
 def events(path):
@@ -195,8 +197,14 @@ def main():
     shown = lambda x: "" if x in (None, "") or pd.isna(float(x)) else f"{float(x):,.4g}"
     for name, options, select, exact, keys in workloads(folder):
         exact = duckdb.sql(exact).df()
-        runs = [errors(ask(given.binary.resolve(), folder, options, select), exact, keys) for _ in range(given.repeat)]
-        mean = pd.DataFrame(runs)
+        released = [ask(given.binary.resolve(), folder, options, select) for _ in range(given.repeat)]
+        if name == "W2":
+            # The more groups are shown, the more small ones are among them: these all tools show.
+            largest = set(exact.nlargest(LARGEST, "n")["item"])
+            of_largest = pd.DataFrame([errors(own[own["item"].isin(largest)], exact, keys) for own in released])
+            row = {"groups": of_largest["groups"].mean()} | {c: of_largest[c].mean() for c in of_largest if c != "groups"}
+            print(f"| {name}, its {LARGEST} largest items | Hushtable | " + " | ".join(shown(row.get(c)) for c in columns) + " |")
+        mean = pd.DataFrame([errors(own, exact, keys) for own in released])
         own = {"groups": mean["groups"].mean()}
         own |= {c: np.sqrt((mean[c] ** 2).mean()) for c in mean.columns if c != "groups"}
         rows = [("Hushtable", own)] + [(peer["tool"], peer) for peer in peers if peer["workload"] == name]

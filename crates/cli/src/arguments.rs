@@ -43,9 +43,9 @@ pub(crate) use tables::{DescribeArguments, TablesArguments};
 pub(crate) use tune::TuneArguments;
 
 use crate::colour::ColourChoice;
-use crate::surroundings;
-
 use crate::failure::Failure;
+use crate::surroundings;
+use crate::table_format::TableFormat;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -371,23 +371,6 @@ pub(crate) struct InitArguments {
     /// table
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<String>,
-}
-
-/// Formats of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TableFormat {
-    /// Aligned columns, for people
-    Table,
-    /// Comma-separated values
-    Csv,
-    /// An array with an object for each row
-    Json,
-    /// A table in Markdown, with the same numbers as `table`
-    Markdown,
-    /// A page in HTML, with the same numbers as `table`
-    Html,
-    /// Apache Parquet
-    Parquet,
 }
 
 /// Formats of a report.

@@ -5,10 +5,9 @@ use std::io;
 
 use hushtable::ledger::LedgerError;
 use hushtable::query::Refusal;
+use hushtable::visible::visible;
 use hushtable::{Error, Hint, SourceError};
 use hushtable_plot::PlotError;
-
-use crate::render::grid::visible;
 
 /// Why a command ends early.
 #[derive(Debug)]

@@ -63,7 +63,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::pace::seen;
+    use crate::kept_effects::seen;
 
     fn at_once(run: impl FnOnce() -> Result<(), Failure>) -> (u8, String) {
         let sleep = |_| panic!("there is no delay");

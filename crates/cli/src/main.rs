@@ -4,12 +4,16 @@ mod arguments;
 mod colour;
 mod commands;
 mod failure;
+mod given_numbers;
 mod guard;
+mod kept_effects;
 mod pace;
 mod progress;
 mod render;
+mod sql_input;
 mod stdio;
 mod surroundings;
+mod table_format;
 
 use std::process::ExitCode;
 use std::time::Instant;

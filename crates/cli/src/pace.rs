@@ -4,15 +4,14 @@
 //! answers, refusals and faults all come at the same time after the start: what a command would
 //! print or write is kept until then.
 
-use std::cell::RefCell;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use hushtable::ledger::Notice;
-use hushtable::output::PendingFile;
 
-use crate::commands::parse::real;
 use crate::failure::Failure;
+use crate::given_numbers::real;
+use crate::kept_effects::{self, Effect, is_kept};
 use crate::stdio;
 
 /// The environment's setting, in seconds. The larger of it and the option holds.
@@ -20,33 +19,6 @@ const SETTING: &str = "HUSHTABLE_AT_LEAST_SECONDS";
 /// A day.
 const MOST: f64 = 86_400.0;
 const RANGE: &str = "a number of seconds from 0 to 86400";
-
-/// Something that can be seen from outside: a text that is printed, a file that is written.
-type Effect = Box<dyn FnOnce() -> Result<(), Failure>>;
-
-thread_local! {
-    /// Effects that are kept until the delay has passed; `None` where there is no delay.
-    static KEPT: RefCell<Option<Vec<Effect>>> = const { RefCell::new(None) };
-}
-
-/// Whether there is a delay, so that what can be seen is kept.
-pub(crate) fn is_kept() -> bool {
-    KEPT.with_borrow(Option::is_some)
-}
-
-/// Has the effect at once, or keeps it until the delay has passed.
-pub(crate) fn seen(effect: impl FnOnce() -> Result<(), Failure> + 'static) -> Result<(), Failure> {
-    if !is_kept() {
-        return effect();
-    }
-    KEPT.with_borrow_mut(|kept| kept.get_or_insert_default().push(Box::new(effect)));
-    Ok(())
-}
-
-/// Writes a file, now or when the delay has passed.
-pub(crate) fn written(file: PendingFile, bytes: Vec<u8>) -> Result<(), Failure> {
-    seen(move || Ok(file.write(&bytes)?))
-}
 
 /// Messages of the ledger that wait for the end of the delay; they come from the engine's threads.
 static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -102,8 +74,8 @@ impl Pace {
         Self { started, least: Duration::ZERO }
     }
 
-    /// Runs a command. With a delay, what the command gives to [`seen`] is kept, and handed over
-    /// with how the command ended once the delay has passed.
+    /// Runs a command. With a delay, what the command gives to [`kept_effects::seen`] is kept, and
+    /// handed over with how the command ended once the delay has passed.
     pub(crate) fn keep<T>(
         self,
         sleep: impl FnOnce(Duration),
@@ -112,11 +84,11 @@ impl Pace {
         if self.least.is_zero() {
             return (run(), Vec::new());
         }
-        KEPT.set(Some(Vec::new()));
+        kept_effects::keep();
         let ended = run();
         let told = TOLD.lock().map(|mut told| std::mem::take(&mut *told)).unwrap_or_default();
         told.iter().for_each(|text| stdio::note(text));
-        let effects = KEPT.take().unwrap_or_default();
+        let effects = kept_effects::take();
         sleep(self.least.saturating_sub(self.started.elapsed()));
         (ended, effects)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hushtable::{Progress, WorkloadProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::pace::is_kept;
+use crate::kept_effects::is_kept;
 
 /// Quicker queries show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);

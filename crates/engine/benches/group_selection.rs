@@ -44,9 +44,7 @@ const KAPPA: u64 = 100;
 const PLAIN: &str = "no privacy";
 
 fn real() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/data/reddit_posts_words.parquet");
-    path.canonicalize().ok()
+    hushtable_testkit::real("reddit_posts_words.parquet")
 }
 
 /// 0 to 399,999, the smaller the more often.
@@ -162,8 +160,13 @@ fn main() {
         make(&path);
         path
     });
-    let strategies =
-        [Strategy::Optimal, Strategy::WeightedGaussian, Strategy::Sips, Strategy::PolicyGaussian];
+    let strategies = [
+        Strategy::Optimal,
+        Strategy::WeightedGaussian,
+        Strategy::Sips,
+        Strategy::SingleVote,
+        Strategy::PolicyGaussian,
+    ];
     let mut contract = format!(
         "[tables.posts]\npath = \"{}\"\nprivacy_unit = \"post_id\"\n[tables.posts.columns]\n\
          post_id = {{ type = \"int\" }}\nword = {{ type = \"string\" }}\n[tables.posts.budgets]\n",

@@ -1,19 +1,19 @@
 //! From a charge to the release that it pays for.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hushtable_ledger::{Charge, Fingerprint, Ledger, Request};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{Explanation, Quote};
+use serde::Serialize;
 
-use crate::bound::SamplingKey;
+use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::record::{Asked, Statement, decode, encode, question};
 use crate::release::{Released, ReleasedTable};
 use crate::runtime::heavy;
-use crate::session::Timings;
 
 /// A query that is checked and priced, and who asks it.
 pub(crate) struct Question {
@@ -23,6 +23,8 @@ pub(crate) struct Question {
     pub(crate) explanation: Explanation,
     /// Hash of the checked query and its mechanisms.
     pub(crate) question: String,
+    /// Its price.
+    pub(crate) loss: Loss,
 }
 
 impl Question {
@@ -31,7 +33,8 @@ impl Question {
     pub(crate) fn new(sql: &str, analyst: String, quote: Quote) -> Result<Self, EngineError> {
         let explanation = Explanation::new(&quote);
         let question = question(&quote, &explanation)?;
-        Ok(Self { sql: sql.to_owned(), analyst, quote, explanation, question })
+        let loss = quote.total();
+        Ok(Self { sql: sql.to_owned(), analyst, quote, explanation, question, loss })
     }
 
     /// The question with released values in its query.
@@ -42,7 +45,14 @@ impl Question {
             quote,
             explanation: self.explanation.clone(),
             question: self.question.clone(),
+            loss: self.loss,
         }
+    }
+
+    /// The question with limits that were chosen for it, whose explanation says which.
+    pub(crate) fn with_limits(&self, quote: Quote) -> Self {
+        let explanation = Explanation::new(&quote);
+        Self { explanation, ..self.with_quote(quote) }
     }
 
     /// The request to the ledger.
@@ -52,9 +62,48 @@ impl Question {
             population: population.to_owned(),
             query: self.sql.clone(),
             fingerprint: identity,
-            loss: self.quote.total(),
+            loss: self.loss,
             events: self.quote.events(),
             limit,
+        }
+    }
+}
+
+/// How a query of a workload stands with the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// To be paid.
+    New,
+    /// Paid for, and to be answered: the workload was stopped, or is at work.
+    Paid,
+    /// Answered: its release is given again.
+    OnRecord,
+}
+
+/// Time spent in the parts of a query; zero for what an answer on record did not need. It depends
+/// on the data: for measurements by its owner, not for analysts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timings {
+    /// Reading, bounding contributions and exact aggregation.
+    pub exact: Duration,
+    /// Selection and noise.
+    pub noise: Duration,
+    /// Computing and ordering what is shown. Together with `exact`, the time of the same query
+    /// without noise.
+    pub showing: Duration,
+    /// The ledger: charging and recording, with their syncs to disk.
+    pub ledger: Duration,
+}
+
+impl Timings {
+    /// The time of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            exact: self.exact + other.exact,
+            noise: self.noise + other.noise,
+            showing: self.showing + other.showing,
+            ledger: self.ledger + other.ledger,
         }
     }
 }
@@ -80,9 +129,12 @@ impl Answering<'_> {
         scan: Scan,
         timings: &mut Timings,
     ) -> Result<(ReleasedTable, Statement), EngineError> {
-        let Question { sql, analyst, quote, explanation, question } = asked;
+        let Question { sql, analyst, quote, explanation, question, loss } = asked;
         // The receipt must be for this question and for what its noise was made for.
-        if charge.fingerprint() != identity || charge.loss() != quote.total() {
+        if charge.fingerprint() != identity
+            || charge.loss() != *loss
+            || !quote.total().is_within(*loss)
+        {
             return Err(EngineError::Inconsistent);
         }
         let started = Instant::now();

@@ -7,7 +7,6 @@
 //! not depend on the order of the rows, and no more than the kept ones need memory; but values that
 //! are kept one by one stay until the end, also those of groups that were pushed out.
 
-mod exec;
 mod tally;
 mod units;
 
@@ -15,80 +14,17 @@ use datafusion::arrow::array::{Array, ArrayRef, Int64Array};
 use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
-use hushtable_noise::{EntropyError, Generator};
-use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher24;
 
-use crate::intern::{Hashes, Interner, inconsistent};
+use crate::contributions::{Kept, Listing, Rows, SamplingKey};
+use crate::intern::{Hashes, Interner, inconsistent, too_many};
 use crate::kept_values::List;
+use crate::members::PartialMembers;
 use crate::survey::{Extremes, Survey};
-pub(crate) use exec::BoundExec;
 pub(crate) use tally::{Cut, Histogram, Tallied, Tally};
-pub(crate) use units::PartialMembers;
-pub(crate) use units::too_many;
 use units::{NEW, NOTHING, SlotList, Units, add, clamped};
 
-/// The key of the hash that says which of a unit's groups are kept; secret, and fresh for every
-/// query.
-#[derive(Clone, Copy)]
-pub(crate) struct SamplingKey(pub(crate) [u8; 16]);
-
-impl SamplingKey {
-    /// A fresh key.
-    pub(crate) fn draw(generator: &mut Generator) -> Result<Self, EntropyError> {
-        let mut key = [0; 16];
-        generator.fill_bytes(&mut key)?;
-        Ok(Self(key))
-    }
-}
-
-/// One batch of rows, ready to be bounded.
-pub(crate) struct Rows {
-    /// Group keys; none where there is a single group.
-    pub(crate) keys: Vec<ArrayRef>,
-    /// Unit of each row; `None` where every row is a unit.
-    pub(crate) unit: Option<ArrayRef>,
-    /// The contribution of each row to each accumulator, in lattice units; NULL for nothing.
-    pub(crate) values: Vec<Int64Array>,
-    /// How many rows there are.
-    pub(crate) rows: usize,
-}
-
-/// The way in which an accumulator keeps the values that units add to it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Kept {
-    /// Their sum for each unit and group.
-    Sum {
-        /// The least and greatest sum of a unit in a group.
-        bounds: (i64, i64),
-        /// The range of the noise: the bounds, or where sums are not clamped, the threshold.
-        size: (i64, i64),
-    },
-    /// The values one by one.
-    Values(Listing),
-}
-
-/// How values are kept one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Listing {
-    /// The range that they are clamped to.
-    pub(crate) range: (i64, i64),
-    /// Most values of a unit in a group.
-    pub(crate) rows: u32,
-    /// Where they are added up in the end: the least and greatest sum of a unit in a group.
-    pub(crate) sum: Option<(i64, i64)>,
-    /// Where their mean is clamped: the least and greatest mean of a unit's values in a group.
-    pub(crate) mean: Option<(i64, i64)>,
-    /// Whether equal values of a unit in a group are one.
-    pub(crate) distinct: bool,
-}
-
 impl Listing {
-    /// Clamps a value to the range.
-    pub(crate) fn clamped(&self, value: i64) -> i64 {
-        value.clamp(self.range.0, self.range.1)
-    }
-
     /// The sum of `count` values of a unit in a group, after their mean is clamped.
     fn within_mean(&self, sum: i128, count: u32) -> i128 {
         match self.mean {

@@ -7,9 +7,9 @@ use hushtable_query::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::bound::{Kept, Listing};
+use crate::contributions::LARGEST;
+use crate::contributions::{Kept, Listing};
 use crate::error::EngineError;
-use crate::rows::LARGEST;
 
 /// The way from rows to exact groups. It can travel with a plan.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]

@@ -108,6 +108,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use hushtable_privacy::{Event, Loss};
+    use hushtable_testkit::Dice;
 
     use super::*;
 
@@ -128,11 +129,8 @@ mod tests {
 
     /// Standard normal deviates, by Box and Muller.
     fn normals() -> impl FnMut() -> f64 {
-        let mut state = 11u64;
-        let mut uniform = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            ((state >> 12) as f64 + 0.5) / 2f64.powi(52)
-        };
+        let mut dice = Dice::new(11);
+        let mut uniform = move || dice.uniform();
         let mut other = None;
         move || {
             other.take().unwrap_or_else(|| {

@@ -20,8 +20,9 @@ use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConve
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::bound::{BoundExec, SamplingKey};
+use crate::bound_exec::BoundExec;
 use crate::bounding::Bounding;
+use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::lower::{EncodedExpr, NeverEmptyExec, total_function};
 use crate::record::ENGINE;

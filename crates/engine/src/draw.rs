@@ -17,8 +17,9 @@ use hushtable_query::{
 use crate::classes::ClassLookup;
 use crate::error::EngineError;
 use crate::eval::constant;
-use crate::exact::{Exact, Measured};
+use crate::exact::Exact;
 use crate::intern::Interner;
+use crate::measurements::Measured;
 
 /// The exact numbers of the groups that a query asks about, those without any row among them. No
 /// Debug, Display or Serialize: what leaves it has noise.

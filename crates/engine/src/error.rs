@@ -9,7 +9,7 @@ use hushtable_ledger::LedgerError;
 use hushtable_noise::EntropyError;
 use hushtable_query::{ContractError, Refusal};
 
-use crate::memory::MemoryLimit;
+use crate::memory_limit::MemoryLimit;
 use crate::source::{SourceError, shown};
 
 /// Why there is no release. The texts hold nothing of the data: errors of the libraries that read

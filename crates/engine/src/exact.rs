@@ -1,6 +1,5 @@
 //! The exact groups: secret integers, which only a charge opens and only noise lets out.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
@@ -15,12 +14,14 @@ use hushtable_mechanisms::Memberships;
 use hushtable_query::{PrivateQuery, Quote};
 use tokio::task::JoinSet;
 
-use crate::bound::{BoundExec, Kept, Rows, SamplingKey, Tally};
+use crate::bound::Tally;
+use crate::bound_exec::BoundExec;
 use crate::bounding::{Bounding, RowValue, places};
+use crate::contributions::{Kept, Rows, SamplingKey};
 use crate::error::EngineError;
 use crate::feed::{RowsOf, bounded};
-use crate::kept_values::Values;
 use crate::lower::{Files, Lowering, repartitioned};
+use crate::measurements::Measured;
 use crate::memory::Memory;
 use crate::merged::{All, Merged};
 use crate::runtime::heavy;
@@ -47,82 +48,6 @@ pub(crate) struct Exact {
     pub(crate) measured: Vec<Measured>,
     /// Which groups each unit is in, where the selection looks at it and units are not rows.
     pub(crate) members: Option<Memberships>,
-}
-
-/// The exact measurement of each group. No Debug, Display or Serialize.
-#[derive(Clone)]
-pub(crate) enum Measured {
-    /// Sums, in lattice units.
-    Sums(Vec<i128>),
-    /// The values of each group, for a quantile of them.
-    Values(Values),
-    /// The values of each group, for the number of different ones.
-    Distinct(Values),
-}
-
-impl Measured {
-    /// The sums, or numbers of different values, where there are any.
-    pub(crate) fn sums(&self) -> Option<Cow<'_, [i128]>> {
-        match self {
-            Self::Sums(sums) => Some(sums.into()),
-            Self::Values(_) => None,
-            Self::Distinct(values) => {
-                let counts = (0..values.groups()).map(|group| values.distinct_of(group));
-                Some(counts.collect::<Vec<_>>().into())
-            }
-        }
-    }
-
-    /// The sum of a group, or its number of different values; `None` where there is none.
-    pub(crate) fn sum(&self, group: usize) -> Option<i128> {
-        match self {
-            Self::Sums(sums) => sums.get(group).copied(),
-            Self::Values(_) => None,
-            Self::Distinct(values) => (group < values.groups()).then(|| values.distinct_of(group)),
-        }
-    }
-
-    /// The values, where a quantile of them is wanted.
-    pub(crate) fn values(&self) -> Option<&Values> {
-        match self {
-            Self::Sums(_) | Self::Distinct(_) => None,
-            Self::Values(values) => Some(values),
-        }
-    }
-
-    /// How many groups there are.
-    pub(crate) fn groups(&self) -> usize {
-        match self {
-            Self::Sums(sums) => sums.len(),
-            Self::Values(values) | Self::Distinct(values) => values.groups(),
-        }
-    }
-
-    /// Other groups: each as the one that is named, or without any row.
-    pub(crate) fn rearranged(
-        &self,
-        groups: impl Iterator<Item = Option<usize>>,
-    ) -> Result<Self, EngineError> {
-        match self {
-            Self::Sums(sums) => {
-                let own = |group| sums.get(group).copied().ok_or(EngineError::Inconsistent);
-                let sums = groups.map(|group: Option<usize>| group.map_or(Ok(0), own));
-                Ok(Self::Sums(sums.collect::<Result<_, _>>()?))
-            }
-            Self::Values(values) | Self::Distinct(values) => {
-                let own = groups.map(|group| match group {
-                    Some(group) if group >= values.groups() => Err(EngineError::Inconsistent),
-                    group => Ok(group),
-                });
-                let groups = own.collect::<Result<Vec<_>, _>>()?;
-                let values = values.rearranged(groups.into_iter());
-                Ok(match self {
-                    Self::Distinct(_) => Self::Distinct(values),
-                    _ => Self::Values(values),
-                })
-            }
-        }
-    }
 }
 
 /// The rows of a table that count for a query, ready to be read: its files' schemas fit, no value

@@ -8,8 +8,9 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::StreamExt;
 
-use crate::bound::{Bounder, Partial, Rows};
+use crate::bound::{Bounder, Partial};
 use crate::bounding::Bounding;
+use crate::contributions::Rows;
 use crate::rows::{RowProgram, spread};
 use crate::survey::Without;
 

@@ -137,3 +137,8 @@ fn keyed(
 pub(crate) fn inconsistent() -> DataFusionError {
     DataFusionError::Internal("contribution bounding lost count".to_owned())
 }
+
+/// The error of more groups than can be numbered.
+pub(crate) fn too_many() -> DataFusionError {
+    DataFusionError::ResourcesExhausted("too many groups".to_owned())
+}

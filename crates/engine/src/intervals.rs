@@ -5,15 +5,16 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
 };
-use datafusion::arrow::datatypes::{Decimal128Type, Field, Schema};
+use datafusion::arrow::datatypes::{Decimal128Type, Field, Float64Type, Schema};
 use hushtable_query::{
-    ColumnType, Covered, Intervals, IntervalsWanted, NoInterval, Quote, ReleasedRow, Value,
+    AdjustedNoise, ColumnType, Covered, Intervals, IntervalsWanted, NoInterval, Quote, ReleasedRow,
+    Value,
 };
 
 use crate::error::EngineError;
 use crate::eval::Program;
 use crate::release::ReleasedTable;
-use crate::source::normalise::decimals;
+use crate::source::convert::decimals;
 use crate::value::value_at;
 
 /// The released values behind a table, and the laws of their noise. Intervals of any level follow
@@ -22,6 +23,9 @@ use crate::value::value_at;
 pub struct Uncertainty {
     quote: Quote,
     released: ReleasedTable,
+    /// Of a table that is adjusted to others, the noise of each measurement; `None` for one that is
+    /// not adjusted, or by an amount that depends on the numbers.
+    adjusted: Option<Vec<Option<AdjustedNoise>>>,
 }
 
 /// The intervals around the values of a table. They hold the values without noise; what bounds cut
@@ -53,7 +57,16 @@ pub enum ColumnIntervals {
 
 impl Uncertainty {
     pub(crate) fn new(quote: &Quote, released: ReleasedTable) -> Self {
-        Self { quote: quote.clone(), released }
+        Self { quote: quote.clone(), released, adjusted: None }
+    }
+
+    /// Of a table that is adjusted to others: its intervals hold the values that it shows, too.
+    pub(crate) fn adjusted(
+        quote: &Quote,
+        table: ReleasedTable,
+        noises: Vec<Option<AdjustedNoise>>,
+    ) -> Self {
+        Self { quote: quote.clone(), released: table, adjusted: Some(noises) }
     }
 
     /// The released table.
@@ -78,13 +91,20 @@ impl Uncertainty {
     pub fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
         let query = self.quote.query();
         let ReleasedTable { values, groups, table } = &self.released;
-        let intervals = Intervals::new(&self.quote, wanted, *groups);
+        let noises = self.adjusted.as_deref().unwrap_or_default();
+        let intervals = Intervals::adjusted(&self.quote, wanted, *groups, noises);
         let rows = table.num_rows();
         let (keys, steps) =
             values.split_at_checked(query.keys().len()).ok_or(EngineError::Inconsistent)?;
+        let measurements = query.measurements().len();
+        let (steps, rest) =
+            steps.split_at_checked(measurements).ok_or(EngineError::Inconsistent)?;
         let steps = steps.iter().map(|column| column.as_primitive_opt::<Decimal128Type>());
         let steps: Option<Vec<_>> = steps.collect();
         let steps = steps.ok_or(EngineError::Inconsistent)?;
+        let rest = rest.iter().map(|column| column.as_primitive_opt::<Float64Type>());
+        let rest: Option<Vec<_>> = rest.collect();
+        let rest = rest.ok_or(EngineError::Inconsistent)?;
         if values.iter().any(|column| column.len() != rows) {
             return Err(EngineError::Inconsistent);
         }
@@ -101,8 +121,15 @@ impl Uncertainty {
         for row in 0..rows {
             let (keys, known) = (row_of(keys, row)?, row_of(&known, row)?);
             let steps: Vec<i128> = steps.iter().map(|column| column.value(row)).collect();
-            let of = intervals.of(&ReleasedRow { keys: &keys, steps: &steps, known: &known });
-            ends.iter_mut().zip(of).for_each(|(column, own)| column.push(own));
+            let rest: Vec<f64> = rest.iter().map(|column| column.value(row)).collect();
+            let released = ReleasedRow { keys: &keys, steps: &steps, rest: &rest, known: &known };
+            for ((place, column), own) in ends.iter_mut().enumerate().zip(intervals.of(&released)) {
+                let shown = || value_at(table.column(place), row).ok_or(EngineError::Inconsistent);
+                column.push(match (own, &self.adjusted) {
+                    (Some(ends), Some(_)) => Some(with(ends, shown()?)),
+                    (own, _) => own,
+                });
+            }
         }
         let outputs = query.outputs().iter().zip(intervals.covered()).zip(ends);
         let columns = outputs.map(|((output, covered), ends)| {
@@ -114,6 +141,27 @@ impl Uncertainty {
             })
         });
         Ok(TableIntervals { wanted, columns: columns.collect::<Result<_, EngineError>>()? })
+    }
+}
+
+/// The interval that holds a number, too.
+fn with((low, high): (Value, Value), value: Value) -> (Value, Value) {
+    match (low, high, value) {
+        (Value::Int(low), Value::Int(high), Value::Int(x)) => {
+            (Value::Int(low.min(x)), Value::Int(high.max(x)))
+        }
+        (Value::Float(low), Value::Float(high), Value::Float(x)) => {
+            (Value::Float(low.min(x)), Value::Float(high.max(x)))
+        }
+        (
+            Value::Decimal { digits: low, scale },
+            Value::Decimal { digits: high, .. },
+            Value::Decimal { digits: x, .. },
+        ) => {
+            let end = |digits| Value::Decimal { digits, scale };
+            (end(low.min(x)), end(high.max(x)))
+        }
+        (low, high, _) => (low, high),
     }
 }
 

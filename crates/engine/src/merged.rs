@@ -4,10 +4,12 @@ use datafusion::arrow::array::ArrayRef;
 use datafusion::error::DataFusionError;
 use hushtable_mechanisms::Memberships;
 
-use crate::bound::{Kept, Partial, Total, too_many};
-use crate::exact::Measured;
+use crate::bound::{Partial, Total};
+use crate::contributions::Kept;
+use crate::intern::too_many;
 use crate::intern::{Interner, inconsistent};
 use crate::kept_values::{List, Values};
+use crate::measurements::Measured;
 use crate::survey::Surveyed;
 
 /// Exact groups of all partitions. No Debug, Display or Serialize.

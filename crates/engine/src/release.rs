@@ -19,14 +19,15 @@ use crate::error::EngineError;
 use crate::eval::{Program, known};
 use crate::exact::ExactGroups;
 use crate::rebuild::rebuilt;
-use crate::source::convert::arrow_type;
-use crate::source::normalise::decimals;
+use crate::source::convert::{arrow_type, decimals};
 
 /// A released table, and the released values that it was computed from, row by row.
 #[derive(Clone, Debug)]
 pub(crate) struct ReleasedTable {
     pub(crate) table: RecordBatch,
-    /// The keys and, after them, each measurement in steps of its lattice.
+    /// The keys and, after them, each measurement in steps of its lattice. Where it is adjusted to
+    /// others, the steps are those that intervals are around, and what is left of each is after
+    /// them.
     pub(crate) values: Vec<ArrayRef>,
     /// The number of released groups, with those that HAVING and LIMIT hide.
     pub(crate) groups: u64,
@@ -83,11 +84,34 @@ pub(crate) fn table(
     sums: Vec<Vec<i128>>,
     groups: usize,
 ) -> Result<ReleasedTable, DataFusionError> {
-    let steps = sums.iter().map(|sums| {
+    let behind = NumbersBehind { steps: sums.clone(), rest: Vec::new() };
+    table_of(query, keys, sums, behind, groups)
+}
+
+/// The numbers behind a table, by measurement.
+#[derive(Default)]
+pub(crate) struct NumbersBehind {
+    /// In steps.
+    pub(crate) steps: Vec<Vec<i128>>,
+    /// The rests of least-squares numbers beside whole ones; none where there are none.
+    pub(crate) rest: Vec<Vec<f64>>,
+}
+
+/// Computes the table shown, with these numbers behind it.
+pub(crate) fn table_of(
+    query: &PrivateQuery,
+    keys: Vec<ArrayRef>,
+    sums: Vec<Vec<i128>>,
+    behind: NumbersBehind,
+    groups: usize,
+) -> Result<ReleasedTable, DataFusionError> {
+    let steps = behind.steps.into_iter().map(|sums| {
         let most = 10i128.pow(38) - 1;
-        decimals(sums.iter().map(|s| (*s).clamp(-most, most)).collect(), 0)
+        decimals(sums.into_iter().map(|s| s.clamp(-most, most)).collect(), 0)
     });
-    let values = keys.iter().cloned().map(Ok).chain(steps).collect::<Result<_, _>>()?;
+    let rest = behind.rest.into_iter();
+    let rest = rest.map(|own| Ok(Arc::new(Float64Array::from(own)) as ArrayRef));
+    let values = keys.iter().cloned().map(Ok).chain(steps).chain(rest).collect::<Result<_, _>>()?;
     let measured = query.measurements().iter().zip(sums).map(|(m, sums)| released(m, sums));
     let columns = keys.into_iter().map(Ok).chain(measured).collect::<Result<_, _>>()?;
     shown(query, columns, values, groups)

@@ -9,16 +9,13 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{filter, kernels::boolean};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
+use hushtable_numbers::decimal::round_quotient;
 use hushtable_query::{Expr, MAX_KEY_BYTES, MAX_STRING_BYTES, Step};
 
-use crate::bound::Rows;
 use crate::bounding::{Accumulator, Bounding, RowValue};
-use crate::eval::{Program, at_most, known, round_quotient, with_null_row};
+use crate::contributions::{LARGEST, Rows};
+use crate::eval::{Program, at_most, known, with_null_row};
 use crate::pieces::Pieces;
-
-/// Largest size of a row's value in lattice units, so that sums of 2^63 rows fit an `i128`.
-/// Larger values count as this, which every bound clamps further.
-pub(crate) const LARGEST: i64 = 1 << 62;
 
 /// The row expressions of a query, ready for batches of its rows.
 pub(crate) struct RowProgram {

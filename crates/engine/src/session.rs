@@ -1,31 +1,21 @@
-//! From a question to its release, in the one order that keeps it private.
+//! A contract with its ledger and files: what every question starts from.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
-use datafusion::arrow::array::RecordBatch;
-use hushtable_ledger::{Account, Ledger, Notice, Outcome, StoredRelease, cost};
-use hushtable_noise::Generator;
+use hushtable_ledger::{Ledger, Notice};
 use hushtable_privacy::Loss;
 use hushtable_query::{
-    Contract, Explanation, IntervalsWanted, LimitExplained, MechanismsExplained, Population,
-    PrivateQuery, Quote, Table, Warning, bind, least_loss,
+    Contract, Population, PrivateQuery, Quote, Table, Warning, bind, least_loss,
 };
 
-use crate::answer::{Answering, Question};
 use crate::error::EngineError;
-use crate::exact::Scan;
-use crate::intervals::{TableIntervals, Uncertainty};
 use crate::lower::Files;
-use crate::memory::{Memory, MemoryLimit};
-use crate::parts::{AccountCharge, StatementOfParts};
-use crate::record::{Statement, decode, fingerprint};
-use crate::runtime::heavy;
+use crate::memory::Memory;
+use crate::memory_limit::MemoryLimit;
 use crate::source::{DataFile, FileId, ReadProgress, file_id, list_files};
-use crate::traced::TracedResult;
 
 /// A contract with the ledger and the data that it names.
 #[derive(Clone)]
@@ -34,110 +24,6 @@ pub struct Session {
     folder: PathBuf,
     listener: Arc<dyn Fn(&Notice) + Send + Sync>,
     memory: Memory,
-}
-
-/// Price of a query, and the account that would pay it.
-#[derive(Clone, Debug)]
-pub struct Quoted {
-    /// Everything that the query promises.
-    pub explanation: Explanation,
-    /// The mechanisms that there are for sums that are not clamped, side by side.
-    pub mechanisms: Vec<MechanismsExplained>,
-    /// The price of other limits on the groups of a unit.
-    pub limits: Vec<LimitExplained>,
-    /// The analyst who would pay.
-    pub analyst: String,
-    /// The analyst's budget on the table, as it stands.
-    pub account: Account,
-    /// Amount that this query would take from the account, in the account's currency; zero where
-    /// the same question has been answered before.
-    pub charge: Loss,
-    /// Whether the same question has a release on record, which is given again for free.
-    pub on_record: bool,
-}
-
-/// A release.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    /// The noisy table.
-    pub table: RecordBatch,
-    /// The uncertainty of its values.
-    pub(crate) uncertainty: Behind,
-    /// The intervals that the query or the contract asks for.
-    pub(crate) wanted: Option<IntervalsWanted>,
-    /// The machine-readable statement of what was promised; of the last part, where there are
-    /// several.
-    pub statement: Statement,
-    /// The machine-readable statement of all parts, where there are several or SQL around one.
-    pub parts: Option<StatementOfParts>,
-    /// The analyst who paid.
-    pub analyst: String,
-    /// The population whose account paid.
-    pub population: String,
-    /// Amount that was taken from the account; `None` where the release was on record already.
-    pub charged: Option<Loss>,
-    /// The account after that.
-    pub account: Account,
-    /// Charges to the accounts of further populations, where a statement has parts of
-    /// several.
-    pub others: Vec<AccountCharge>,
-    /// Whether the ledger's file was made by this query.
-    pub ledger_created: bool,
-}
-
-impl Answer {
-    /// The intervals that the query's OPTIONS or the contract's defaults ask for.
-    pub fn intervals_wanted(&self) -> Option<IntervalsWanted> {
-        self.wanted
-    }
-
-    /// The intervals around the values of the table, from what is on record: at no cost, at any
-    /// level.
-    ///
-    /// # Errors
-    /// Only by a fault of this program.
-    pub fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
-        match &self.uncertainty {
-            Behind::Release(uncertainty) => uncertainty.intervals(wanted),
-            Behind::Around(traced) => traced.intervals(wanted),
-        }
-    }
-}
-
-/// The released values behind an answer.
-#[derive(Clone, Debug)]
-pub(crate) enum Behind {
-    /// The answer is a release.
-    Release(Box<Uncertainty>),
-    /// SQL around private parts computed it.
-    Around(Box<TracedResult>),
-}
-
-/// Time spent in the parts of a query; zero for what an answer on record did not need. It depends
-/// on the data: for measurements by its owner, not for analysts.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Timings {
-    /// Reading, bounding contributions and exact aggregation.
-    pub exact: Duration,
-    /// Selection and noise.
-    pub noise: Duration,
-    /// Computing and ordering what is shown. Together with `exact`, the time of the same query
-    /// without noise.
-    pub showing: Duration,
-    /// The ledger: charging and recording, with their syncs to disk.
-    pub ledger: Duration,
-}
-
-impl Timings {
-    /// The time of both.
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self {
-            exact: self.exact + other.exact,
-            noise: self.noise + other.noise,
-            showing: self.showing + other.showing,
-            ledger: self.ledger + other.ledger,
-        }
-    }
 }
 
 /// How much of the data has been read, or of an audit's runs made, in thousandths; for another
@@ -161,14 +47,6 @@ impl Progress {
     pub fn permille(&self) -> u32 {
         self.0.permille()
     }
-}
-
-/// A query that is checked, priced and ready to be charged.
-struct Prepared<'a> {
-    asked: Question,
-    limit: Loss,
-    files: Files,
-    population: &'a Population,
 }
 
 /// A query that is checked and priced, and the files that it is about.
@@ -218,18 +96,6 @@ impl Session {
         Ok(Self { memory: Memory::new(limit)?, ..self })
     }
 
-    /// The physical plan of a query, for the owner of the data: how it is computed, which sides
-    /// joins are built from, and which expressions are where.
-    ///
-    /// # Errors
-    /// When the query is refused, or the files do not have what it reads.
-    pub async fn plan(&self, sql: &str) -> Result<String, EngineError> {
-        let checked = heavy(|| self.check(sql))?;
-        let progress = Progress::default();
-        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, &self.memory).await?;
-        Ok(scan.shown())
-    }
-
     /// Tells `listener` what the ledger says that is no error.
     pub fn telling(self, listener: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         Self { listener: Arc::new(listener), ..self }
@@ -255,45 +121,6 @@ impl Session {
         self.folder.join(&self.contract.ledger)
     }
 
-    /// Quotes a query; costs nothing, reads nothing of the data but its files' schemas, and changes
-    /// no file.
-    ///
-    /// # Errors
-    /// When the query is refused, the analyst has no budget on its table, or the files do not have
-    /// what the query reads.
-    pub async fn explain(&self, sql: &str, analyst: Option<&str>) -> Result<Quoted, EngineError> {
-        let prepared = heavy(|| {
-            let (query, population) = self.bound(sql)?;
-            self.prepare(sql, query, population, analyst)
-        })?;
-        let progress = Progress::default();
-        Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0, &self.memory).await?;
-        heavy(|| self.quoted(prepared))
-    }
-
-    /// A quote, with what the ledger says of it.
-    fn quoted(&self, prepared: Prepared<'_>) -> Result<Quoted, EngineError> {
-        let Prepared { asked, limit, files, population } = prepared;
-        let Question { quote, explanation, question, analyst, .. } = asked;
-        let identity = fingerprint(&analyst, &question, &files)?;
-        let (account, on_record) = match self.ledger_for_looking()? {
-            Some(ledger) => (
-                ledger.account(&analyst, &population.name, limit)?,
-                ledger.stored(&analyst, &population.name, &identity)?.is_some(),
-            ),
-            None => (Account::untouched(limit), false),
-        };
-        // A loss that the budget's currency cannot hold is shown as it is; the ledger would refuse
-        // it.
-        let charge = match on_record {
-            true => limit.nothing(),
-            false => cost(quote.total(), &quote.events(), limit).unwrap_or_else(|_| quote.total()),
-        };
-        let mechanisms = MechanismsExplained::of(&quote);
-        let limits = LimitExplained::around(&quote);
-        Ok(Quoted { explanation, mechanisms, limits, analyst, account, charge, on_record })
-    }
-
     /// The warnings about a query, for people to see before they ask it. Costs nothing and reads no
     /// file.
     ///
@@ -302,97 +129,6 @@ impl Session {
     pub fn warnings(&self, sql: &str) -> Result<Vec<Warning>, EngineError> {
         let parts = hushtable_query::SqlStatement::bind(sql, &self.contract)?.parts;
         Ok(parts.iter().flat_map(|part| part.query.warnings()).cloned().collect())
-    }
-
-    /// Answers a query: charges it, reads the data, adds noise, puts the release on record.
-    ///
-    /// # Errors
-    /// As [`explain`](Self::explain); when the budget does not suffice or the ledger cannot be
-    /// written; when the data cannot be read, which leaves the charge in place.
-    pub async fn query(
-        &self,
-        sql: &str,
-        analyst: Option<&str>,
-        progress: &Progress,
-    ) -> Result<Answer, EngineError> {
-        Ok(self.timed(sql, analyst, progress).await?.0)
-    }
-
-    /// Answers a query as [`query`](Self::query) does, and tells the owner where the time went.
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn timed(
-        &self,
-        sql: &str,
-        analyst: Option<&str>,
-        progress: &Progress,
-    ) -> Result<(Answer, Timings), EngineError> {
-        // A generator that does not work is found out before anything is charged.
-        let mut generator = Generator::from_os()?;
-        self.query_with(sql, analyst, progress, &mut generator).await
-    }
-
-    /// Answers a query with a given generator; see [`timed`](Self::timed).
-    pub(crate) async fn query_with(
-        &self,
-        sql: &str,
-        analyst: Option<&str>,
-        progress: &Progress,
-        generator: &mut Generator,
-    ) -> Result<(Answer, Timings), EngineError> {
-        let statement = heavy(|| hushtable_query::SqlStatement::bind(sql, &self.contract))?;
-        if !statement.is_plain() {
-            heavy(|| self.check_budgets(&statement, analyst))?;
-            let plan = self.plan_statement(sql, statement, analyst).await?;
-            return self.answer_statement(plan, progress, generator).await;
-        }
-        let Prepared { asked, limit, files, population } = heavy(|| {
-            let query = statement.plain()?;
-            let population = self.population(&query)?;
-            let (payer, limit) = payer(population, analyst)?;
-            self.check_budget(std::slice::from_ref(&query), population, &payer, limit)?;
-            self.prepare(sql, query, population, analyst)
-        })?;
-        // Whatever may fail by schema alone fails here, before the charge.
-        let scan = Scan::plan(&asked.quote, &files, &progress.0, &self.memory).await?;
-        if progress.is_given_up() {
-            return Err(EngineError::Interrupted);
-        }
-        let mut timings = Timings::default();
-        let started = Instant::now();
-        let (mut ledger, identity, outcome) = heavy(|| {
-            let identity = fingerprint(&asked.analyst, &asked.question, &files)?;
-            let mut ledger = self.ledger()?;
-            let outcome = ledger.charge(&asked.request(&population.name, identity, limit))?;
-            Ok::<_, EngineError>((ledger, identity, outcome))
-        })?;
-        let ledger_created = ledger.created();
-        timings.ledger = started.elapsed();
-        let (charged, (released, statement)) = match outcome {
-            Outcome::Stored(StoredRelease { release, .. }) => (None, decode(&release)?),
-            Outcome::Charged(charge) => {
-                let charged = charge.charged();
-                let mut answering = Answering { ledger: &mut ledger, generator };
-                let answer = answering.answer(&asked, identity, charge, scan, &mut timings);
-                (Some(charged), answer.await?)
-            }
-        };
-        let account = heavy(|| ledger.account(&asked.analyst, &population.name, limit))?;
-        let answer = Answer {
-            table: released.table.clone(),
-            wanted: asked.quote.query().intervals(),
-            uncertainty: Behind::Release(Box::new(Uncertainty::new(&asked.quote, released))),
-            statement,
-            parts: None,
-            analyst: asked.analyst,
-            population: population.name.clone(),
-            charged,
-            account,
-            others: Vec::new(),
-            ledger_created,
-        };
-        Ok((answer, timings))
     }
 
     /// Checks and prices a query, independently of who asks.
@@ -404,14 +140,14 @@ impl Session {
         self.priced(query, population)
     }
 
-    fn bound(&self, sql: &str) -> Result<(PrivateQuery, &Population), EngineError> {
+    pub(crate) fn bound(&self, sql: &str) -> Result<(PrivateQuery, &Population), EngineError> {
         let query = bind(sql, &self.contract)?;
         let population =
             self.contract.populations.get(query.population()).ok_or(EngineError::Inconsistent)?;
         Ok((query, population))
     }
 
-    fn priced<'a>(
+    pub(crate) fn priced<'a>(
         &'a self,
         query: PrivateQuery,
         population: &'a Population,
@@ -515,40 +251,9 @@ impl Session {
         Ok(Ledger::check_budget(ledger.as_ref(), account, &asked, least, limit)?)
     }
 
-    /// Checks the budgets for the parts of a statement; see [`check_budget`](Self::check_budget).
-    fn check_budgets(
-        &self,
-        statement: &hushtable_query::SqlStatement,
-        analyst: Option<&str>,
-    ) -> Result<(), EngineError> {
-        for (name, population) in &self.contract.populations {
-            let pays = |query: &PrivateQuery| query.populations().any(|own| own == name);
-            let own = statement.parts.iter().filter(|part| pays(&part.query));
-            let queries: Vec<PrivateQuery> = own.map(|part| part.query.clone()).collect();
-            if !queries.is_empty() {
-                let (payer, limit) = payer(population, analyst)?;
-                self.check_budget(&queries, population, &payer, limit)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The files of a table, as they are now.
     pub(crate) fn files_of(&self, table: &Table) -> Result<Vec<DataFile>, EngineError> {
         Ok(list_files(&table.path, &self.folder)?)
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        sql: &str,
-        query: PrivateQuery,
-        population: &'a Population,
-        analyst: Option<&str>,
-    ) -> Result<Prepared<'a>, EngineError> {
-        let Checked { quote, files, population, .. } = self.priced(query, population)?;
-        let (analyst, limit) = payer(population, analyst)?;
-        let asked = Question::new(sql, analyst, quote)?;
-        Ok(Prepared { asked, limit, files, population })
     }
 }
 

@@ -6,8 +6,9 @@ use datafusion::arrow::compute::filter;
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 
-use crate::bound::{Listing, PartialMembers, Rows, SamplingKey};
+use crate::contributions::{Listing, Rows, SamplingKey};
 use crate::intern::Hashes;
+use crate::members::PartialMembers;
 
 /// Tasks beside adding up: by default none.
 #[derive(Clone, Copy, Default)]

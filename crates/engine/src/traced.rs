@@ -47,7 +47,16 @@ impl TracedResult {
     /// # Errors
     /// Only by a fault of this program.
     pub(crate) fn intervals(&self, wanted: IntervalsWanted) -> Result<TableIntervals, EngineError> {
-        let mut levels = Levels { parts: &self.parts, wanted, known: HashMap::new() };
+        let mut read: Vec<usize> = Vec::new();
+        for traced in &self.around.traced {
+            let operands = traced.computed.iter().flat_map(|own| &own.operands);
+            let origins = operands.map(|(own, _)| own).chain([&traced.origins]);
+            read.extend(origins.flat_map(|own| &own.from).map(|(part, _)| part));
+        }
+        read.sort_unstable();
+        read.dedup();
+        let read = read.len();
+        let mut levels = Levels { parts: &self.parts, read, wanted, known: HashMap::new() };
         let width = self.table.num_columns();
         if self.around.traced.len() != width || self.columns.len() < 2 * width {
             return Err(EngineError::Inconsistent);
@@ -179,6 +188,8 @@ impl TracedResult {
 /// The intervals of the parts at the levels that are needed.
 struct Levels<'a> {
     parts: &'a [Uncertainty],
+    /// How many of them the result shows values of.
+    read: usize,
     wanted: IntervalsWanted,
     /// By part, and by how many numbers share the probability of a miss.
     known: HashMap<(usize, usize), TableIntervals>,
@@ -186,8 +197,8 @@ struct Levels<'a> {
 
 impl Levels<'_> {
     fn of(&mut self, part: usize, together: usize) -> Result<&TableIntervals, EngineError> {
-        // All intervals of all parts hold at once, or those of one value.
-        let many = if self.wanted.simultaneous { self.parts.len() } else { together };
+        // All intervals of all parts that are shown hold at once, or those of one value.
+        let many = if self.wanted.simultaneous { self.read } else { together };
         let own = match self.known.entry((part, many)) {
             std::collections::hash_map::Entry::Occupied(own) => own.into_mut(),
             std::collections::hash_map::Entry::Vacant(place) => {

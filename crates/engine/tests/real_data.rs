@@ -4,28 +4,16 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use hushtable_engine::{Progress, Session, runtime};
-
-/// The file, or a note that the test was skipped.
-fn real(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
-    if path.is_file() {
-        return path.canonicalize().ok();
-    }
-    eprintln!("skipped: {name} is not here");
-    println!("skipped: {name} is not here");
-    None
-}
+use hushtable_testkit::{Place, real};
 
 fn ask(contract: &str, path: &Path, sql: &str) -> RecordBatch {
-    let folder = tempfile::tempdir().unwrap();
-    let contract = contract.replace("PATH", path.to_str().unwrap());
-    std::fs::write(folder.path().join("hushtable.toml"), contract).unwrap();
-    let session = Session::open(&folder.path().join("hushtable.toml")).unwrap();
+    let place = Place::new(&contract.replace("PATH", path.to_str().unwrap()), &[]);
+    let session = Session::open(&place.contract()).unwrap();
     let progress = Progress::default();
     runtime().unwrap().block_on(session.query(sql, None, &progress)).unwrap().table
 }
@@ -199,10 +187,8 @@ fn consistent_levels_of_public_counties_and_sectors() {
     for _ in 0..20 {
         add(&mut all, squares(&cells(&ask(&public, &path, &fit), "own"), &exact));
     }
-    let folder = tempfile::tempdir().unwrap();
-    let contract = public.replace("PATH", path.to_str().unwrap());
-    std::fs::write(folder.path().join("hushtable.toml"), contract).unwrap();
-    let session = Session::open(&folder.path().join("hushtable.toml")).unwrap();
+    let place = Place::new(&public.replace("PATH", path.to_str().unwrap()), &[]);
+    let session = Session::open(&place.contract()).unwrap();
     let quoted = runtime().unwrap().block_on(session.explain_parts(&fit, None)).unwrap();
     println!("{} counties, {} sectors", counties.len(), codes.len());
     for ((level, errors), many) in quoted.consistent.iter().zip(means(&all)).zip(&all) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use hushtable_engine::{
-    Answer, BudgetLine, PartAnswer, Progress, Quoted, Session, StatementQuoted, WorkloadAnswer,
-    WorkloadCharge, WorkloadPlan, WorkloadProgress, WorkloadQuoted,
+    Answer, BudgetLine, PartAnswer, Priced, Progress, Quoted, Session, StatementQuoted,
+    WorkloadAnswer, WorkloadCharge, WorkloadPlan, WorkloadProgress, WorkloadQuoted,
 };
 use hushtable_privacy::Delta;
 use hushtable_query::{Warning, Workload};
@@ -67,13 +67,15 @@ impl Analyst {
         self.workers.run(async move { session.explain_parts(&sql, name.as_deref()).await }).await
     }
 
-    /// Whether a statement is one private query, which [`explain`](Self::explain) takes.
+    /// Quotes a statement of any form, as [`explain`](Self::explain) or
+    /// [`explain_parts`](Self::explain_parts) does. Costs nothing, reads no value and changes no
+    /// file.
     ///
     /// # Errors
-    /// When the statement is refused.
-    pub async fn is_plain(&self, sql: &str) -> Result<bool, Error> {
-        let (session, sql, _) = self.owned(sql);
-        self.workers.block(move || session.is_plain(&sql)).await
+    /// Fails where they do.
+    pub async fn price(&self, sql: &str) -> Result<Priced, Error> {
+        let (session, sql, name) = self.owned(sql);
+        self.workers.run(async move { session.price(&sql, name.as_deref()).await }).await
     }
 
     /// The probable mistakes in a query. Costs nothing and reads no file.

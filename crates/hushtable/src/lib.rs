@@ -61,15 +61,17 @@ pub use hushtable_engine::{
     ContributionLimit, CutOff, Distribution, EngineError as Error, EventFound, FitOptions,
     FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, KeysCheck,
     LossOptions, LossQuantile, LossReport, Losses, MechanismLosses, MemoryLimit, OwnerLosses,
-    PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal, Progress, QueryCheck,
-    Quoted, RangeCheck, Secret, SourceError, Spread, Standing, Statement, StatementOfParts,
-    StatementPartQuoted, StatementQuoted, TableCheck, TableIntervals, Timings, Together, Trial,
-    TrialError, TuneReport, TunedSetting, Uncertainty, WorkloadAnswer, WorkloadCharge,
-    WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload, resolved, same,
+    PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal, Priced, Progress,
+    QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing, Statement,
+    StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck, TableIntervals, Timings,
+    Together, Trial, TrialError, TuneReport, TunedSetting, Uncertainty, WorkloadAnswer,
+    WorkloadCharge, WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload, resolved,
+    same,
 };
 pub use hushtable_knowledge as knowledge;
 pub use hushtable_mechanisms as mechanisms;
 pub use hushtable_noise as noise;
+pub use hushtable_numbers as numbers;
 pub use hushtable_privacy as privacy;
 pub use owner::Owner;
 pub use workers::{Workers, wait};
@@ -77,17 +79,18 @@ pub use workers::{Workers, wait};
 /// Contracts, and what queries promise.
 pub mod query {
     pub use hushtable_query::{
-        ChoiceExplained, Clamps, ClassesExplained, Column, ColumnType, ConsistentPrecision,
-        Contract, ContractError, CsvSettings, Defaults, EpsilonAt, ExchangeExplained, Explanation,
-        GroupsExplained, HalfWidth, INTERVAL_LEVEL, IntervalExplained, IntervalsExplained,
-        IntervalsWanted, KeepProbability, Level, LimitExplained, MAX_LATTICE, MAX_QUERY_BYTES,
-        MeasurementExplained, MechanismCompared, MechanismsExplained, MechanismsOnData, NoInterval,
-        NoiseKind, Number, OutputExplained, PerRowExplained, PolicyExample, PolicyExplained,
-        PolicyTermExplained, Population, PrecisionExplained, Prefer, PrivateGroups, PrivateQuery,
-        QuantileEndExplained, QuantileExplained, Refusal, Relation, RoundExplained, RunnerUp,
-        SimultaneousInterval, SizeQuantile, Split, SplitBy, Strategy, Table, TableUnit, Usefulness,
-        Warning, WarningCode, Workload, WorkloadExplanation, WorkloadPolicy, WorkloadQuery,
-        WorkloadTerm, function_names, option_names, statement_end, with_parameters,
+        AutomaticLimit, ChoiceExplained, Clamps, ClassesExplained, Column, ColumnType,
+        ConsistentPrecision, Contract, ContractError, CsvSettings, Defaults, EpsilonAt,
+        ExchangeExplained, Explanation, GroupLimit, GroupsExplained, HalfWidth, INTERVAL_LEVEL,
+        IntervalExplained, IntervalsExplained, IntervalsWanted, KeepProbability, Level,
+        LimitExplained, MAX_LATTICE, MAX_QUERY_BYTES, MeasurementExplained, MechanismCompared,
+        MechanismsExplained, MechanismsOnData, NoInterval, NoiseKind, Number, OutputExplained,
+        PerRowExplained, PolicyExample, PolicyExplained, PolicyTermExplained, Population,
+        PrecisionExplained, Prefer, PrivateGroups, PrivateQuery, QuantileEndExplained,
+        QuantileExplained, Refusal, Relation, RoundExplained, RunnerUp, SimultaneousInterval,
+        SizeQuantile, Split, SplitBy, Strategy, Table, TableUnit, Usefulness, Warning, WarningCode,
+        Workload, WorkloadExplanation, WorkloadPolicy, WorkloadQuery, WorkloadTerm, function_names,
+        option_names, statement_end, with_parameters,
     };
 }
 

@@ -17,7 +17,7 @@ use hushtable::ledger::ChargeRecord;
 use hushtable::{
     AuditOptions, Engine, Error, LossOptions, Progress, WorkloadStatement, WorkloadStep, wait,
 };
-use tempfile::TempDir;
+use hushtable_testkit::Place;
 
 const CONTRACT: &str = r#"
 [tables.visits]
@@ -29,16 +29,14 @@ budgets.bo = { epsilon = 1, delta = 1e-6 }
 "#;
 
 /// A folder with a contract and that many rows, each of another person.
-fn place(rows: usize) -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
+fn place(rows: usize) -> (Place, PathBuf) {
     let mut csv = "id,town,age\n".to_owned();
     for row in 0..rows {
         writeln!(csv, "{row},Ashford,{}", row % 90).unwrap();
     }
-    std::fs::write(folder.path().join("visits.csv"), csv).unwrap();
-    let contract = folder.path().join("hushtable.toml");
-    std::fs::write(&contract, CONTRACT).unwrap();
-    (folder, contract)
+    let place = Place::new(CONTRACT, &[("visits.csv", &csv)]);
+    let contract = place.contract();
+    (place, contract)
 }
 
 fn count(name: &str) -> String {
@@ -180,7 +178,7 @@ fn owners_look_at_the_data() {
     assert!(!wait(owner.audit(&sql, &options, &progress)).unwrap().violation);
     // No sum is split.
     assert!(wait(owner.policy(&sql, LossOptions::default(), &progress)).is_err());
-    let file = folder.path().join("visits.csv");
+    let file = folder.file("visits.csv");
     let release = "SELECT town, COUNT(*) FROM t GROUP BY town";
     let sizes = wait(owner.group_sizes(file.to_str().unwrap(), release, &progress)).unwrap();
     assert_eq!(sizes.sizes, [60]);
@@ -195,8 +193,7 @@ fn a_workload_goes_on_record_whether_anybody_waits_or_not() {
     let text = "epsilon = 300\nanalyst = \"ana\"\n\
                 [[queries]]\nname = \"a\"\nsql = \"SELECT COUNT(DISTINCT id) AS a FROM visits\"\n\
                 [[queries]]\nname = \"b\"\nsql = \"SELECT COUNT(DISTINCT id) AS b FROM visits\"\n";
-    let file = folder.path().join("w.toml");
-    std::fs::write(&file, text).unwrap();
+    let file = folder.write("w.toml", text);
     let (engine, workload) = Engine::with_workload(&file, None, |_| {}).unwrap();
     let analyst = engine.analyst(None);
     wait(analyst.affords(&workload)).unwrap();

@@ -6,7 +6,7 @@ use crate::error::KnowledgeError;
 use crate::integer_law::{IntegerLaw, check_work};
 use crate::least_epsilon;
 use crate::probability::{ProbabilityRange, Profile};
-use crate::vertices::Vertices;
+use crate::vertices::{Vertices, WorstCase};
 
 /// A count of records, some of them unknown to an attacker; perhaps with noise on top.
 ///
@@ -73,18 +73,6 @@ const FLOOR: f64 = 1e-290;
 pub struct CountWithin {
     vertices: Vertices,
     noise: Option<CountNoise>,
-}
-
-/// The largest delta within bounds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WorstCase {
-    /// The delta, rounded up.
-    pub delta: f64,
-    /// How many records are at the lower bound there, the others being at the upper.
-    pub records_at_lower: u64,
-    /// How many of the records were taken to be known as well, to make it less work. With zero,
-    /// delta is that of the worst case; with more, it is above.
-    pub forgone: u64,
 }
 
 impl CountWithin {

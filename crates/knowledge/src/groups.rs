@@ -32,6 +32,8 @@
 
 use std::collections::HashMap;
 
+use hushtable_numbers::search::{grow, least_whole, narrow};
+
 use crate::count::CountWithin;
 use crate::error::KnowledgeError;
 use crate::probability::{Probability, ProbabilityRange};
@@ -154,16 +156,8 @@ impl GroupCounts {
             // left.
             Knows::AllBut(unknown) => (unknown > enough).then_some(enough),
             Knows::AllButShare(_) => {
-                let (mut low, mut high) = (0, 1);
-                while short(high) {
-                    low = high;
-                    high = high.checked_mul(2).filter(|high| *high <= 1 << 52)?;
-                }
-                while high - low > 1 {
-                    let middle = low + (high - low) / 2;
-                    if short(middle) { low = middle } else { high = middle }
-                }
-                Some(enough + self.knows.of(low))
+                let large = least_whole(0, 1, 1 << 52, |n| !short(n))?;
+                Some(enough + self.knows.of(large - 1))
             }
         }
     }
@@ -202,28 +196,23 @@ impl GroupCounts {
         if self.between.low().get() <= 0.0 || self.between.high().get() >= 1.0 {
             return None;
         }
-        let (mut low, mut high, mut delta) = (0, 1, self.worst(1));
-        while delta > self.delta {
-            if high >= MOST {
-                return None;
+        // The delta of the last number that was enough, which is the least of those tried.
+        let mut delta = 1.0;
+        let mut is_enough = |unknown: u64| {
+            let found = self.worst(rounded_down(unknown));
+            let is_enough = found <= self.delta;
+            if is_enough {
+                delta = found;
             }
-            low = high;
-            high = rounded_down((high * 2).min(MOST));
-            delta = self.worst(high);
-        }
-        loop {
-            let middle = rounded_down(low + (high - low) / 2);
-            if middle <= low {
-                break;
-            }
-            let found = self.worst(middle);
-            if found <= self.delta {
-                (high, delta) = (middle, found);
-            } else {
-                low = middle;
-            }
-        }
-        Some((high, delta))
+            is_enough
+        };
+        let (before, reached) = grow(1, 2, MOST, &mut is_enough)?;
+        let between = |low: u64, high: u64| {
+            Some(rounded_down(low + (high - low) / 2)).filter(|middle| *middle > low)
+        };
+        let ends = (rounded_down(before.unwrap_or(0)), rounded_down(reached));
+        let (_, enough) = narrow(ends, between, is_enough);
+        Some((enough, delta))
     }
 }
 

@@ -40,7 +40,7 @@ mod threshold_within;
 mod vertices;
 
 pub use composition::{Dependence, Guarantee};
-pub use count::{Count, CountWithin, WorstCase};
+pub use count::{Count, CountWithin};
 pub use count_noise::CountNoise;
 pub use differencing::{Bounded, Cell, Combination, Counted, Differences, Published, Recovered};
 pub use error::KnowledgeError;
@@ -50,8 +50,9 @@ pub use k_anonymity::{KAnonymity, Pair, Reason, Side};
 pub use probability::{Probability, ProbabilityRange, Profile};
 pub use threshold::{Attackers, CountAbove};
 pub use threshold_within::CountAboveWithin;
+pub use vertices::WorstCase;
 
-use hushtable_privacy::falls_to;
+use hushtable_numbers::search::{falls_to, first, grow};
 
 /// The largest epsilon that is searched for.
 pub const MOST_EPSILON: f64 = 1e6;
@@ -63,31 +64,9 @@ pub const MOST_EPSILON: f64 = 1e6;
 /// of the target's values allows.
 pub fn least_epsilon(target: f64, delta: impl Fn(f64) -> f64) -> Option<f64> {
     if target.is_nan() || target <= 0.0 {
-        return (delta(MOST_EPSILON) <= 0.0).then(|| falls_to_nothing(delta));
+        let nothing = |epsilon: f64| delta(epsilon) <= 0.0;
+        return nothing(MOST_EPSILON).then(|| first(0.0, MOST_EPSILON, 100, nothing));
     }
-    let mut high = 1.0;
-    while delta(high) > target {
-        if high >= MOST_EPSILON {
-            return None;
-        }
-        high = (high * 4.0).min(MOST_EPSILON);
-    }
+    let (_, high) = grow(1.0, 4.0, MOST_EPSILON, |epsilon| delta(epsilon) <= target)?;
     Some(falls_to(target, 0.0, high, delta))
-}
-
-/// Where `delta` has become zero, by halving.
-fn falls_to_nothing(delta: impl Fn(f64) -> f64) -> f64 {
-    let (mut low, mut high) = (0.0, MOST_EPSILON);
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if delta(middle) <= 0.0 {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high
 }

@@ -1,6 +1,5 @@
 //! The worst case of records whose probabilities are known within bounds.
 
-use crate::count::WorstCase;
 use crate::error::KnowledgeError;
 use crate::integer_law::IntegerLaw;
 use crate::probability::ProbabilityRange;
@@ -14,6 +13,18 @@ pub(crate) struct Vertices {
     floor: f64,
     /// Vertices that are not told apart, less one.
     slack: u64,
+}
+
+/// The largest delta within bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WorstCase {
+    /// The delta, rounded up.
+    pub delta: f64,
+    /// How many records are at the lower bound there, the others being at the upper.
+    pub records_at_lower: u64,
+    /// How many of the records were taken to be known as well, to make it less work. With zero,
+    /// delta is that of the worst case; with more, it is above.
+    pub forgone: u64,
 }
 
 /// Most records within bounds.

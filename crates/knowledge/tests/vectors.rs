@@ -6,17 +6,13 @@ use hushtable_knowledge::{
     Count, CountAbove, CountNoise, CountWithin, Histogram, Probability, ProbabilityRange, Profile,
     least_epsilon,
 };
+use hushtable_testkit::{Vectors, number};
 use serde_json::Value;
 
 const WITHIN: f64 = 1e-9;
 
 fn vectors(part: &str) -> Vec<Value> {
-    let all: Value = serde_json::from_str(include_str!("data/partial_knowledge.json")).unwrap();
-    all[part].as_array().unwrap().clone()
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_str().unwrap().parse().unwrap()
+    Vectors::PartialKnowledge.section(part)
 }
 
 fn p(value: &Value) -> Probability {

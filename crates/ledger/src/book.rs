@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 
 use hushtable_privacy::{Loss, LossError};
+use rusqlite::types::Type;
 
 use crate::chain::{Broken, Chain, Head};
 use crate::charge::Receipt;
-use crate::records::{self, Records};
-use crate::{Account, Fingerprint, LedgerError, MOST_ATTEMPTS};
+use crate::records::{self, Recorded, Records};
+use crate::{Account, ChargeRecord, Fingerprint, LedgerError, MOST_ATTEMPTS};
 
 /// All charges, with their attempts and releases.
 #[derive(Default)]
@@ -39,16 +40,6 @@ pub(crate) struct Entry {
     resumable: bool,
     pub(crate) attempts: u32,
     pub(crate) release: Option<Recorded>,
-}
-
-/// A release on record, but for its content.
-#[derive(Clone)]
-pub(crate) struct Recorded {
-    pub(crate) id: i64,
-    pub(crate) charge_id: i64,
-    pub(crate) recorded_at: String,
-    /// The hash of its content.
-    pub(crate) content: [u8; 32],
 }
 
 impl Book {
@@ -117,6 +108,30 @@ impl Book {
     /// All charges, oldest first.
     pub(crate) fn charges(&self) -> &[Entry] {
         &self.charges
+    }
+
+    /// All charges with their texts, oldest first.
+    pub(crate) fn recorded(&self, records: &Records<'_>) -> Result<Vec<ChargeRecord>, LedgerError> {
+        let mut charges = Vec::with_capacity(self.charges.len());
+        records.follow(Chain::Charges, None, |id, _, row| {
+            let (asked, charged) = records::losses(row, 6)?;
+            let events: String = row.get(11)?;
+            charges.push(ChargeRecord {
+                id,
+                charged_at: row.get(1)?,
+                analyst: row.get(2)?,
+                table: row.get(3)?,
+                query: row.get(4)?,
+                asked,
+                charged,
+                released: self.charges.get(charges.len()).is_some_and(|c| c.release.is_some()),
+                events: serde_json::from_str(&events).map_err(|error| {
+                    rusqlite::Error::FromSqlConversionFailure(11, Type::Text, error.into())
+                })?,
+            });
+            Ok(())
+        })?;
+        Ok(charges)
     }
 
     /// The charge of a receipt; `None` where it is of another ledger.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
-use tempfile::NamedTempFile;
 
 use crate::schema::{self, Contents};
+use crate::temporary::temporary_beside;
 use crate::{LedgerError, locks};
 
 /// How long to wait for another process, in seconds.
@@ -70,17 +70,6 @@ fn make(path: &Path) -> Result<bool, LedgerError> {
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(LedgerError::open(path, &error.error.kind().into())),
     }
-}
-
-/// An empty file in the folder of `path`, which its owner alone can open.
-pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().unwrap_or(path);
-    // Without the temporary file's name, which nobody asked for.
-    tempfile::Builder::new()
-        .prefix(".hushtable-")
-        .suffix(".ledger")
-        .tempfile_in(folder)
-        .map_err(|error| error.kind().into())
 }
 
 /// Opens the ledger at `path` for looking; nothing where there is none.

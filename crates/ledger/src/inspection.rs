@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::book::Book;
 use crate::file::{self, BUSY_SECONDS, Opened};
 use crate::records::Records;
+use crate::temporary::temporary_beside;
 use crate::{LedgerError, Notice};
 
 /// The findings of a full check of a ledger.
@@ -46,7 +47,7 @@ pub fn check(path: &Path) -> Result<Inspection, LedgerError> {
     let records = Records { conn: &tx, path: &path };
     let mut book = Book::default();
     found(book.catch_up(&records), &mut problems)?;
-    found(records.charges(&book).map(drop), &mut problems)?;
+    found(book.recorded(&records).map(drop), &mut problems)?;
     let releases: Vec<_> = book.charges().iter().filter_map(|c| c.release.as_ref()).collect();
     for release in &releases {
         found(records.release(release).map(drop), &mut problems)?;
@@ -101,7 +102,7 @@ pub fn backup(path: &Path, to: &Path) -> Result<Inspection, LedgerError> {
     }
     let failed =
         |error: io::Error| LedgerError::Copy { path: to.clone(), detail: error.to_string() };
-    let temporary = file::temporary_beside(&to).map_err(failed)?;
+    let temporary = temporary_beside(&to).map_err(failed)?;
     let mut copy = file::connect(temporary.path())?;
     let sql = |error| LedgerError::sqlite(&path, error);
     // All pages in one step: under one lock, so of one moment.

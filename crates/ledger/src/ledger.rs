@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use hushtable_privacy::{Composition, Delta, Event, Loss, LossError};
+use hushtable_privacy::{Composition, Event, Loss, LossError};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::book::Book;
@@ -117,7 +117,7 @@ impl Ledger {
         limit: Loss,
     ) -> Result<(), LedgerError> {
         let Some((first, others)) = asked.split_first() else { return Ok(()) };
-        let all = others.iter().try_fold(*first, |sum, loss| sum.plus(*loss));
+        let all = first.plus_all(others.iter().copied());
         let all = all.map_err(|_| LedgerError::LossesTooLarge)?;
         let account = match ledger {
             Some(ledger) => ledger.account(analyst, population, limit)?,
@@ -135,7 +135,7 @@ impl Ledger {
             _ => rho_from_epsilon((analyst, population), all, limit),
         };
         let alike = |own: Loss, other: Loss| {
-            let (own, other) = (own.with_delta(Delta::ZERO), other.with_delta(Delta::ZERO));
+            let (own, other) = (own.without_delta(), other.without_delta());
             let twice = own.times(2);
             own.is_within(other) && twice.map_or(true, |twice| other.is_within(twice))
         };
@@ -219,7 +219,7 @@ impl Ledger {
     /// # Errors
     /// When the file cannot be read.
     pub fn charges(&self) -> Result<Vec<ChargeRecord>, LedgerError> {
-        self.look(|records, book| records.charges(book))
+        self.look(|records, book| book.recorded(records))
     }
 
     fn store(

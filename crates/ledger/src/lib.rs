@@ -47,6 +47,7 @@ mod refusal;
 mod release;
 mod schema;
 mod sqlite;
+mod temporary;
 
 pub use account::Account;
 pub use charge::{Charge, ChargeRecord, OpenedCharge, Outcome, Request};

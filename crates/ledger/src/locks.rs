@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::LedgerError;
-use crate::file::temporary_beside;
+use crate::temporary::temporary_beside;
 
 /// Takes a lock on the whole file, or says that another handle has it.
 type TakeLock = fn(&File) -> Result<(), TryLockError>;

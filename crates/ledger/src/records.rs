@@ -6,15 +6,24 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 use rusqlite::types::{Type, Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
-use crate::book::{Book, Recorded};
 use crate::chain::{Broken, Chain, Head, Link};
 use crate::charge::Receipt;
-use crate::{ChargeRecord, LedgerError, Release, Request, StoredRelease};
+use crate::{LedgerError, Release, Request, StoredRelease};
 
 /// The file's rows as one transaction sees them.
 pub(crate) struct Records<'a> {
     pub(crate) conn: &'a Connection,
     pub(crate) path: &'a Path,
+}
+
+/// A release on record, but for its content.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    pub(crate) id: i64,
+    pub(crate) charge_id: i64,
+    pub(crate) recorded_at: String,
+    /// The hash of its content.
+    pub(crate) content: [u8; 32],
 }
 
 impl Records<'_> {
@@ -126,8 +135,8 @@ impl Records<'_> {
         let events = serde_json::to_string(&request.events)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
             .map_err(|error| self.error(error))?;
-        let (asked_currency, asked_amount) = main_part(request.loss);
-        let (charged_currency, charged_amount) = main_part(charged);
+        let (asked_currency, asked_amount) = (request.loss.parameter(), request.loss.units());
+        let (charged_currency, charged_amount) = (charged.parameter(), charged.units());
         let values = vec![
             self.now()?,
             request.analyst.clone().into(),
@@ -183,43 +192,12 @@ impl Records<'_> {
         let Recorded { charge_id, recorded_at, .. } = recorded.clone();
         Ok(StoredRelease { charge_id, recorded_at, release })
     }
-
-    /// All charges with their texts, oldest first.
-    pub(crate) fn charges(&self, book: &Book) -> Result<Vec<ChargeRecord>, LedgerError> {
-        let mut charges = Vec::with_capacity(book.charges().len());
-        self.follow(Chain::Charges, None, |id, _, row| {
-            let (asked, charged) = losses(row, 6)?;
-            let events: String = row.get(11)?;
-            charges.push(ChargeRecord {
-                id,
-                charged_at: row.get(1)?,
-                analyst: row.get(2)?,
-                table: row.get(3)?,
-                query: row.get(4)?,
-                asked,
-                charged,
-                released: book.charges().get(charges.len()).is_some_and(|c| c.release.is_some()),
-                events: serde_json::from_str(&events).map_err(|error| {
-                    rusqlite::Error::FromSqlConversionFailure(11, Type::Text, error.into())
-                })?,
-            });
-            Ok(())
-        })?;
-        Ok(charges)
-    }
 }
 
 /// The hash under which a release's content is on record.
 fn content_hash(release: &Release) -> [u8; 32] {
     let values = [ValueRef::Text(release.statement.as_bytes()), ValueRef::Blob(&release.table)];
     Link([0; 32]).next(values).0
-}
-
-fn main_part(loss: Loss) -> (&'static str, u64) {
-    match loss {
-        Loss::Approximate { epsilon, .. } => ("epsilon", epsilon.units()),
-        Loss::Concentrated { rho, .. } => ("rho", rho.units()),
-    }
 }
 
 /// Every amount is at most 10^18; anything above would break a CHECK.

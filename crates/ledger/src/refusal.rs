@@ -30,14 +30,11 @@ struct Part {
 
 impl Part {
     fn main(loss: Loss) -> Self {
-        match loss {
-            Loss::Approximate { epsilon, .. } => {
-                Self { name: "epsilon", units: epsilon.units(), text: epsilon.to_string() }
-            }
-            Loss::Concentrated { rho, .. } => {
-                Self { name: "rho", units: rho.units(), text: rho.to_string() }
-            }
-        }
+        let text = match loss {
+            Loss::Approximate { epsilon, .. } => epsilon.to_string(),
+            Loss::Concentrated { rho, .. } => rho.to_string(),
+        };
+        Self { name: loss.parameter(), units: loss.units(), text }
     }
 
     fn delta(loss: Loss) -> Self {

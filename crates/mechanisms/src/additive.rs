@@ -1,6 +1,9 @@
 //! Noise added to the integers of a vector of group sums.
 
-use hushtable_noise::{DiscreteLaplace, Dyadic, EntropyError, Generator, Ratio, RoundedGaussian};
+use hushtable_noise::{
+    DiscreteLaplace, Dyadic, EntropyError, Generator, Law, Ratio, RoundedGaussian,
+};
+use hushtable_numbers::search::least_whole;
 use hushtable_privacy::{Contribution, Epsilon, Loss, Neighbouring, Rho};
 
 use crate::error::MechanismError;
@@ -12,6 +15,24 @@ pub enum AdditiveLaw {
     DiscreteLaplace(DiscreteLaplace),
     /// A normal draw, rounded.
     RoundedGaussian(RoundedGaussian),
+}
+
+impl AdditiveLaw {
+    /// The law, whichever it is.
+    pub fn as_law(&self) -> &dyn Law {
+        match self {
+            Self::DiscreteLaplace(law) => law,
+            Self::RoundedGaussian(law) => law,
+        }
+    }
+
+    /// The scale parameter: b of the discrete Laplace, sigma of the Gaussian.
+    pub fn scale(&self) -> f64 {
+        match self {
+            Self::DiscreteLaplace(law) => law.scale().to_f64(),
+            Self::RoundedGaussian(law) => law.sigma().to_f64(),
+        }
+    }
 }
 
 /// Additive noise, calibrated to a bounded contribution and a privacy loss.
@@ -88,13 +109,10 @@ impl Additive {
     /// # Errors
     /// When the operating system's generator fails; the values must then not be used.
     pub fn add(&self, generator: &mut Generator, values: &mut [i128]) -> Result<(), EntropyError> {
-        let mut draws = [0i128; 256];
+        let (law, mut draws) = (self.law.as_law(), [0i128; 256]);
         for chunk in values.chunks_mut(draws.len()) {
             let draws = &mut draws[..chunk.len()];
-            match &self.law {
-                AdditiveLaw::DiscreteLaplace(law) => law.fill(generator, draws)?,
-                AdditiveLaw::RoundedGaussian(law) => law.fill(generator, draws)?,
-            }
+            law.fill(generator, draws)?;
             for (value, draw) in chunk.iter_mut().zip(draws.iter()) {
                 *value = value.saturating_add(*draw);
             }
@@ -104,29 +122,24 @@ impl Additive {
 
     /// The scale parameter in lattice units: b of the discrete Laplace, sigma of the Gaussian.
     pub fn scale(&self) -> f64 {
-        match &self.law {
-            AdditiveLaw::DiscreteLaplace(law) => law.scale().to_f64(),
-            AdditiveLaw::RoundedGaussian(law) => law.sigma().to_f64(),
-        }
+        self.law.scale()
     }
 
     /// The variance of a draw in lattice units squared.
     pub fn variance(&self) -> f64 {
-        match &self.law {
-            AdditiveLaw::DiscreteLaplace(law) => law.variance(),
-            AdditiveLaw::RoundedGaussian(law) => law.variance(),
-        }
+        self.law.as_law().variance()
     }
 
     /// The least w, in lattice units, with P\[|noise| <= w\] >= `level` for all of that many values
     /// at once; `level` in (0, 1).
     pub fn half_width(&self, level: f64, values: u64) -> u128 {
-        half_width(self.scale(), (level, values), |x| match &self.law {
-            AdditiveLaw::DiscreteLaplace(law) => law.tail(x),
-            AdditiveLaw::RoundedGaussian(law) => law.tail(x),
-        })
+        let law = self.law.as_law();
+        half_width(self.scale(), (level, values), |x| law.tail(x))
     }
 }
+
+/// Half widths are not searched for beyond it.
+const HALF_WIDTH_MOST: i128 = 1 << 126;
 
 /// The least w with P\[|X| <= w\] >= level for all of `values` independent draws of a symmetric law
 /// with upper tail P\[X >= x\]: one of d draws is beyond w with probability 1 - (1 - 2
@@ -137,19 +150,9 @@ impl Additive {
 pub fn half_width(scale: f64, (level, values): (f64, u64), tail: impl Fn(i128) -> f64) -> u128 {
     // Of each, so that all are within with probability `level`.
     let outside = -(level.ln() / values.max(1) as f64).exp_m1();
-    let (mut low, mut high) = (-1i128, (scale.min(1e30) as i128).max(1));
-    while 2.0 * tail(high + 1) > outside && high < i128::MAX / 4 {
-        (low, high) = (high, 2 * high);
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if 2.0 * tail(middle + 1) <= outside {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high.unsigned_abs()
+    let start = (scale.min(1e30) as i128).max(1);
+    let holds = |w: i128| 2.0 * tail(w + 1) <= outside;
+    least_whole(-1, start, HALF_WIDTH_MOST, holds).unwrap_or(HALF_WIDTH_MOST).unsigned_abs()
 }
 
 #[cfg(test)]

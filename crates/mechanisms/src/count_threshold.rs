@@ -4,9 +4,11 @@
 //! Delta is the probability that a group with a single unit appears, computed with the very
 //! inequality that releases it, and rounded up by [`MARGIN`].
 
-use hushtable_noise::{DiscreteLaplace, EntropyError, Generator, Ratio, RoundedGaussian};
+use hushtable_noise::{DiscreteLaplace, EntropyError, Generator, Law, Ratio};
+use hushtable_numbers::search::{first_whole, grow};
 use hushtable_privacy::{Delta, Epsilon, Rho};
 
+use crate::additive::AdditiveLaw;
 use crate::error::{MechanismError, need_both};
 use crate::joint::{FINE, Reach, Weights, calibrate, noise_and_threshold, to_lattice};
 
@@ -25,14 +27,8 @@ fn fine(units: u64) -> i128 {
 /// A count with exact noise on a lattice of 2^-30 units, released if it reaches a threshold.
 #[derive(Clone, Copy, Debug)]
 pub struct CountThreshold {
-    law: ThresholdLaw,
+    law: AdditiveLaw,
     threshold: i128,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum ThresholdLaw {
-    Laplace(DiscreteLaplace),
-    Gaussian(RoundedGaussian),
 }
 
 impl CountThreshold {
@@ -46,7 +42,7 @@ impl CountThreshold {
         let law = DiscreteLaplace::new(Ratio::new(numerator, u128::from(epsilon.units()))?);
         let threshold =
             fine(1) + least_tail(law.scale().to_f64(), delta.to_f64(), |x| law.tail(x))?;
-        Ok(Self { law: ThresholdLaw::Laplace(law), threshold })
+        Ok(Self { law: AdditiveLaw::DiscreteLaplace(law), threshold })
     }
 
     /// Gaussian thresholding for a unit that reaches as far as `reach`: `rho` for the counts, and
@@ -65,7 +61,7 @@ impl CountThreshold {
         let sigma = reach.l2(Weights::Ones) / (2.0 * rho.to_f64()).sqrt();
         let (law, threshold) =
             noise_and_threshold(sigma, delta.to_f64(), reach.groups, Weights::Ones)?;
-        Ok(Self { law: ThresholdLaw::Gaussian(law), threshold: to_lattice(threshold)? })
+        Ok(Self { law: AdditiveLaw::RoundedGaussian(law), threshold: to_lattice(threshold)? })
     }
 
     /// Gaussian noise and a threshold at (`epsilon`, `delta`), by the joint delta of noise and
@@ -80,12 +76,12 @@ impl CountThreshold {
     ) -> Result<Self, MechanismError> {
         let (law, threshold) =
             calibrate(epsilon.to_f64(), delta.to_f64(), reach, Weights::Ones, 0.0)?;
-        Ok(Self { law: ThresholdLaw::Gaussian(law), threshold })
+        Ok(Self { law: AdditiveLaw::RoundedGaussian(law), threshold })
     }
 
     /// Whether the noise is Gaussian.
     pub fn is_gaussian(&self) -> bool {
-        matches!(self.law, ThresholdLaw::Gaussian(_))
+        matches!(self.law, AdditiveLaw::RoundedGaussian(_))
     }
 
     /// The threshold in units: noisy counts at or above it are released.
@@ -95,10 +91,7 @@ impl CountThreshold {
 
     /// P\[noise >= x\], x in lattice points.
     fn tail(&self, x: i128) -> f64 {
-        match &self.law {
-            ThresholdLaw::Laplace(law) => law.tail(x),
-            ThresholdLaw::Gaussian(law) => law.tail(x),
-        }
+        self.law.as_law().tail(x)
     }
 
     /// P\[`units` + X >= threshold\].
@@ -115,10 +108,7 @@ impl CountThreshold {
         generator: &mut Generator,
         noise: &mut [i128],
     ) -> Result<(), EntropyError> {
-        match &self.law {
-            ThresholdLaw::Laplace(law) => law.fill(generator, noise),
-            ThresholdLaw::Gaussian(law) => law.fill(generator, noise),
-        }
+        self.law.as_law().fill(generator, noise)
     }
 
     /// Whether the count with this noise reaches the threshold, and what it is in units.
@@ -153,18 +143,14 @@ impl CountThreshold {
 
     /// Scale b of the Laplace or sigma of the Gaussian, in units.
     pub fn scale(&self) -> f64 {
-        let scale = match &self.law {
-            ThresholdLaw::Laplace(law) => law.scale().to_f64(),
-            ThresholdLaw::Gaussian(law) => law.sigma().to_f64(),
-        };
-        scale / FINE as f64
+        self.law.scale() / FINE as f64
     }
 
     /// The standard deviation of the noise, in units, but for rounding to them.
     pub fn deviation(&self) -> f64 {
         match &self.law {
-            ThresholdLaw::Laplace(law) => law.variance().sqrt() / FINE as f64,
-            ThresholdLaw::Gaussian(_) => self.scale(),
+            AdditiveLaw::DiscreteLaplace(law) => law.variance().sqrt() / FINE as f64,
+            AdditiveLaw::RoundedGaussian(_) => self.scale(),
         }
     }
 }
@@ -172,24 +158,11 @@ impl CountThreshold {
 /// The least x with P\[X >= x\] (1 + MARGIN) <= `delta`; `scale` says where to look.
 fn least_tail(scale: f64, delta: f64, tail: impl Fn(i128) -> f64) -> Result<i128, MechanismError> {
     let fits = |x: i128| tail(x) * (1.0 + MARGIN) <= delta;
-    let mut high = (scale.min(1e30) as i128).max(1);
-    while !fits(high) {
-        high = high.checked_mul(2).ok_or(MechanismError::TooLarge)?;
-    }
+    let (start, most) = ((scale.min(1e30) as i128).max(1), 1 << 126);
+    let (_, high) = grow(start, 2, most, fits).ok_or(MechanismError::TooLarge)?;
     // With a large delta the threshold lies below one unit.
-    let mut low = -high;
-    while fits(low) {
-        low = low.checked_mul(2).ok_or(MechanismError::TooLarge)?;
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if fits(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Ok(high)
+    let (_, below) = grow(high, 2, most, |x| !fits(-x)).ok_or(MechanismError::TooLarge)?;
+    Ok(first_whole(-below, high, fits))
 }
 
 #[cfg(test)]
@@ -198,19 +171,12 @@ mod tests {
     use crate::truncated_geometric::TruncatedGeometric;
     use hushtable_noise::TestSeed;
     use hushtable_privacy::Neighbouring;
-
-    fn vectors() -> serde_json::Value {
-        serde_json::from_str(include_str!("../tests/data/partition_selection.json")).unwrap()
-    }
-
-    fn number(value: &serde_json::Value) -> f64 {
-        value.as_str().unwrap().parse().unwrap()
-    }
+    use hushtable_testkit::{Vectors, number};
 
     #[test]
     fn keep_probabilities_are_those_of_the_vectors() {
         let mut seen = 0;
-        for case in vectors().as_array().unwrap() {
+        for case in Vectors::PartitionSelection.all() {
             let epsilon: Epsilon = case["epsilon"].as_str().unwrap().parse().unwrap();
             let delta: Delta = case["delta"].as_str().unwrap().parse().unwrap();
             let geometric = TruncatedGeometric::new(epsilon, delta).unwrap();

@@ -323,5 +323,4 @@ pub(crate) fn laplace_width(scales: &[f64], outside: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "ends_tests.rs"]
 mod tests;

@@ -21,6 +21,7 @@
 //! divided between noise and threshold.
 
 use hushtable_noise::{Dyadic, RoundedGaussian};
+use hushtable_numbers::search::first;
 use hushtable_privacy::{Neighbouring, analytic_gaussian_mu, gaussian_delta, normal_tail};
 
 use crate::error::MechanismError;
@@ -252,19 +253,9 @@ impl Neighbours {
 /// fits.
 fn least_threshold(sigma: f64, high: f64, fits: impl Fn(f64) -> bool) -> f64 {
     // Tails are zero forty standard deviations below no weight.
-    let (mut low, mut high) = (-40.0 * sigma, high);
-    for _ in 0..60 {
-        if high - low <= 1e-9 * sigma {
-            break;
-        }
-        let middle = 0.5 * (low + high);
-        if fits(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high
+    let low = -40.0 * sigma;
+    let times = ((high - low) / (1e-9 * sigma)).log2().ceil().clamp(0.0, 60.0) as u32;
+    first(low, high, times, fits)
 }
 
 /// A threshold that lies forty standard deviations above any weight, where tails are zero.
@@ -343,5 +334,4 @@ pub(crate) fn calibrate(
 }
 
 #[cfg(test)]
-#[path = "joint_tests.rs"]
 mod tests;

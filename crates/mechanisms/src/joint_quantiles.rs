@@ -159,14 +159,7 @@ impl JointQuantiles {
         let arranged = arranged(sorted.len());
         let levels = Self::levels(sorted.len()) as usize;
         let even = vec![1; levels];
-        let shares: Vec<Loss> = match loss {
-            Loss::Approximate { epsilon, .. } => {
-                epsilon.split(&even).into_iter().map(Loss::pure).collect()
-            }
-            Loss::Concentrated { rho, .. } => {
-                rho.split(&even).into_iter().map(Loss::concentrated).collect()
-            }
-        };
+        let shares = loss.split(&even);
         let mut nodes: Vec<Option<Node>> = vec![None; sorted.len()];
         let mut drawn: Vec<Vec<Event>> = vec![Vec::new(); levels];
         let parts = |node: usize| sorted.get(node).map(|own| own.parts());
@@ -200,11 +193,7 @@ impl JointQuantiles {
         let place = |own: &Percentile| nodes.iter().position(|node| node.percentile == *own);
         let places: Option<Vec<usize>> = percentiles.iter().map(place).collect();
         let places = places.ok_or(MechanismError::NoSensitivity)?;
-        let loss = match loss {
-            Loss::Approximate { epsilon, .. } => Loss::pure(epsilon),
-            Loss::Concentrated { rho, .. } => Loss::concentrated(rho),
-        };
-        Ok(Self { prior, nodes, places, levels, loss })
+        Ok(Self { prior, nodes, places, levels, loss: loss.without_delta() })
     }
 
     /// Cost of the released points, of all groups and all quantiles.
@@ -377,5 +366,4 @@ fn finer(generator: &mut Generator, values: &[i64]) -> Result<Vec<i128>, BatchEr
 }
 
 #[cfg(test)]
-#[path = "joint_quantiles_tests.rs"]
 mod tests;

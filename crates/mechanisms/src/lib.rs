@@ -20,6 +20,7 @@ mod policy_gaussian;
 mod prior;
 mod quantile;
 mod response;
+mod single_vote;
 mod steps;
 mod strategy;
 mod sum_mechanism;

@@ -13,7 +13,8 @@ pub struct Memberships {
 }
 
 impl Memberships {
-    /// Adds a unit with its `place` in the order of units; the groups must all be different.
+    /// Adds a unit with its `place` in the order of units. The groups must all be different, and
+    /// their order says nothing of other units, either.
     pub fn push(&mut self, place: u128, groups: impl IntoIterator<Item = u32>) {
         self.groups.extend(groups);
         self.ends.push(self.groups.len());
@@ -35,6 +36,14 @@ impl Memberships {
         let start = unit.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         let end = self.ends.get(unit).copied().unwrap_or(0);
         self.groups.get(start.unwrap_or(0)..end).unwrap_or_default()
+    }
+
+    /// Positions of the units, those in the fewest groups first; those in as many in the order of
+    /// their places.
+    pub(crate) fn fewest_first(&self) -> Vec<usize> {
+        let mut order = self.in_order();
+        order.sort_by_key(|&unit| self.of(unit).len());
+        order
     }
 
     /// Positions of the units in the order of their places.

@@ -1,8 +1,8 @@
 //! Optimal partition selection (PS Theorem 1): pi_opt.
 
-use hushtable_noise::{
-    Bracket, Enclosure, EntropyError, Generator, bernoulli_enclosed, bernoulli_enclosed_all,
-};
+use hushtable_noise::{EntropyError, Generator, bernoulli_enclosed, bernoulli_enclosed_all};
+use hushtable_numbers::search::first_whole;
+use hushtable_numbers::{Bracket, Enclosure};
 use hushtable_privacy::{Delta, Epsilon};
 use num_bigint::BigUint;
 
@@ -49,6 +49,15 @@ impl Optimal {
     /// where only the decision is wanted (PS 5).
     pub fn certain_from(&self) -> u64 {
         self.certain
+    }
+
+    /// The least count with which a group appears with this probability, or nearly: within the
+    /// error of [`keep_probability`](Self::keep_probability). At least one.
+    pub(crate) fn likely_from(&self, probability: f64) -> u64 {
+        first_whole(0, self.certain, |units| {
+            steps::count();
+            self.keep_probability(units) >= probability
+        })
     }
 
     /// The least count at which pi is one, found among three next to where floating point says.
@@ -227,5 +236,4 @@ impl Enclosure for PiOpt<'_> {
 }
 
 #[cfg(test)]
-#[path = "optimal_tests.rs"]
 mod tests;

@@ -1,6 +1,7 @@
 //! Choosing which groups may appear.
 
-use hushtable_noise::{EntropyError, Generator};
+use hushtable_noise::{EntropyError, Generator, Law};
+use hushtable_numbers::search::least_whole;
 use hushtable_privacy::{Delta, Epsilon, Loss, homogeneous_shares, pure_epsilon};
 
 use crate::additive::half_width;
@@ -10,6 +11,7 @@ use crate::joint::Reach;
 use crate::memberships::Memberships;
 use crate::optimal::Optimal;
 use crate::policy_gaussian::PolicyGaussian;
+use crate::single_vote::SingleVote;
 use crate::strategy::Strategy;
 use crate::truncated_geometric::TruncatedGeometric;
 use crate::weighted::WeightedGaussian;
@@ -38,6 +40,7 @@ enum Mechanism {
     TruncatedGeometric(TruncatedGeometric),
     Threshold(CountThreshold),
     Weighted(WeightedGaussian),
+    Votes(Box<SingleVote>),
     Policy(PolicyGaussian),
 }
 
@@ -53,6 +56,8 @@ impl Mechanism {
             Self::Threshold(m) => m.keep_probability(beyond),
             Self::Weighted(m) if alone => m.keep_probability_alone(units, least),
             Self::Weighted(m) => m.keep_probability(units, least),
+            Self::Votes(m) if alone => m.keep_probability_alone(units, least),
+            Self::Votes(m) => m.keep_probability(units, least),
             Self::Policy(m) if alone => m.keep_probability_alone(units),
             Self::Policy(m) => m.keep_probability(units),
         }
@@ -60,20 +65,8 @@ impl Mechanism {
 
     fn half_size(&self, least: u64, alone: bool) -> u64 {
         let keep = |units| self.keep_probability(units, least, alone);
-        let mut high = 1u64;
-        while keep(high) < 0.5 && high < 1 << 62 {
-            high *= 2;
-        }
-        let mut low = high / 2;
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if keep(middle) < 0.5 {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        high
+        let most = 1u64 << 62;
+        least_whole(0, 1, most, |units| keep(units) >= 0.5).unwrap_or(most)
     }
 }
 
@@ -86,6 +79,13 @@ pub struct Candidates<'a> {
     /// Which groups are known without the data, so that only their noisy counts are of interest;
     /// shorter than the groups where the last ones are not known.
     pub known: &'a [bool],
+}
+
+impl Candidates<'_> {
+    /// Which groups are not known.
+    fn open(&self) -> Vec<bool> {
+        (0..self.units.len()).map(|group| self.known.get(group) != Some(&true)).collect()
+    }
 }
 
 /// A group that may appear.
@@ -120,12 +120,13 @@ impl Selection {
 
     /// `strategy` at a total cost of `loss` for one unit that reaches as far as `reach`.
     ///
-    /// For the strategies that work group by group the budget is split over the groups. Epsilon and
-    /// delta go by the optimal composition of equal mechanisms (Kairouz, Oh & Viswanath 2015;
-    /// theory section 4), which is never worse than equal shares and far better for many groups. A
-    /// rho pays for (e, d) in each of k groups with k e tanh(e/2) = rho and k d = delta
-    /// ([`Loss::in_rho`]). Gaussian noise has the l2 sensitivity of the counts or weights, and
-    /// shares delta with its threshold by their joint delta.
+    /// For the strategies that work group by group the budget is split over the groups; for single
+    /// votes over those whose votes one unit changes: one, or two where it replaces another.
+    /// Epsilon and delta go by the optimal composition of equal mechanisms (Kairouz, Oh &
+    /// Viswanath 2015; theory section 4), which is never worse than equal shares and far better for
+    /// many groups. A rho pays for (e, d) in each of k groups with k e tanh(e/2) = rho and k d =
+    /// delta ([`Loss::in_rho`]). Gaussian noise has the l2 sensitivity of the counts or weights,
+    /// and shares delta with its threshold by their joint delta.
     ///
     /// # Errors
     /// When a share is zero or too small to be drawn with, or units may be in no group.
@@ -137,20 +138,26 @@ impl Selection {
         if loss.delta().is_zero() {
             return Err(MechanismError::NoBudget("delta"));
         }
-        let by_group: ByGroup = match strategy {
-            Strategy::Optimal => |e, d| Ok(Mechanism::Optimal(Box::new(Optimal::new(e, d)?))),
+        let by_group: ByGroup<'_> = match strategy {
+            Strategy::Optimal => &|e, d| Ok(Mechanism::Optimal(Box::new(Optimal::new(e, d)?))),
             Strategy::TruncatedGeometric => {
-                |e, d| Ok(Mechanism::TruncatedGeometric(TruncatedGeometric::new(e, d)?))
+                &|e, d| Ok(Mechanism::TruncatedGeometric(TruncatedGeometric::new(e, d)?))
             }
             Strategy::LaplaceThreshold => {
-                |e, d| Ok(Mechanism::Threshold(CountThreshold::laplace(e, d)?))
+                &|e, d| Ok(Mechanism::Threshold(CountThreshold::laplace(e, d)?))
+            }
+            Strategy::SingleVote => {
+                &|e, d| Ok(Mechanism::Votes(Box::new(SingleVote::new(e, d, reach.groups)?)))
             }
             _ => {
                 let mechanism = gaussian(strategy, loss, reach)?;
                 return Ok(Self { mechanism, least: 1, loss });
             }
         };
-        let groups = reach.touched();
+        let groups = match strategy {
+            Strategy::SingleVote => Reach { groups: 1, ..reach }.touched(),
+            _ => reach.touched(),
+        };
         let mechanism = match loss {
             Loss::Approximate { epsilon, delta } => shared(by_group, epsilon, delta, groups)?,
             Loss::Concentrated { rho, delta } => {
@@ -183,6 +190,7 @@ impl Selection {
             Mechanism::Threshold(_) => Strategy::LaplaceThreshold,
             Mechanism::Weighted(m) if m.is_iterated() => Strategy::Sips,
             Mechanism::Weighted(_) => Strategy::WeightedGaussian,
+            Mechanism::Votes(_) => Strategy::SingleVote,
             Mechanism::Policy(_) => Strategy::PolicyGaussian,
         }
     }
@@ -212,7 +220,10 @@ impl Selection {
             Mechanism::TruncatedGeometric(m) => m.law().tail(missing).clamp(0.0, 1.0),
             // The fine noise is rounded to units.
             Mechanism::Threshold(m) => m.noise_tail(missing as f64 - 0.5).clamp(0.0, 1.0),
-            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => 0.0,
+            Mechanism::Optimal(_)
+            | Mechanism::Weighted(_)
+            | Mechanism::Votes(_)
+            | Mechanism::Policy(_) => 0.0,
         }
     }
 
@@ -238,6 +249,19 @@ impl Selection {
         own < others || own == others && self.keep_probability(size) > other.keep_probability(size)
     }
 
+    /// The probability that each group appears which is not known: for single votes by the votes,
+    /// where it is recorded which groups each unit is in, and else as in
+    /// [`keep_probability`](Self::keep_probability). Exact numbers follow from it: for the owner of
+    /// the data alone.
+    pub fn chances(&self, population: &Candidates<'_>) -> Vec<f64> {
+        match (&self.mechanism, population.members) {
+            (Mechanism::Votes(m), Some(members)) => {
+                m.chances(members, &population.open(), self.least)
+            }
+            _ => population.units.iter().map(|&units| self.keep_probability(units)).collect(),
+        }
+    }
+
     /// The groups that may appear, in their order. A known group always may, with its noisy count.
     ///
     /// # Errors
@@ -251,9 +275,10 @@ impl Selection {
         let known = |group: usize| population.known.get(group) == Some(&true);
         if self.strategy().by_membership() {
             let members = population.members;
-            let open: Vec<bool> = (0..units.len()).map(|group| !known(group)).collect();
+            let open = population.open();
             let appears = match &self.mechanism {
                 Mechanism::Weighted(m) => m.select(members, units, open, self.least, generator)?,
+                Mechanism::Votes(m) => m.select(members, units, &open, self.least, generator)?,
                 Mechanism::Policy(m) => m.select(members, units, &open, generator)?,
                 _ => Vec::new(),
             };
@@ -318,7 +343,7 @@ impl Selection {
         Some(
             before
                 + match &self.mechanism {
-                    Mechanism::Optimal(_) => return None,
+                    Mechanism::Optimal(_) | Mechanism::Votes(_) => return None,
                     Mechanism::TruncatedGeometric(m) => m.threshold() as f64 + 1.0,
                     Mechanism::Threshold(m) => m.threshold(),
                     Mechanism::Weighted(m) => m.rounds().last()?.1,
@@ -331,7 +356,7 @@ impl Selection {
     /// Gaussian, of the last round where there are several.
     pub fn noise_scale(&self) -> Option<f64> {
         match &self.mechanism {
-            Mechanism::Optimal(_) => None,
+            Mechanism::Optimal(_) | Mechanism::Votes(_) => None,
             Mechanism::TruncatedGeometric(m) => Some(m.law().scale().to_f64()),
             Mechanism::Threshold(m) => Some(m.scale()),
             Mechanism::Weighted(m) => Some(m.rounds().last()?.0),
@@ -345,7 +370,10 @@ impl Selection {
         match &self.mechanism {
             Mechanism::TruncatedGeometric(m) => Some(m.law().variance().sqrt()),
             Mechanism::Threshold(m) => Some(m.deviation()),
-            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => None,
+            Mechanism::Optimal(_)
+            | Mechanism::Weighted(_)
+            | Mechanism::Votes(_)
+            | Mechanism::Policy(_) => None,
         }
     }
 
@@ -368,7 +396,10 @@ impl Selection {
             Mechanism::TruncatedGeometric(m) => m.law().tail(x),
             // A rounded count errs by x or more when the fine noise reaches x - 1/2.
             Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5),
-            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => 0.0,
+            Mechanism::Optimal(_)
+            | Mechanism::Weighted(_)
+            | Mechanism::Votes(_)
+            | Mechanism::Policy(_) => 0.0,
         }))
     }
 }
@@ -406,12 +437,12 @@ fn gaussian(strategy: Strategy, loss: Loss, reach: Reach) -> Result<Mechanism, M
 }
 
 /// A mechanism that decides about each group at (epsilon, delta) of its own.
-type ByGroup = fn(Epsilon, Delta) -> Result<Mechanism, MechanismError>;
+type ByGroup<'a> = &'a dyn Fn(Epsilon, Delta) -> Result<Mechanism, MechanismError>;
 
 /// Epsilon and delta shared by `groups` groups: of the ways to divide delta between the groups' own
 /// deltas and their composition, the one with which smaller groups appear.
 fn shared(
-    by_group: ByGroup,
+    by_group: ByGroup<'_>,
     epsilon: Epsilon,
     delta: Delta,
     groups: u64,
@@ -443,5 +474,4 @@ fn shared(
 }
 
 #[cfg(test)]
-#[path = "partition_selection_tests.rs"]
 mod tests;

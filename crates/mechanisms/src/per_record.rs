@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hushtable_noise::{
-    Dyadic, EntropyError, ExponentialPolylogarithmic, Generator, RoundedGaussian,
+    Dyadic, EntropyError, ExponentialPolylogarithmic, Generator, Law, RoundedGaussian,
 };
 use hushtable_privacy::{Loss, LossCurve, Rho, normal_quantile};
 use serde::{Deserialize, Serialize};
@@ -157,6 +157,17 @@ enum Noise {
     Polylogarithmic(Box<ExponentialPolylogarithmic>),
 }
 
+impl Noise {
+    /// The law of what is added to a sum, or to what it is transformed to.
+    fn as_law(&self) -> &dyn Law {
+        match self {
+            Self::Gaussian(law) => law,
+            Self::Transformed(transformed) => transformed.noise(),
+            Self::Polylogarithmic(law) => law.as_ref(),
+        }
+    }
+}
+
 impl PerRecord {
     /// The mechanism under which a record of `threshold` steps loses `rho`. A transformation is of
     /// 1 + sum/offset, for an `offset` in steps.
@@ -221,11 +232,7 @@ impl PerRecord {
         sums: &mut [i128],
     ) -> Result<(), EntropyError> {
         let mut draws = vec![0i128; sums.len()];
-        match &self.noise {
-            Noise::Gaussian(law) => law.fill(generator, &mut draws)?,
-            Noise::Transformed(transformed) => transformed.noise().fill(generator, &mut draws)?,
-            Noise::Polylogarithmic(law) => law.fill(generator, &mut draws)?,
-        }
+        self.noise.as_law().fill(generator, &mut draws)?;
         for (sum, draw) in sums.iter_mut().zip(draws) {
             *sum = match &self.noise {
                 Noise::Transformed(transformed) => {
@@ -264,9 +271,8 @@ impl PerRecord {
     /// The standard error of the estimate of a sum, in steps: the root of its variance.
     pub fn standard_error(&self, sum: f64) -> f64 {
         match &self.noise {
-            Noise::Gaussian(law) => law.variance().sqrt(),
             Noise::Transformed(_) => standard_error(self.growth, sum),
-            Noise::Polylogarithmic(law) => law.variance().sqrt(),
+            noise => noise.as_law().variance().sqrt(),
         }
     }
 
@@ -304,5 +310,4 @@ impl PerRecord {
 }
 
 #[cfg(test)]
-#[path = "per_record_tests.rs"]
 mod tests;

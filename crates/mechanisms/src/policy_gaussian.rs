@@ -11,7 +11,7 @@
 //! Under `replace` a unit leaves and another enters: their two steps may point the same way, so
 //! that the weights of shared groups move by up to the sum of what each moves there.
 
-use hushtable_noise::{EntropyError, Generator, RoundedGaussian};
+use hushtable_noise::{EntropyError, Generator, Law, RoundedGaussian};
 use hushtable_privacy::{Delta, Epsilon, Rho};
 
 use crate::error::MechanismError;
@@ -206,5 +206,4 @@ fn gap_after(units: u64, cutoff: f64, others: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "policy_gaussian_tests.rs"]
 mod tests;

@@ -1,5 +1,7 @@
 //! A public weighting of the points of a lattice.
 
+use hushtable_numbers::search::first_whole;
+
 /// Weights of the points from `low` to `high`: half of the whole is even over all points up to a
 /// scale, half is even over the octaves that points are in (those of as many binary digits have
 /// equal shares, whatever the sign), and falls by half from octave to octave beyond the scale,
@@ -109,16 +111,7 @@ impl Prior {
 
     /// The point at which the weight from `from` on exceeds `place`.
     pub(crate) fn nth(&self, from: i128, place: u128) -> i128 {
-        let (mut low, mut high) = (from, self.high);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.weight(from, middle) > place {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        low
+        first_whole(from - 1, self.high, |point| self.weight(from, point) > place)
     }
 
     /// The smallest weight of a point, as a share of the whole.

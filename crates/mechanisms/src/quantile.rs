@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use hushtable_noise::{
     BatchError, ExponentialWeights, Generator, ParameterError, Ratio, WeightCell,
 };
+use hushtable_numbers::lowest_terms;
 use hushtable_privacy::{Contribution, Epsilon, Event, Loss, Neighbouring, range_of_rho};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -36,12 +37,9 @@ impl Percentile {
 
     /// The share `below / of`, strictly between 0 and 1.
     fn ratio(below: u32, of: u32) -> Self {
-        let (mut divisor, mut rest) = (below, of);
-        while rest != 0 {
-            (divisor, rest) = (rest, divisor % rest);
-        }
-        let divisor = divisor.max(1);
-        Self { below: below / divisor, of: of / divisor }
+        // No share is of nothing.
+        let (below, of) = lowest_terms(below, of.max(1));
+        Self { below, of }
     }
 
     /// The share in ten thousandths, of which every percentile has a whole number.
@@ -278,10 +276,7 @@ impl Quantile {
             }
         };
         if rate == 0 {
-            return Err(MechanismError::NoBudget(match loss {
-                Loss::Approximate { .. } => "epsilon",
-                Loss::Concentrated { .. } => "rho",
-            }));
+            return Err(MechanismError::NoBudget(loss.parameter()));
         }
         let weights = ExponentialWeights::new(Ratio::new(rate, one)?);
         // One left and one entered lose less rho than one of their common range, unless a shared
@@ -475,5 +470,4 @@ pub(crate) fn distance(percentile: Percentile, values: &[i64], point: i64) -> f6
 }
 
 #[cfg(test)]
-#[path = "quantile_tests.rs"]
 pub(crate) mod tests;

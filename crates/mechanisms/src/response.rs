@@ -1,8 +1,7 @@
 //! Randomised response: every record answers for itself, and may lie.
 
-use hushtable_noise::{
-    Bracket, Enclosure, EntropyError, Generator, Uniform, bernoulli_enclosed_all,
-};
+use hushtable_noise::{EntropyError, Generator, Uniform, bernoulli_enclosed_all};
+use hushtable_numbers::{Bracket, Enclosure};
 use hushtable_privacy::{Epsilon, Loss};
 use num_bigint::BigUint;
 
@@ -225,5 +224,4 @@ impl Enclosure for Keep {
 }
 
 #[cfg(test)]
-#[path = "response_tests.rs"]
 mod tests;

@@ -21,6 +21,9 @@ pub enum Strategy {
     /// Rounds of weighted Gaussian selection with a growing budget; a group that has been released
     /// takes no weight in later rounds (DP-SIPS: Swanberg, Desfontaines & Haney 2023).
     Sips,
+    /// One unit after the other votes for that of its groups which needs it most; pi_opt decides by
+    /// the votes.
+    SingleVote,
     /// One unit after the other gives its weight to those of its groups that still need it (Policy
     /// Gaussian: Gopi et al. 2020). It works on one processor.
     PolicyGaussian,
@@ -28,30 +31,32 @@ pub enum Strategy {
 
 impl Strategy {
     /// All strategies, in the order in which ties are broken.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Optimal,
         Self::TruncatedGeometric,
         Self::LaplaceThreshold,
         Self::GaussianThreshold,
         Self::WeightedGaussian,
         Self::Sips,
+        Self::SingleVote,
         Self::PolicyGaussian,
     ];
 
-    /// The strategies that the default is taken from: all but the sequential one, which is a
-    /// yardstick.
-    pub const CANDIDATES: [Self; 6] = [
+    /// The strategies that the default is taken from: all but one, which is a yardstick.
+    pub const CANDIDATES: [Self; 7] = [
         Self::Optimal,
         Self::TruncatedGeometric,
         Self::LaplaceThreshold,
         Self::GaussianThreshold,
         Self::WeightedGaussian,
         Self::Sips,
+        Self::SingleVote,
     ];
 
     /// Names that a user may write, in words.
     pub const NAMES: &'static str = "one of OPTIMAL, TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD, \
-                                     GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS, POLICY_GAUSSIAN";
+                                     GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS, SINGLE_VOTE, \
+                                     POLICY_GAUSSIAN";
 
     /// The strategy of that name, in any letter case.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -66,7 +71,15 @@ impl Strategy {
     /// Whether the decision looks at which groups each unit is in, not only at their numbers of
     /// units.
     pub fn by_membership(self) -> bool {
-        matches!(self, Self::WeightedGaussian | Self::Sips | Self::PolicyGaussian)
+        matches!(
+            self,
+            Self::WeightedGaussian | Self::Sips | Self::SingleVote | Self::PolicyGaussian
+        )
+    }
+
+    /// Whether units are looked at one after the other, so that a group's chances rest on all.
+    pub fn in_turn(self) -> bool {
+        matches!(self, Self::SingleVote | Self::PolicyGaussian)
     }
 }
 
@@ -79,6 +92,7 @@ impl fmt::Display for Strategy {
             Self::GaussianThreshold => "GAUSSIAN_THRESHOLD",
             Self::WeightedGaussian => "WEIGHTED_GAUSSIAN",
             Self::Sips => "SIPS",
+            Self::SingleVote => "SINGLE_VOTE",
             Self::PolicyGaussian => "POLICY_GAUSSIAN",
         })
     }

@@ -4,7 +4,7 @@
 //! only. Rounding f keeps the mechanism private, as its sensitivity takes it into account: floor(x)
 //! and floor(y) are less than |x - y| + 1 apart.
 
-use hushtable_noise::{Dyadic, RoundedGaussian};
+use hushtable_noise::{Dyadic, Law, RoundedGaussian};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 

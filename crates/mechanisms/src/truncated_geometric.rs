@@ -1,6 +1,7 @@
 //! k-TSGD thresholded release: selection and count from one truncated geometric draw.
 
-use hushtable_noise::{EntropyError, Generator, Ratio, TruncatedDiscreteLaplace};
+use hushtable_noise::{EntropyError, Generator, Law, Ratio, TruncatedDiscreteLaplace};
+use hushtable_numbers::search::first_whole;
 use hushtable_privacy::{Delta, Epsilon};
 
 use crate::error::{MechanismError, need_both};
@@ -30,19 +31,14 @@ impl TruncatedGeometric {
             let top = (-k * eps).exp() * gap / norm;
             top * (1.0 + 1e-13 * (1.0 + k * eps)) <= del
         };
-        let (mut below, mut k) = (0u64, 1u64 << 53);
-        if !at_most_delta(k as f64) {
+        let most = 1u64 << 53;
+        if !at_most_delta(most as f64) {
             return Err(MechanismError::TooLarge);
         }
-        while k - below > 1 {
+        let k = first_whole(0, most, |k| {
             steps::count();
-            let middle = below + (k - below) / 2;
-            if at_most_delta(middle as f64) {
-                k = middle;
-            } else {
-                below = middle;
-            }
-        }
+            at_most_delta(k as f64)
+        });
         let scale = Ratio::new(u128::from(Epsilon::units_per_one()), u128::from(epsilon.units()))?;
         Ok(Self { law: TruncatedDiscreteLaplace::new(scale, k) })
     }

@@ -11,7 +11,8 @@
 //! new group appears add up: with p their sum, delta = p + delta_G(epsilon + ln(1 - p); mu) covers
 //! both directions.
 
-use hushtable_noise::{EntropyError, Generator, RoundedGaussian};
+use hushtable_noise::{EntropyError, Generator, Law, RoundedGaussian};
+use hushtable_numbers::search::last;
 use hushtable_privacy::{Delta, Epsilon, Rho, analytic_gaussian_mu};
 
 use crate::error::MechanismError;
@@ -83,7 +84,7 @@ impl WeightedGaussian {
         for part in THRESHOLD_PARTS {
             let appear = delta * part;
             // The mu that is left for the noise, so that both together stay within delta.
-            let mu = largest(analytic_gaussian_mu(epsilon, delta), |mu| {
+            let mu = last(0.0, analytic_gaussian_mu(epsilon, delta), 60, |mu| {
                 summed_delta(epsilon, mu, appear) <= delta
             });
             match Self::with_mu(mu, appear, reach, &shares()) {
@@ -237,20 +238,6 @@ fn shares() -> Vec<f64> {
     (0..ROUNDS).map(|i| GROWTH.powi(i as i32) / all * (1.0 - 1e-15)).collect()
 }
 
-/// The largest value below `most` (rounded down) that fits.
-fn largest(most: f64, fits: impl Fn(f64) -> bool) -> f64 {
-    let (mut low, mut high) = (0.0, most);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if fits(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
-}
-
 /// The weights of every unit's open groups, added up by group. The work is shared between threads
 /// as long as each has more pairs to add than there are groups.
 fn sums_of_weights(members: &Memberships, open: &[bool], most_groups: u64) -> Vec<i64> {
@@ -301,5 +288,4 @@ fn sums_of_weights(members: &Memberships, open: &[bool], most_groups: u64) -> Ve
 }
 
 #[cfg(test)]
-#[path = "weighted_tests.rs"]
 mod tests;

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use hushtable_noise::{
     Bernoulli, DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Generator,
-    Ratio, RoundedGaussian, TruncatedDiscreteLaplace, bernoulli_f64_all,
+    Law, Ratio, RoundedGaussian, TruncatedDiscreteLaplace, bernoulli_f64_all,
 };
 
 const RUNS: usize = 15;

@@ -10,10 +10,10 @@ use crate::{BatchError, EntropyError, Generator, ParameterError};
 ///
 /// For other real numbers see [`bernoulli_enclosed`](crate::bernoulli_enclosed).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bernoulli(Law);
+pub struct Bernoulli(Chance);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Law {
+enum Chance {
     Float(f64),
     Ratio {
         numerator: u128,
@@ -34,7 +34,7 @@ impl Bernoulli {
     /// [`ParameterError::NotAProbability`] unless `0 <= p <= 1`.
     pub fn from_f64(p: f64) -> Result<Self, ParameterError> {
         if (0.0..=1.0).contains(&p) {
-            Ok(Self(Law::Float(p)))
+            Ok(Self(Chance::Float(p)))
         } else {
             Err(ParameterError::NotAProbability)
         }
@@ -52,7 +52,7 @@ impl Bernoulli {
         if numerator > denominator {
             return Err(ParameterError::NotAProbability);
         }
-        Ok(Self(Law::Ratio { numerator, denominator }))
+        Ok(Self(Chance::Ratio { numerator, denominator }))
     }
 
     /// Probability e^-(numerator / denominator), for any `numerator`.
@@ -64,7 +64,7 @@ impl Bernoulli {
             return Err(ParameterError::BoundOutOfRange);
         }
         let (whole, numerator) = (numerator / denominator, numerator % denominator);
-        Ok(Self(Law::ExpMinus { whole, numerator, denominator }))
+        Ok(Self(Chance::ExpMinus { whole, numerator, denominator }))
     }
 
     /// One draw.
@@ -91,9 +91,11 @@ impl Bernoulli {
 
     fn draw<W: Words>(&self, words: &mut W) -> Result<bool, EntropyError> {
         match self.0 {
-            Law::Float(p) => float(words, p),
-            Law::Ratio { numerator, denominator } => uniform::ratio(words, numerator, denominator),
-            Law::ExpMinus { whole, numerator, denominator } => {
+            Chance::Float(p) => float(words, p),
+            Chance::Ratio { numerator, denominator } => {
+                uniform::ratio(words, numerator, denominator)
+            }
+            Chance::ExpMinus { whole, numerator, denominator } => {
                 // The product of that many independent events; it nearly always fails soon.
                 let mut left = whole;
                 while left > 0 {

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::curve::{Curve, Shape};
 use crate::generator::Words;
 use crate::stairs::Stairs;
-use crate::{Dyadic, EntropyError, Generator, Rehearsal};
+use crate::{Dyadic, EntropyError, Law, WordSource};
 
 /// Cells per standard deviation, at least; the integers themselves where sigma is below this.
 const CELLS: u128 = 64;
@@ -65,43 +65,6 @@ impl DiscreteGaussian {
         self.sigma_squared
     }
 
-    /// One draw.
-    ///
-    /// # Errors
-    /// [`EntropyError`] if the operating system's generator fails.
-    pub fn sample(&self, generator: &mut Generator) -> Result<i128, EntropyError> {
-        generator.check_process()?;
-        self.draw(generator)
-    }
-
-    /// Independent draws, as many as `draws` is long.
-    ///
-    /// # Errors
-    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
-    pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
-        generator.check_process()?;
-        self.fill_from(generator, draws)
-    }
-
-    /// Fills `draws` from a known seed: to show how draws look, never for a release.
-    ///
-    /// # Errors
-    /// None in fact.
-    pub fn rehearse(
-        &self,
-        rehearsal: &mut Rehearsal,
-        draws: &mut [i128],
-    ) -> Result<(), EntropyError> {
-        self.fill_from(rehearsal, draws)
-    }
-
-    fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {
-        for draw in draws {
-            *draw = self.draw(words)?;
-        }
-        Ok(())
-    }
-
     fn draw<W: Words>(&self, words: &mut W) -> Result<i128, EntropyError> {
         loop {
             let (negative, cell, place) = self.stairs.lattice_point(words, self.width)?;
@@ -113,15 +76,40 @@ impl DiscreteGaussian {
         }
     }
 
+    fn weight(&self, x: f64) -> f64 {
+        (-0.5 * x * (x / self.sigma_squared.to_f64())).exp()
+    }
+
+    /// Z, the sum of all e^(-x^2/(2s)): as it stands, or by Poisson's formula the root of 2 pi s
+    /// times the sum of all e^(-2 pi^2 s k^2). What is left out is below 1e-30.
+    fn normaliser(&self) -> f64 {
+        let s = self.sigma_squared.to_f64();
+        if s <= 1.0 {
+            1.0 + 2.0 * (1..=12).rev().map(|k| self.weight(f64::from(k))).sum::<f64>()
+        } else {
+            (2.0 * PI * s).sqrt() * (1.0 + 2.0 * (-2.0 * PI * PI * s).exp())
+        }
+    }
+}
+
+impl Law for DiscreteGaussian {
+    fn fill_from(&self, source: WordSource<'_>, draws: &mut [i128]) -> Result<(), EntropyError> {
+        let words = source.0;
+        for draw in draws {
+            *draw = self.draw(words)?;
+        }
+        Ok(())
+    }
+
     /// P\[X = x\]. Relative error below 1e-15 (5 + (x / sigma)^2), as long as the value is above
     /// 1e-300.
-    pub fn pmf(&self, x: i128) -> f64 {
+    fn pmf(&self, x: i128) -> f64 {
         self.weight(x.unsigned_abs() as f64) / self.normaliser()
     }
 
     /// P\[X >= x\]. Relative error below 1e-14 (1 + (x / sigma)^2) for 0 < x <= 20 sigma, below
     /// 1e-14 for x <= 0. Takes time in proportion to sigma up to sigma = 4096.
-    pub fn tail(&self, x: i128) -> f64 {
+    fn tail(&self, x: i128) -> f64 {
         if x <= 0 {
             return 1.0 - self.tail(1i128.saturating_sub(x));
         }
@@ -148,7 +136,7 @@ impl DiscreteGaussian {
     }
 
     /// The variance, at most sigma^2. Relative error below 1e-14.
-    pub fn variance(&self) -> f64 {
+    fn variance(&self) -> f64 {
         let s = self.sigma_squared.to_f64();
         if s <= 1.0 {
             let squares: f64 = (1..=12).rev().map(f64::from).map(|k| k * k * self.weight(k)).sum();
@@ -159,23 +147,7 @@ impl DiscreteGaussian {
         let dual = (-rate).exp();
         s * (1.0 + 2.0 * (1.0 - 2.0 * rate) * dual) / (1.0 + 2.0 * dual)
     }
-
-    fn weight(&self, x: f64) -> f64 {
-        (-0.5 * x * (x / self.sigma_squared.to_f64())).exp()
-    }
-
-    /// Z, the sum of all e^(-x^2/(2s)): as it stands, or by Poisson's formula the root of 2 pi s
-    /// times the sum of all e^(-2 pi^2 s k^2). What is left out is below 1e-30.
-    fn normaliser(&self) -> f64 {
-        let s = self.sigma_squared.to_f64();
-        if s <= 1.0 {
-            1.0 + 2.0 * (1..=12).rev().map(|k| self.weight(f64::from(k))).sum::<f64>()
-        } else {
-            (2.0 * PI * s).sqrt() * (1.0 + 2.0 * (-2.0 * PI * PI * s).exp())
-        }
-    }
 }
 
 #[cfg(test)]
-#[path = "discrete_gaussian_tests.rs"]
 mod tests;

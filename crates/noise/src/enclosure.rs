@@ -1,18 +1,10 @@
 //! Events whose probability is a real number known only by its enclosures.
 
+use hushtable_numbers::Enclosure;
 use num_bigint::BigUint;
 
 use crate::generator::Words;
 use crate::{EntropyError, Generator};
-
-/// A real number p in [0, 1] that can be enclosed as tightly as wanted.
-pub trait Enclosure {
-    /// `(lo, hi)` with `lo <= p * 2^bits <= hi`.
-    ///
-    /// `(hi - lo) / 2^bits` must go to zero as `bits` grows; a constant `hi - lo` of a few units is
-    /// ideal. The draw is exact only if the bounds are true, for every `bits`.
-    fn enclose(&self, bits: u32) -> (BigUint, BigUint);
-}
 
 /// True with probability exactly p.
 ///
@@ -97,9 +89,11 @@ fn enclosed_slowly<W: Words>(
 
 #[cfg(test)]
 mod tests {
+    use hushtable_numbers::Bracket;
+
     use super::*;
+    use crate::TestSeed;
     use crate::script::{Script, enumerate};
-    use crate::{Bracket, TestSeed};
 
     /// e^-1/2.
     struct ExpMinusHalf;

@@ -1,11 +1,12 @@
 //! Draws whose weights fall exponentially with a loss.
 
+use hushtable_numbers::{Bracket, Enclosure};
 use num_bigint::BigUint;
 
 use crate::enclosure::enclosed;
 use crate::generator::Words;
 use crate::uniform::{self, MAX_BOUND};
-use crate::{BatchError, Bracket, Enclosure, EntropyError, Generator, ParameterError, Ratio};
+use crate::{BatchError, EntropyError, Generator, ParameterError, Ratio};
 
 /// The law that gives each of finitely many places the weight e^(-rate * loss), for losses that are
 /// whole numbers: what an exponential mechanism draws from.

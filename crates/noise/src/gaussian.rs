@@ -4,7 +4,7 @@ use std::f64::consts::{PI, SQRT_2};
 
 use crate::generator::Words;
 use crate::variates::{NORMAL, Variates};
-use crate::{Dyadic, EntropyError, Generator, Rehearsal};
+use crate::{Dyadic, EntropyError, Law, WordSource};
 
 /// A normal deviate of mean 0 and standard deviation sigma, rounded to the nearest integer:
 /// P\[x\] = Phi((x + 1/2) / sigma) - Phi((x - 1/2) / sigma).
@@ -30,46 +30,6 @@ impl RoundedGaussian {
         self.sigma
     }
 
-    /// One draw.
-    ///
-    /// It would saturate at +-i128::MAX beyond 2^20 standard deviations, which cannot be seen.
-    ///
-    /// # Errors
-    /// [`EntropyError`] if the operating system's generator fails.
-    pub fn sample(&self, generator: &mut Generator) -> Result<i128, EntropyError> {
-        generator.check_process()?;
-        self.draw(&NORMAL, generator)
-    }
-
-    /// Independent draws, as many as `draws` is long.
-    ///
-    /// # Errors
-    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
-    pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
-        generator.check_process()?;
-        self.fill_from(generator, draws)
-    }
-
-    /// Fills `draws` from a known seed: to show how draws look, never for a release.
-    ///
-    /// # Errors
-    /// None in fact.
-    pub fn rehearse(
-        &self,
-        rehearsal: &mut Rehearsal,
-        draws: &mut [i128],
-    ) -> Result<(), EntropyError> {
-        self.fill_from(rehearsal, draws)
-    }
-
-    fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {
-        let normal = &*NORMAL;
-        for draw in draws {
-            *draw = self.draw(normal, words)?;
-        }
-        Ok(())
-    }
-
     fn draw<W: Words>(&self, normal: &Variates, words: &mut W) -> Result<i128, EntropyError> {
         let (negative, cell, mut fraction) = normal.draw(words)?;
         // sigma (cell + fraction) / 2^bits + 1/2 = (n (cell + fraction) + 2^(s-1)) / 2^s, where s
@@ -85,9 +45,26 @@ impl RoundedGaussian {
         Ok(if negative { -magnitude } else { magnitude })
     }
 
+    /// P\[N > y\] for the normal deviate before rounding.
+    fn upper(&self, y: f64) -> f64 {
+        0.5 * libm::erfc(y / self.sigma.to_f64() / SQRT_2)
+    }
+}
+
+impl Law for RoundedGaussian {
+    /// A draw would saturate at +-i128::MAX beyond 2^20 standard deviations, which cannot be seen.
+    fn fill_from(&self, source: WordSource<'_>, draws: &mut [i128]) -> Result<(), EntropyError> {
+        let words = source.0;
+        let normal = &*NORMAL;
+        for draw in draws {
+            *draw = self.draw(normal, words)?;
+        }
+        Ok(())
+    }
+
     /// P\[X = x\]. Relative error below 1e-12 for |x| <= 20 sigma, as long as the value is above
     /// 1e-300.
-    pub fn pmf(&self, x: i128) -> f64 {
+    fn pmf(&self, x: i128) -> f64 {
         let sigma = self.sigma.to_f64();
         let width = 1.0 / sigma;
         let magnitude = x.unsigned_abs() as f64;
@@ -103,19 +80,14 @@ impl RoundedGaussian {
 
     /// P\[X >= x\]. Relative error below 1e-15 (4 + 2 (x / sigma)^2) for x > 0, below 1e-15 for x
     /// <= 0.
-    pub fn tail(&self, x: i128) -> f64 {
+    fn tail(&self, x: i128) -> f64 {
         self.upper(x as f64 - 0.5)
-    }
-
-    /// P\[N > y\] for the normal deviate before rounding.
-    fn upper(&self, y: f64) -> f64 {
-        0.5 * libm::erfc(y / self.sigma.to_f64() / SQRT_2)
     }
 
     /// The variance after rounding. Relative error below 1e-12.
     ///
     /// For sigma >= 2 it is sigma^2 + 1/12 (Sheppard), up to less than e^-75.
-    pub fn variance(&self) -> f64 {
+    fn variance(&self) -> f64 {
         let sigma = self.sigma.to_f64();
         if sigma >= 2.0 {
             return sigma * sigma + 1.0 / 12.0;
@@ -147,5 +119,4 @@ fn cell(z: f64, width: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "gaussian_tests.rs"]
 mod tests;

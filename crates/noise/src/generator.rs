@@ -208,5 +208,4 @@ impl TestSeed {
 }
 
 #[cfg(test)]
-#[path = "generator_tests.rs"]
-pub(crate) mod tests;
+mod tests;

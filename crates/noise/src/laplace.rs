@@ -2,7 +2,7 @@
 
 use crate::generator::Words;
 use crate::variates::{EXPONENTIAL, Variates};
-use crate::{EntropyError, Generator, Ratio, Rehearsal};
+use crate::{EntropyError, Law, Ratio, WordSource};
 
 /// The discrete Laplace law: P\[x\] = (1-q)/(1+q) q^|x| on the integers, with q = e^(-1/scale).
 ///
@@ -28,47 +28,6 @@ impl DiscreteLaplace {
         self.scale
     }
 
-    /// One draw.
-    ///
-    /// It would saturate at +-i128::MAX beyond 2^17 scales, which has probability below e^-100000.
-    ///
-    /// # Errors
-    /// [`EntropyError`] if the operating system's generator fails.
-    pub fn sample(&self, generator: &mut Generator) -> Result<i128, EntropyError> {
-        generator.check_process()?;
-        self.draw(&EXPONENTIAL, generator)
-    }
-
-    /// Independent draws, as many as `draws` is long. Cheaper than as many calls of
-    /// [`sample`](Self::sample), each of which asks the system for the process id.
-    ///
-    /// # Errors
-    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
-    pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
-        generator.check_process()?;
-        self.fill_from(generator, draws)
-    }
-
-    /// Fills `draws` from a known seed: to show how draws look, never for a release.
-    ///
-    /// # Errors
-    /// None in fact.
-    pub fn rehearse(
-        &self,
-        rehearsal: &mut Rehearsal,
-        draws: &mut [i128],
-    ) -> Result<(), EntropyError> {
-        self.fill_from(rehearsal, draws)
-    }
-
-    fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {
-        let exponential = &*EXPONENTIAL;
-        for draw in draws {
-            *draw = self.draw(exponential, words)?;
-        }
-        Ok(())
-    }
-
     pub(crate) fn draw<W: Words>(
         &self,
         exponential: &Variates,
@@ -90,16 +49,29 @@ impl DiscreteLaplace {
             }
         }
     }
+}
+
+impl Law for DiscreteLaplace {
+    /// A draw would saturate at +-i128::MAX beyond 2^17 scales, which has probability below
+    /// e^-100000.
+    fn fill_from(&self, source: WordSource<'_>, draws: &mut [i128]) -> Result<(), EntropyError> {
+        let words = source.0;
+        let exponential = &*EXPONENTIAL;
+        for draw in draws {
+            *draw = self.draw(exponential, words)?;
+        }
+        Ok(())
+    }
 
     /// P\[X = x\]. Relative error below 1e-15 (2 + |x| / scale).
-    pub fn pmf(&self, x: i128) -> f64 {
+    fn pmf(&self, x: i128) -> f64 {
         let rate = self.scale.inverse();
         // (1-q)/(1+q) without cancellation.
         (rate / 2.0).tanh() * (-rate * x.unsigned_abs() as f64).exp()
     }
 
     /// P\[X >= x\]. Relative error below 1e-15 (2 + max(x, 0) / scale).
-    pub fn tail(&self, x: i128) -> f64 {
+    fn tail(&self, x: i128) -> f64 {
         if x <= 0 {
             return 1.0 - self.tail(1i128.saturating_sub(x));
         }
@@ -108,7 +80,7 @@ impl DiscreteLaplace {
     }
 
     /// The variance, 2q / (1-q)^2. Relative error below 1e-15 (2 + 1 / scale).
-    pub fn variance(&self) -> f64 {
+    fn variance(&self) -> f64 {
         let half = (self.scale.inverse() / 2.0).sinh();
         0.5 / (half * half)
     }

@@ -27,6 +27,8 @@
 //! and entries of more bits. The next word is the place under the tread, and only next to the curve
 //! (once in about 64 draws) is there more to decide.
 //!
+//! The laws of noise share the trait [`Law`].
+//!
 //! Every sampler fails only when the operating system's generator fails, and then gives
 //! [`EntropyError`] and no value. The laws themselves are there as `f64` functions (`pmf`, `tail`,
 //! `variance`) for intervals and tests; no draw depends on them.
@@ -38,7 +40,6 @@
 //! has figures). They are not constant-time.
 
 mod bernoulli;
-mod bracket;
 mod curve;
 mod deviate;
 mod discrete_gaussian;
@@ -46,11 +47,10 @@ mod enclosure;
 mod error;
 mod exponential;
 mod exponential_weights;
-#[cfg(all(test, unix))]
-mod fork_tests;
 mod gaussian;
 mod generator;
 mod laplace;
+mod law;
 mod parameters;
 mod polylogarithmic;
 mod polylogarithmic_cells;
@@ -65,9 +65,8 @@ mod uniform;
 mod variates;
 
 pub use bernoulli::{Bernoulli, bernoulli_f64_all};
-pub use bracket::Bracket;
 pub use discrete_gaussian::DiscreteGaussian;
-pub use enclosure::{Enclosure, bernoulli_enclosed, bernoulli_enclosed_all};
+pub use enclosure::{bernoulli_enclosed, bernoulli_enclosed_all};
 pub use error::{BatchError, EntropyError, ParameterError};
 pub use exponential_weights::{ExponentialWeights, WeightCell};
 pub use gaussian::RoundedGaussian;
@@ -75,6 +74,7 @@ pub use generator::Generator;
 #[cfg(any(test, debug_assertions))]
 pub use generator::TestSeed;
 pub use laplace::DiscreteLaplace;
+pub use law::{Law, WordSource};
 pub use parameters::{Dyadic, Ratio};
 pub use polylogarithmic::ExponentialPolylogarithmic;
 pub use rehearsal::Rehearsal;

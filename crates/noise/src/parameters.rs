@@ -1,5 +1,7 @@
 //! Exact numbers that parametrise the laws.
 
+use hushtable_numbers::lowest_terms;
+
 use crate::ParameterError;
 
 /// A positive rational number in lowest terms, the scale of a law.
@@ -41,11 +43,7 @@ impl Ratio {
         if numerator == 0 || denominator == 0 {
             return Err(ParameterError::ZeroRatio);
         }
-        let (mut divisor, mut rest) = (numerator, denominator);
-        while rest != 0 {
-            (divisor, rest) = (rest, divisor % rest);
-        }
-        let (numerator, denominator) = (numerator / divisor, denominator / divisor);
+        let (numerator, denominator) = lowest_terms(numerator, denominator);
         if numerator > Self::MAX_NUMERATOR {
             return Err(ParameterError::NumeratorTooLarge);
         }

@@ -7,7 +7,7 @@ use num_bigint::BigUint;
 
 use crate::generator::Words;
 use crate::polylogarithmic_cells::{Cells, Curve};
-use crate::{Dyadic, EntropyError, Generator, ParameterError, Rehearsal, uniform};
+use crate::{Dyadic, EntropyError, Law, ParameterError, WordSource, uniform};
 
 /// The discrete exponential-polylogarithmic law: P\[k\] = e^(-d ln^2(|k|/s + a)) / Z on the
 /// integers.
@@ -22,9 +22,9 @@ use crate::{Dyadic, EntropyError, Generator, ParameterError, Rehearsal, uniform}
 /// *Source.* Finley et al., "Slowly Scaling Per-Record Differential Privacy" (2024, arXiv
 /// 2409.18118), on the integers. Drawn like the discrete Gaussian: a cell of integers by a table of
 /// stairs above the curve, one of its integers, and, where the table leaves it open whether that is
-/// under the curve, a comparison with an enclosure of the curve (the [`Bracket`](crate::Bracket)
-/// arithmetic) of as many bits as it takes. A draw of -0 is drawn anew. All arithmetic is on
-/// integers.
+/// under the curve, a comparison with an enclosure of the curve (a
+/// [`Bracket`](hushtable_numbers::Bracket)) of as many bits as it takes. A draw of -0 is drawn
+/// anew. All arithmetic is on integers.
 ///
 /// *Range.* A draw saturates at +-i128::MAX from somewhat below 2^126 on. With all parameters at
 /// their worst (d = 1/4, a = 64, s = 2^80) what is there has probability below 2^-300: for y =
@@ -102,43 +102,6 @@ impl ExponentialPolylogarithmic {
         self.cells.get_or_init(|| Cells::new(Curve::new(self.shape, self.offset, self.scale)))
     }
 
-    /// One draw.
-    ///
-    /// # Errors
-    /// [`EntropyError`] if the operating system's generator fails.
-    pub fn sample(&self, generator: &mut Generator) -> Result<i128, EntropyError> {
-        generator.check_process()?;
-        self.draw(generator)
-    }
-
-    /// Independent draws, as many as `draws` is long.
-    ///
-    /// # Errors
-    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
-    pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
-        generator.check_process()?;
-        self.fill_from(generator, draws)
-    }
-
-    /// Fills `draws` from a known seed: to show how draws look, never for a release.
-    ///
-    /// # Errors
-    /// None in fact.
-    pub fn rehearse(
-        &self,
-        rehearsal: &mut Rehearsal,
-        draws: &mut [i128],
-    ) -> Result<(), EntropyError> {
-        self.fill_from(rehearsal, draws)
-    }
-
-    fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {
-        for draw in draws {
-            *draw = self.draw(words)?;
-        }
-        Ok(())
-    }
-
     fn draw<W: Words>(&self, words: &mut W) -> Result<i128, EntropyError> {
         let cells = self.cells();
         loop {
@@ -160,24 +123,6 @@ impl ExponentialPolylogarithmic {
                 return Ok(if negative { -magnitude } else { magnitude });
             }
         }
-    }
-
-    /// P\[X = x\]. Relative error below 1e-12 (1 + e) for a value of e^-e.
-    pub fn pmf(&self, x: i128) -> f64 {
-        self.weight(x.unsigned_abs() as f64) / self.normaliser
-    }
-
-    /// P\[X >= x\]. Relative error below 1e-12 (1 + e) for a value of e^-e.
-    pub fn tail(&self, x: i128) -> f64 {
-        if x <= 0 {
-            return 1.0 - self.tail(1i128.saturating_sub(x));
-        }
-        self.sum(x as f64, 0) / self.normaliser
-    }
-
-    /// The variance, sum of x^2 P\[X = x\]. Relative error below 1e-12.
-    pub fn variance(&self) -> f64 {
-        2.0 * self.sum(1.0, 2) / self.normaliser
     }
 
     /// f(x) = e^(-d (ln^2(x/s + a) - ln^2 a)).
@@ -239,6 +184,33 @@ impl ExponentialPolylogarithmic {
     }
 }
 
+impl Law for ExponentialPolylogarithmic {
+    fn fill_from(&self, source: WordSource<'_>, draws: &mut [i128]) -> Result<(), EntropyError> {
+        let words = source.0;
+        for draw in draws {
+            *draw = self.draw(words)?;
+        }
+        Ok(())
+    }
+
+    /// P\[X = x\]. Relative error below 1e-12 (1 + e) for a value of e^-e.
+    fn pmf(&self, x: i128) -> f64 {
+        self.weight(x.unsigned_abs() as f64) / self.normaliser
+    }
+
+    /// P\[X >= x\]. Relative error below 1e-12 (1 + e) for a value of e^-e.
+    fn tail(&self, x: i128) -> f64 {
+        if x <= 0 {
+            return 1.0 - self.tail(1i128.saturating_sub(x));
+        }
+        self.sum(x as f64, 0) / self.normaliser
+    }
+
+    /// The variance, sum of x^2 P\[X = x\]. Relative error below 1e-12.
+    fn variance(&self) -> f64 {
+        2.0 * self.sum(1.0, 2) / self.normaliser
+    }
+}
+
 #[cfg(test)]
-#[path = "polylogarithmic_tests.rs"]
 mod tests;

@@ -7,12 +7,13 @@
 //! is under the curve wherever it is, and n_j (h_j - h_(j+1)), where it is under the curve with
 //! probability (f(k) - h_(j+1)) / (h_j - h_(j+1)).
 
+use hushtable_numbers::{Bracket, Enclosure};
 use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive, Zero};
 
 use crate::generator::Words;
 use crate::shares::Shares;
-use crate::{Bracket, Dyadic, Enclosure, EntropyError, enclosure};
+use crate::{Dyadic, EntropyError, enclosure};
 
 /// A draw beyond the table comes about once in 2^80 times, and uses edges of more bits.
 const TABLE: u32 = 80;

@@ -73,5 +73,4 @@ impl Stairs {
 }
 
 #[cfg(test)]
-#[path = "stairs_tests.rs"]
 mod tests;

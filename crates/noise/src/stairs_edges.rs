@@ -1,9 +1,9 @@
 //! The edges of stairs: as a table with a proven error, and to any precision.
 
+use hushtable_numbers::Bracket;
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
-use crate::Bracket;
 use crate::curve::{Curve, Shape};
 use crate::shares::Shares;
 use crate::stairs::Stairs;

@@ -3,7 +3,7 @@
 use crate::exponential::exp_minus_ratio;
 use crate::generator::Words;
 use crate::variates::{EXPONENTIAL, Variates};
-use crate::{DiscreteLaplace, EntropyError, Generator, Ratio, Rehearsal, uniform};
+use crate::{DiscreteLaplace, EntropyError, Law, Ratio, WordSource, uniform};
 
 /// The discrete Laplace law conditioned on |x| <= k: P\[x\] proportional to e^(-|x|/scale) for |x|
 /// <= k.
@@ -32,44 +32,6 @@ impl TruncatedDiscreteLaplace {
     /// The largest magnitude.
     pub fn k(&self) -> u64 {
         self.k
-    }
-
-    /// One draw.
-    ///
-    /// # Errors
-    /// [`EntropyError`] if the operating system's generator fails.
-    pub fn sample(&self, generator: &mut Generator) -> Result<i128, EntropyError> {
-        generator.check_process()?;
-        self.draw(&EXPONENTIAL, generator)
-    }
-
-    /// Independent draws, as many as `draws` is long.
-    ///
-    /// # Errors
-    /// Fails where [`sample`](Self::sample) does. Do not use the contents of `draws` then.
-    pub fn fill(&self, generator: &mut Generator, draws: &mut [i128]) -> Result<(), EntropyError> {
-        generator.check_process()?;
-        self.fill_from(generator, draws)
-    }
-
-    /// Fills `draws` from a known seed: to show how draws look, never for a release.
-    ///
-    /// # Errors
-    /// None in fact.
-    pub fn rehearse(
-        &self,
-        rehearsal: &mut Rehearsal,
-        draws: &mut [i128],
-    ) -> Result<(), EntropyError> {
-        self.fill_from(rehearsal, draws)
-    }
-
-    fn fill_from<W: Words>(&self, words: &mut W, draws: &mut [i128]) -> Result<(), EntropyError> {
-        let exponential = &*EXPONENTIAL;
-        for draw in draws {
-            *draw = self.draw(exponential, words)?;
-        }
-        Ok(())
     }
 
     fn draw<W: Words>(&self, exponential: &Variates, words: &mut W) -> Result<i128, EntropyError> {
@@ -101,9 +63,20 @@ impl TruncatedDiscreteLaplace {
         let k = self.k as f64;
         -(-rate * (k + 1.0)).exp_m1() - (-rate).exp() * (-rate * k).exp_m1()
     }
+}
+
+impl Law for TruncatedDiscreteLaplace {
+    fn fill_from(&self, source: WordSource<'_>, draws: &mut [i128]) -> Result<(), EntropyError> {
+        let words = source.0;
+        let exponential = &*EXPONENTIAL;
+        for draw in draws {
+            *draw = self.draw(exponential, words)?;
+        }
+        Ok(())
+    }
 
     /// P\[X = x\]. Relative error below 1e-15 (6 + |x| / scale).
-    pub fn pmf(&self, x: i128) -> f64 {
+    fn pmf(&self, x: i128) -> f64 {
         if x.unsigned_abs() > u128::from(self.k) {
             return 0.0;
         }
@@ -112,7 +85,7 @@ impl TruncatedDiscreteLaplace {
     }
 
     /// P\[X >= x\]. Relative error below 1e-15 (6 + max(x, 0) / scale).
-    pub fn tail(&self, x: i128) -> f64 {
+    fn tail(&self, x: i128) -> f64 {
         if x <= 0 {
             return 1.0 - self.tail(1i128.saturating_sub(x));
         }
@@ -127,7 +100,7 @@ impl TruncatedDiscreteLaplace {
 
     /// The variance. Relative error below 1e-13 (the 1 / scale of a scale below 1 adds to it, as in
     /// [`DiscreteLaplace::variance`]).
-    pub fn variance(&self) -> f64 {
+    fn variance(&self) -> f64 {
         // The sums of q^j, j q^j and j^2 q^j over 0 <= j < m, for m = the leading bits of k + 1.
         // Doubling m and adding one keep all terms positive, so nothing cancels; the closed form
         // would.

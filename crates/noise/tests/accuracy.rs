@@ -7,8 +7,8 @@
 )]
 
 use hushtable_noise::{
-    DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Ratio, RoundedGaussian,
-    TruncatedDiscreteLaplace,
+    DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Law, Ratio,
+    RoundedGaussian, TruncatedDiscreteLaplace,
 };
 
 /// (mantissa, exponent, x, P[X = x], P[X >= x])

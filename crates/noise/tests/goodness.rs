@@ -8,8 +8,8 @@ mod common;
 
 use common::{p_value, upper_gamma};
 use hushtable_noise::{
-    DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Ratio, RoundedGaussian,
-    TestSeed, TruncatedDiscreteLaplace, Uniform,
+    DiscreteGaussian, DiscreteLaplace, Dyadic, ExponentialPolylogarithmic, Law, Ratio,
+    RoundedGaussian, TestSeed, TruncatedDiscreteLaplace, Uniform,
 };
 
 const DRAWS: usize = 200_000;

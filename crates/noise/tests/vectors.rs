@@ -1,6 +1,7 @@
 //! The laws against values computed elsewhere with 60 digits.
 
-use hushtable_noise::{DiscreteGaussian, DiscreteLaplace, Dyadic, Ratio, RoundedGaussian};
+use hushtable_noise::{DiscreteGaussian, DiscreteLaplace, Dyadic, Law, Ratio, RoundedGaussian};
+use hushtable_testkit::Vectors;
 use serde_json::Value;
 
 fn close(name: &str, ours: f64, theirs: &Value) {
@@ -11,8 +12,7 @@ fn close(name: &str, ours: f64, theirs: &Value) {
 }
 
 fn vectors(law: &str) -> Vec<Value> {
-    let all: Value = serde_json::from_str(include_str!("data/noise.json")).unwrap_or_default();
-    all[law].as_array().cloned().unwrap_or_default()
+    Vectors::Noise.section(law)
 }
 
 #[test]

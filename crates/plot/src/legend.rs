@@ -3,8 +3,9 @@
 use plotters::prelude::DrawingBackend;
 use plotters::style::RGBColor;
 
+use crate::canvas::Canvas;
+use crate::dot::dot;
 use crate::error::PlotError;
-use crate::paint::{Canvas, dot};
 use crate::text::{Anchor, clean, width};
 use crate::{Chart, Series, Style};
 

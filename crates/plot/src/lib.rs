@@ -5,6 +5,8 @@
 //! is the same on every machine. Nothing here knows what the numbers are about.
 
 mod axis;
+mod canvas;
+mod dot;
 mod error;
 mod format;
 mod legend;
@@ -14,9 +16,6 @@ mod png;
 mod svg;
 mod text;
 mod thin;
-
-#[cfg(test)]
-mod tests;
 
 pub use error::PlotError;
 pub use format::ImageFormat;
@@ -110,3 +109,6 @@ impl Chart {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,6 @@
 //! Lines that lie on each other.
 
-use crate::paint::UNIT;
-use crate::thin::Dot;
+use crate::dot::{Dot, UNIT};
 
 /// How near lines are that hide each other, in dots.
 const NEAR: f64 = UNIT as f64;

@@ -3,8 +3,9 @@
 use plotters::backend::BitMapBackend;
 
 use crate::Chart;
+use crate::dot::UNIT;
 use crate::error::PlotError;
-use crate::paint::{Layout, UNIT};
+use crate::paint::Layout;
 
 /// Dots of the drawing in each direction that become one pixel.
 const DOTS: u32 = 2;

@@ -3,8 +3,9 @@
 use plotters::backend::SVGBackend;
 
 use crate::Chart;
+use crate::dot::UNIT;
 use crate::error::PlotError;
-use crate::paint::{Layout, UNIT};
+use crate::paint::Layout;
 
 pub(crate) fn draw(chart: &Chart) -> Result<Vec<u8>, PlotError> {
     let layout = Layout::new(chart)?;

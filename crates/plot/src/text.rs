@@ -8,8 +8,8 @@ use plotters::style::{
     FontDesc, FontFamily, FontStyle, FontTransform, IntoFont, RGBColor, TextStyle, register_font,
 };
 
+use crate::dot::UNIT;
 use crate::error::PlotError;
-use crate::paint::UNIT;
 
 /// Text is black, or what comes near it.
 const INK: RGBColor = RGBColor(30, 30, 30);

@@ -3,9 +3,7 @@
 use std::collections::HashSet;
 
 use crate::Style;
-
-/// A place on the drawing, in its smallest units.
-pub(crate) type Dot = (i32, i32);
+use crate::dot::Dot;
 
 /// Points that are drawn as if all were: of a run of points in one column, a line needs the first,
 /// the lowest, the highest and the last, and dots are needed once.

@@ -4,9 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
+use hushtable_numbers::decimal::{WrittenDecimal, write_short};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::decimal;
 
 /// The quantity that an [`Amount`] counts; sealed, as there are just four.
 pub trait Quantity: sealed::Sealed + Copy + 'static {
@@ -214,11 +213,18 @@ impl<U: Quantity> Amount<U> {
     }
 }
 
+/// The number that `text` is, in units of `10^-places`. `None` if it is no decimal, is negative or
+/// needs more places.
+pub(crate) fn read_units(text: &str, places: u32) -> Option<u128> {
+    let written = WrittenDecimal::read(text.trim())?;
+    if written.is_negative() { None } else { written.exactly(places) }
+}
+
 impl<U: Quantity> FromStr for Amount<U> {
     type Err = AmountError;
 
     fn from_str(text: &str) -> Result<Self, AmountError> {
-        let units = decimal::units(text, U::PLACES).and_then(|units| u64::try_from(units).ok());
+        let units = read_units(text, U::PLACES).and_then(|units| u64::try_from(units).ok());
         match units {
             Some(units) if units <= U::MAX => Ok(Self::raw(units)),
             _ => Err(Self::error(text)),
@@ -228,7 +234,7 @@ impl<U: Quantity> FromStr for Amount<U> {
 
 impl<U: Quantity> fmt::Display for Amount<U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        decimal::write(f, self.units.into(), U::PLACES)
+        write_short(f, self.units.into(), U::PLACES)
     }
 }
 

@@ -123,5 +123,4 @@ impl Ranges {
 }
 
 #[cfg(test)]
-#[path = "bounded_range_tests.rs"]
 mod tests;

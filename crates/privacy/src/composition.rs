@@ -12,10 +12,11 @@ mod tilted;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use hushtable_numbers::search::falls_to;
+
 use self::kinds::{Lattice, Parts, ROUNDING, Responses};
 use self::tilted::Tilted;
 use crate::bounded_range::Ranges;
-use crate::search::falls_to;
 use crate::{
     Delta, DiscreteGaussianEvent, Epsilon, Event, MuSquared, Rho, gaussian_delta,
     gaussian_epsilon_at, zcdp_delta_at, zcdp_epsilon_at,

@@ -1,6 +1,7 @@
 //! Conversions from rho to epsilon and delta.
 
-use crate::search::valley;
+use hushtable_numbers::search::{TO_THE_LAST_BIT, first, last_whole, valley};
+
 use crate::{Delta, Epsilon, Rho};
 
 /// ln delta at `epsilon` and order `alpha` for `rho`-zCDP (Canonne, Kamath & Steinke 2020,
@@ -35,19 +36,8 @@ pub fn zcdp_epsilon_at(rho: f64, delta: f64) -> f64 {
         return f64::INFINITY;
     }
     // Bun & Steinke's rho + 2 sqrt(rho ln(1/delta)) is a valid upper end.
-    let (mut low, mut high) = (0.0, rho + 2.0 * (rho * -delta.ln()).sqrt() + 1e-9);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if zcdp_delta_at(rho, middle) <= delta {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high
+    let most = rho + 2.0 * (rho * -delta.ln()).sqrt() + 1e-9;
+    first(0.0, most, TO_THE_LAST_BIT, |epsilon| zcdp_delta_at(rho, epsilon) <= delta)
 }
 
 /// The largest rho, of those that a contract can hold, such that rho-zCDP implies (`epsilon`,
@@ -56,36 +46,21 @@ pub fn zcdp_rho_within(epsilon: Epsilon, delta: Delta) -> Rho {
     let (e, d) = (epsilon.to_f64(), delta.to_f64());
     // A delta too small for a double is not zero, and only rho = 0 fits into zero.
     let fits = |rho: Rho| d > 0.0 && zcdp_delta_at(rho.to_f64(), e) <= d;
-    let mut low = Rho::ZERO;
-    // Above the largest rho: `from_units` refuses it, and so it does not fit.
-    let mut high = 1_000_001 * Rho::units_per_one();
-    while high - low.units() > 1 {
-        let middle = low.units() + (high - low.units()) / 2;
-        match Rho::from_units(middle) {
-            Ok(rho) if fits(rho) => low = rho,
-            _ => high = middle,
-        }
-    }
-    low
+    // Above the largest rho: it is refused, and so it does not fit.
+    let above = 1_000_001 * Rho::units_per_one();
+    Rho::raw(last_whole(0, above, |units| Rho::from_units(units).is_ok_and(fits)))
 }
 
 #[cfg(test)]
 mod tests {
+    use hushtable_testkit::{Vectors, number};
+
     use super::*;
     use crate::{gaussian_epsilon_at, normal_tail};
 
-    fn vectors() -> serde_json::Value {
-        serde_json::from_str(include_str!("../tests/data/accounting.json")).unwrap()
-    }
-
-    fn number(value: &serde_json::Value) -> f64 {
-        value.as_str().unwrap().parse().unwrap()
-    }
-
     #[test]
     fn never_below_the_vectors_and_close_to_them() {
-        let vectors = vectors();
-        let rows = vectors["zcdp_to_approx"].as_array().unwrap();
+        let rows = Vectors::Accounting.section("zcdp_to_approx");
         assert!(rows.len() > 5);
         for row in rows {
             let (rho, delta) = (number(&row["rho"]), number(&row["delta"]));

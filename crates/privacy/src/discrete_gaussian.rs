@@ -189,5 +189,4 @@ fn dual_sum(s: f64, factor: impl Fn(f64) -> f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "discrete_gaussian_tests.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use crate::search::last;
+use hushtable_numbers::search::{TO_THE_LAST_BIT, last};
 
 /// Relative error that the functions of this module stay under; what must round one way is moved
 /// by this much.
@@ -27,7 +27,7 @@ pub fn normal_quantile(tail: f64) -> f64 {
     if tail >= 1.0 {
         return f64::NEG_INFINITY;
     }
-    last(-40.0, 40.0, |x| normal_tail(x) >= tail)
+    last(-40.0, 40.0, TO_THE_LAST_BIT, |x| normal_tail(x) >= tail)
 }
 
 /// P\[N >= x\] / density(x): the Mills ratio, decreasing in x.
@@ -80,7 +80,7 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
 /// The largest mu (rounded down) whose Gaussian event is (`epsilon`, `delta`)-differentially
 /// private: the analytic Gaussian mechanism, sigma = sensitivity / mu. Zero if there is none.
 pub fn analytic_gaussian_mu(epsilon: f64, delta: f64) -> f64 {
-    let mu = last(0.0, 1e4, |mu| gaussian_delta(mu, epsilon) <= delta);
+    let mu = last(0.0, 1e4, TO_THE_LAST_BIT, |mu| gaussian_delta(mu, epsilon) <= delta);
     mu * (1.0 - MARGIN)
 }
 
@@ -94,7 +94,8 @@ pub fn gaussian_epsilon_at(mu: f64, delta: f64) -> f64 {
         return 0.0;
     }
     // At epsilon = mu^2/2 + 39 mu the tail is below the smallest float.
-    let epsilon = last(0.0, 0.5 * mu * mu + 39.0 * mu, |e| gaussian_delta(mu, e) > delta);
+    let most = 0.5 * mu * mu + 39.0 * mu;
+    let epsilon = last(0.0, most, TO_THE_LAST_BIT, |e| gaussian_delta(mu, e) > delta);
     epsilon * (1.0 + MARGIN)
 }
 

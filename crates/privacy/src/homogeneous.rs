@@ -1,5 +1,7 @@
 //! Optimal composition of several mechanisms with the same epsilon and delta.
 
+use hushtable_numbers::search::last;
+
 use crate::{Delta, Epsilon};
 
 /// Most mechanisms for which the sum over their joint losses is computed.
@@ -77,16 +79,8 @@ pub fn homogeneous_shares(
     let kept = copies as f64 * (-delta0.to_f64()).ln_1p();
     let rest = -((-whole).ln_1p() - kept).exp_m1() * (1.0 - MARGIN);
     let target = epsilon.to_f64();
-    let (mut low, mut high) = (equal.0.to_f64(), target);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if homogeneous_delta(middle, copies, target) <= rest {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    match Epsilon::from_f64_down(low) {
+    let fits = |epsilon0: f64| homogeneous_delta(epsilon0, copies, target) <= rest;
+    match Epsilon::from_f64_down(last(equal.0.to_f64(), target, 60, fits)) {
         Ok(epsilon0) if epsilon0 > equal.0 => (epsilon0, delta0),
         _ => equal,
     }

@@ -68,6 +68,35 @@ impl Loss {
         }
     }
 
+    /// This loss without its delta.
+    pub fn without_delta(self) -> Self {
+        self.with_delta(Delta::ZERO)
+    }
+
+    /// The name of the parameter that it is in: `epsilon` or `rho`.
+    pub fn parameter(self) -> &'static str {
+        match self {
+            Self::Approximate { .. } => "epsilon",
+            Self::Concentrated { .. } => "rho",
+        }
+    }
+
+    /// The epsilon or rho in smallest units, `10^-12`.
+    pub fn units(self) -> u64 {
+        match self {
+            Self::Approximate { epsilon, .. } => epsilon.units(),
+            Self::Concentrated { rho, .. } => rho.units(),
+        }
+    }
+
+    /// The epsilon or rho, as the nearest float.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Approximate { epsilon, .. } => epsilon.to_f64(),
+            Self::Concentrated { rho, .. } => rho.to_f64(),
+        }
+    }
+
     /// The loss in the currency of `limit`, rounded up.
     ///
     /// # Errors
@@ -116,6 +145,58 @@ impl Loss {
                 delta: d1.checked_add(d2).ok_or(LossError::TooLarge)?,
             }),
             _ => Err(LossError::Currency),
+        }
+    }
+
+    /// The loss of this release and all others together.
+    ///
+    /// # Errors
+    /// When the currencies differ or the sum is too large to be kept.
+    pub fn plus_all(self, others: impl IntoIterator<Item = Self>) -> Result<Self, LossError> {
+        others.into_iter().try_fold(self, Self::plus)
+    }
+
+    /// The rest of this loss without a part of it. `None` where the part is more in epsilon, rho or
+    /// delta, or in another currency.
+    pub fn minus(self, part: Self) -> Option<Self> {
+        let delta = self.delta().checked_sub(part.delta())?;
+        match (self, part) {
+            (Self::Approximate { epsilon, .. }, Self::Approximate { epsilon: part, .. }) => {
+                Some(Self::Approximate { epsilon: epsilon.checked_sub(part)?, delta })
+            }
+            (Self::Concentrated { rho, .. }, Self::Concentrated { rho: part, .. }) => {
+                Some(Self::Concentrated { rho: rho.checked_sub(part)?, delta })
+            }
+            _ => None,
+        }
+    }
+
+    /// The rest of this budget after `spent`: nothing of a parameter of which more is spent, and
+    /// nothing at all after a loss in another currency.
+    pub fn left_after(self, spent: Self) -> Self {
+        let delta = self.delta().checked_sub(spent.delta()).unwrap_or(Delta::ZERO);
+        match (self, spent) {
+            (Self::Approximate { epsilon, .. }, Self::Approximate { epsilon: spent, .. }) => {
+                let epsilon = epsilon.checked_sub(spent).unwrap_or(Epsilon::ZERO);
+                Self::Approximate { epsilon, delta }
+            }
+            (Self::Concentrated { rho, .. }, Self::Concentrated { rho: spent, .. }) => {
+                Self::Concentrated { rho: rho.checked_sub(spent).unwrap_or(Rho::ZERO), delta }
+            }
+            _ => self.nothing(),
+        }
+    }
+
+    /// Shares of the epsilon or rho in proportion to `weights`, which add up to the whole exactly.
+    /// They have no delta, as not every part needs one.
+    pub fn split(self, weights: &[u32]) -> Vec<Self> {
+        match self {
+            Self::Approximate { epsilon, .. } => {
+                epsilon.split(weights).into_iter().map(Self::pure).collect()
+            }
+            Self::Concentrated { rho, .. } => {
+                rho.split(weights).into_iter().map(Self::concentrated).collect()
+            }
         }
     }
 
@@ -199,5 +280,41 @@ mod tests {
         let (e, r) = (Loss::pure("1".parse().unwrap()), Loss::concentrated("1".parse().unwrap()));
         assert_eq!(e.plus(r), Err(LossError::Currency));
         assert_eq!(e.plus(e).unwrap(), Loss::pure("2".parse().unwrap()));
+        assert_eq!(e.plus_all([e, e]), e.times(3));
+        assert_eq!((e.plus_all([e, r]), e.minus(r)), (Err(LossError::Currency), None));
+        assert_eq!((e.left_after(r), r.left_after(e)), (e.nothing(), r.nothing()));
+        assert_eq!(
+            (e.parameter(), r.parameter(), e.units()),
+            ("epsilon", "rho", 1_000_000_000_000)
+        );
+    }
+
+    #[test]
+    fn no_part_is_more_than_the_whole() {
+        let loss = |epsilon: &str, delta: &str| Loss::Approximate {
+            epsilon: epsilon.parse().unwrap(),
+            delta: delta.parse().unwrap(),
+        };
+        let whole = loss("1", "1e-6");
+        assert_eq!(whole.minus(loss("0.3", "1e-7")), Some(loss("0.7", "9e-7")));
+        assert_eq!(whole.minus(whole).unwrap().to_string(), "epsilon = 0");
+        for more in [loss("1.1", "0"), loss("0.1", "2e-6")] {
+            assert_eq!(whole.minus(more), None);
+        }
+        assert_eq!(whole.left_after(loss("1.1", "0")), loss("0", "1e-6"));
+        assert_eq!(whole.left_after(loss("0.25", "0.1")), loss("0.75", "0"));
+    }
+
+    #[test]
+    fn shares_add_up_to_the_whole_without_delta() {
+        let losses = ["0.1", "1", "0.000000000007"].map(|text| Loss::Approximate {
+            epsilon: text.parse().unwrap(),
+            delta: "1e-6".parse().unwrap(),
+        });
+        for loss in losses.into_iter().flat_map(|loss| [loss, loss.in_rho()]) {
+            let shares = loss.split(&[1, 3, 0, 3]);
+            let sum = loss.nothing().plus_all(shares.iter().copied());
+            assert_eq!((sum, shares[2]), (Ok(loss.without_delta()), loss.nothing()));
+        }
     }
 }

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hushtable_numbers::decimal::write_short;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{AmountError, Mu, Rho, decimal};
+use crate::amount::read_units;
+use crate::{AmountError, Mu, Rho};
 
 const PLACES: u32 = 30;
 const RANGE: &str = "from 0 to 100000000, at most 30 decimal places";
@@ -79,7 +81,7 @@ impl FromStr for MuSquared {
     type Err = AmountError;
 
     fn from_str(text: &str) -> Result<Self, AmountError> {
-        decimal::units(text, PLACES).and_then(Self::within).ok_or_else(|| AmountError {
+        read_units(text, PLACES).and_then(Self::within).ok_or_else(|| AmountError {
             name: "mu squared",
             value: text.to_owned(),
             range: RANGE,
@@ -89,7 +91,7 @@ impl FromStr for MuSquared {
 
 impl fmt::Display for MuSquared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        decimal::write(f, self.units, PLACES)
+        write_short(f, self.units, PLACES)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::f64::consts::LN_2;
 
-use crate::search::{first, valley};
+use hushtable_numbers::search::{first, valley};
+
 use crate::{Delta, Epsilon, Event, Loss, LossError, Rho, normal_tail};
 
 /// A running total of losses that are decided in view of the answers before (*fully adaptive*),
@@ -138,11 +139,13 @@ fn bound(rho: f64, scale: f64, confidence: f64) -> f64 {
     let ln_mixture = |b: f64| LN_2 + b * b / (4.0 * a) + normal_tail(-b / (2.0 * a).sqrt()).ln();
     // The probability is at least a half.
     let most = 2.0 * (a * needed).sqrt() * (1.0 + 1e-12);
-    (rho + first(0.0, most, |b| ln_mixture(b) >= needed)) * (1.0 + 1e-12)
+    (rho + first(0.0, most, 43, |b| ln_mixture(b) >= needed)) * (1.0 + 1e-12)
 }
 
 #[cfg(test)]
 mod tests {
+    use hushtable_testkit::Dice;
+
     use super::*;
     use crate::{MuSquared, normal_quantile};
 
@@ -190,11 +193,8 @@ mod tests {
     /// happen more often than half of the delta says.
     #[test]
     fn the_reading_holds_at_all_times() {
-        let mut state = 7u64;
-        let mut normal = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            normal_quantile(((state >> 12) as f64 + 0.5) / 2f64.powi(52))
-        };
+        let mut dice = Dice::new(7);
+        let mut normal = || normal_quantile(dice.uniform());
         let (runs, steps) = (4000, 60);
         let mut step = odometer("0.1", "0.3");
         let readings: Vec<f64> = (0..steps)

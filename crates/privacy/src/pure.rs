@@ -1,6 +1,7 @@
 //! Pure epsilons in rho, and back.
 
-use crate::search::last;
+use hushtable_numbers::search::{TO_THE_LAST_BIT, last, last_whole};
+
 use crate::{Epsilon, Rho};
 
 /// Relative error that the functions of this module stay under.
@@ -30,7 +31,8 @@ pub fn pure_in_rho(epsilon: f64) -> f64 {
 /// The largest epsilon that loses no more than `rho` by [`pure_in_rho`], rounded down.
 pub(crate) fn pure_of(rho: f64) -> f64 {
     // tanh x >= x / (1 + x), so epsilon tanh(epsilon/2) >= rho at epsilon = rho + sqrt(2 rho) + 1.
-    last(0.0, rho + (2.0 * rho).sqrt() + 1.0, |epsilon| pure_in_rho(epsilon) <= rho)
+    let most = rho + (2.0 * rho).sqrt() + 1.0;
+    last(0.0, most, TO_THE_LAST_BIT, |epsilon| pure_in_rho(epsilon) <= rho)
 }
 
 /// [`pure_in_rho`] as a decimal, rounded up.
@@ -59,15 +61,9 @@ pub fn pure_epsilon(rho: Rho, copies: u64) -> Epsilon {
         let less = (units << FRACTION).saturating_sub(shortfall(epsilon));
         square || less.checked_mul(copies).is_some_and(|all| all <= left << FRACTION)
     };
-    let (mut low, mut high) = (Epsilon::ZERO, 1_000_001 * Epsilon::units_per_one());
-    while high - low.units() > 1 {
-        let middle = low.units() + (high - low.units()) / 2;
-        match Epsilon::from_units(middle) {
-            Ok(epsilon) if fits(epsilon) => low = epsilon,
-            _ => high = middle,
-        }
-    }
-    low
+    // Above the largest epsilon: it is refused, and so it does not fit.
+    let above = 1_000_001 * Epsilon::units_per_one();
+    Epsilon::raw(last_whole(0, above, |units| Epsilon::from_units(units).is_ok_and(fits)))
 }
 
 /// epsilon - epsilon tanh(epsilon/2) = 2 epsilon/(e^epsilon + 1), rounded down, in 2^-[`FRACTION`]

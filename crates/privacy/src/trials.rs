@@ -1,6 +1,6 @@
 //! Repeated trials: bounds on a probability, and on a privacy loss from two of them.
 
-use crate::search::last;
+use hushtable_numbers::search::{TO_THE_LAST_BIT, last};
 
 /// Relative error that binomial tails stay under, for up to 2^27 trials.
 const MARGIN: f64 = 1e-5;
@@ -15,7 +15,7 @@ pub fn probability_at_least(successes: u64, trials: u64, error: f64) -> f64 {
     // P[X >= successes] under p, which grows with p: I_p(successes, trials - successes + 1).
     let (a, b) = (successes as f64, (trials - successes) as f64 + 1.0);
     let small = |p: f64| incomplete_beta(a, b, p) * (1.0 + MARGIN) <= error;
-    last(0.0, a / trials as f64, small)
+    last(0.0, a / trials as f64, TO_THE_LAST_BIT, small)
 }
 
 /// An upper bound of a probability, as [`probability_at_least`] is a lower one. Rounded up; one

@@ -248,7 +248,9 @@ fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
         match strategy {
             Some(named) => plans.extend(allowed(named).then(|| plan(named))),
             None => {
-                let wanted = |s: &Strategy| allowed(*s) && !unwanted(*s);
+                // Where units are in one group, single votes are OPTIMAL by another name.
+                let same = |s| s == Strategy::SingleVote && query.max_groups_contributed() == 1;
+                let wanted = |s: &Strategy| allowed(*s) && !unwanted(*s) && !same(*s);
                 plans.extend(Strategy::CANDIDATES.into_iter().filter(wanted).map(plan));
             }
         }

@@ -6,7 +6,7 @@ use hushtable_mechanisms::{JointQuantiles, MechanismError, Percentile};
 use hushtable_privacy::Loss;
 
 use crate::bind::{Groups, Measure, Measurement, PrivateQuery};
-use crate::quote::{Noise, split};
+use crate::quote::Noise;
 
 /// Two separate draws cost what two levels do, and the second of these has both errors.
 const FEWEST: usize = 3;
@@ -100,7 +100,7 @@ pub(crate) fn better_joint(
     if joint.is_empty() {
         return joint;
     }
-    let (own, common) = (split(loss, weights), split(loss, &gathered(weights, &joint)));
+    let (own, common) = (loss.split(weights), loss.split(&gathered(weights, &joint)));
     joint.retain(|group| {
         let alone = |place: &usize| {
             let measurement = query.measurements().get(*place)?;
@@ -172,7 +172,7 @@ pub(crate) fn least_shares(
     (loss, weights): (Loss, &[u32]),
     cost: impl Fn(&Loss) -> f64,
 ) -> Vec<Loss> {
-    let mut shares = split(loss, weights);
+    let mut shares = loss.split(weights);
     let joint = same_values(query);
     if joint.is_empty() {
         return shares;
@@ -188,7 +188,7 @@ pub(crate) fn least_shares(
             }
         }
     }
-    let even = split(loss, &even);
+    let even = loss.split(&even);
     for SameValues(places) in &joint {
         let all = |shares: &[Loss]| places.iter().filter_map(|p| shares.get(*p)).map(&cost).sum();
         let (own_cost, even_cost): (f64, f64) = (all(&shares), all(&even));

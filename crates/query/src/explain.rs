@@ -19,7 +19,7 @@ use crate::bind::{
 };
 use crate::choice::RunnerUp;
 use crate::expr::{Expr, ExprKind};
-use crate::noise_kind::NoiseKind;
+use crate::noise_kind::{NoiseKind, is_gaussian};
 use crate::objective::Usefulness;
 use crate::quote::{Joint, Noise, NoiseByClass, Quote, Strategy};
 use crate::relation::Beside;
@@ -482,8 +482,7 @@ impl Explanation {
 /// with mu^2 = 2 rho (theory section 5), and epsilon is smaller than zCDP alone says.
 fn all_gaussian(quote: &Quote) -> bool {
     let selected = quote.selection().map(Selection::strategy);
-    quote.noise().iter().all(Noise::is_gaussian)
-        && selected.is_none_or(|s| s == Strategy::GaussianThreshold || s.by_membership())
+    quote.noise().iter().all(Noise::is_gaussian) && selected.is_none_or(is_gaussian)
 }
 
 fn explain_selection(selection: &Selection, query: &PrivateQuery) -> GroupsExplained {

@@ -15,7 +15,6 @@ mod explain;
 mod expr;
 mod identity;
 mod interval;
-mod lattice;
 mod like;
 mod model;
 mod noise_kind;
@@ -33,17 +32,18 @@ mod warning;
 mod workload;
 
 pub use bind::{
-    Adjusted, Around, CellOrigins, Clamps, Classes, Computed, Consistent, ConsistentLevel,
-    ConsistentPrecision, CountRelease, Given, Groups, Key, MAX_MATCH_OPERATIONS, MAX_PARTS,
-    Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, QuantileEnd, Read,
-    SqlStatement, Thresholds, Traced, TracedExpression, bind, bind_count_release, bind_expression,
-    bind_trial, cell_name, known_groups, option_names, public_groups,
+    Adjusted, Around, Automatic, AutomaticBounds, AutomaticLimit, CellOrigins, ChosenLimits,
+    Clamps, Classes, Computed, Consistent, ConsistentLevel, ConsistentPrecision, CountRelease,
+    Given, Groups, Key, MAX_MATCH_OPERATIONS, MAX_PARTS, Measure, Measurement, Order, Output, Part,
+    PerRecordSum, PrivateQuery, QuantileEnd, Read, ReleasedSizes, SqlStatement, Thresholds, Traced,
+    TracedExpression, bind, bind_count_release, bind_expression, bind_trial, cell_name,
+    known_groups, option_names, public_groups,
 };
 pub use bind_expr::function_names;
 pub use choice::RunnerUp;
-pub use consistent::{AdjustOptions, LevelCells, adjust};
+pub use consistent::{AdjustOptions, AdjustedNoise, LeastSquares, LevelCells, adjust};
 pub use contract::{
-    Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults,
+    Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults, GroupLimit,
     MAX_PUBLIC_KEYS, NumberFormat, Population, Split, SplitBy, Table, TableUnit, TextFormat,
 };
 pub use cost::MAX_ROW_OPERATIONS;
@@ -59,11 +59,11 @@ pub use explain::{
     WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse, Rows};
+pub use hushtable_numbers::{MAX_LATTICE, Number, Step};
 pub use interval::{
     Covered, Intervals, IntervalsWanted, KnownOperand, Level, NoInterval, ReleasedRow,
     interval_over,
 };
-pub use lattice::{MAX_LATTICE, Number, Step};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use noise_kind::NoiseKind;

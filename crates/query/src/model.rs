@@ -1,10 +1,10 @@
 //! The file of a finite model of partial knowledge: its structure, checked; its expressions, as
 //! written.
 
+use hushtable_numbers::Number;
 use toml::de::DeValue;
 
 use crate::contract::read::{ContractError, Item, Section, Source};
-use crate::lattice::Number;
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, Value};
 
 const VALUES: &str = "values = [0, 1], probabilities = [\"1/3\", \"2/3\"]; \

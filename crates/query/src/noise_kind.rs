@@ -90,5 +90,14 @@ pub(crate) fn as_gaussian(query: &PrivateQuery, halvings: u32) -> Result<Loss, R
 
 /// Whether a strategy is Gaussian under a rho, so that it composes exactly with Gaussian noise.
 pub(crate) fn is_gaussian(strategy: Strategy) -> bool {
-    strategy == Strategy::GaussianThreshold || strategy.by_membership()
+    match strategy {
+        Strategy::GaussianThreshold
+        | Strategy::WeightedGaussian
+        | Strategy::Sips
+        | Strategy::PolicyGaussian => true,
+        Strategy::Optimal
+        | Strategy::TruncatedGeometric
+        | Strategy::LaplaceThreshold
+        | Strategy::SingleVote => false,
+    }
 }

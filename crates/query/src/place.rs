@@ -1,7 +1,8 @@
 //! Places of syntax in the SQL.
 //!
 //! The parser's own function for that descends into everything, without a limit: a long sum would
-//! take all of the stack. Here both ends are found step by step.
+//! take all of the stack. Here both ends are found step by step. Nothing is accepted here, so
+//! fields that have no say in a place need no name.
 
 use sqlparser::ast;
 use sqlparser::tokenizer::{Location, Span};

@@ -1,7 +1,8 @@
 //! Whether the structure of an expression tells that it always has a value.
 
+use hushtable_numbers::MAX_LATTICE;
+
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
-use crate::lattice::MAX_LATTICE;
 use crate::range::{Facts, Range};
 use crate::types::{ColumnType, Value};
 

@@ -6,7 +6,7 @@ use hushtable_mechanisms::{
     Additive, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection, SumMechanism,
     TiedPart,
 };
-use hushtable_privacy::{Delta, Epsilon, Event, Loss, LossError, Rho};
+use hushtable_privacy::{Epsilon, Event, Loss, Rho};
 
 use crate::bind::{Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd};
 use crate::choice::{PARTS, Plan, RunnerUp, chosen};
@@ -241,15 +241,13 @@ impl Quote {
     /// quantile's range. Those of Gaussian noise under a rho are Gaussian differentially private,
     /// mu^2 = 2 rho, with a threshold's delta apart.
     pub fn events(&self) -> Vec<Event> {
+        if !self.query.automatic().is_none() {
+            // Mechanisms follow from limits that are not chosen yet.
+            return vec![self.total().into()];
+        }
         let mut events = Vec::new();
         if let Some(selection) = self.selection() {
-            let gaussian = matches!(
-                selection.strategy(),
-                Strategy::GaussianThreshold
-                    | Strategy::WeightedGaussian
-                    | Strategy::Sips
-                    | Strategy::PolicyGaussian
-            );
+            let gaussian = is_gaussian(selection.strategy());
             match selection.loss() {
                 Loss::Concentrated { rho, delta } if gaussian => {
                     events.push(Event::Gaussian { mu_squared: rho.into() });
@@ -286,9 +284,14 @@ impl Quote {
         events
     }
 
-    /// Cost of the query: the sum over its mechanisms.
+    /// Cost of the query: the sum over its mechanisms. Of a query whose limits are chosen later,
+    /// the most that it costs with any limits.
     pub fn total(&self) -> Loss {
-        self.mechanisms.total
+        if self.query.automatic().is_none() {
+            return self.mechanisms.total;
+        }
+        let loss = self.query.loss();
+        if loss.delta().is_zero() { loss.with_delta(self.query.noise_delta()) } else { loss }
     }
 }
 
@@ -336,7 +339,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     };
     let drawn_together = better_joint(query, (currency, &weights), apart);
     let weights = gathered(&weights, &drawn_together);
-    let mut shares = split(currency, &weights);
+    let mut shares = currency.split(&weights);
     let tied = tied(query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
     let joint = joint(query, &drawn_together, &shares).map_err(|e| refuse("quantiles", e))?;
     let selection = match (strategy, shares.pop()) {
@@ -375,7 +378,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     let own = noise.iter().filter_map(Noise::loss);
     let mut losses = selection.iter().map(Selection::loss).chain(own);
     let first = losses.next().unwrap_or(currency);
-    let total = losses.try_fold(first, Loss::plus).map_err(|e: LossError| {
+    let total = first.plus_all(losses).map_err(|e| {
         Refusal::new(format!("cannot add up the losses of the query: {e}"), "use a smaller budget")
     })?;
     // Gaussian noise at the cost of an epsilon and a delta.
@@ -470,7 +473,7 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
             continue;
         };
         // The less delta choosing groups has, the larger is the rho.
-        let gaussian = || Ok(as_gaussian(query, 1)?.with_delta(Delta::ZERO));
+        let gaussian = || Ok(as_gaussian(query, 1)?.without_delta());
         let gaussian: Option<Loss> = match query.noise() {
             Some(NoiseKind::Laplace) => None,
             None => gaussian().ok(),
@@ -503,18 +506,6 @@ pub fn least_loss(queries: &[PrivateQuery], limit: Loss) -> Result<Loss, Refusal
         add(gaussian.filter(|loss| loss.is_within(parts)).unwrap_or(parts))?;
     }
     Ok(sum.unwrap_or(limit.nothing()))
-}
-
-/// Shares of epsilon or rho by weight, which add up to the whole; without any delta.
-pub(crate) fn split(loss: Loss, weights: &[u32]) -> Vec<Loss> {
-    match loss {
-        Loss::Approximate { epsilon, .. } => {
-            epsilon.split(weights).into_iter().map(Loss::pure).collect()
-        }
-        Loss::Concentrated { rho, .. } => {
-            rho.split(weights).into_iter().map(Loss::concentrated).collect()
-        }
-    }
 }
 
 /// Refuses a mechanism that the query names; see [`refuse`].

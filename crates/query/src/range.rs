@@ -8,15 +8,17 @@
 
 mod facts;
 
+use hushtable_numbers::decimal::{LARGEST, round_quotient};
+use hushtable_numbers::{MAX_LATTICE, Step};
+
 use crate::expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse};
-use crate::lattice::{MAX_LATTICE, Step};
 use crate::types::{ColumnType, Value};
 
 use self::facts::Scope;
 pub(crate) use self::facts::{Fact, Facts};
 
 /// 10^38: decimals have fewer digits.
-const DECIMAL_LIMIT: i128 = 10i128.pow(38);
+const DECIMAL_LIMIT: i128 = LARGEST + 1;
 
 /// Floats up to here are scaled and rounded without overflow.
 const LARGEST_FLOAT: f64 = 1e280;
@@ -356,7 +358,7 @@ impl Range {
                 Self::Float(sign(low), sign(high))
             }
             (Self::Exact(low, high), Function::ToInt) => {
-                Self::Exact(rounded(low, one), rounded(high, one))
+                Self::Exact(round_quotient(low, one), round_quotient(high, one))
             }
             (Self::Float(low, high), Function::ToInt) => {
                 Self::Exact(low.round() as i128, high.round() as i128)
@@ -418,7 +420,7 @@ impl Range {
             }
             (Self::Exact(low, high), Some(own), Some(to)) => {
                 let divisor = 10i128.pow((own - to).into());
-                Self::Exact(rounded(low, divisor), rounded(high, divisor))
+                Self::Exact(round_quotient(low, divisor), round_quotient(high, divisor))
             }
             (Self::Exact(low, high), Some(own), None) if to == ColumnType::Float => {
                 let one = 10i128.pow(own.into());
@@ -549,12 +551,6 @@ fn floats(all: impl Iterator<Item = f64>) -> Range {
 
 fn outwards(low: i128, high: i128, size: i128) -> (i128, i128) {
     (low.div_euclid(size), -(-high).div_euclid(size))
-}
-
-/// `value / divisor`, halves away from zero; `divisor` above zero.
-fn rounded(value: i128, divisor: i128) -> i128 {
-    let (quotient, rest) = (value / divisor, value % divisor);
-    if rest.abs() >= divisor - rest.abs() { quotient + value.signum() } else { quotient }
 }
 
 /// The most characters that a text can have, by its structure and by the bytes of its columns.

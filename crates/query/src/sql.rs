@@ -3,6 +3,7 @@
 mod dialect;
 mod named_parameters;
 mod today;
+pub(crate) use today::today;
 mod token_limits;
 
 use sqlparser::ast;
@@ -68,8 +69,9 @@ pub(crate) fn select_at(select: &ast::Select) -> Location {
     select.select_token.0.span.start
 }
 
-/// Parses a query; `quoted_names` where double quotes are those of names, as in PostgreSQL.
-pub(crate) fn parse(text: &str, quoted_names: bool) -> Result<Parsed, Refusal> {
+/// Parses a query; `quoted_names` where double quotes are those of names, as in PostgreSQL. Its
+/// CURRENT_DATE is `day`.
+pub(crate) fn parse(text: &str, quoted_names: bool, day: Option<&str>) -> Result<Parsed, Refusal> {
     if text.len() > MAX_QUERY_BYTES {
         return Err(Refusal::new(
             format!("the query has {} bytes; at most {MAX_QUERY_BYTES} are allowed", text.len()),
@@ -78,7 +80,7 @@ pub(crate) fn parse(text: &str, quoted_names: bool) -> Result<Parsed, Refusal> {
     }
     let dialect = dialect();
     let not_sql = |error| syntax_error(error, "not valid SQL", FORM);
-    let mut tokens = today::put_in(tokens(text, &dialect).map_err(not_sql)?);
+    let mut tokens = today::put_in(tokens(text, &dialect).map_err(not_sql)?, day);
     if quoted_names {
         tokens.iter_mut().for_each(name_in_quotes);
     }

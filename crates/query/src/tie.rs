@@ -6,7 +6,7 @@ use hushtable_mechanisms::{MechanismError, Span, TiedPart, TiedSums};
 use hushtable_privacy::Loss;
 
 use crate::bind::{Measure, Measurement, PrivateQuery};
-use crate::quote::{Noise, split};
+use crate::quote::Noise;
 
 /// Every weight is divided into so many parts, so that a count's can be shared out.
 const PARTS: u32 = 840;
@@ -117,7 +117,7 @@ pub(crate) fn better_ties(
     if ties.is_empty() {
         return ties;
     }
-    let (own, common) = (split(loss, weights), split(loss, &handed_over(weights, &ties)));
+    let (own, common) = (loss.split(weights), loss.split(&handed_over(weights, &ties)));
     ties.retain(|tie| {
         let better = |part, place: usize, noise: &TiedSums| {
             let alone = query.measurements().get(place).zip(own.get(place));

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+use hushtable_numbers::decimal::FixedDecimal;
+use hushtable_numbers::{Number, Step};
 use serde::{Deserialize, Serialize};
 
 /// Type of a column or expression.
@@ -36,12 +38,7 @@ impl fmt::Display for Value {
             Self::Bool(b) => write!(f, "{b}"),
             Self::Int(n) => write!(f, "{n}"),
             Self::Decimal { digits, scale } => {
-                let sign = if *digits < 0 { "-" } else { "" };
-                let (digits, scale) = (digits.unsigned_abs(), usize::from(*scale));
-                let text = format!("{digits:0>width$}", width = scale + 1);
-                let (whole, fraction) = text.split_at(text.len() - scale);
-                let point = if scale > 0 { "." } else { "" };
-                write!(f, "{sign}{whole}{point}{fraction}")
+                FixedDecimal { digits: *digits, scale: *scale }.fmt(f)
             }
             Self::Float(x) => write!(f, "{x}"),
             Self::String(text) => f.write_str(text),
@@ -71,12 +68,38 @@ pub const DEFAULT_TEXT_BYTES: usize = 1_024;
 pub const MAX_NUMBER_BYTES: usize = 400;
 
 /// Largest scale of a decimal.
-pub const MAX_SCALE: u8 = 18;
+pub const MAX_SCALE: u8 = Number::MAX_SCALE;
 
 impl ColumnType {
     /// Whether values can be added up.
     pub fn is_numeric(self) -> bool {
         matches!(self, Self::Int | Self::Decimal { .. } | Self::Float)
+    }
+
+    /// The step of size `value` for measures of this type, if there is one.
+    pub fn step(self, value: Number) -> Option<Step> {
+        let (digits, scale) = value.parts();
+        match self {
+            Self::Int if scale == 0 => {
+                u32::try_from(digits).ok().filter(|&d| d > 0).map(Step::Whole)
+            }
+            Self::Decimal { scale: column } if digits == 1 && scale <= column => {
+                Some(Step::Decimal(scale))
+            }
+            Self::Float => Step::power_of_two(value),
+            _ => None,
+        }
+    }
+
+    /// The step used where the contract names none: 1 for integers, the column's own scale for
+    /// decimals, and for floats the power of two at or below 2^-30 of the larger bound, which
+    /// costs a billionth of the bound in rounding and depends on public numbers only.
+    pub fn default_step(self, low: Number, high: Number) -> Step {
+        match self {
+            Self::Decimal { scale } => Step::Decimal(scale),
+            Self::Float => Step::for_floats(low.to_f64().abs().max(high.to_f64().abs())),
+            _ => Step::Whole(1),
+        }
     }
 
     /// The type of that name in a contract: `int`, `decimal(2)`, `string`, …
@@ -164,13 +187,24 @@ impl Value {
         }
     }
 
+    /// The value as SQL writes it.
+    pub(crate) fn as_sql(&self) -> String {
+        match self {
+            Self::String(text) => text_as_sql(text),
+            Self::Date(_) => format!("DATE '{self}'"),
+            Self::Timestamp(_) => format!("TIMESTAMP '{self}'"),
+            Self::Bool(truth) => truth.to_string().to_uppercase(),
+            Self::Null | Self::Int(_) | Self::Decimal { .. } | Self::Float(_) => self.to_string(),
+        }
+    }
+
     /// The value that `text` writes in that type.
     pub fn parse(text: &str, column_type: ColumnType) -> Option<Self> {
         Some(match column_type {
             ColumnType::Bool => Self::Bool(text.parse().ok()?),
             ColumnType::Int => Self::Int(text.replace('_', "").parse().ok()?),
             ColumnType::Decimal { scale } => {
-                let (digits, own) = crate::lattice::Number::parse(text)?.parts();
+                let (digits, own) = Number::parse(text)?.parts();
                 let factor = 10i128.pow(u32::from(scale.checked_sub(own)?));
                 Self::Decimal { digits: digits.checked_mul(factor)?, scale }
             }
@@ -199,5 +233,50 @@ impl Value {
                 Self::Timestamp(micros)
             }
         })
+    }
+}
+
+/// A text as SQL writes it, on one line.
+pub(crate) fn text_as_sql(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('\'', "\\'");
+    format!("'{}'", text.replace('\n', "\\n").replace('\r', "\\r"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bind::bind_expression;
+    use crate::expr::ExprKind;
+
+    /// A constant of a message can be pasted into a query.
+    #[test]
+    fn constants_are_read_back_as_they_are_written() {
+        for value in [
+            Value::Null,
+            Value::Bool(true),
+            Value::Int(3),
+            Value::Decimal { digits: 1_255, scale: 2 },
+            Value::String("it's \\ \"so\"\r\n'".to_owned()),
+            Value::Date(20_000),
+            Value::Timestamp(1_700_000_000_000_000),
+        ] {
+            let bound = bind_expression(&value.as_sql(), &[]).unwrap();
+            assert_eq!(bound.kind, ExprKind::Literal(value));
+        }
+    }
+
+    #[test]
+    fn steps_fit_their_types() {
+        let n = |text: &str| Number::parse(text).unwrap();
+        let decimal = ColumnType::Decimal { scale: 2 };
+        assert_eq!(ColumnType::Int.step(n("100")), Some(Step::Whole(100)));
+        assert_eq!(ColumnType::Int.step(n("0.5")), None);
+        assert_eq!(ColumnType::Int.step(n("0")), None);
+        assert_eq!(decimal.step(n("0.01")), Some(Step::Decimal(2)));
+        assert_eq!(decimal.step(n("0.001")), None);
+        assert_eq!(ColumnType::Float.step(n("0.0625")), Some(Step::PowerOfTwo(-4)));
+        assert_eq!(ColumnType::Float.step(n("0.1")), None);
+        let of_floats = ColumnType::Float.default_step(n("-3"), n("1000"));
+        assert_eq!(of_floats, Step::PowerOfTwo(-21));
     }
 }

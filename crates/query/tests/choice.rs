@@ -172,7 +172,9 @@ fn other_limits_on_groups_have_a_price() {
     let most: Vec<u32> = told.iter().map(|limit| limit.max_groups_contributed).collect();
     assert_eq!(most, [1, 2, 4, 8, 16]);
     for pair in told.windows(2) {
-        assert!(pair[0].units_for_half < pair[1].units_for_half, "{pair:?}");
+        // Single votes need many units where none of the others is certain, and few where all are.
+        let same = pair[0].strategy == pair[1].strategy;
+        assert!(!same || pair[0].units_for_half < pair[1].units_for_half, "{pair:?}");
         for (less, more) in pair[0].half_widths_95.iter().zip(&pair[1].half_widths_95) {
             assert!(less.unwrap() < more.unwrap(), "{pair:?}");
         }

@@ -5,6 +5,7 @@
 mod common;
 
 use hushtable_mechanisms::{AdditiveLaw, Strategy};
+use hushtable_noise::Law;
 use hushtable_privacy::{Delta, Event, Loss};
 use hushtable_query::{
     Contract, ExchangeExplained, Explanation, Groups, GroupsExplained, Measure, Noise,
@@ -37,9 +38,9 @@ fn a_count_reuses_the_noise_that_selected_its_group() {
     assert!(matches!(counted.noise(), [Noise::OfSelection]));
     assert_eq!(selection.loss(), counted.total());
     assert_eq!(counted.total().to_string(), "epsilon = 1, delta = 1e-6");
-    // Keys alone are best chosen by pi_opt, and all of the budget goes to them.
+    // Keys alone are best chosen by single votes, and all of the budget goes to them.
     let keys = quote(&format!("{PRIVATE} forum FROM posts GROUP BY forum"));
-    assert_eq!(keys.selection().unwrap().strategy(), Strategy::Optimal);
+    assert_eq!(keys.selection().unwrap().strategy(), Strategy::SingleVote);
     assert_eq!(keys.total(), counted.total());
     // A count of rows is not a count of units.
     let rows = quote(&format!(

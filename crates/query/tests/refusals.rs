@@ -6,7 +6,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use hushtable_query::{Contract, Quote, bind};
+use hushtable_query::{ColumnType, Contract, Quote, SqlStatement, bind, bind_count_release};
 
 /// The error of every query, under the query.
 fn refusals(queries: &[&str]) -> String {
@@ -480,4 +480,34 @@ fn long_sub_queries_are_refused() {
     let many = (0..20).map(|i| format!("{} AS s{i}", terms(15))).collect::<Vec<_>>().join(", ");
     let refused = bind(&sql(15).replace("AS s FROM", &format!("AS s, {many} FROM")), &contract);
     assert!(refused.unwrap_err().what.contains("at most 400 are allowed"));
+}
+
+/// Clauses beside a table or a join are refused by name wherever they may stand, and not dropped.
+#[test]
+fn nothing_beside_tables_and_joins_is_dropped() {
+    let contract = common::contract();
+    let part = "(SELECT COUNT(*) AS n FROM loans)";
+    for sql in [
+        "SELECT COUNT(*) FROM posts p GLOBAL JOIN posts q ON p.author = q.author".to_owned(),
+        format!("SELECT a.n FROM {part} a GLOBAL JOIN {part} b ON a.n = b.n"),
+        format!("SELECT n FROM {part} TABLESAMPLE (10 ROWS)"),
+        format!("SELECT n FROM {part} AS a TABLESAMPLE BERNOULLI (10)"),
+        format!("SELECT n FROM ({part} a CROSS JOIN {part} b) AS c"),
+        "SELECT COUNT(*) FROM loans TABLESAMPLE (10 ROWS)".to_owned(),
+    ] {
+        let refusal = SqlStatement::bind(&sql, &contract).unwrap_err().to_string();
+        assert!(refusal.contains("is not supported"), "{sql}: {refusal}");
+    }
+    let columns = [("county".to_owned(), ColumnType::String)];
+    let counted = |from: &str| {
+        let sql = format!("SELECT county, COUNT(*) FROM {from} GROUP BY county");
+        bind_count_release(&sql, &columns).map(|_| ()).map_err(|refusal| refusal.to_string())
+    };
+    assert_eq!(counted("t AS u"), Ok(()));
+    for from in
+        ["t FOR SYSTEM_TIME AS OF '2020-01-01'", "t WITH ORDINALITY", "t TABLESAMPLE (1 ROWS)"]
+    {
+        let refusal = counted(from).unwrap_err();
+        assert!(refusal.contains("is not supported"), "{from}: {refusal}");
+    }
 }

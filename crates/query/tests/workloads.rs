@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use hushtable_privacy::{Composition, Delta, Loss, Rho};
 use hushtable_query::{Contract, ContractError, Explanation, Quote, Workload, WorkloadExplanation};
+use hushtable_testkit::near;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -199,6 +200,82 @@ fn wrong_workloads() {
     insta::assert_snapshot!(shown);
 }
 
+/// Two levels of a table.
+const LEVELS: &str = r#"rho = 1
+delta = 1e-6
+consistent = true
+[defaults]
+max_groups_contributed = 1
+[[queries]]
+name = "all"
+sql = "SELECT COUNT(*) AS n, SUM(loan) AS s FROM firms"
+[[queries]]
+name = "sectors"
+sql = "SELECT naics2, COUNT(*) AS n, SUM(loan) AS s FROM firms GROUP BY naics2"
+"#;
+
+fn fitting(text: &str) -> Result<String, ContractError> {
+    let workload = Workload::parse(text, "workload.toml", &sql_file)?;
+    let quotes = priced(&workload, &contract())?;
+    let levels = workload.levels(&quotes.iter().collect::<Vec<_>>())?;
+    Ok(levels.map_or_else(|| "NOT ADJUSTED".to_owned(), |own| format!("{own:?}")))
+}
+
+#[test]
+fn tables_that_are_no_levels_are_refused_by_name() {
+    let mut shown = String::new();
+    for (old, new) in [
+        ("rho = 1", "rho = 1"),
+        ("consistent = true", "consistent = \"non_negative\""),
+        ("consistent = true", "consistent = false"),
+        ("consistent = true", "consistent = \"yes\""),
+        ("consistent = true", "consistent = 1"),
+        ("GROUP BY naics2", "WHERE loan > 3 GROUP BY naics2"),
+        ("FROM firms GROUP", "FROM firms f WHERE naics2 = '11' GROUP"),
+        ("GROUP BY naics2", "GROUP BY naics2 HAVING n > 5"),
+        ("GROUP BY naics2", "GROUP BY naics2 LIMIT 1"),
+        ("naics2, COUNT(*) AS n, SUM(loan) AS s", "naics2, COUNT(*) AS n"),
+        ("SELECT COUNT(*) AS n, SUM(loan) AS s", "SELECT COUNT(*) AS n"),
+        ("SELECT COUNT(*) AS n, SUM(loan) AS s", "SELECT MEDIAN(loan) AS m"),
+        (
+            "SELECT naics2, COUNT(*) AS n, SUM(loan) AS s FROM firms GROUP BY naics2",
+            "SELECT SUM(loan) AS s, COUNT(*) AS m FROM firms",
+        ),
+        (
+            "SUM(loan) AS s FROM firms GROUP BY naics2",
+            "SUM(loan, contribution_bounds_per_group => (0, 9)) AS s FROM firms GROUP BY naics2",
+        ),
+        (
+            "[[queries]]\nname = \"all\"\n\
+             sql = \"SELECT COUNT(*) AS n, SUM(loan) AS s FROM firms\"\n",
+            "",
+        ),
+    ] {
+        assert_eq!(LEVELS.matches(old).count(), 1, "{old}");
+        let told = fitting(&LEVELS.replacen(old, new, 1)).unwrap_or_else(|error| error.to_string());
+        writeln!(shown, "{old}  =>  {new}\n-> {told}\n").unwrap();
+    }
+    insta::assert_snapshot!(shown);
+}
+
+/// Rows whose values are not listed at one level are in none; the order of conditions, and lists of
+/// keys themselves, make no other rows.
+#[test]
+fn levels_are_about_the_rows_that_are_listed() {
+    let filter = |text: &str| {
+        let quotes = priced(&parse(text), &contract()).unwrap();
+        serde_json::to_string(quotes[0].query().filter().unwrap()).unwrap()
+    };
+    assert!(filter(LEVELS).contains("\"23\""));
+    let text = LEVELS.replace("FROM firms\"", "FROM firms WHERE loan > 3 AND state = 'GA'\"");
+    let text = text.replace("FROM firms G", "FROM firms WHERE state = 'GA' AND 3 < loan G");
+    let told = fitting(&text).map_err(|error| error.to_string());
+    assert!(told.is_ok() || told.unwrap_err().contains("other rows"));
+    let text = LEVELS.replace("FROM firms\"", "FROM firms WHERE loan > 3 AND state = 'GA'\"");
+    let text = text.replace("FROM firms G", "FROM firms WHERE state = 'GA' AND loan > 3 G");
+    fitting(&text).unwrap();
+}
+
 #[test]
 fn too_many_queries_are_refused_before_they_are_made() {
     let columns: Vec<String> = (0..40).map(|i| format!("\"c{i}\"")).collect();
@@ -360,10 +437,6 @@ const FORMS: [&str; 5] = [
      WHERE loan > {i} GROUP BY county",
     "SELECT SUM(pay, mechanism => 'LOG'), {} FROM firms WHERE loan > {i}",
 ];
-
-fn near(got: f64, want: f64) -> bool {
-    (got - want).abs() <= 1e-9 * want
-}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]

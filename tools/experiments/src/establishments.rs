@@ -18,8 +18,6 @@ mod multiplicative;
 mod profile;
 mod schemes;
 mod suppression;
-#[cfg(test)]
-mod tests;
 
 pub use made_up::{EXAMPLE, Establishment, FULL, Size, csv, generate};
 
@@ -47,3 +45,6 @@ pub fn figures_of(size: Size, seed: u64) -> Result<Vec<Figure>, ExperimentError>
     all.extend(baselines::figures(&rows, &nodes, seed));
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests;

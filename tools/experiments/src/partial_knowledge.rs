@@ -10,9 +10,6 @@ mod noise;
 mod printed;
 mod thresholds;
 
-#[cfg(test)]
-mod tests;
-
 use crate::figure::{ExperimentError, Figure};
 
 /// All figures. Nothing in them is random.
@@ -34,3 +31,6 @@ pub fn figures() -> Result<Vec<Figure>, ExperimentError> {
     figures.push(noise::figure_6(10_000)?);
     Ok(figures)
 }
+
+#[cfg(test)]
+mod tests;

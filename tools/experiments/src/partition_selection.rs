@@ -5,12 +5,10 @@
 //! The paper's curves are the mechanisms themselves: probabilities are computed, and nothing is
 //! drawn.
 
-#[cfg(test)]
-mod tests;
-
 use std::fmt::Display;
 
 use hushtable_mechanisms::{CountThreshold, MechanismError, Optimal, Reach, Selection, Strategy};
+use hushtable_numbers::search::least_whole;
 use hushtable_plot::Axis;
 use hushtable_privacy::{
     Delta, Epsilon, Loss, Neighbouring, analytic_gaussian_mu, normal_quantile,
@@ -113,7 +111,7 @@ fn figure_4(groups: &[u64]) -> Result<Figure, ExperimentError> {
         let name = strategy.to_string();
         let column = name.to_lowercase();
         curves.push(Curve::ours(&name, &column, ours(strategy, false)?));
-        if matches!(strategy, Strategy::Sips | Strategy::PolicyGaussian) {
+        if matches!(strategy, Strategy::Sips | Strategy::SingleVote | Strategy::PolicyGaussian) {
             let (name, column) =
                 (format!("{name}, others shown"), format!("{column}_others_shown"));
             curves.push(Curve::ours(&name, &column, ours(strategy, true)?));
@@ -179,19 +177,8 @@ type Keep = fn(&Pair, u64) -> f64;
 
 /// The least number of units with which a group appears with probability `p` or more.
 fn least_units(p: f64, keep: impl Fn(u64) -> f64) -> u64 {
-    let (mut low, mut high) = (0u64, 1u64);
-    while keep(high) < p && high < 1 << 62 {
-        (low, high) = (high, 2 * high);
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if keep(middle) < p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high
+    let most = 1 << 62;
+    least_whole(0, 1, most, |units| keep(units) >= p).unwrap_or(most)
 }
 
 /// The midpoint of Gaussian thresholding as the paper has it: of all ways to split delta between
@@ -206,3 +193,6 @@ fn split_gaussian(epsilon: f64, delta: f64, groups: u64) -> f64 {
     };
     (1..1000).map(threshold).fold(f64::INFINITY, f64::min)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Sums of one measure over groups, as the paper answers them: by splitting, or clamped.
 
-use hushtable_noise::{Dyadic, Rehearsal, RoundedGaussian};
+use hushtable_noise::{Dyadic, Law, Rehearsal, RoundedGaussian};
 use hushtable_privacy::{PolicyTerm, RecordPolicy, Rho, normal_quantile};
 
 use crate::ExperimentError;

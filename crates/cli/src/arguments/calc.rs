@@ -91,6 +91,8 @@ pub(crate) enum SelectionStrategy {
     WeightedGaussian,
     /// Weights in several rounds, each without the groups that have appeared
     Sips,
+    /// One vote of each unit in turn, for the group that needs it most
+    SingleVote,
     /// Weight that each unit in turn gives to the groups that need it
     PolicyGaussian,
 }

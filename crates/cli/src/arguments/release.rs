@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{IntervalsArguments, MemoryArgument, PaceArguments, ReportFormat, TableFormat};
+use super::{IntervalsArguments, MemoryArgument, PaceArguments, ReportFormat};
+use crate::table_format::TableFormat;
 
 const RELEASE_EXAMPLES: &str = "\
 Examples:

@@ -2,27 +2,33 @@
 
 use hushtable::{AuditOptions, Progress, wait};
 
-use super::{engine, parse, within};
+use super::{engine, within};
 use crate::arguments::{AuditArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::audit;
-use crate::stdio;
+use crate::{given_numbers, sql_input, stdio};
 
 pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
     let confidence_range = "a number from 0.5 to 0.999999999";
     let (range, example) = (AuditOptions::CONFIDENCE, "0.999");
     let options = AuditOptions {
-        runs: parse::whole("runs", &asked.runs, AuditOptions::RUNS, "200000")?,
-        units: parse::whole("units", &asked.units, AuditOptions::UNITS, "3")?,
-        confidence: parse::real("confidence", &asked.confidence, range, confidence_range, example)?,
+        runs: given_numbers::whole("runs", &asked.runs, AuditOptions::RUNS, "200000")?,
+        units: given_numbers::whole("units", &asked.units, AuditOptions::UNITS, "3")?,
+        confidence: given_numbers::real(
+            "confidence",
+            &asked.confidence,
+            range,
+            confidence_range,
+            example,
+        )?,
         delta: match &asked.delta {
-            Some(text) => Some(parse::amount("delta", text, "1e-5")?),
+            Some(text) => Some(given_numbers::amount("delta", text, "1e-5")?),
             None => None,
         },
     };
     let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
-    let sql = stdio::query(&asked.sql)?;
+    let sql = sql_input::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched("auditing", &progress, || wait(owner.audit(&sql, &options, &progress)))?;
     let text = match asked.format {

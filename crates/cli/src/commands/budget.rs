@@ -4,9 +4,9 @@ use hushtable::privacy::Delta;
 use hushtable::wait;
 
 use super::engine;
-use super::parse::amount;
 use crate::arguments::{BudgetArguments, ReportFormat};
 use crate::failure::Failure;
+use crate::given_numbers::amount;
 use crate::render::budget;
 use crate::stdio;
 

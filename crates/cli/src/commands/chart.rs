@@ -6,7 +6,7 @@ use hushtable::output::{PendingFile, Protected};
 use hushtable_plot::{Chart, ImageFormat};
 
 use crate::failure::Failure;
-use crate::pace;
+use crate::kept_effects;
 
 /// A file that a chart goes to, ready to be written.
 pub(super) struct ChartFile {
@@ -39,6 +39,6 @@ impl ChartFile {
 
     pub(super) fn write(self, chart: &Chart) -> Result<(), Failure> {
         let bytes = chart.draw(self.format)?;
-        pace::written(self.file, bytes)
+        kept_effects::written(self.file, bytes)
     }
 }

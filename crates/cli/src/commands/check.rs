@@ -7,7 +7,7 @@ use crate::arguments::{CheckArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::check;
-use crate::stdio;
+use crate::{sql_input, stdio};
 
 pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
     let engine = within(engine(&asked.contract.path())?, &asked.memory)?;
@@ -15,7 +15,7 @@ pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
         (Some(only), None) if is_query(&engine, only) => (None, Some(only)),
         both => both,
     };
-    let sql = stdio::optional_query(sql, &asked.more)?;
+    let sql = sql_input::optional_query(sql, &asked.more)?;
     let progress = Progress::default();
     let report = watched("checking", &progress, || {
         wait(engine.owner().check(table, sql.as_deref(), &progress))

@@ -9,7 +9,7 @@ use hushtable::query::Contract;
 
 use crate::arguments::{Cli, GenerateArguments, GenerateCommand};
 use crate::failure::Failure;
-use crate::{pace, stdio};
+use crate::{kept_effects, stdio};
 
 pub(crate) fn run(asked: &GenerateArguments) -> Result<(), Failure> {
     match &asked.what {
@@ -43,7 +43,7 @@ fn pages(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
         )
     })?;
     let path = folder.join(format!("{name}.1"));
-    pace::written(PendingFile::replacing(&path)?, page)?;
+    kept_effects::written(PendingFile::replacing(&path)?, page)?;
     stdio::print(format!("{}\n", path.display()).as_bytes())?;
     let commands = command.get_subcommands().filter(|own| own.get_name() != "help");
     commands

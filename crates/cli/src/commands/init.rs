@@ -9,7 +9,7 @@ use hushtable::output::PendingFile;
 use super::interview::interview;
 use crate::arguments::InitArguments;
 use crate::failure::Failure;
-use crate::{pace, stdio};
+use crate::{kept_effects, stdio};
 
 pub(crate) fn run(asked: &InitArguments) -> Result<(), Failure> {
     let to_stdout = asked.output == Path::new("-");
@@ -29,7 +29,7 @@ pub(crate) fn run(asked: &InitArguments) -> Result<(), Failure> {
         draft.text()
     };
     let Some(pending) = pending else { return stdio::print(text.as_bytes()) };
-    pace::written(pending, text.into_bytes())?;
+    kept_effects::written(pending, text.into_bytes())?;
     let next = if asks {
         "check the types of columns, and give bounds to those that are summed"
     } else {

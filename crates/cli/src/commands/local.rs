@@ -9,10 +9,10 @@ use hushtable::output::PendingFile;
 use hushtable::privacy::{Epsilon, normal_quantile};
 use hushtable::{Progress, Secret, Workers, randomise, wait};
 
-use super::parse::{amount, real, refuse};
 use crate::arguments::{EstimateArguments, RandomizeArguments, ReportFormat, ResponseArguments};
 use crate::failure::Failure;
-use crate::pace;
+use crate::given_numbers::{amount, real, refuse};
+use crate::kept_effects;
 use crate::progress::watched;
 use crate::render::local::{Estimated, json, text};
 use crate::stdio;
@@ -47,7 +47,7 @@ pub(crate) fn randomize(asked: &RandomizeArguments) -> Result<(), Failure> {
     }
     let bytes = writer.into_inner().map_err(|e| unwritten(e.into_error().into()))?;
     match output {
-        Some(output) => pace::written(output, bytes),
+        Some(output) => kept_effects::written(output, bytes),
         None => stdio::print(&bytes),
     }
 }

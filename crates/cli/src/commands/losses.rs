@@ -6,18 +6,18 @@ use hushtable::{FitOptions, LossOptions, Losses, Owner, OwnerLosses, Progress, w
 use hushtable_plot::{Axis, Chart, Scale, Series, Style};
 
 use super::chart::ChartFile;
-use super::{engine, parse, within};
+use super::{engine, within};
 use crate::arguments::{
     ContractArgument, FitArguments, MemoryArgument, PolicyArguments, ReportFormat,
 };
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::losses;
-use crate::stdio;
+use crate::{given_numbers, sql_input, stdio};
 
 pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
     let (owner, plot) = opened(&asked.contract, &asked.memory, asked.shown.plot.as_deref())?;
-    let sql = stdio::query(&asked.sql)?;
+    let sql = sql_input::query(&asked.sql)?;
     let progress = Progress::default();
     let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
     let report = watched("reading", &progress, || wait(owner.policy(&sql, options, &progress)))?;
@@ -31,15 +31,15 @@ pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
 
 pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
     let options = FitOptions {
-        target: parse::share("target", &asked.target, FitOptions::TARGETS, "5%")?,
-        at: parse::share("at", &asked.at, FitOptions::SHARES, "95%")?,
-        probability: parse::share(
+        target: given_numbers::share("target", &asked.target, FitOptions::TARGETS, "5%")?,
+        at: given_numbers::share("at", &asked.at, FitOptions::SHARES, "95%")?,
+        probability: given_numbers::share(
             "with-probability",
             &asked.with_probability,
             FitOptions::PROBABILITIES,
             "95%",
         )?,
-        least_records: parse::whole(
+        least_records: given_numbers::whole(
             "groups-with-at-least",
             &asked.groups_with_at_least,
             1..=1_000_000_000,
@@ -47,7 +47,7 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
         )?,
     };
     let (owner, plot) = opened(&asked.contract, &asked.memory, asked.shown.plot.as_deref())?;
-    let sql = stdio::query(&asked.sql)?;
+    let sql = sql_input::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched("reading", &progress, || wait(owner.fit(&sql, &options, &progress)))?;
     let text = match asked.shown.format {

@@ -2,20 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
+use hushtable::query::Explanation;
 use hushtable::{AccountCharge, Answer, Engine, Progress, resolved, same, wait};
 
 use hushtable_plot::ImageFormat;
 
 use super::chart::ChartFile;
 use super::{engine, within};
-use crate::arguments::{QueryArguments, TableFormat};
+use crate::arguments::QueryArguments;
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::TableStyle;
 use crate::render::cell::timestamp;
 use crate::render::grid::visible;
 use crate::render::intervals::Shown;
-use crate::{pace, render, stdio};
+use crate::render::number::number;
+use crate::table_format::TableFormat;
+use crate::{kept_effects, render, sql_input, stdio};
 
 pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     // Whatever can be wrong with the command is found before the budget is touched.
@@ -23,7 +26,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
     let wanted = asked.intervals.wanted()?;
     let engine = within(engine(&asked.contract.path())?, &asked.memory)?;
-    let sql = stdio::query(&asked.question.sql)?;
+    let sql = sql_input::query(&asked.question.sql)?;
     let protected = engine.protected();
     let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;
     let statement = asked.statement.as_deref().map(|p| protected.pending(p)).transpose()?;
@@ -62,10 +65,10 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
             Some(parts) => render::pretty_json(parts)?,
             None => render::pretty_json(&answer.statement)?,
         };
-        pace::written(statement, stated.into_bytes())?;
+        kept_effects::written(statement, stated.into_bytes())?;
     }
     match output {
-        Some(output) => pace::written(output, result)?,
+        Some(output) => kept_effects::written(output, result)?,
         None => stdio::print(&result)?,
     }
     match plot {
@@ -112,6 +115,11 @@ pub(super) fn account_of(answer: &Answer, engine: &Engine) -> String {
             engine.ledger_path().display()
         );
     }
+    for part in answer.parts.iter().flat_map(|whole| &whole.parts) {
+        if !part.limits_from.is_empty() {
+            out += &chosen_limits(&part.statement.explanation);
+        }
+    }
     let analyst = visible(&answer.analyst);
     let table = format!(" on {}", visible(&answer.population));
     let left = answer.account.left;
@@ -139,6 +147,19 @@ pub(super) fn account_of(answer: &Answer, engine: &Engine) -> String {
         };
     }
     out
+}
+
+/// The limits with which a query was answered, where some were chosen privately.
+fn chosen_limits(explanation: &Explanation) -> String {
+    let mut limits = vec![format!("{} groups of a unit", explanation.max_groups_contributed)];
+    for own in explanation.measurements.iter().filter(|own| own.name.starts_with("sum")) {
+        let (of, (low, high)) = match &own.per_row {
+            Some(row) => ("rows of the ", row.bounds),
+            None => ("", own.bounds),
+        };
+        limits.push(format!("{of}{} from {} to {}", visible(&own.name), number(low), number(high)));
+    }
+    format!("limits, chosen privately: {}\n", limits.join("; "))
 }
 
 fn released_at(answer: &Answer) -> Option<String> {

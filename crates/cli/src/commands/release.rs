@@ -8,14 +8,14 @@ use hushtable::query::{IntervalsWanted, Workload};
 use hushtable::{Engine, Plan, WorkloadCharge, WorkloadStep, wait};
 
 use super::within;
-use crate::arguments::{ReleaseArguments, ReportFormat, TableFormat};
+use crate::arguments::{ReleaseArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::pace;
 use crate::progress::{is_shown, watched_workload};
 use crate::render::grid::visible;
 use crate::render::intervals::Shown;
 use crate::render::{TableStyle, workload};
-use crate::{render, stdio, surroundings};
+use crate::table_format::TableFormat;
+use crate::{kept_effects, pace, render, stdio, surroundings};
 
 const STATEMENT: &str = "statement.json";
 
@@ -52,7 +52,7 @@ pub(crate) fn run(asked: &ReleaseArguments) -> Result<(), Failure> {
         .and_then(|files| release(plan, files, wanted, &engine));
     if made && result.is_err() {
         let folder = folder.to_owned();
-        pace::seen(move || {
+        kept_effects::seen(move || {
             // Where it is empty: nothing was released then.
             let _ = fs::remove_dir(folder);
             Ok(())
@@ -84,7 +84,7 @@ fn release(
             // Without the statement nobody takes a folder for whole that is being written.
             if number == 0 {
                 let old = folder.join(STATEMENT);
-                pace::seen(move || take_away(&old))?;
+                kept_effects::seen(move || take_away(&old))?;
             }
             number += 1;
             let (name, file) = tables.next().ok_or_else(not_planned)?;
@@ -97,14 +97,14 @@ fn release(
                 not_in_them: answer.statement.explanation.intervals.not_in_them.clone(),
                 clipping: &[],
             };
-            pace::written(file, render::result(&shown, style)?)?;
+            kept_effects::written(file, render::result(&shown, style)?)?;
             if !is_shown() {
                 let count = progress.queries();
                 stdio::note(&finished(number, count, &folder.join(&name), answer.on_record));
             }
         }
     })?;
-    pace::written(statement, render::pretty_json(&whole.statement)?.into_bytes())?;
+    kept_effects::written(statement, render::pretty_json(&whole.statement)?.into_bytes())?;
     let count = progress.queries();
     let tables = if count == 1 { "1 table" } else { &format!("{count} tables") };
     let folder = visible(&folder.display().to_string());

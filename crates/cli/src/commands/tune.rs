@@ -7,11 +7,11 @@ use crate::arguments::{ReportFormat, TuneArguments};
 use crate::failure::Failure;
 use crate::progress::watched;
 use crate::render::tune;
-use crate::stdio;
+use crate::{sql_input, stdio};
 
 pub(crate) fn run(asked: &TuneArguments) -> Result<(), Failure> {
     let (owner, plot) = opened(&asked.contract, &asked.memory, asked.plot.as_deref())?;
-    let sql = stdio::query(&asked.sql)?;
+    let sql = sql_input::query(&asked.sql)?;
     let progress = Progress::default();
     let report = watched("reading", &progress, || wait(owner.tune(&sql, &progress)))?;
     let text = match asked.format {

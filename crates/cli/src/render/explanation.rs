@@ -6,7 +6,7 @@ use hushtable::Quoted;
 use hushtable::privacy::Neighbouring;
 use hushtable::query::{
     ChoiceExplained, Explanation, GroupsExplained, KeepProbability, LimitExplained,
-    MechanismsExplained, PrivateGroups, RunnerUp, Usefulness,
+    MechanismsExplained, PrivateGroups, RunnerUp, Strategy, Usefulness,
 };
 
 use super::grid::{Grid, Side, visible};
@@ -138,6 +138,10 @@ fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
         }
         grid.push(["weight of a unit", "in each of its groups 1 over the root of their number"]);
     }
+    if private.strategy == Strategy::SingleVote {
+        let text = "each unit has one, for that of its groups which needs it most";
+        grid.push(["votes", text]);
+    }
     if let Some(least) = private.min_units {
         grid.push(["least number of units", &number(least as f64)]);
     }
@@ -150,7 +154,7 @@ fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
     }
     if let Some(alone) = private.units_for_half_alone {
         let text = format!(
-            "{} units, if the other groups of its units have appeared or have enough weight",
+            "{} units, if the other groups of its units have appeared or have enough",
             number(alone as f64)
         );
         grid.push(["appears half of the time", &text]);

@@ -8,8 +8,8 @@ use super::cell::rows;
 use super::clipping;
 use super::grid::visible;
 use super::json::{object, value};
-use crate::arguments::TableFormat;
 use crate::failure::Failure;
+use crate::table_format::TableFormat;
 
 /// A result with its intervals.
 pub(crate) struct Shown<'a> {
@@ -125,7 +125,7 @@ impl Shown<'_> {
 /// Everything that bounds cut off, in all parts.
 fn cut_off(answer: &Answer) -> Vec<String> {
     let parts = answer.parts.iter().flat_map(|whole| &whole.parts);
-    let asked = parts.filter(|part| part.report_of.is_empty());
+    let asked = parts.filter(|part| part.report_of.is_empty() && !part.is_histogram);
     let parts = asked.map(|part| &part.statement);
     let own = answer.parts.is_none().then_some(&answer.statement);
     let mut all: Vec<String> = Vec::new();

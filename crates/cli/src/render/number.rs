@@ -1,7 +1,5 @@
 //! Numbers with as many digits as help.
 
-use hushtable::privacy::Loss;
-
 /// Digits that are kept where there is a fraction.
 const DIGITS: i32 = 6;
 
@@ -126,20 +124,6 @@ fn grouped(text: &str) -> String {
     out
 }
 
-/// `left` less `charge`; `None` where that is not enough, or they are of different currencies.
-pub(crate) fn less(left: Loss, charge: Loss) -> Option<Loss> {
-    let delta = left.delta().checked_sub(charge.delta())?;
-    match (left, charge) {
-        (Loss::Approximate { epsilon: left, .. }, Loss::Approximate { epsilon, .. }) => {
-            Some(Loss::Approximate { epsilon: left.checked_sub(epsilon)?, delta })
-        }
-        (Loss::Concentrated { rho: left, .. }, Loss::Concentrated { rho, .. }) => {
-            Some(Loss::Concentrated { rho: left.checked_sub(rho)?, delta })
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,16 +196,6 @@ mod tests {
         ] {
             assert_eq!(at_most(value), text);
         }
-    }
-
-    #[test]
-    fn currencies_are_not_subtracted_from_each_other() {
-        let (e, r) = (Loss::pure("1".parse().unwrap()), Loss::concentrated("1".parse().unwrap()));
-        assert_eq!(less(e, r), None);
-        assert_eq!(less(e, e).unwrap().to_string(), "epsilon = 0");
-        let delta =
-            Loss::Approximate { epsilon: "0.1".parse().unwrap(), delta: "1e-6".parse().unwrap() };
-        assert_eq!(less(e, delta), None);
     }
 
     #[test]

@@ -32,6 +32,11 @@ pub(super) fn of_report(explanation: &Explanation, of: &[String]) -> String {
     page(explanation, "", Some(&rows))
 }
 
+/// Sizes of units, from which limits are chosen.
+pub(super) fn of_histogram(explanation: &Explanation) -> String {
+    page(explanation, "", Some("all rows that count, without limits"))
+}
+
 fn page(explanation: &Explanation, cost: &str, report_on: Option<&str>) -> String {
     let mut out = entry("Protects", &protects(explanation)) + cost;
     let tables = explanation.tables.iter().map(|table| visible(table)).collect::<Vec<_>>();

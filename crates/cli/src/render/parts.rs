@@ -3,13 +3,15 @@
 use std::fmt::Write;
 
 use hushtable::privacy::Loss;
-use hushtable::query::{ConsistentPrecision, Explanation, LimitExplained, MechanismsExplained};
+use hushtable::query::{
+    AutomaticLimit, ConsistentPrecision, Explanation, LimitExplained, MechanismsExplained,
+};
 use hushtable::{AccountQuoted, Standing, StatementPartQuoted, StatementQuoted};
 use serde::Serialize;
 
 use super::explanation::of_one_query;
+use super::fitting_levels::fitting_levels;
 use super::grid::{Grid, Side, visible};
-use super::number::{less, number};
 use super::quoted::BudgetReport;
 use super::workload::standing;
 use super::{page, pretty_json};
@@ -32,6 +34,10 @@ struct PartReport<'a> {
     reads: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     report_of: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    limits_from: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    automatic: &'a [AutomaticLimit],
     standing: Standing,
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -55,6 +61,8 @@ pub(crate) fn json(quoted: &StatementQuoted) -> Result<String, Failure> {
         weight: part.weight,
         reads: &part.reads,
         report_of: &part.report_of,
+        limits_from: &part.limits_from,
+        automatic: &part.automatic,
         standing: part.standing,
         explanation: &part.explanation,
         mechanisms: &part.mechanisms,
@@ -62,7 +70,7 @@ pub(crate) fn json(quoted: &StatementQuoted) -> Result<String, Failure> {
     });
     let parts = parts.collect();
     let accounts = quoted.accounts.iter().map(|own| {
-        let left = less(own.account.left, own.charge);
+        let left = own.account.left.minus(own.charge);
         let budget = BudgetReport::new(&quoted.analyst, None, own.charge, &own.account, left);
         AccountReport { population: &own.population, total: own.total, budget }
     });
@@ -80,11 +88,13 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
         if !part.reads.is_empty() {
             let _ = writeln!(out, "It reads {}.", part.reads.join(", "));
         }
+        out += &chosen(part);
         let shown = match verbose {
             true => of_one_query(&part.explanation, &part.mechanisms, &part.limits),
             false if !part.report_of.is_empty() => {
                 page::of_report(&part.explanation, &part.report_of)
             }
+            false if part.is_histogram => page::of_histogram(&part.explanation),
             false => page::of_one_query(&part.explanation),
         };
         let _ = write!(out, "\n{shown}");
@@ -97,7 +107,7 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
         );
     }
     if !quoted.consistent.is_empty() {
-        let _ = write!(out, "\n{}", consistent(&quoted.consistent));
+        let _ = write!(out, "\n{}", fitting_levels(&quoted.consistent));
     }
     for account in &quoted.accounts {
         let _ = write!(out, "\n{}", cost(&quoted.analyst, &quoted.parts, account));
@@ -111,9 +121,23 @@ pub(crate) fn costs(quoted: &StatementQuoted) -> String {
     blocks.collect::<Vec<_>>().join("\n")
 }
 
+/// The limits of a part that are chosen when it is asked.
+fn chosen(part: &StatementPartQuoted) -> String {
+    if part.automatic.is_empty() {
+        return String::new();
+    }
+    let from = part.limits_from.join(", ");
+    let mut out = format!("These limits are chosen privately, from {from}:\n");
+    for own in &part.automatic {
+        let _ =
+            writeln!(out, "- {}; below it is {}, as an example", visible(&own.limit), own.example);
+    }
+    out
+}
+
 /// Whether every account has enough.
 pub(crate) fn is_affordable(quoted: &StatementQuoted) -> bool {
-    quoted.accounts.iter().all(|own| less(own.account.left, own.charge).is_some())
+    quoted.accounts.iter().all(|own| own.account.left.minus(own.charge).is_some())
 }
 
 fn overview(parts: &[StatementPartQuoted]) -> String {
@@ -145,26 +169,11 @@ fn protected(explanation: &Explanation) -> String {
     }
 }
 
-/// The standard deviations of levels before and after they are adjusted to each other.
-fn consistent(levels: &[ConsistentPrecision]) -> String {
-    let mut grid = Grid::new([
-        ("part", Side::Left),
-        ("measurement", Side::Left),
-        ("noise", Side::Right),
-        ("adjusted", Side::Right),
-    ]);
-    for level in levels {
-        let adjusted = level.adjusted.map_or_else(|| "depends on the numbers".to_owned(), number);
-        let measurement = visible(&level.measurement);
-        grid.push([level.part.clone(), measurement, number(level.released), adjusted]);
-    }
-    format!("Levels that fit each other, by the standard deviation\n{}", grid.text(2))
-}
-
 /// The share of a part in the statement's budget.
 fn share(part: &StatementPartQuoted) -> String {
     match part.weight {
         _ if !part.report_of.is_empty() => format!("a tenth of {}", part.report_of.join(", ")),
+        _ if part.is_histogram => "for limits, of a tenth".to_owned(),
         Some(weight) => weight.to_string(),
         None => "its own budget".to_owned(),
     }
@@ -185,7 +194,7 @@ fn cost(analyst: &str, parts: &[StatementPartQuoted], own: &AccountQuoted) -> St
     grid.push(["budget", &own.account.total.to_string()]);
     grid.push(["spent", &own.account.spent.to_string()]);
     grid.push(["left before", &own.account.left.to_string()]);
-    let (after, verdict) = match less(own.account.left, own.charge) {
+    let (after, verdict) = match own.account.left.minus(own.charge) {
         Some(left) if all_paid => (left.to_string(), "All parts are paid for: asking is free."),
         Some(left) => (left.to_string(), "The budget suffices."),
         None => {

@@ -6,7 +6,6 @@ use hushtable::privacy::Loss;
 use hushtable::query::{Explanation, LimitExplained, MechanismsExplained};
 use serde::Serialize;
 
-use super::number::less;
 use super::pretty_json;
 use crate::failure::Failure;
 
@@ -59,7 +58,7 @@ pub(crate) fn left_after(quoted: &Quoted) -> Option<Loss> {
     if quoted.on_record {
         return Some(quoted.account.left);
     }
-    less(quoted.account.left, quoted.charge)
+    quoted.account.left.minus(quoted.charge)
 }
 
 /// A quote as JSON.

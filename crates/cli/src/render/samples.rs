@@ -243,7 +243,7 @@ fn chosen(noise: NoiseKind, to_appear: f64) -> ChoiceExplained {
 
 /// Groups chosen by a strategy, a count that it gives or not.
 pub(super) fn private(strategy: Strategy) -> Quoted {
-    let weighted = strategy.by_membership();
+    let weighted = strategy.by_membership() && strategy != Strategy::SingleVote;
     let gaussian = strategy == Strategy::GaussianThreshold;
     let make = if gaussian { rho } else { epsilon };
     let (total, half) = (make("1", "1e-6"), make("0.5", "1e-6"));

@@ -89,7 +89,11 @@ pub(crate) fn describe_json(contract: &Contract, table: &Table) -> Result<String
                 "type": column.column_type.to_string(),
                 "computed": column.expression.is_some(),
                 "not_null": column.not_null,
-                "bounds": column.bounds.map(|(low, high)| [low, high]),
+                "bounds": match column.bounds {
+                    Some((low, high)) => json!([low, high]),
+                    None if column.automatic_bounds => json!("auto"),
+                    None => json!(null),
+                },
                 "granularity": column.granularity,
                 "max_bytes": (column.column_type == ColumnType::String).then_some(column.max_bytes),
                 "public_keys": texts(&column.public_keys),
@@ -141,6 +145,9 @@ fn notes(column: &Column) -> Vec<String> {
     }
     if column.not_null {
         notes.push("never NULL".to_owned());
+    }
+    if column.automatic_bounds {
+        notes.push("bounds chosen privately".to_owned());
     }
     if let Some((low, high)) = &column.bounds {
         notes.push(format!("bounds {low} to {high}"));

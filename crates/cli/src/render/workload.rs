@@ -1,13 +1,14 @@
 //! Promise and cost of a workload.
 
-use hushtable::query::{Explanation, GroupsExplained, WorkloadExplanation};
+use hushtable::query::{ConsistentPrecision, Explanation, GroupsExplained, WorkloadExplanation};
 use hushtable::{PartQuoted, Standing, WorkloadQuoted};
 use serde::Serialize;
 
 use super::explanation::unit_and_neighbours;
+use super::fitting_levels::fitting_levels;
 use super::grid::{Grid, Side, visible};
 use super::measurements::{mechanism, near, scale};
-use super::number::{at_least, less, number};
+use super::number::{at_least, number};
 use super::policy::policy_of_workload;
 use super::pretty_json;
 use super::quoted::BudgetReport;
@@ -21,6 +22,8 @@ struct Report<'a> {
     #[serde(flatten)]
     explanation: &'a WorkloadExplanation,
     parts: Vec<PartReport<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    consistent: &'a [ConsistentPrecision],
     budget: BudgetReport<'a>,
 }
 
@@ -34,7 +37,7 @@ struct PartReport<'a> {
 
 /// A quote of a workload as JSON.
 pub(crate) fn json(quoted: &WorkloadQuoted) -> Result<String, Failure> {
-    let left_after = less(quoted.account.left, quoted.charge);
+    let left_after = quoted.account.left.minus(quoted.charge);
     let parts = quoted.parts.iter().map(|part| {
         let PartQuoted { name, weight, explanation, standing } = part;
         PartReport { name, weight: *weight, standing: *standing, explanation }
@@ -42,6 +45,7 @@ pub(crate) fn json(quoted: &WorkloadQuoted) -> Result<String, Failure> {
     pretty_json(&Report {
         explanation: &quoted.explanation,
         parts: parts.collect(),
+        consistent: &quoted.consistent,
         budget: BudgetReport::new(
             &quoted.analyst,
             None,
@@ -59,12 +63,18 @@ pub(crate) fn text(quoted: &WorkloadQuoted) -> String {
         promise(explanation),
         queries(&quoted.parts),
         measurements(&quoted.parts),
+        levels(&quoted.consistent),
         explanation.policy.as_ref().map_or_else(String::new, policy_of_workload),
         warned_by(&quoted.parts),
         cost(quoted),
     ];
     let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();
     sections.join("\n")
+}
+
+/// The precision of tables that fit each other.
+fn levels(of: &[ConsistentPrecision]) -> String {
+    if of.is_empty() { String::new() } else { fitting_levels(of) }
 }
 
 fn promise(explanation: &WorkloadExplanation) -> String {
@@ -156,7 +166,7 @@ fn cost(quoted: &WorkloadQuoted) -> String {
     grid.push(["budget", &account.total.to_string()]);
     grid.push(["spent", &account.spent.to_string()]);
     grid.push(["left before", &account.left.to_string()]);
-    let (after, verdict) = match less(account.left, quoted.charge) {
+    let (after, verdict) = match account.left.minus(quoted.charge) {
         Some(left) if free == quoted.parts.len() => {
             (left.to_string(), "All queries are paid for: the release is free.")
         }

@@ -5,6 +5,8 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Instant;
 
+use hushtable_testkit::Dice;
+
 use crate::support::Shop;
 
 const KILLS: usize = 30;
@@ -22,12 +24,10 @@ fn killed_queries_leave_a_consistent_ledger() {
     shop.run(&["query", &question(99)]).success();
     let whole = start.elapsed();
 
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut dice = Dice::new(0x9E37_79B9_7F4A_7C15);
     let mut shown: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut unfinished = 0;
     for kill in 0..KILLS {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let sql = question(kill % QUESTIONS);
         let mut child = shop
             .command(&["query", &sql])
@@ -36,8 +36,7 @@ fn killed_queries_leave_a_consistent_ledger() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let share = (state >> 40) as f64 / (1_u64 << 24) as f64;
-        thread::sleep(whole.mul_f64(share * 1.6));
+        thread::sleep(whole.mul_f64(dice.uniform() * 1.6));
         let _ = child.kill();
         let output = child.wait_with_output().unwrap();
         if output.status.success() {

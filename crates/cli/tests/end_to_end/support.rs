@@ -1,11 +1,10 @@
 //! A shop's data in a folder of its own, and runs of the command in it.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use tempfile::TempDir;
+use hushtable_testkit::Place;
 
 pub(crate) const COUNT_BY_PRODUCT: &str =
     "SELECT product, COUNT(*) AS visits FROM visits GROUP BY product";
@@ -33,7 +32,7 @@ ana = { epsilon = BUDGET, delta = 1e-3 }
 
 /// A folder with `visits.csv` and `hushtable.toml`.
 pub(crate) struct Shop {
-    folder: TempDir,
+    place: Place,
 }
 
 impl Shop {
@@ -43,7 +42,6 @@ impl Shop {
 
     /// A shop with `customers` customers, three rows each, and ana's budget in epsilon.
     pub(crate) fn with(customers: usize, budget: &str) -> Self {
-        let shop = Self { folder: tempfile::tempdir().unwrap() };
         let mut csv = String::from("customer,town,product,quantity\n");
         for row in 0..customers * 3 {
             let customer = row / 3;
@@ -51,17 +49,16 @@ impl Shop {
             let product = ["bread", "coffee", "wine", "honey"][row * 7 % 4];
             writeln!(csv, "{customer},{town},{product},{}", row % 9).unwrap();
         }
-        fs::write(shop.path("visits.csv"), csv).unwrap();
-        fs::write(shop.path("hushtable.toml"), CONTRACT.replace("BUDGET", budget)).unwrap();
-        shop
+        let contract = CONTRACT.replace("BUDGET", budget);
+        Self { place: Place::new(&contract, &[("visits.csv", &csv)]) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.place.file(name)
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        command_in(self.folder.path(), arguments)
+        command_in(self.place.path(), arguments)
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
@@ -86,11 +83,7 @@ impl Shop {
     }
 
     pub(crate) fn files(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.folder.path()).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
+        self.place.names()
     }
 }
 

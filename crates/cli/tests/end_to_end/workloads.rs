@@ -9,6 +9,8 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hushtable_testkit::Dice;
+
 use crate::support::{Run, Shop};
 
 const WORKLOAD: &str = r#"epsilon = 2
@@ -89,6 +91,27 @@ fn a_workload_is_charged_once_and_written_to_a_folder() {
     let single = shop.run(&["query", &sql]).success();
     assert_eq!(single.as_bytes(), files["quantities.csv"]);
     assert_eq!(shop.spent(), 2.0);
+}
+
+#[test]
+fn tables_fit_each_other_on_request() {
+    let shop = Shop::with(500, "3");
+    let workload = "epsilon = 2\nconsistent = true\n\n[[queries]]\nname = \"all\"\n\
+                    sql = \"SELECT COUNT(*) AS visits FROM visits\"\n\n[[queries]]\n\
+                    name = \"products\"\nsql = \"SELECT product, COUNT(*) AS visits FROM visits \
+                    GROUP BY product\"\n";
+    fs::write(shop.path("workload.toml"), workload).unwrap();
+    let text = shop.run(&["release", "--explain", "workload.toml"]).success();
+    assert!(text.contains("Levels that fit each other, by the standard deviation"), "{text}");
+    shop.run(&["release", "--out", "out", "workload.toml"]).success();
+    let files = contents(&shop.path("out"));
+    assert_eq!(json(&files["statement.json"])["consistent"], "true");
+    let sum = |name: &str| -> i64 {
+        let text = std::str::from_utf8(&files[name]).unwrap();
+        let last = |line: &str| line.rsplit(',').next().unwrap().parse::<i64>().unwrap();
+        text.lines().skip(1).map(last).sum()
+    };
+    assert_eq!(sum("all.csv"), sum("products.csv"));
 }
 
 #[test]
@@ -305,17 +328,13 @@ fn killed_at_any_moment_it_goes_on_and_pays_once() {
         shop.run(&["release", "--out", "out", "workload.toml"]).success();
         start.elapsed()
     };
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut dice = Dice::new(0x9E37_79B9_7F4A_7C15);
     let mut unfinished = 0;
     for _ in 0..3 {
         let shop = with_workload(8_000, "2");
         let mut shown = BTreeMap::new();
         for _ in 0..4 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let share = (state >> 40) as f64 / (1_u64 << 24) as f64;
-            unfinished += usize::from(killed(&shop, None, whole.mul_f64(share)));
+            unfinished += usize::from(killed(&shop, None, whole.mul_f64(dice.uniform())));
             check(&shop, &mut shown, false);
         }
         finish(&shop, &mut shown);
@@ -417,12 +436,8 @@ fn the_policy_in_the_statement_is_the_sum_of_the_parts() {
     let statement = json(&fs::read(shop.path("out/statement.json")).unwrap());
     let policy = &statement["policy"];
     let parts = statement["parts"].as_array().unwrap();
-    let mut state = 1_u64;
-    let mut random = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f64 / (1_u64 << 24) as f64
-    };
+    let mut dice = Dice::new(1);
+    let mut random = || dice.uniform();
     for i in 0..200 {
         let firm = (["FL", "GA"][i % 2], 20_000.0 * random(), 500.0 * random());
         let of = |i: usize| policy["terms"][i]["column"].as_str().unwrap().to_owned();

@@ -4,62 +4,13 @@ use std::hash::{BuildHasher, Hasher};
 
 use datafusion::error::DataFusionError;
 use hashbrown::HashTable;
-use hushtable_mechanisms::Memberships;
 use siphasher::sip::SipHasher24;
 
 use super::{Kept, Listing, by_kind};
-use crate::intern::{Hashes, Interner, inconsistent};
+use crate::intern::{Hashes, Interner, too_many};
 use crate::kept_values::List;
+use crate::members::PartialMembers;
 use crate::survey::{Shares, Survey};
-
-/// The groups of each unit.
-#[derive(Default)]
-pub(crate) struct PartialMembers {
-    /// End of each unit's part of `groups`.
-    pub(super) ends: Vec<u64>,
-    pub(super) groups: Vec<u32>,
-    /// Keyed hash of each unit, by its bits.
-    pub(super) places: Vec<i128>,
-}
-
-impl PartialMembers {
-    /// Adds them to others, with the groups' numbers there.
-    pub(crate) fn add_to(
-        &self,
-        all: &mut Memberships,
-        ids: &[usize],
-    ) -> Result<(), DataFusionError> {
-        // Groups are numbered with 32 bits in memberships.
-        if ids.iter().any(|&id| u32::try_from(id).is_err()) {
-            return Err(too_many());
-        }
-        if self.groups.iter().any(|&group| group as usize >= ids.len()) {
-            return Err(inconsistent());
-        }
-        for own in self.iter() {
-            let (place, groups) = own?;
-            all.push(place, groups.iter().map(|&group| ids[group as usize] as u32));
-        }
-        Ok(())
-    }
-
-    /// Bytes of memory.
-    pub(super) fn size(&self) -> usize {
-        self.ends.capacity() * size_of::<u64>()
-            + self.groups.capacity() * size_of::<u32>()
-            + self.places.capacity() * size_of::<i128>()
-    }
-
-    /// The keyed hash of each unit, and its groups.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<(u128, &[u32]), DataFusionError>> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        self.places.iter().zip(starts.zip(&self.ends)).map(|(&place, (start, &end))| {
-            // Groups from a batch may be numbered in any way.
-            let groups = self.groups.get(start as usize..end as usize).ok_or_else(inconsistent)?;
-            Ok((place as u128, groups))
-        })
-    }
-}
 
 /// No slot.
 pub(super) const NONE: u32 = u32::MAX;
@@ -74,6 +25,9 @@ const FEW: u32 = 32;
 /// Limits on groups up to this are likely to be exceeded by units. Where its slots do not lie side
 /// by side, they are then hashed while they are at hand.
 const LIKELY: usize = 8;
+
+/// An odd number whose multiples depend on all lower bits: 2^64 over the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// State of one unit.
 #[derive(Clone, Copy)]
@@ -251,16 +205,25 @@ impl Units {
         self.units[unit].greatest = greatest;
     }
 
-    /// The kept groups of each unit.
+    /// The kept groups of each unit, in an order that is drawn for each by the keyed hashes of it
+    /// and the groups: it does not follow from other units.
     pub(super) fn members(&self) -> PartialMembers {
         let mut members = PartialMembers::default();
         members.groups.reserve_exact(self.pair.len());
+        let mut ordered: Vec<(u64, u128, u32)> = Vec::new();
         for (unit, own) in self.units.iter().enumerate() {
             let mut slot = own.last;
             while slot != NONE {
-                members.groups.push(self.pair[slot as usize].1);
+                let group = self.pair[slot as usize].1;
+                let both = self.hashes.of(unit) ^ self.group_hashes.of(group as usize);
+                // Where 64 bits are equal, all bits of the group's own hash decide, and not its
+                // number, which follows from other units.
+                let place = self.group_hashes.place(group as usize);
+                ordered.push((both.wrapping_mul(SPREAD), place, group));
                 slot = self.next[slot as usize];
             }
+            ordered.sort_unstable();
+            members.groups.extend(ordered.drain(..).map(|(.., group)| group));
             members.ends.push(members.groups.len() as u64);
             members.places.push(self.hashes.place(unit) as i128);
         }
@@ -429,8 +392,4 @@ pub(super) fn add(sum: &mut i128, value: i64) {
 /// Clamps a unit's sum to the bounds; no sum counts as zero.
 pub(super) fn clamped(sum: i128, (low, high): (i64, i64)) -> i128 {
     if sum == NOTHING { 0 } else { sum.clamp(low.into(), high.into()) }
-}
-
-pub(crate) fn too_many() -> DataFusionError {
-    DataFusionError::ResourcesExhausted("too many groups".to_owned())
 }

@@ -8,14 +8,11 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
+use hushtable_numbers::decimal::{round_quotient, within_digits};
 use hushtable_query::{BinaryOp, ColumnType, Function};
 
-use super::round_quotient;
 use super::unexpected;
-use crate::source::normalise::decimals;
-
-/// 10^38: decimals have fewer digits.
-const DECIMAL_LIMIT: u128 = 10u128.pow(38);
+use crate::source::convert::decimals;
 
 fn pairs<T: ArrowPrimitiveType>(
     left: &ArrayRef,
@@ -73,7 +70,7 @@ pub(super) fn binary(
                     BinaryOp::Mod => x.checked_rem(y),
                     _ => None,
                 };
-                result.filter(|r| r.unsigned_abs() < DECIMAL_LIMIT)
+                result.and_then(within_digits)
             };
             let digits: Decimal128Array = pairs::<Decimal128Type>(left, right, compute)?;
             decimals(digits, scale)?

@@ -13,13 +13,15 @@ use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float64Type, TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
+use hushtable_numbers::decimal::{FixedDecimal, round_quotient};
 use hushtable_query::{ColumnType, MAX_NUMBER_BYTES, Value};
 
 use super::counted::count;
 use super::text_functions::{at_most, builder, bytes};
 use super::unexpected;
+use crate::source::convert::decimals;
 use crate::source::convert::{Stored, arrow_type};
-use crate::source::normalise::{decimals, normalise};
+use crate::source::normalise::normalise;
 
 /// The value as an array of one row.
 pub(crate) fn constant(value: &Value, column_type: ColumnType) -> Result<ArrayRef, ArrowError> {
@@ -80,13 +82,6 @@ pub(super) fn cast(
     }
 }
 
-/// `value / divisor`, halves away from zero; `divisor` above zero.
-pub(crate) fn round_quotient(value: i128, divisor: i128) -> i128 {
-    let (quotient, rest) = (value / divisor, value % divisor);
-    // rest >= divisor / 2, without doubling.
-    if rest.abs() >= divisor - rest.abs() { quotient + value.signum() } else { quotient }
-}
-
 /// Text as GoogleSQL writes it.
 fn to_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
     let mut builder = builder(array.len());
@@ -105,17 +100,10 @@ fn to_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
         }
         ColumnType::Decimal { scale } => {
             let digits = array.as_primitive_opt::<Decimal128Type>().ok_or_else(unexpected)?;
-            let one = 10u128.pow(u32::from(scale));
-            let width = usize::from(scale);
             for value in digits {
-                builder.append_option(value.map(|d| {
+                builder.append_option(value.map(|digits| {
                     line.clear();
-                    let sign = if d < 0 { "-" } else { "" };
-                    let size = d.unsigned_abs();
-                    let _ = match scale {
-                        0 => write!(line, "{sign}{size}"),
-                        _ => write!(line, "{sign}{}.{:0width$}", size / one, size % one),
-                    };
+                    let _ = write!(line, "{}", FixedDecimal { digits, scale });
                     line.as_str()
                 }));
             }

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use hushtable_privacy::Loss;
 use hushtable_query::{Contract, Noise, PrivateQuery, Quote, SqlStatement};
+use hushtable_testkit::Dice;
 
-use super::neighbours::{amount, groups, realized};
-use super::tests::Dice;
+use super::neighbours::{groups, realized};
 
 const CONTRACT: &str = concat!(
     r#"
@@ -80,7 +81,7 @@ fn a_unit_of_either_population_loses_no_more_than_declared() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut largest = [0.0f64; 2];
     for case in 0..cases {
-        let mut dice = Dice(case.wrapping_mul(0xd134_2543_de82_ef95) + 3);
+        let mut dice = Dice::new(case.wrapping_mul(0xd134_2543_de82_ef95) + 3);
         let (sql, query) = query(&mut dice, &contract);
         let (lines, offers) = tables(&mut dice);
         let folder = tempfile::tempdir().unwrap();
@@ -120,7 +121,7 @@ fn a_unit_of_either_population_loses_no_more_than_declared() {
         let changes: Vec<Vec<i128>> = changes.collect();
         let quote = Quote::new(query).unwrap();
         let (loss, _) = realized(&quote, &changes);
-        let declared: f64 = quote.noise().iter().filter_map(Noise::loss).map(amount).sum();
+        let declared: f64 = quote.noise().iter().filter_map(Noise::loss).map(Loss::to_f64).sum();
         assert!(loss <= declared * (1.0 + 1e-9), "case {case}: {loss} of {declared}\n{sql}");
         largest[side] = largest[side].max(loss / declared);
     }

@@ -10,11 +10,13 @@ use datafusion::arrow::util::display::array_value_to_string;
 use hushtable_mechanisms::{Additive, AdditiveLaw, TiedPart};
 use hushtable_privacy::Loss;
 use hushtable_query::{Contract, Measure, Noise, PrivateQuery, Quote, bind};
+use hushtable_testkit::Dice;
 
 use super::Files;
-use super::tests::{CONTRACT, Dice, Tables, rows};
-use crate::bound::SamplingKey;
-use crate::exact::{Measured, Scan};
+use super::tests::{CONTRACT, Tables, rows};
+use crate::contributions::SamplingKey;
+use crate::exact::Scan;
+use crate::measurements::Measured;
 use crate::memory::Memory;
 use crate::release::table;
 use crate::source::{ReadProgress, list_files};
@@ -164,13 +166,6 @@ fn about_rows(dice: &mut Dice) -> String {
     format!("SELECT k, {measured} FROM ({}) GROUP BY k", dice.one(&once))
 }
 
-pub(super) fn amount(loss: Loss) -> f64 {
-    match loss {
-        Loss::Approximate { epsilon, .. } => epsilon.to_f64(),
-        Loss::Concentrated { rho, .. } => rho.to_f64(),
-    }
-}
-
 /// The loss of a neighbour by the noise on measurements, in epsilon or rho, from the changes of
 /// their exact sums: what the scales of the noise say, and nothing of what the quote declares. And
 /// how many are measured together.
@@ -231,7 +226,7 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
     let (mut moved, mut reported, mut most, mut largest) = (0, 0, 0, 0.0f64);
     let (mut drawn, mut joint) = (0, 0);
     for case in 0..cases {
-        let mut dice = Dice(case.wrapping_mul(0xd134_2543_de82_ef95) + 7);
+        let mut dice = Dice::new(case.wrapping_mul(0xd134_2543_de82_ef95) + 7);
         let of_rows = dice.below(3) == 0;
         let (sql, private) =
             if of_rows { (about_rows(&mut dice), true) } else { about_people(&mut dice) };
@@ -305,7 +300,7 @@ fn removing_a_unit_moves_groups_by_no_more_than_promised() {
         assert!(changed <= query.max_groups_contributed(), "case {case}: {changed} groups\n{sql}");
         let quote = Quote::new(query.clone()).unwrap();
         let (loss, together) = realized(&quote, &changes);
-        let declared: f64 = quote.noise().iter().filter_map(Noise::loss).map(amount).sum();
+        let declared: f64 = quote.noise().iter().filter_map(Noise::loss).map(Loss::to_f64).sum();
         assert!(loss <= declared * (1.0 + 1e-9), "case {case}: {loss} of {declared}\n{sql}");
         let is_report = query.outputs().iter().any(|output| output.name.starts_with("part cut"));
         // One row of each unit is counted where groups are chosen.

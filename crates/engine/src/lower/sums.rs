@@ -17,9 +17,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
-
-/// Largest decimal of 38 digits.
-const LARGEST_DECIMAL: u128 = 10u128.pow(38) - 1;
+use hushtable_numbers::decimal::within_digits;
 
 /// SUM or AVG.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -195,7 +193,7 @@ impl Output {
     }
 
     fn decimal(&self, sum: &Sum) -> Option<i128> {
-        self.whole(sum).filter(|digits| digits.unsigned_abs() <= LARGEST_DECIMAL)
+        self.whole(sum).and_then(within_digits)
     }
 
     fn float(&self, sum: &Sum) -> Option<f64> {

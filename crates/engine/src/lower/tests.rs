@@ -8,6 +8,7 @@ use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::physical_plan::{collect_partitioned, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use hushtable_query::{Contract, PrivateQuery, Relation, bind};
+use hushtable_testkit::Dice;
 
 use super::{Files, Lowering};
 use crate::eval::steps_of;
@@ -60,24 +61,9 @@ budgets.ana = { epsilon = 1, delta = 1e-5 }
 "#,
 );
 
-/// Numbers that are the same in every run.
-pub(super) struct Dice(pub(super) u64);
-
-impl Dice {
-    pub(super) fn below(&mut self, n: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-
-    pub(super) fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len() as u64) as usize]
-    }
-
-    /// A small number, or nothing.
-    fn number(&mut self, below: u64) -> String {
-        if self.below(8) == 0 { String::new() } else { self.below(below).to_string() }
-    }
+/// A small number, or nothing.
+fn small_number(dice: &mut Dice, below: u64) -> String {
+    if dice.below(8) == 0 { String::new() } else { dice.below(below).to_string() }
 }
 
 type Row = Vec<String>;
@@ -98,19 +84,22 @@ impl Tables {
         let letters = ["a", "b", "c", ""];
         let unit = |dice: &mut Dice| match dice.below(3) {
             0 => "1".to_owned(),
-            _ => dice.number(6),
+            _ => small_number(dice, 6),
         };
         let mut rows = |most: u64, row: &mut dyn FnMut(&mut Dice) -> Row| -> Vec<Row> {
             (0..dice.below(most)).map(|_| row(dice)).collect()
         };
-        let people = rows(12, &mut |d| vec![unit(d), d.one(&letters).to_owned(), d.number(5)]);
-        let visits =
-            rows(25, &mut |d| vec![d.number(12), unit(d), d.one(&letters).to_owned(), d.number(9)]);
-        let claims =
-            rows(20, &mut |d| vec![d.number(14), d.one(&letters).to_owned(), d.number(30)]);
+        let people =
+            rows(12, &mut |d| vec![unit(d), d.one(&letters).to_owned(), small_number(d, 5)]);
+        let visits = rows(25, &mut |d| {
+            vec![small_number(d, 12), unit(d), d.one(&letters).to_owned(), small_number(d, 9)]
+        });
+        let claims = rows(20, &mut |d| {
+            vec![small_number(d, 14), d.one(&letters).to_owned(), small_number(d, 30)]
+        });
         let towns =
             rows(6, &mut |d| vec![d.one(&letters).to_owned(), d.one(&["n", "s", ""]).to_owned()]);
-        let loans = rows(25, &mut |d| vec![d.one(&letters).to_owned(), d.number(12)]);
+        let loans = rows(25, &mut |d| vec![d.one(&letters).to_owned(), small_number(d, 12)]);
         Self { people, visits, claims, towns, loans }
     }
 
@@ -355,7 +344,7 @@ fn removing_a_unit_removes_its_rows_and_no_others() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (mut accepted, mut refused, mut seen) = (0, 0, 0);
     for case in 0..cases {
-        let mut dice = Dice(case.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+        let mut dice = Dice::new(case.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
         let depth = dice.below(4);
         let (sql, private) = rows(&mut dice, depth);
         let query = match question(&sql, &contract) {

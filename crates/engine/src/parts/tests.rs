@@ -46,7 +46,7 @@ fn place() -> Place {
     Place::new(CONTRACT, &[("people.csv", &people), ("firms.csv", &firms)])
 }
 
-pub(super) fn ask(place: &Place, sql: &str, seed: u64) -> Result<Answer, String> {
+pub(crate) fn ask(place: &Place, sql: &str, seed: u64) -> Result<Answer, String> {
     let mut generator = TestSeed(seed).generator();
     let (session, progress) = (place.session(), Progress::default());
     let answer = session.query_with(sql, None, &progress, &mut generator);
@@ -304,8 +304,14 @@ fn stopped(place: &Place, answers: usize) {
         }
         let mut answering = Answering { ledger: &mut ledger, generator: &mut generator };
         let (progress, mut timings) = (Progress::default(), Timings::default());
-        let next =
-            part.answered(&session, paid.first, &released, &mut answering, &progress, &mut timings);
+        let next = part.answered(
+            &part.asked,
+            (&session, paid.first),
+            &released,
+            &mut answering,
+            &progress,
+            &mut timings,
+        );
         released.push(next.wait().unwrap());
     }
 }
@@ -438,7 +444,7 @@ columns = { person = { type = "int" }, firm = { type = "int" }, "#,
         )
     };
     let session = place.session();
-    assert!(!session.is_plain(&sql("z")).unwrap());
+    assert!(!SqlStatement::bind(&sql("z"), session.contract()).unwrap().is_plain());
     let quoted = session.explain_parts(&sql("z"), None).wait().unwrap();
     let accounts: Vec<_> = quoted.accounts.iter().map(|a| (&*a.population, a.charge)).collect();
     let one = accounts[0].1;

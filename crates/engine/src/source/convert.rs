@@ -1,10 +1,15 @@
 //! Which types of a file can become which declared types: decided by types alone.
 
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Decimal128Array};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::arrow::error::ArrowError;
+use hushtable_numbers::decimal::MOST_DIGITS;
 use hushtable_query::{ColumnType, MAX_SCALE};
 
 /// Digits of every decimal.
-pub(crate) const MAX_DIGITS: u8 = 38;
+pub(crate) const MAX_DIGITS: u8 = MOST_DIGITS;
 
 /// The type that a column is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,13 +199,12 @@ pub(super) fn type_name(file_type: &DataType) -> String {
     }
 }
 
-/// `10^exponent`; `None` if it has more digits than a decimal.
-pub(super) fn power_of_ten(exponent: i64) -> Option<i128> {
-    10_i128.checked_pow(u32::try_from(exponent).ok()?)
+/// Digits as decimals of that scale.
+pub(crate) fn decimals(digits: Decimal128Array, scale: u8) -> Result<ArrayRef, ArrowError> {
+    let scale = i8::try_from(scale).map_err(|_| unexpected())?;
+    Ok(Arc::new(digits.with_precision_and_scale(MAX_DIGITS, scale)?))
 }
 
-/// The digits of a decimal, if they are not too many.
-pub(super) fn in_range(digits: i128) -> Option<i128> {
-    const LIMIT: i128 = 10_i128.pow(MAX_DIGITS as u32);
-    (-LIMIT < digits && digits < LIMIT).then_some(digits)
+pub(super) fn unexpected() -> ArrowError {
+    ArrowError::CastError("a type that was not planned for".to_owned())
 }

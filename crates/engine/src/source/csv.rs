@@ -11,10 +11,9 @@ use hushtable_query::{CsvSettings, MAX_STRING_BYTES};
 use super::convert::Stored;
 use super::decoders::Bytes;
 use super::from_text::TextColumn;
-use super::open::{ColumnPick, Source, StoredColumn};
 use super::parse::{Parsed, TextParser};
 use super::sink::{Misfit, Sink};
-use super::table::planned_otherwise;
+use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
 use super::{
     BATCH_ROWS, Compression, DataFile, FileFormat, Identity, ReadProgress, SourceError, decode,
 };

@@ -22,7 +22,8 @@ use datafusion::physical_plan::{
 };
 use futures::StreamExt;
 
-use super::table::{Piece, Table, planned_otherwise};
+use super::stored::planned_otherwise;
+use super::table::{Piece, Table};
 use super::{ReadProgress, SourceError};
 
 /// Batches that wait for their consumer.

@@ -10,8 +10,7 @@ use datafusion::arrow::array::builder::{
 use datafusion::arrow::error::ArrowError;
 use hushtable_query::ColumnType;
 
-use super::convert::Target;
-use super::normalise::decimals;
+use super::convert::{Target, decimals};
 use super::parse::{Parsed, TextParser};
 
 /// Collects fields of text into an array of a column's type.

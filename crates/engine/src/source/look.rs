@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hushtable_query::{ColumnType, CsvSettings, DateOrder, NumberFormat, TextFormat};
 
 use super::csv::{CsvFile, field};
-use super::open::Source;
 use super::parse::{Parsed, TextParser};
+use super::stored::Source;
 use super::{DataFile, FileFormat, SourceError, file_schema};
 
 /// Rows that are looked at, from the beginnings of all files.

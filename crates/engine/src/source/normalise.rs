@@ -19,9 +19,10 @@ use datafusion::arrow::datatypes::{
     UInt32Type, UInt64Type,
 };
 use datafusion::arrow::error::ArrowError;
+use hushtable_numbers::decimal::{power_of_ten, within_digits};
 use hushtable_query::{ColumnType, MAX_STRING_BYTES};
 
-use super::convert::{MAX_DIGITS, Stored, Target, arrow_type, in_range, power_of_ten};
+use super::convert::{Stored, Target, arrow_type, decimals, unexpected};
 use super::from_text::TextColumn;
 
 const MS_PER_DAY: i64 = 86_400_000;
@@ -86,10 +87,6 @@ fn wide(array: &ArrayRef, stored: Stored) -> Result<ArrayRef, ArrowError> {
         Stored::Decimal { scale } => rescale(&digits(array)?, scale, 0),
         _ => Err(unexpected()),
     }
-}
-
-fn unexpected() -> ArrowError {
-    ArrowError::CastError("a type that was not planned for".to_owned())
 }
 
 fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
@@ -218,16 +215,10 @@ fn rescale(array: &Decimal128Array, from: i8, to: u8) -> Result<ArrayRef, ArrowE
     }
     let factor = power_of_ten(more);
     // A file may hold more digits than its type says.
-    if more == 0 && array.values().iter().all(|v| in_range(*v).is_some()) {
+    if more == 0 && array.values().iter().all(|v| within_digits(*v).is_some()) {
         return decimals(array.clone(), to);
     }
-    decimals(array.unary_opt(|v| in_range(multiply(v, factor)?)), to)
-}
-
-/// Digits as decimals of that scale.
-pub(crate) fn decimals(digits: Decimal128Array, scale: u8) -> Result<ArrayRef, ArrowError> {
-    let scale = i8::try_from(scale).map_err(|_| unexpected())?;
-    Ok(Arc::new(digits.with_precision_and_scale(MAX_DIGITS, scale)?))
+    decimals(array.unary_opt(|v| within_digits(multiply(v, factor)?)), to)
 }
 
 /// The 64-bit numbers of an array of instants, and the unit of those from Arrow.

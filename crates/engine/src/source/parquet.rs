@@ -16,9 +16,8 @@ use datafusion::parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use super::convert::{Stored, type_name};
 use super::decoders::{Bytes, guard};
 use super::normalise::read_as;
-use super::open::{ColumnPick, Source, StoredColumn};
 use super::sink::{Sink, Watched, misfits};
-use super::table::planned_otherwise;
+use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
 use super::{BATCH_ROWS, Identity, ReadProgress, SourceError};
 
 /// How the format is named in errors.

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use chrono::{NaiveDate, Utc};
 use datafusion::arrow::compute::kernels::cast_utils::{Parser, string_to_datetime};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, Time64NanosecondType};
+use hushtable_numbers::decimal::WrittenDecimal;
 use hushtable_query::{ColumnType, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat};
-
-use super::convert::{in_range, power_of_ten};
 
 /// A field of text, read as a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,42 +311,7 @@ fn instant(text: &str, order: DateOrder) -> Option<(NaiveDate, i64)> {
     Some((day, nanos))
 }
 
-/// `[+-]digits[.digits][e[+-]digits]` times `10^scale`, rounded half away from zero; `None` if it
-/// has more than 38 digits.
+/// A decimal times `10^scale`, rounded half away from zero; `None` if it has more than 38 digits.
 pub(super) fn decimal(text: &str, scale: u8) -> Option<i128> {
-    let (number, exponent) = match text.split_once(['e', 'E']) {
-        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
-        None => (text, 0),
-    };
-    let (negative, number) = match number.as_bytes().first()? {
-        b'-' => (true, &number[1..]),
-        b'+' => (false, &number[1..]),
-        _ => (false, number),
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = || whole.bytes().chain(fraction.bytes());
-    if digits().next().is_none() || !digits().all(|digit| digit.is_ascii_digit()) {
-        return None;
-    }
-
-    // The digits of the result are the first `kept` of the number's, and zeros from there on.
-    let length = |part: &str| i64::try_from(part.len()).ok();
-    let kept = length(whole)? + i64::from(exponent) + i64::from(scale);
-    let mut value = 0_i128;
-    let mut position = 0_i64;
-    for digit in digits().map(|byte| i128::from(byte - b'0')) {
-        if position < kept {
-            value = value.checked_mul(10)?.checked_add(digit)?;
-        } else {
-            if position == kept && digit >= 5 {
-                value = value.checked_add(1)?;
-            }
-            break;
-        }
-        position += 1;
-    }
-    if value != 0 && kept > position {
-        value = value.checked_mul(power_of_ten(kept - position)?)?;
-    }
-    in_range(if negative { -value } else { value })
+    WrittenDecimal::read(text)?.rounded(scale)
 }

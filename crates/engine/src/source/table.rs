@@ -8,8 +8,9 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use hushtable_query::{ColumnType, MAX_SCALE};
 
 use super::convert::{Target, arrow_type};
-use super::open::{ColumnPick, Found, Opened, Source, open_all};
+use super::open::{Found, Opened, open_all};
 use super::sink::{Misfit, Sink};
+use super::stored::{ColumnPick, Source, planned_otherwise};
 use super::{BATCH_ROWS, DataFile, ReadProgress, SourceError, Wanted};
 
 /// The name of the units' column, which no column of a CSV file has.
@@ -219,11 +220,6 @@ impl Planned {
         let range = first.and_then(|first| Some(first..first.checked_add(PART_ROWS)?));
         range.ok_or(SourceError::Internal { what: "a table has too many parts" })
     }
-}
-
-/// A decoder delivered another type than the one that was checked.
-pub(super) fn planned_otherwise() -> SourceError {
-    SourceError::Internal { what: "a column was read as another type than planned" }
 }
 
 /// A sink that gets the columns of a file and those that are constant, each at its place, and the

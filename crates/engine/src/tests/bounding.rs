@@ -7,13 +7,16 @@ use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StringViewArray};
 use hushtable_mechanisms::Chosen;
 use hushtable_noise::TestSeed;
 use hushtable_query::{Contract, Quote, bind};
+use hushtable_testkit::Dice;
 use proptest::prelude::*;
 
-use crate::bound::{Bounder, Kept, Listing, Rows, SamplingKey, Total};
+use crate::bound::{Bounder, Total};
+use crate::contributions::{Kept, Listing, Rows, SamplingKey};
 use crate::draw::Counted;
 use crate::error::EngineError;
-use crate::exact::{Exact, Measured};
+use crate::exact::Exact;
 use crate::kept_values::{List, Values};
+use crate::measurements::Measured;
 use crate::merged::{All, Merged};
 
 /// A row: unit, group (NULL is a group), value (NULL adds nothing).
@@ -201,11 +204,7 @@ proptest! {
     ) {
         let want = exact(&[&rows], most, 1000);
         let mut shuffled = rows.clone();
-        let mut state = seed | 1;
-        for i in (1..shuffled.len()).rev() {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            shuffled.swap(i, (state >> 33) as usize % (i + 1));
-        }
+        Dice::new(seed).shuffle(&mut shuffled);
         prop_assert_eq!(&want, &exact(&[&shuffled], most, batch_rows));
         let (even, odd): (Vec<Row>, Vec<Row>) = shuffled.iter().partition(|(u, ..)| u % 2 == 0);
         prop_assert_eq!(&want, &exact(&[&odd, &even, &[]], most, batch_rows));

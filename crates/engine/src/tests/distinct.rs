@@ -7,8 +7,9 @@ use datafusion::arrow::array::{AsArray, Int64Array};
 use datafusion::arrow::datatypes::Int64Type;
 use proptest::prelude::*;
 
-use crate::bound::{Bounder, Kept, Listing, Rows, SamplingKey};
-use crate::exact::Measured;
+use crate::bound::Bounder;
+use crate::contributions::{Kept, Listing, Rows, SamplingKey};
+use crate::measurements::Measured;
 use crate::merged::{All, Merged};
 
 /// A row: unit, group, value (NULL adds nothing).

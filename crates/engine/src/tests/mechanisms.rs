@@ -5,9 +5,8 @@ use hushtable_privacy::{LossCurve, zcdp_epsilon_at};
 use serde_json::Value;
 
 use super::{Place, Wait};
-use crate::audit::AuditOptions;
-use crate::losses::FitOptions;
 use crate::session::Progress;
+use crate::{AuditOptions, FitOptions};
 
 const CONTRACT: &str = r#"
 [tables.firms]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray};
+use hushtable_numbers::search::last_whole;
 use hushtable_query::{Contract, MAX_ROW_OPERATIONS, PrivateQuery, bind};
 
 use crate::bounding::Bounding;
@@ -58,14 +59,10 @@ fn dearest(term: &str, contract: &Contract) -> PrivateQuery {
         );
         bind(&sql, contract)
     };
-    let (mut fits, mut refused) = (1, 2000);
-    assert!(bound(refused).is_err(), "{term}");
-    while refused - fits > 1 {
-        let between = (fits + refused) / 2;
-        if bound(between).is_ok() { fits = between } else { refused = between }
-    }
+    assert!(bound(2000).is_err(), "{term}");
+    let fits = last_whole(1, 2000, |terms| bound(terms).is_ok());
     // The simplest conditions come to their most parts before.
-    let refusal = bound(refused).unwrap_err().to_string();
+    let refusal = bound(fits + 1).unwrap_err().to_string();
     let known = ["one row could cost", "more than 5000 parts"];
     assert!(known.iter().any(|part| refusal.contains(part)), "{term}: {refusal}");
     bound(fits).unwrap()

@@ -1,5 +1,6 @@
 //! Plans: as bytes and back, as text, and within a limit of memory.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +10,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use sqllogictest::{DefaultColumnType, Record, parse_file};
 
 use super::{Place, Wait};
-use crate::bound::SamplingKey;
 use crate::codec::PlanCodec;
+use crate::contributions::SamplingKey;
 use crate::error::EngineError;
-use crate::exact::{Exact, Measured, Scan, exact_of};
+use crate::exact::{Exact, Scan, exact_of};
+use crate::measurements::Measured;
 use crate::session::{Progress, Session};
 use crate::source::SourceError;
 use crate::survey::ScanOptions;
@@ -220,11 +222,12 @@ fn bounding_needs_a_key_and_whole_units() {
         let progress = Progress::default();
         let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
         let (plan, memory) = scan.await.unwrap().keyed(KEY);
-        let bound = plan.downcast_ref::<crate::bound::BoundExec>().unwrap();
+        let bound = plan.downcast_ref::<crate::bound_exec::BoundExec>().unwrap();
         let spread = Arc::clone(bound.input().children()[0]);
-        assert!(crate::bound::BoundExec::new(spread, Arc::clone(bound.bounding())).is_err());
+        assert!(crate::bound_exec::BoundExec::new(spread, Arc::clone(bound.bounding())).is_err());
         let input = Arc::clone(bound.input());
-        let closed = crate::bound::BoundExec::new(input, Arc::clone(bound.bounding())).unwrap();
+        let closed =
+            crate::bound_exec::BoundExec::new(input, Arc::clone(bound.bounding())).unwrap();
         let error = closed.execute(0, memory.tasks()).err().unwrap();
         assert!(error.to_string().contains("for a charge alone"), "{error}");
     }
@@ -263,4 +266,68 @@ fn too_little_memory_is_a_clean_error() {
         assert!(!after.1);
         assert!(ask(Some("4GiB")).is_ok());
     }
+}
+
+const VISITS: &str = r#"
+[units.person.defaults]
+epsilon = 1
+delta = 1e-6
+max_groups_contributed = 9
+group_selection_strategy = "SINGLE_VOTE"
+[units.person.budgets]
+ana = { epsilon = 1, delta = 1e-5 }
+[tables.visits]
+path = "visits.csv"
+unit = { of = "person", column = "id" }
+[tables.visits.columns]
+id = { type = "int" }
+shop = { type = "string" }
+"#;
+
+/// The order of each unit's groups, by the group that it alone is in, from these rows.
+fn orders(rows: &[(u32, String)]) -> BTreeMap<String, Vec<String>> {
+    let mut text = "id,shop\n".to_owned();
+    rows.iter().for_each(|(id, shop)| writeln!(text, "{id},{shop}").unwrap());
+    let place = Place::new(VISITS, &[("visits.csv", &text)]);
+    let session = place.session();
+    let checked = session.check("SELECT shop FROM visits GROUP BY shop").unwrap();
+    let progress = Progress::default();
+    let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, checked.memory);
+    let exact =
+        async { scan.await.unwrap().look(KEY, ScanOptions::default()).await.unwrap().exact };
+    let exact = exact.wait();
+    let options = FormatOptions::default();
+    let shops = ArrayFormatter::try_new(exact.keys[0].as_ref(), &options).unwrap();
+    let members = exact.members.unwrap();
+    let own = |unit| -> Vec<String> {
+        members.of(unit).iter().map(|&group| shops.value(group as usize).to_string()).collect()
+    };
+    let of_unit = |unit| {
+        let own = own(unit);
+        (own.iter().find(|shop| shop.starts_with('u')).unwrap().clone(), own)
+    };
+    (0..members.units()).map(of_unit).collect()
+}
+
+/// One unit less, or rows in another order, change the order of no other unit's groups: the proof
+/// of single votes rests on that.
+#[test]
+fn the_order_of_a_units_groups_follows_from_it_alone() {
+    let mut rows: Vec<(u32, String)> = Vec::new();
+    for id in 0..40u32 {
+        rows.push((id, format!("u{id}")));
+        rows.extend((0..id % 6).map(|shop| (id, format!("s{}", (id * 7 + shop * shop) % 11))));
+    }
+    let all = orders(&rows);
+    assert_eq!(all.len(), 40);
+    for gone in [0, 1, 5, 17, 39] {
+        let mut rest: Vec<_> = rows.iter().filter(|(id, _)| *id != gone).cloned().collect();
+        rest.reverse();
+        let mut want = all.clone();
+        want.remove(&format!("u{gone}"));
+        assert_eq!(orders(&rest), want, "without {gone}");
+    }
+    // It is drawn for each unit: one order for all would show itself.
+    let first = all.values().filter(|own| own.len() > 3 && own[0].starts_with('u')).count();
+    assert!((1..20).contains(&first), "{first}");
 }

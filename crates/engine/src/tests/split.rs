@@ -4,7 +4,7 @@ use hushtable_noise::TestSeed;
 use hushtable_privacy::gaussian_epsilon_at;
 
 use super::{Place, Wait};
-use crate::audit::AuditOptions;
+use crate::AuditOptions;
 use crate::session::Progress;
 
 const CONTRACT: &str = r#"

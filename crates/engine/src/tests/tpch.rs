@@ -16,7 +16,7 @@ use datafusion::prelude::SessionContext;
 use hushtable_query::{Contract, Quote, Read, SqlStatement};
 
 use super::Wait;
-use crate::bound::SamplingKey;
+use crate::contributions::SamplingKey;
 use crate::draw::Counted;
 use crate::exact::Scan;
 use crate::parts::given;

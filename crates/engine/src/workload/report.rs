@@ -3,10 +3,10 @@
 use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::Account;
 use hushtable_privacy::Loss;
-use hushtable_query::{Explanation, WorkloadExplanation};
-use serde::Serialize;
+use hushtable_query::{ConsistentPrecision, Explanation, WorkloadExplanation};
 
 use super::statement::WorkloadStatement;
+use crate::answer::Standing;
 use crate::intervals::Uncertainty;
 use crate::record::Statement;
 
@@ -17,6 +17,8 @@ pub struct WorkloadQuoted {
     pub explanation: WorkloadExplanation,
     /// The queries, in the workload's order.
     pub parts: Vec<PartQuoted>,
+    /// The precision of tables that are adjusted to each other, by query.
+    pub consistent: Vec<ConsistentPrecision>,
     /// The analyst who would pay.
     pub analyst: String,
     /// The analyst's budget on the table, as it stands.
@@ -37,18 +39,6 @@ pub struct PartQuoted {
     pub explanation: Explanation,
     /// Whether it is paid for.
     pub standing: Standing,
-}
-
-/// How a query of a workload stands with the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// To be paid.
-    New,
-    /// Paid for, and to be answered: the workload was stopped, or is at work.
-    Paid,
-    /// Answered: its release is given again.
-    OnRecord,
 }
 
 /// Charge for a workload, reported as soon as it stands.

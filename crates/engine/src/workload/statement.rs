@@ -26,6 +26,11 @@ pub struct WorkloadStatement {
     /// The promise.
     #[serde(flatten)]
     pub explanation: WorkloadExplanation,
+    /// How the tables were adjusted to each other after they were released: `true` by least
+    /// squares, `non_negative` so that no number is below zero that cannot be. Absent where they
+    /// were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consistent: Option<String>,
     /// The queries, in the workload's order.
     pub parts: Vec<PartStatement>,
 }
@@ -46,8 +51,10 @@ pub struct PartStatement {
 pub(super) fn statement(
     analyst: String,
     explanation: WorkloadExplanation,
+    consistent: Option<bool>,
     parts: Vec<PartStatement>,
 ) -> WorkloadStatement {
+    let how = |non_negative| if non_negative { "non_negative" } else { "true" }.to_owned();
     WorkloadStatement {
         format: 1,
         engine: ENGINE.to_owned(),
@@ -57,6 +64,7 @@ pub(super) fn statement(
         holds_for: "every privacy unit; one that the WHERE of some queries leaves out loses less"
             .to_owned(),
         explanation,
+        consistent: consistent.map(how),
         parts,
     }
 }

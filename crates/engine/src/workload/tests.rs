@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use datafusion::arrow::array::AsArray;
+use datafusion::arrow::datatypes::Int64Type;
 use hushtable_ledger::MOST_ATTEMPTS;
 use hushtable_noise::TestSeed;
+use hushtable_query::IntervalsWanted;
 
 use super::*;
 use crate::tests::{Place, Wait, json, shown};
@@ -104,6 +107,120 @@ fn stopped_before_reading(place: &Place, parts: usize) {
         let outcome = begin(&session, query, &part.files, &mut ledger, payment).unwrap();
         assert!(matches!(outcome, Outcome::Charged(_)));
     }
+}
+
+const LEVELS: &str = r#"
+[tables.firms]
+path = "firms.csv"
+privacy_unit = "row"
+[tables.firms.columns]
+county = { type = "string", public_keys = ["A", "B"] }
+town = { type = "string", public_keys = ["x", "y", "z"] }
+jobs = { type = "int", bounds = [0, 9] }
+[tables.firms.budgets]
+ana = { epsilon = 1 }
+"#;
+
+const FITTING: &str = r#"
+epsilon = 1
+consistent = true
+[[queries]]
+name = "all"
+sql = "SELECT COUNT(*) AS n, SUM(jobs) AS jobs FROM firms"
+[[queries]]
+name = "counties"
+sql = "SELECT county, COUNT(*) AS n, SUM(jobs) AS jobs FROM firms GROUP BY county ORDER BY jobs"
+[[queries]]
+name = "towns"
+sql = "SELECT county, town, COUNT(*) AS n, SUM(jobs) AS jobs FROM firms GROUP BY county, town"
+"#;
+
+/// The answers to the workload, up to so many.
+fn answers(place: &Place, seed: u64, most: usize) -> (Vec<PartAnswer>, Option<WorkloadStatement>) {
+    let plan = place.session().plan_workload(&workload(place), None).wait().unwrap();
+    let mut all = Vec::new();
+    let told = |answer: &PartAnswer| {
+        if all.len() == most {
+            return Err(EngineError::Interrupted);
+        }
+        all.push(answer.clone());
+        Ok(format!("{}.csv", answer.name))
+    };
+    let whole = plan.release_with(&mut TestSeed(seed).generator(), |_| {}, told).wait();
+    (all, whole.ok().map(|whole| whole.statement))
+}
+
+/// The numbers of each row: `n` and `jobs`.
+fn numbers(answer: &PartAnswer) -> Vec<[i64; 2]> {
+    let column = |name| answer.table.column_by_name(name).unwrap().as_primitive::<Int64Type>();
+    let (n, jobs) = (column("n"), column("jobs"));
+    (0..answer.table.num_rows()).map(|row| [n.value(row), jobs.value(row)]).collect()
+}
+
+fn sum(rows: &[[i64; 2]]) -> [i64; 2] {
+    [0, 1].map(|at| rows.iter().map(|row| row[at]).sum())
+}
+
+#[test]
+fn tables_fit_each_other_and_are_on_record_as_they_were_released() {
+    let mut csv = "county,town,jobs\n".to_owned();
+    for row in 0..900 {
+        // A third is of a county that is not listed.
+        csv += &format!(
+            "{},{},{}\n",
+            ["A", "B", "C"][row % 3],
+            ["x", "y", "z"][row / 3 % 3],
+            row % 10
+        );
+    }
+    let place = Place::new(LEVELS, &[("firms.csv", &csv), ("workload.toml", FITTING)]);
+    let quoted = place.session().plan_workload(&workload(&place), None).wait().unwrap();
+    let quoted = quoted.quoted().unwrap();
+    assert_eq!(quoted.consistent.len(), 6);
+    for level in &quoted.consistent {
+        assert!(level.adjusted.unwrap() < level.released, "{level:?}");
+    }
+    // Stopped before the second table is written, when all are on record.
+    let (first, stated) = answers(&place, 1, 1);
+    assert!((first.len(), stated.is_none()) == (1, true));
+    let (all, stated) = answers(&place, 2, 9);
+    assert_eq!(stated.unwrap().consistent.as_deref(), Some("true"));
+    assert!(all.iter().all(|answer| answer.on_record));
+    assert_eq!(shown(&first[0].table), shown(&all[0].table));
+    let [total, counties, towns] = [0, 1, 2].map(|place| numbers(&all[place]));
+    assert_eq!((total.len(), counties.len(), towns.len()), (1, 2, 6));
+    assert_eq!(sum(&counties), total[0]);
+    assert_eq!(sum(&towns), total[0]);
+    for county in &counties {
+        assert!(sum(&towns[..3]) == *county || sum(&towns[3..]) == *county);
+    }
+    // ORDER BY looks at the adjusted numbers.
+    assert!(counties[0][1] <= counties[1][1]);
+    // Only rows of listed counties are in the total.
+    assert!((500..700).contains(&total[0][0]), "{total:?}");
+    for answer in &all {
+        let ends = answer.uncertainty.intervals(IntervalsWanted::USUAL).unwrap();
+        let both = ends.beside(&answer.table).unwrap();
+        let own = PartAnswer { table: both, ..answer.clone() };
+        let column = |name: &str| {
+            own.table.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone()
+        };
+        let (low, high) = (column("n_low"), column("n_high"));
+        for (row, [n, _]) in numbers(&own).into_iter().enumerate() {
+            assert!(
+                low.value(row) <= n && n <= high.value(row) && low.value(row) < high.value(row)
+            );
+        }
+    }
+    // What is on record does not add up.
+    let plan = place.session().plan_workload(&workload(&place), None).wait().unwrap();
+    let ledger = Ledger::open_read_only(&place.session().ledger_path()).unwrap().unwrap();
+    let raw = |place: usize| {
+        let stored = ledger.stored("ana", "firms", &plan.parts[place].identity).unwrap().unwrap();
+        let (released, _) = decode(&stored.release).unwrap();
+        numbers(&PartAnswer { table: released.table, ..all[place].clone() })
+    };
+    assert_ne!(sum(&raw(2)), raw(0)[0]);
 }
 
 const ALL: &str = "rho = 2, delta = 1e-6";

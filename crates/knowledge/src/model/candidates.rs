@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hushtable_numbers::lcm;
 use num_bigint::BigUint;
-use num_integer::Integer;
 use num_traits::{One, Zero};
 
 use super::error::ModelError;
@@ -73,7 +73,7 @@ pub(super) fn candidates(
 /// Laws by weights of any sum, as ones with the same sum; `None` if that is too large.
 fn evened(laws: Vec<Outputs>) -> Option<Simulator> {
     let sums: Vec<BigUint> = laws.iter().map(|law| law.values().sum()).collect();
-    let total = sums.iter().fold(BigUint::one(), |all, sum| all.lcm(sum));
+    let total = sums.iter().fold(BigUint::one(), |all, sum| lcm(all, sum.clone()));
     if total.is_zero() || total.bits() > MOST_BITS {
         return None;
     }
@@ -106,6 +106,8 @@ pub(super) fn rounded(proposal: &Proposal, outputs: &[u32]) -> Simulator {
 
 #[cfg(test)]
 mod tests {
+    use hushtable_testkit::Dice;
+
     use super::*;
 
     #[test]
@@ -118,13 +120,10 @@ mod tests {
             assert_eq!(law.values().sum::<BigUint>(), simulator.total, "{law:?}");
         }
         assert_eq!(simulator.laws[1].keys().copied().collect::<Vec<_>>(), [6]);
-        let mut seed = 1u64;
+        let mut dice = Dice::new(1);
         for _ in 0..1000 {
-            let mut next = || {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (seed >> 11) as f64
-            };
-            let proposal = vec![(0..7).map(|output| (output, next())).collect()];
+            let proposal =
+                vec![(0..7).map(|output| (output, dice.below(1 << 31) as f64)).collect()];
             let simulator = rounded(&proposal, &[0, 1, 2, 3, 4, 5, 6]);
             assert_eq!(simulator.laws[0].values().sum::<BigUint>(), simulator.total);
         }

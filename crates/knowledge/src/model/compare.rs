@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hushtable_numbers::{lcm, lowest_terms};
 use num_bigint::BigUint;
-use num_integer::Integer;
 use num_traits::{One, Zero};
 
 use super::error::ModelError;
@@ -91,8 +91,9 @@ pub(super) fn passive(model: &Model, mechanism: &Mechanism) -> Result<Curves, Mo
                 let both: Vec<_> = both.collect();
                 // P[B, O | b] is that of Definition 13 with P[B | a] in it: over all of a's weight,
                 // and one case of b's, whose common multiple is the scale.
-                let common =
-                    both.iter().fold(BigUint::one(), |all, (_, (case, _))| all.lcm(&case.weight));
+                let common = both
+                    .iter()
+                    .fold(BigUint::one(), |all, (_, (case, _))| lcm(all, case.weight.clone()));
                 let mut terms = Vec::new();
                 for ((case, law), (other_case, other_law)) in &both {
                     let factor = &common / &other_case.weight * &case.weight;
@@ -242,11 +243,12 @@ pub(super) fn dependence(
                             ),
                             None => (BigUint::zero(), BigUint::one()),
                         };
-                        let divisor = above.gcd(&below);
-                        found.push((weight, above / &divisor, below / divisor));
+                        let (above, below) = lowest_terms(above, below);
+                        found.push((weight, above, below));
                     }
-                    let common =
-                        found.iter().fold(BigUint::one(), |all, (_, _, below)| all.lcm(below));
+                    let common = found
+                        .iter()
+                        .fold(BigUint::one(), |all, (_, _, below)| lcm(all, below.clone()));
                     let terms: Vec<_> = found
                         .iter()
                         .map(|(p, above, below)| (*p * &common, above * (&common / below)))

@@ -1,5 +1,6 @@
 //! The delta of each definition.
 
+use hushtable_numbers::Quotient;
 use hushtable_privacy::Epsilon;
 
 use super::compare;
@@ -7,7 +8,6 @@ use super::error::ModelError;
 use super::fraction::Fraction;
 use super::mechanism::Mechanism;
 use super::normalisation::{Normalisation, check};
-use super::ratio::Ratio;
 use super::separation::{Curves, Witness, Worst};
 use super::simulator::Simulators;
 use super::worlds::{Model, check_steps};
@@ -128,7 +128,7 @@ impl Definitions {
         definition: Definition,
         epsilon: Epsilon,
     ) -> Result<Found<f64>, ModelError> {
-        let x = Ratio::exp_down(epsilon);
+        let x = Quotient::exp_down(epsilon.units(), Epsilon::units_per_one());
         let worst = match self.curves(definition) {
             Some(curves) => curves.delta(&x),
             None => self.simulators.as_ref().map_err(Clone::clone)?.delta(&x),
@@ -174,7 +174,7 @@ impl Definitions {
     }
 }
 
-fn rounded(worst: Worst<Option<Ratio>>) -> Found<Option<Epsilon>> {
+fn rounded(worst: Worst<Option<Quotient>>) -> Found<Option<Epsilon>> {
     let epsilon = worst.amount.and_then(|x| Epsilon::from_f64_up(x.ln_up()).ok());
     Found { amount: epsilon, witness: worst.witness }
 }

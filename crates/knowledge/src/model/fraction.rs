@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hushtable_numbers::decimal::WrittenDecimal;
+use hushtable_numbers::{Quotient, lcm, lowest_terms};
 use num_bigint::BigUint;
-use num_integer::Integer;
 use num_traits::{One, Zero};
 
 use super::error::ModelError;
-use super::ratio::Ratio;
 
 /// Longest text of a fraction.
 const MOST_TEXT: usize = 400;
@@ -42,8 +42,8 @@ impl Fraction {
         if denominator.is_zero() || numerator > denominator {
             return None;
         }
-        let common = numerator.gcd(&denominator);
-        Some(Self { numerator: numerator / &common, denominator: denominator / common })
+        let (numerator, denominator) = lowest_terms(numerator, denominator);
+        Some(Self { numerator, denominator })
     }
 }
 
@@ -77,14 +77,9 @@ fn whole(text: &str) -> Option<BigUint> {
 
 /// A decimal, perhaps with an exponent, over a power of ten.
 fn decimal(text: &str) -> Option<(BigUint, BigUint)> {
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
-        None => (text, 0),
-    };
-    let mantissa = mantissa.strip_prefix('+').unwrap_or(mantissa);
-    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = whole(&format!("{before}{after}"))?;
-    let places = i64::try_from(after.replace('_', "").len()).ok()?.checked_sub(exponent)?;
+    let text = text.replace('_', "");
+    let written = WrittenDecimal::read(&text).filter(|written| !written.is_negative())?;
+    let (digits, places) = written.all_digits()?;
     if !(-MOST_PLACES..=MOST_PLACES).contains(&places) {
         return None;
     }
@@ -108,14 +103,15 @@ impl FiniteLaw {
         if probabilities.is_empty() {
             return Err(ModelError::Empty);
         }
-        let total = probabilities.iter().fold(BigUint::one(), |all, p| all.lcm(&p.denominator));
+        let total =
+            probabilities.iter().fold(BigUint::one(), |all, p| lcm(all, p.denominator.clone()));
         let weights: Vec<BigUint> =
             probabilities.iter().map(|p| &p.numerator * (&total / &p.denominator)).collect();
         let sum: BigUint = weights.iter().sum();
         if sum != total {
-            let common = sum.gcd(&total);
-            let near = Ratio { above: sum.clone(), below: total.clone() }.up();
-            let sum = Fraction { numerator: sum / &common, denominator: total / common };
+            let near = Quotient { above: sum.clone(), below: total.clone() }.up();
+            let (numerator, denominator) = lowest_terms(sum, total);
+            let sum = Fraction { numerator, denominator };
             let text = sum.to_string();
             let long = text.len() > MOST_SHOWN;
             return Err(ModelError::Sum(if long { format!("about {near}") } else { text }));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hushtable_numbers::lcm;
 use num_bigint::BigUint;
-use num_integer::Integer;
 use num_traits::{One, Zero};
 
 use super::error::ModelError;
@@ -62,7 +62,7 @@ impl Mechanism {
             FiniteLaw::new(&law.iter().map(|(_, p)| p.clone()).collect::<Vec<_>>())
         };
         let exact: Vec<FiniteLaw> = laws.iter().map(exact).collect::<Result<_, _>>()?;
-        let total = exact.iter().fold(BigUint::one(), |all, law| all.lcm(&law.total));
+        let total = exact.iter().fold(BigUint::one(), |all, law| lcm(all, law.total.clone()));
         let scaled = |(law, exact): (&Vec<(u32, Fraction)>, &FiniteLaw)| {
             let factor = &total / &exact.total;
             let mut scaled = Outputs::new();

@@ -1,11 +1,11 @@
 //! How far apart two laws are, at every epsilon, exactly.
 
+use hushtable_numbers::Quotient;
 use num_bigint::BigUint;
 use num_traits::Zero;
 
 use super::error::ModelError;
 use super::fraction::Fraction;
-use super::ratio::Ratio;
 
 /// Most probabilities that are kept for comparison.
 pub(super) const MOST_TERMS: usize = 2_000_000;
@@ -85,9 +85,9 @@ impl Curves {
     }
 
     /// The largest delta where e^epsilon is `x`, which is at least 1.
-    pub(super) fn delta(&self, x: &Ratio) -> Worst<Ratio> {
+    pub(super) fn delta(&self, x: &Quotient) -> Worst<Quotient> {
         let mut worst = Worst {
-            amount: Ratio { above: BigUint::zero(), below: BigUint::from(1u8) },
+            amount: Quotient { above: BigUint::zero(), below: BigUint::from(1u8) },
             witness: None,
         };
         for curve in &self.all {
@@ -100,8 +100,8 @@ impl Curves {
     }
 
     /// The least e^epsilon at which no delta is above `delta`; `None` if there is no such epsilon.
-    pub(super) fn least(&self, delta: &Fraction) -> Worst<Option<Ratio>> {
-        let mut worst = Worst { amount: Some(Ratio::one()), witness: None };
+    pub(super) fn least(&self, delta: &Fraction) -> Worst<Option<Quotient>> {
+        let mut worst = Worst { amount: Some(Quotient::one()), witness: None };
         for curve in &self.all {
             let least = curve.least(delta);
             let above = match (&least, &worst.amount) {
@@ -118,7 +118,7 @@ impl Curves {
 }
 
 impl Curve {
-    fn delta(&self, x: &Ratio) -> Ratio {
+    fn delta(&self, x: &Quotient) -> Quotient {
         let mut sum = BigUint::zero();
         for (p, q) in &self.terms {
             let (whole, taken) = (p * &x.below, q * &x.above);
@@ -127,12 +127,12 @@ impl Curve {
             }
             sum += whole - taken;
         }
-        Ratio { above: sum, below: &x.below * &self.scale }
+        Quotient { above: sum, below: &x.below * &self.scale }
     }
 
     /// Between two neighbouring ratios p/q, delta is linear in x: the sum of the `p`s less x times
     /// that of the `q`s, over those with larger ratios.
-    fn least(&self, delta: &Fraction) -> Option<Ratio> {
+    fn least(&self, delta: &Fraction) -> Option<Quotient> {
         let allowed = &delta.numerator * &self.scale;
         let (mut ps, mut qs) = (BigUint::zero(), BigUint::zero());
         for (p, q) in &self.terms {
@@ -147,13 +147,13 @@ impl Curve {
         }
         let above = &ps * &delta.denominator;
         if above <= allowed {
-            return Some(Ratio::one());
+            return Some(Quotient::one());
         }
         if qs.is_zero() {
             return None;
         }
-        let least = Ratio { above: above - allowed, below: qs * &delta.denominator };
-        let one = Ratio::one();
+        let least = Quotient { above: above - allowed, below: qs * &delta.denominator };
+        let one = Quotient::one();
         Some(if least.is_above(&one) { least } else { one })
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hushtable_numbers::{Quotient, gcd};
 use num_bigint::BigUint;
-use num_integer::Integer;
 use num_traits::{One, Zero};
 
 use super::candidates::{ClassOf, Simulator, candidates, rounded};
@@ -12,7 +12,6 @@ use super::error::ModelError;
 use super::fraction::Fraction;
 use super::mechanism::{Mechanism, Outputs};
 use super::programme::{Programme, Proposal, Seen};
-use super::ratio::Ratio;
 use super::separation::{Curves, Witness, Worst};
 use super::worlds::{Model, Target};
 
@@ -56,9 +55,9 @@ impl Simulators {
     }
 
     /// The largest over the targets of the least over the simulators.
-    pub(super) fn delta(&self, x: &Ratio) -> Worst<Ratio> {
+    pub(super) fn delta(&self, x: &Quotient) -> Worst<Quotient> {
         let none = Worst {
-            amount: Ratio { above: BigUint::zero(), below: BigUint::one() },
+            amount: Quotient { above: BigUint::zero(), below: BigUint::one() },
             witness: None,
         };
         self.0.iter().map(|target| target.delta(x)).fold(none, |worst, found| {
@@ -67,8 +66,8 @@ impl Simulators {
     }
 
     /// The least ratio at which [`Self::delta`] is at most `delta`.
-    pub(super) fn least(&self, delta: &Fraction) -> Worst<Option<Ratio>> {
-        let none = Worst { amount: Some(Ratio::one()), witness: None };
+    pub(super) fn least(&self, delta: &Fraction) -> Worst<Option<Quotient>> {
+        let none = Worst { amount: Some(Quotient::one()), witness: None };
         self.0.iter().map(|target| target.least(delta)).fold(none, |worst, found| {
             if lower(&worst.amount, &found.amount) { found } else { worst }
         })
@@ -76,12 +75,12 @@ impl Simulators {
 }
 
 /// The epsilon, where none is infinity.
-fn ln_up(x: &Option<Ratio>) -> f64 {
-    x.as_ref().map_or(f64::INFINITY, Ratio::ln_up)
+fn ln_up(x: &Option<Quotient>) -> f64 {
+    x.as_ref().map_or(f64::INFINITY, Quotient::ln_up)
 }
 
 /// Whether the first is the lower e^epsilon, where none is the highest.
-fn lower(one: &Option<Ratio>, other: &Option<Ratio>) -> bool {
+fn lower(one: &Option<Quotient>, other: &Option<Quotient>) -> bool {
     match (one, other) {
         (None, _) => false,
         (Some(_), None) => true,
@@ -104,7 +103,8 @@ impl Simulated {
         // For each sight its class, and how often the class's odds it has.
         let mut class_of = ClassOf::new();
         for (sight, weights) in sights {
-            let common = weights.values().fold(BigUint::zero(), |all, weight| all.gcd(weight));
+            let common =
+                weights.values().fold(BigUint::zero(), |all, weight| gcd(all, weight.clone()));
             let odds = weights.iter().map(|(case, weight)| (*case, weight / &common)).collect();
             let next = classes.len();
             let class = *classes.entry(odds).or_insert(next);
@@ -167,7 +167,7 @@ impl Simulated {
         Ok(curves)
     }
 
-    fn keep(&mut self, simulator: &Simulator) -> Result<Worst<Option<Ratio>>, ModelError> {
+    fn keep(&mut self, simulator: &Simulator) -> Result<Worst<Option<Quotient>>, ModelError> {
         let curves = self.compare(simulator)?;
         let least = curves.least(&Fraction::zero());
         self.found.push(curves);
@@ -227,9 +227,9 @@ impl Simulated {
             })
     }
 
-    fn delta(&self, x: &Ratio) -> Worst<Ratio> {
-        let mut best: Option<Worst<Ratio>> = None;
-        let mut offer = |found: Worst<Ratio>| {
+    fn delta(&self, x: &Quotient) -> Worst<Quotient> {
+        let mut best: Option<Worst<Quotient>> = None;
+        let mut offer = |found: Worst<Quotient>| {
             if best.as_ref().is_none_or(|best| best.amount.is_above(&found.amount)) {
                 best = Some(found);
             }
@@ -238,12 +238,12 @@ impl Simulated {
         if let Some(curves) = self.approximate(x.up().min(MOST_EPSILON.exp())) {
             offer(curves.delta(x));
         }
-        best.unwrap_or(Worst { amount: Ratio::one(), witness: None })
+        best.unwrap_or(Worst { amount: Quotient::one(), witness: None })
     }
 
-    fn least(&self, delta: &Fraction) -> Worst<Option<Ratio>> {
-        let mut best: Option<Worst<Option<Ratio>>> = None;
-        let mut offer = |found: Worst<Option<Ratio>>| {
+    fn least(&self, delta: &Fraction) -> Worst<Option<Quotient>> {
+        let mut best: Option<Worst<Option<Quotient>>> = None;
+        let mut offer = |found: Worst<Option<Quotient>>| {
             if best.as_ref().is_none_or(|best| lower(&found.amount, &best.amount)) {
                 best = Some(found);
             }
@@ -283,7 +283,7 @@ impl Simulated {
 
 fn programme(cases: &[Simulating], outputs: &[u32], classes: usize, total: &BigUint) -> Programme {
     let quotient =
-        |above: &BigUint, below: BigUint| Ratio { above: above.clone(), below }.up().min(1.0);
+        |above: &BigUint, below: BigUint| Quotient { above: above.clone(), below }.up().min(1.0);
     let place = |output: &u32| outputs.binary_search(output).unwrap_or_default();
     let seen: Vec<Seen> = cases
         .iter()

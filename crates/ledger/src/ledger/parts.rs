@@ -131,14 +131,14 @@ fn check(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
 /// Refuses new questions that do not fit into the budget of their one account together.
 fn check_account(book: &Book, new: &[(&Request, Loss)]) -> Result<(), LedgerError> {
     let [(first, cost), others @ ..] = new else { return Ok(()) };
-    let charged = others.iter().try_fold(*cost, |sum, (_, loss)| sum.plus(*loss));
+    let charged = cost.plus_all(others.iter().map(|(_, loss)| *loss));
     let charged = charged.map_err(|_| LedgerError::LossesTooLarge)?;
     let Request { analyst, population, limit, .. } = first;
     let account = book.account(analyst, population, *limit)?;
     if account.admits(charged) {
         return Ok(());
     }
-    let asked = others.iter().try_fold(first.loss, |sum, (request, _)| sum.plus(request.loss));
+    let asked = first.loss.plus_all(others.iter().map(|(request, _)| request.loss));
     Err(LedgerError::Exhausted(Box::new(BudgetExceeded {
         analyst: analyst.clone(),
         population: population.clone(),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use hushtable_ledger::{Ledger, LedgerError, Outcome};
 use hushtable_privacy::Loss;
+use hushtable_testkit::Dice;
 
 use crate::support::{
     as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say, spent,
@@ -62,7 +63,7 @@ fn kill_9_at_any_moment_loses_nothing_that_was_told() {
     let (mut charged, mut recorded) = (HashSet::new(), HashSet::new());
     let (mut before, mut interrupted, mut exhausted) = (0, 0, 0);
     // Numerical Recipes' generator: delays must differ, and be the same in each run.
-    let mut seed = 20_240_607_u32;
+    let mut dice = Dice::new(20_240_607);
     let worker = |round: u64| {
         let mut command =
             child("crash::kill_9_at_any_moment_loses_nothing_that_was_told", &path, "");
@@ -70,7 +71,6 @@ fn kill_9_at_any_moment_loses_nothing_that_was_told() {
         command
     };
     for round in 1..=ROUNDS {
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let mut worker = worker(round).stdout(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(worker.stdout.take().unwrap());
         // From its first charge or release on, so that the delay falls into the work.
@@ -79,7 +79,7 @@ fn kill_9_at_any_moment_loses_nothing_that_was_told() {
         while said(&output, first).is_empty() {
             assert_ne!(out.read_line(&mut output).unwrap(), 0, "the child ended: {output}");
         }
-        thread::sleep(Duration::from_micros(u64::from(seed >> 16) % 20_000));
+        thread::sleep(Duration::from_micros(dice.below(20_000)));
         worker.kill().unwrap();
         worker.wait().unwrap();
         out.read_to_string(&mut output).unwrap();

@@ -11,6 +11,8 @@ use hushtable_ledger::{
     Charge, Ledger, LedgerError, MOST_ATTEMPTS, Outcome, Paid, Payment, Request, StoredRelease,
 };
 
+use hushtable_testkit::Dice;
+
 use crate::support::{
     as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say, spent,
 };
@@ -209,7 +211,7 @@ fn killed_at_any_moment_and_started_again_it_pays_once() {
         return work(&path);
     }
     let (_folder, path, ledger) = new_ledger();
-    let mut seed = 7_u32;
+    let mut dice = Dice::new(7);
     let mut kills = 0;
     for round in 0.. {
         let mut command =
@@ -222,8 +224,7 @@ fn killed_at_any_moment_and_started_again_it_pays_once() {
         while said(&output, step).is_empty() && said(&output, "finished").is_empty() {
             assert_ne!(out.read_line(&mut output).unwrap(), 0, "the child ended: {output}");
         }
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        thread::sleep(Duration::from_micros(u64::from(seed >> 16) % 3_000));
+        thread::sleep(Duration::from_micros(dice.below(3_000)));
         worker.kill().unwrap();
         worker.wait().unwrap();
         assert_eq!(spent(&ledger, LIMIT), loss(LIMIT), "in round {round}");

@@ -1,5 +1,8 @@
 //! Intervals around noisy counts that are seen only because they reached a threshold.
 
+use hushtable_noise::Law;
+use hushtable_numbers::search::{first_whole, least_whole};
+
 use super::{Mechanism, Selection};
 
 /// How it came that a noisy count is seen.
@@ -33,28 +36,11 @@ impl Selection {
         let start = count.max(least);
         let above = |n: i128| law.at_least(count, n) > tail * law.seen(n);
         let below = |n: i128| law.at_most(count, n) > tail * law.seen(n);
-        let low = if above(least) { least } else { boundary(least, start, |n| !above(n)) + 1 };
-        let mut far = 1;
-        while below(start.saturating_add(far)) && far < i128::MAX / 4 {
-            far *= 2;
-        }
-        let high = boundary(start, start.saturating_add(far), below);
-        Some((low.min(start), high))
+        let low = if above(least) { least } else { first_whole(least, start, above) };
+        let most = 1 << 126;
+        let beyond = least_whole(0, 1, most, |far| !below(start.saturating_add(far)));
+        Some((low.min(start), start.saturating_add(beyond.unwrap_or(most) - 1)))
     }
-}
-
-/// The last number from `low` on for which something holds, which does not for `high` or beyond; at
-/// least `low`.
-fn boundary(mut low: i128, mut high: i128, holds: impl Fn(i128) -> bool) -> i128 {
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
 
 /// The law of a noisy count that is seen.
@@ -70,7 +56,10 @@ impl CountLaw<'_> {
             Mechanism::TruncatedGeometric(m) => m.law().tail(x).clamp(0.0, 1.0),
             // The fine noise is rounded to units.
             Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5).clamp(0.0, 1.0),
-            Mechanism::Optimal(_) | Mechanism::Weighted(_) | Mechanism::Policy(_) => 0.0,
+            Mechanism::Optimal(_)
+            | Mechanism::Weighted(_)
+            | Mechanism::Votes(_)
+            | Mechanism::Policy(_) => 0.0,
         }
     }
 

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hushtable_noise::{
-    DiscreteGaussian, DiscreteLaplace, Dyadic, EntropyError, Ratio, Rehearsal, RoundedGaussian,
+    DiscreteGaussian, DiscreteLaplace, Dyadic, EntropyError, Law, Ratio, Rehearsal, RoundedGaussian,
 };
 
 const DRAWS: usize = 2_000_000;

@@ -1,10 +1,11 @@
 //! The law of a composition's loss, by convolution on a grid.
 
+use hushtable_numbers::search::valley;
+
 use super::kernel::{Grid, Kernel};
 use super::kinds::{Parts, ROUNDING};
 use super::spectrum::{Circle, Spectrum};
 use super::tilted::Tilted;
-use crate::search::valley;
 
 /// ln of the weight that may be outside the circle on either side.
 const OUTSIDE: f64 = -42.0;

@@ -90,6 +90,8 @@ fn root(k: usize, half: usize) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
+    use hushtable_testkit::Dice;
+
     use super::*;
 
     /// Sums the definition, with angles reduced in integers.
@@ -131,12 +133,8 @@ mod tests {
     fn the_error_is_below_the_bound() {
         let fourier = Fourier::new(16);
         let n = fourier.len();
-        let mut state = 1u64;
-        let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 11) as f64 / 2f64.powi(53)
-        };
-        let whole: Vec<f64> = (0..n).map(|_| draw()).collect();
+        let mut dice = Dice::new(1);
+        let whole: Vec<f64> = (0..n).map(|_| dice.uniform()).collect();
         let (mut re, mut im) = (whole.clone(), vec![0.0; n]);
         fourier.transform(&mut re, &mut im);
         fourier.transform(&mut im, &mut re);

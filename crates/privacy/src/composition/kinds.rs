@@ -1,8 +1,9 @@
 //! The events of a composition, sorted by kind, and the moments of their losses.
 
+use hushtable_numbers::search::valley;
+
 use crate::DiscreteGaussianEvent;
 use crate::bounded_range::Ranges;
-use crate::search::valley;
 
 /// A unit of rounding, 2^-53.
 pub(crate) const ROUNDING: f64 = 0.5 * f64::EPSILON;

@@ -2,20 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
+use hushtable_testkit::{Vectors, amount, number};
+
 use super::*;
 
 fn vectors(section: &str) -> Vec<serde_json::Value> {
-    let all: serde_json::Value =
-        serde_json::from_str(include_str!("../../tests/data/accounting.json")).unwrap();
-    all[section].as_array().unwrap().clone()
-}
-
-fn number(value: &serde_json::Value) -> f64 {
-    value.as_str().unwrap().parse().unwrap()
-}
-
-fn amount<A: std::str::FromStr<Err: std::fmt::Debug>>(value: &serde_json::Value) -> A {
-    value.as_str().unwrap().parse().unwrap()
+    Vectors::Accounting.section(section)
 }
 
 fn of(events: &[(Event, u64)]) -> Composition {

@@ -1,9 +1,11 @@
 //! COUNT, SUM, AVG and what is made of them: what they measure, and how it is bounded.
 
 use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism};
+use hushtable_numbers::{MAX_LATTICE, Number, Step};
 use hushtable_privacy::Loss;
 use sqlparser::ast;
 
+use super::automatic::{AutomaticBounds, EXAMPLE_BOUND};
 use super::call_arguments::Arguments;
 use super::clauses::condition;
 use super::options::Options;
@@ -14,7 +16,6 @@ use crate::bind_expr::{cast, where_true};
 use crate::contract::MAX_ROWS;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, bind_row_expression};
-use crate::lattice::{MAX_LATTICE, Number, Step};
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
 
@@ -74,6 +75,8 @@ pub(super) struct Aggregates<'a> {
     pub(super) warnings: Vec<Warning>,
     /// Whether a count of rows is one of units, of which one row counts.
     pub(super) rows_as_units: bool,
+    /// The sums whose bounds are chosen privately.
+    pub(super) automatic: Vec<AutomaticBounds>,
 }
 
 impl Aggregates<'_> {
@@ -326,6 +329,7 @@ impl Aggregates<'_> {
         let bounds = bounds
             .or(split.as_ref().map(|s| within(s.largest())))
             .or(declared.and_then(|c| c.bounds));
+        let bounds = bounds.or_else(|| self.automatic_bounds(&operand, false));
         let Some((low, high)) = bounds else {
             if let Some(column) = self.split_column_in(&operand) {
                 return Err(Refusal::new(
@@ -343,15 +347,15 @@ impl Aggregates<'_> {
                 format!("`{function}` has no bounds on what one unit adds to a group"),
                 "contribution_bounds_per_row => (0, 100) for the value of each row, \
                  or contribution_bounds_per_group for the sum of a unit's rows, \
-                 or bounds of the column in the contract; choose them without looking at the data",
+                 or bounds of the column in the contract; choose them without looking at the data, \
+                 or write bounds = AUTO in OPTIONS",
             ));
         };
         let own_step = declared.and_then(|c| c.granularity);
         let column_type = operand.column_type;
         let (finest_low, finest_high) =
             split.as_ref().map_or((low, high), |s| within(s.smallest()));
-        let step =
-            own_step.unwrap_or_else(|| Step::default_for(column_type, finest_low, finest_high));
+        let step = own_step.unwrap_or_else(|| column_type.default_step(finest_low, finest_high));
         let (low_steps, high_steps) = in_steps((low, high), step)?;
         if low_steps > high_steps || low_steps == 0 && high_steps == 0 {
             return Err(no_step_within((low, high), step));
@@ -392,6 +396,30 @@ impl Aggregates<'_> {
             column_type: released_as(step),
         };
         self.measured(wanted, keys)
+    }
+
+    /// Bounds that are chosen privately, where the query or the column asks for that: those that
+    /// were chosen, or an example of them.
+    fn automatic_bounds(&mut self, operand: &Expr, per_row: bool) -> Option<(Number, Number)> {
+        let column = self.table.bounded_column(operand);
+        if !self.options.automatic_bounds && !column.is_some_and(|c| c.automatic_bounds) {
+            return None;
+        }
+        // A column with `split` has no bounds.
+        if self.split_column_in(operand).is_some() {
+            return None;
+        }
+        let of = self.table.complete(operand.clone());
+        let own = AutomaticBounds { of, per_row: per_row && self.table.unit != Unit::Row };
+        let place = self.automatic.iter().position(|sum| *sum == own).unwrap_or_else(|| {
+            self.automatic.push(own);
+            self.automatic.len() - 1
+        });
+        let step = column.and_then(|c| c.granularity).map_or(0.0, Step::to_f64);
+        let coarse = (step > EXAMPLE_BOUND as f64).then(|| Number::parse(&format!("{step}")));
+        let bound = coarse.flatten().unwrap_or(Number::whole(EXAMPLE_BOUND));
+        let chosen = self.options.chosen.bounds.get(place).copied();
+        Some(chosen.unwrap_or((bound.negative(), bound)))
     }
 
     /// The range of the values of rows in a released sum, or of their mean; `None` where they are
@@ -472,6 +500,14 @@ impl Aggregates<'_> {
             && column.split.is_none()
         {
             arguments.row_bounds = column.bounds;
+        }
+        if let Unit::Column(_) = self.table.unit
+            && arguments.row_bounds.is_none()
+            && arguments.bounds.is_none()
+            && operand.column_type.is_numeric()
+            && self.table.range(&operand).is_none()
+        {
+            arguments.row_bounds = self.automatic_bounds(&operand, true);
         }
         let sum = match (arguments.bounds, &self.table.unit) {
             // The sum of a unit's rows in a group is that of those that are counted.

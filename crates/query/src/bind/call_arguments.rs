@@ -1,6 +1,7 @@
 //! The arguments of aggregates.
 
 use hushtable_mechanisms::RecordMechanism;
+use hushtable_numbers::Number;
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, is_of_two, is_percentile};
@@ -9,7 +10,6 @@ use super::options::MAX_WEIGHT;
 use crate::call::Call;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind};
-use crate::lattice::Number;
 use crate::types::Value;
 
 /// The arguments of an aggregate.
@@ -88,10 +88,10 @@ impl Aggregates<'_> {
                     };
                     *operand = Some(e.clone());
                 }
-                A::Named { name, arg: X::Expr(value), .. } => {
+                A::Named { name, arg: X::Expr(value), operator: _ } => {
                     self.named(&name.value, value, &mut arguments)?;
                 }
-                A::ExprNamed { name, arg: X::Expr(value), .. } => {
+                A::ExprNamed { name, arg: X::Expr(value), operator: _ } => {
                     self.named(&name.to_string(), value, &mut arguments)?;
                 }
                 _ => return Err(odd()),

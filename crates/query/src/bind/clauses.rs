@@ -7,19 +7,21 @@ use sqlparser::ast;
 
 use super::aggregate::Aggregates;
 use super::approx::quantiles;
+use super::automatic::EXAMPLE_GROUPS;
 use super::conditions::{Conditions, check_public_keys};
 use super::from::Selected;
 use super::mentions::{aggregates_rows, names_columns};
 use super::options::Options;
 use super::output_exprs::OutputScope;
+use super::parts::walk::shown;
 use super::subquery::has_aggregate;
 use super::two_populations::check_groups;
 use super::view::{Unit, View};
-use super::{Groups, Key, Measure, Measurement, Order, Output, PrivateQuery};
+use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery};
 use crate::bind_expr::balanced;
-use crate::contract::{Contract, MAX_PUBLIC_KEYS};
+use crate::contract::{Contract, GroupLimit, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
-use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::expr::{Expr, RowScope, bind_row_expression};
 use crate::relation::Origin;
 use crate::types::{ColumnType, Value};
 
@@ -35,7 +37,7 @@ pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
     }
     let select = match query.body.as_ref() {
         ast::SetExpr::Select(select) => select,
-        ast::SetExpr::SetOperation { op, .. } => {
+        ast::SetExpr::SetOperation { op, left: _, right: _, set_quantifier: _ } => {
             return refuse(&op.to_string(), "ask in several queries");
         }
         _ => return refuse("a query that is not one SELECT", "SELECT … FROM table"),
@@ -155,12 +157,7 @@ pub(super) fn bind(
         check_public_keys(filter, table, &keys)?;
     }
     keys.iter().for_each(|key| odd.value(&key.expr));
-    for key in &keys {
-        if let Some(values) = &key.public {
-            let listed = ExprKind::InList(Box::new(key.expr.clone()), values.clone());
-            conditions.push(Expr::new(listed, ColumnType::Bool));
-        }
-    }
+    conditions.extend(keys.iter().filter_map(Key::is_listed));
     let filter = (!conditions.is_empty()).then(|| balanced(conditions, &Expr::and));
     let groups = groups_of(&keys, options)?;
     check_groups(&table.relation, groups)?;
@@ -174,6 +171,7 @@ pub(super) fn bind(
         measurements: Vec::new(),
         warnings: Vec::new(),
         rows_as_units: false,
+        automatic: Vec::new(),
     };
     let outputs = outputs(select, &mut aggregates, &keys)?;
     if select.distinct.is_some() {
@@ -189,7 +187,8 @@ pub(super) fn bind(
     let having = having.transpose()?;
     let order_by = order_by(query, &mut scope, &outputs)?;
     let (limit, offset) = limits(query)?;
-    let Aggregates { measurements, mut warnings, rows_as_units, .. } = aggregates;
+    let Aggregates { measurements, mut warnings, rows_as_units, automatic: bounds, .. } =
+        aggregates;
     measurements.iter().for_each(|m| odd.measure(&m.measure));
     let mut odd_results = Conditions::of_groups(&keys, &measurements, &stored);
     having.iter().for_each(|condition| odd_results.condition(condition));
@@ -227,13 +226,14 @@ pub(super) fn bind(
             "add COUNT(*), SUM(x) or AVG(x)",
         ));
     }
+    let (max_groups_contributed, example_groups) = max_groups(table, options, (&keys, groups))?;
     let query = PrivateQuery {
         population: table.population.name.clone(),
         relation: table.relation.clone(),
         unit: table.relation.protection().unit(),
         neighbouring: table.neighbouring,
         filter,
-        max_groups_contributed: max_groups(table, options, groups)?,
+        max_groups_contributed,
         loss: budget(options, groups)?,
         noise: None,
         usual_noise: None,
@@ -243,6 +243,10 @@ pub(super) fn bind(
         warnings,
         rows_as_units,
         without_limits: false,
+        automatic: Automatic {
+            groups: example_groups,
+            bounds: if options.chosen.bounds.is_empty() { bounds } else { Vec::new() },
+        },
         columns: stored,
         column_bytes: table.relation.fields().iter().map(|f| f.max_bytes).collect(),
         keys,
@@ -300,12 +304,7 @@ pub(super) fn bound_keys<'a>(
 ) -> Result<Vec<(&'a ast::Expr, Expr)>, Refusal> {
     let nodes: Vec<&ast::Expr> = match &select.group_by {
         _ if groups_by_all(select) => {
-            let items = select.projection.iter().filter_map(|item| match item {
-                ast::SelectItem::UnnamedExpr(e)
-                | ast::SelectItem::ExprWithAlias { expr: e, .. } => Some(e),
-                _ => None,
-            });
-            items.filter(|e| !aggregates_rows(e) && names_columns(e)).collect()
+            shown(select).filter(|e| !aggregates_rows(e) && names_columns(e)).collect()
         }
         ast::GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => {
             nodes.iter().collect()
@@ -395,17 +394,12 @@ pub(super) fn select_item<'a>(
     let items = &select.projection;
     match node {
         ast::Expr::Value(value) => {
-            let position = match &value.value {
-                ast::Value::Number(text, _) => text.parse::<usize>().ok(),
-                _ => None,
-            };
-            if !matches!(value.value, ast::Value::Number(..)) {
-                return Ok(node);
-            }
+            let ast::Value::Number(text, _) = &value.value else { return Ok(node) };
+            let position = text.parse::<usize>().ok();
             let item = position.and_then(|p| p.checked_sub(1)).and_then(|p| items.get(p));
             match item {
                 Some(ast::SelectItem::UnnamedExpr(e))
-                | Some(ast::SelectItem::ExprWithAlias { expr: e, .. }) => Ok(e),
+                | Some(ast::SelectItem::ExprWithAlias { expr: e, alias: _ }) => Ok(e),
                 _ => Err(Refusal::new(
                     format!("GROUP BY {node} is not the position of a column in SELECT"),
                     "GROUP BY 1 is the first column",
@@ -602,16 +596,32 @@ pub(super) fn limits(query: &ast::Query) -> Result<(Option<u64>, u64), Refusal> 
     }
 }
 
-fn max_groups(table: &View, options: &Options, groups: Groups) -> Result<u32, Refusal> {
+/// An example of a limit: no more than there are groups.
+fn example_of_groups(keys: &[Key], groups: Groups) -> u32 {
+    let listed = keys.iter().map(|key| key.public.as_ref().map_or(1, Vec::len));
+    let all = u32::try_from(listed.fold(1, usize::saturating_mul)).unwrap_or(u32::MAX);
+    if groups == Groups::Public { EXAMPLE_GROUPS.min(all) } else { EXAMPLE_GROUPS }
+}
+
+/// The most groups of a unit, and whether that is an example of a limit that is to be chosen.
+fn max_groups(
+    table: &View,
+    options: &Options,
+    (keys, groups): (&[Key], Groups),
+) -> Result<(u32, bool), Refusal> {
     match (&table.unit, groups, options.max_groups_contributed) {
         // A row is in one group, and without GROUP BY there is only one.
-        (Unit::Row, ..) | (_, Groups::Single, _) => Ok(1),
-        _ if table.relation.has_one_of_a_unit([].iter()) => Ok(1),
-        (_, _, Some(most)) => Ok(most),
+        (Unit::Row, ..) | (_, Groups::Single, _) => Ok((1, false)),
+        _ if table.relation.has_one_of_a_unit([].iter()) => Ok((1, false)),
+        (_, _, Some(GroupLimit::Most(most))) => Ok((most, false)),
+        (_, _, Some(GroupLimit::Automatic)) => match options.chosen.groups {
+            Some(most) => Ok((most, false)),
+            None => Ok((example_of_groups(keys, groups), true)),
+        },
         (Unit::Column(unit), _, None) => Err(Refusal::new(
             format!("the query has no limit on the groups of one `{unit}`"),
             "max_groups_contributed = 3 in OPTIONS, or in the contract's defaults: more groups \
-             keep more of the data and need more noise",
+             keep more of the data and need more noise; AUTO has it chosen privately",
         )),
     }
 }
@@ -634,7 +644,7 @@ fn budget(options: &Options, groups: Groups) -> Result<Loss, Refusal> {
         return Ok(loss);
     }
     // Public groups and one group cost no delta.
-    Ok(loss.with_delta(Delta::ZERO))
+    Ok(loss.without_delta())
 }
 
 /// The public groups as rows of key values, in the order of the contract's lists.

@@ -7,12 +7,12 @@
 //! query's own limits: [`WIDER`] times what the query counts of a unit at most. No limit of the
 //! report follows from the data. The part of a unit's contributions beyond that bound is not seen.
 
+use hushtable_numbers::Step;
+
 use super::{Clamps, Groups, Measure, Measurement, Output, PrivateQuery};
 use crate::bind_expr::{cast, where_true};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
-use crate::lattice::Step;
-use crate::objective::Prefer;
 use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
 use crate::types::{ColumnType, Value};
 
@@ -116,31 +116,13 @@ impl PrivateQuery {
         let relation = per_unit.relation(groups)?;
         let fields = relation.fields();
         let report = Self {
-            population: self.population.clone(),
             columns: fields.iter().map(|f| (f.name.clone(), f.column_type)).collect(),
             column_bytes: fields.iter().map(|f| f.max_bytes).collect(),
             unit: relation.protection().unit(),
-            neighbouring: self.neighbouring,
-            filter: None,
-            keys: Vec::new(),
-            groups: Groups::Single,
-            max_groups_contributed: 1,
             measurements,
             outputs,
-            having: None,
-            order_by: Vec::new(),
-            limit: None,
-            offset: 0,
-            loss: self.loss.with_delta(hushtable_privacy::Delta::ZERO),
-            noise: None,
-            usual_noise: None,
-            prefer: Prefer::default(),
-            noise_delta: hushtable_privacy::Delta::ZERO,
             intervals: self.intervals,
-            warnings: Vec::new(),
-            rows_as_units: false,
-            without_limits: false,
-            relation,
+            ..self.beside(relation)
         };
         report.check_cost()?;
         Ok(Some(report))
@@ -172,25 +154,6 @@ impl PrivateQuery {
             name = format!("{first} ({copy})");
         }
         name
-    }
-
-    /// A row for each group of each unit: the unit, the keys and the aggregates.
-    fn unit_groups(&self, aggregates: Vec<UnitAggregate>) -> Result<Relation, Refusal> {
-        let mut rows = self.relation.clone();
-        if let Some(condition) = self.filter.clone() {
-            rows = Relation::new(Operator::Filter { input: rows, condition })?;
-        }
-        if self.unit.is_none() {
-            // Rows that are units get a column that names them.
-            rows = Relation::new(Operator::UnionAll { inputs: vec![rows] })?;
-        }
-        let unit = named_unit(&rows)?;
-        let key = |(place, key): (usize, &super::Key)| NamedExpr {
-            name: format!("key_{place}"),
-            expr: key.expr.clone(),
-        };
-        let keys = std::iter::once(unit).chain(self.keys.iter().enumerate().map(key)).collect();
-        Relation::new(Operator::Aggregate { input: rows, keys, aggregates: numbered(aggregates) })
     }
 }
 
@@ -326,16 +289,16 @@ impl PerGroup {
 
 /// The aggregates of a unit's groups. The unit stands before them.
 #[derive(Default)]
-struct PerUnit {
+pub(super) struct PerUnit {
     aggregates: Vec<UnitAggregate>,
 }
 
 impl PerUnit {
-    fn aggregate(&mut self, wanted: UnitAggregate) -> Expr {
+    pub(super) fn aggregate(&mut self, wanted: UnitAggregate) -> Expr {
         added(&mut self.aggregates, 1, wanted)
     }
 
-    fn relation(self, groups: Relation) -> Result<Relation, Refusal> {
+    pub(super) fn relation(self, groups: Relation) -> Result<Relation, Refusal> {
         let keys = vec![named_unit(&groups)?];
         let aggregates = numbered(self.aggregates);
         Relation::new(Operator::Aggregate { input: groups, keys, aggregates })
@@ -352,13 +315,13 @@ fn added(all: &mut Vec<UnitAggregate>, before: usize, wanted: UnitAggregate) -> 
     Expr::column(before + place, column_type)
 }
 
-fn numbered(aggregates: Vec<UnitAggregate>) -> Vec<(String, UnitAggregate)> {
+pub(super) fn numbered(aggregates: Vec<UnitAggregate>) -> Vec<(String, UnitAggregate)> {
     let named = |(place, aggregate)| (format!("aggregate_{place}"), aggregate);
     aggregates.into_iter().enumerate().map(named).collect()
 }
 
 /// The column that names the unit.
-fn named_unit(rows: &Relation) -> Result<NamedExpr, Refusal> {
+pub(super) fn named_unit(rows: &Relation) -> Result<NamedExpr, Refusal> {
     let unit = rows.protection().unit();
     let field = unit.and_then(|unit| Some((unit, rows.fields().get(unit)?)));
     let (unit, field) = field.ok_or_else(|| {
@@ -405,7 +368,7 @@ fn share((part, whole): (usize, usize), only_less: bool, column_type: ColumnType
 }
 
 /// A value that is added up in its own type where that holds the sum: whole numbers become floats.
-fn added_up(of: &Expr) -> Expr {
+pub(super) fn added_up(of: &Expr) -> Expr {
     if of.column_type == ColumnType::Int { float(of.clone()) } else { of.clone() }
 }
 
@@ -419,22 +382,22 @@ fn size_of(value: Expr) -> Expr {
     call(Function::Abs, vec![value])
 }
 
-fn number(value: u32) -> Expr {
+pub(super) fn number(value: u32) -> Expr {
     Expr::literal(Value::Float(value.into()))
 }
 
-fn float(value: Expr) -> Expr {
+pub(super) fn float(value: Expr) -> Expr {
     cast(value, ColumnType::Float)
 }
 
-fn call(function: Function, arguments: Vec<Expr>) -> Expr {
+pub(super) fn call(function: Function, arguments: Vec<Expr>) -> Expr {
     Expr::call(function, arguments, ColumnType::Float)
 }
 
-fn arithmetic(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+pub(super) fn arithmetic(op: BinaryOp, left: Expr, right: Expr) -> Expr {
     Expr::binary(op, left, right, ColumnType::Float)
 }
 
-fn compare(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+pub(super) fn compare(op: BinaryOp, left: Expr, right: Expr) -> Expr {
     Expr::binary(op, left, right, ColumnType::Bool)
 }

@@ -152,7 +152,7 @@ impl<'a> Conditions<'a> {
             && value == same
             && holds(BinaryOp::Gt, a, b) == Some(true)
         {
-            let (low, high) = (constant(a), constant(b));
+            let (low, high) = (a.as_sql(), b.as_sql());
             self.warn(
                 WarningCode::NeverTrue,
                 format!("{} is never from {low} to {high}", self.shown(value)),
@@ -216,13 +216,13 @@ impl<'a> Conditions<'a> {
         if keys.contains(value) {
             return None;
         }
-        let what = format!("{} is not among the public keys of `{name}`", constant(value));
+        let what = format!("{} is not among the public keys of `{name}`", value.as_sql());
         Some((what, keys_hint(keys, value)))
     }
 
     fn shown(&self, expr: &Expr) -> String {
         match &expr.kind {
-            ExprKind::Literal(value) => constant(value),
+            ExprKind::Literal(value) => value.as_sql(),
             ExprKind::Column(_) => short(expr, &self.columns),
             _ => format!("({})", short(expr, &self.columns)),
         }
@@ -246,7 +246,7 @@ pub(super) fn check_public_keys(
             format!(
                 "WHERE asks for `{name}` = {}, which is not among its public keys: GROUP BY {name} \
                  leaves all such rows out, so the answer would be nothing but noise",
-                constant(value)
+                value.as_sql()
             ),
             keys_hint(public, value),
         ));
@@ -263,9 +263,9 @@ fn keys_hint(keys: &[Value], value: &Value) -> String {
         _ => false,
     });
     if let Some(key) = similar {
-        return format!("{} is one of them; letter case and spaces count", constant(key));
+        return format!("{} is one of them; letter case and spaces count", key.as_sql());
     }
-    let listed: Vec<String> = keys.iter().take(SHOWN_KEYS).map(constant).collect();
+    let listed: Vec<String> = keys.iter().take(SHOWN_KEYS).map(Value::as_sql).collect();
     let more = if keys.len() > SHOWN_KEYS { ", …" } else { "" };
     format!("the public keys are {}{more}", listed.join(", "))
 }
@@ -275,16 +275,6 @@ fn reads(expr: &Expr) -> bool {
     let mut reads = false;
     expr.visit_columns(&mut |_| reads = true);
     reads
-}
-
-/// A constant as SQL writes it.
-fn constant(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("'{}'", text.replace('\'', "\\'")),
-        Value::Date(_) | Value::Timestamp(_) => format!("'{value}'"),
-        Value::Bool(b) => b.to_string().to_uppercase(),
-        other => other.to_string(),
-    }
 }
 
 /// Whether a comparison of constants of one type holds.

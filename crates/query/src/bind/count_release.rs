@@ -4,6 +4,7 @@ use sqlparser::ast;
 
 use super::aggregate::aggregate_name;
 use super::clauses::{bound_keys, check, condition, default_name};
+use super::parts::syntax::plain_table;
 use crate::call::Call;
 use crate::error::Refusal;
 use crate::expr::{Expr, RowScope, bind_row_expression};
@@ -41,7 +42,7 @@ pub fn bind_count_release(
     columns: &[(String, ColumnType)],
 ) -> Result<CountRelease, Refusal> {
     let formed = |refusal: Refusal| Refusal::new(refusal.what, FORM);
-    let parsed = sql::parse(text, false).map_err(formed)?;
+    let parsed = sql::parse(text, false, sql::today().as_deref()).map_err(formed)?;
     if !parsed.clauses.is_empty() {
         return Err(Refusal::new(
             "WITH DIFFERENTIAL_PRIVACY does not release exact counts",
@@ -69,7 +70,7 @@ pub fn bind_count_release(
 fn one_table(select: &ast::Select) -> Result<(), Refusal> {
     match select.from.as_slice() {
         [from] if from.joins.is_empty() => match &from.relation {
-            ast::TableFactor::Table { args: None, sample: None, .. } => Ok(()),
+            table if plain_table(table).is_some() => Ok(()),
             other => Err(Refusal::new(format!("`{other}` in FROM is not supported"), FORM)),
         },
         [] => Err(Refusal::new("the query has no FROM", FORM)),

@@ -230,19 +230,15 @@ impl<'a> Tables<'a> {
 
     fn join(&self, left: Rows, join: &'a ast::Join) -> Result<Rows, Refusal> {
         use ast::JoinOperator as J;
-        let (kind, constraint, swapped) = match &join.join_operator {
+        let ast::Join { relation, global, join_operator } = join;
+        let (kind, constraint, swapped) = match join_operator {
+            _ if *global => return Err(no_join(join)),
             J::Join(c) | J::Inner(c) => (JoinKind::Inner, c, false),
             J::Left(c) | J::LeftOuter(c) => (JoinKind::Left, c, false),
             J::Right(c) | J::RightOuter(c) => (JoinKind::Left, c, true),
-            _ => {
-                return Err(Refusal::new(
-                    format!("`{}` is not supported", join.to_string().trim()),
-                    "use JOIN … ON, LEFT JOIN … ON or RIGHT JOIN … ON, or tables after commas \
-                     in FROM with equalities in WHERE",
-                ));
-            }
+            _ => return Err(no_join(join)),
         };
-        let right = self.factor(&join.relation)?;
+        let right = self.factor(relation)?;
         let (left, right) = if swapped { (right, left) } else { (left, right) };
         // Without a match all columns are NULL, computed ones too.
         let mut right = if kind == JoinKind::Left { right.materialised()? } else { right };
@@ -288,10 +284,25 @@ impl<'a> Tables<'a> {
     }
 }
 
+/// Refuses a join of a kind that rows cannot have.
+fn no_join(join: &ast::Join) -> Refusal {
+    Refusal::new(
+        format!("`{}` is not supported", join.to_string().trim()),
+        "use JOIN … ON, LEFT JOIN … ON or RIGHT JOIN … ON, or tables after commas in FROM with \
+         equalities in WHERE",
+    )
+}
+
 /// Refuses what is no table, join or sub-query.
 pub(super) fn not_a_table(factor: &ast::TableFactor) -> Refusal {
     let hint = match factor {
-        ast::TableFactor::UNNEST { .. } => {
+        ast::TableFactor::UNNEST {
+            alias: _,
+            array_exprs: _,
+            with_offset: _,
+            with_offset_alias: _,
+            with_ordinality: _,
+        } => {
             "x IN UNNEST([1, 2]) or x IN (1, 2) for a condition; a public table of the contract \
              for rows of constants"
         }

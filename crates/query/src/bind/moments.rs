@@ -114,7 +114,7 @@ impl Aggregates<'_> {
         &self,
         function: &ast::Function,
         operand: &Expr,
-        given: Option<(crate::lattice::Number, crate::lattice::Number)>,
+        given: Option<(hushtable_numbers::Number, hushtable_numbers::Number)>,
         arguments: &Arguments,
     ) -> Result<Centred, Refusal> {
         if !operand.column_type.is_numeric() {

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
+use super::automatic::{AUTO, ChosenLimits};
 use super::view::{Unit, View};
-use crate::contract::{Defaults, MAX_GROUPS, MAX_ROWS};
+use crate::contract::{Defaults, GroupLimit, MAX_GROUPS, MAX_ROWS};
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::interval::{IntervalsWanted, Level, ReportFormat};
 use crate::noise_kind::NoiseKind;
@@ -15,7 +16,8 @@ use crate::quote::Strategy;
 use crate::sql::QueryOption;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
-                     max_groups_contributed, max_rows_per_group, group_selection_strategy, \
+                     max_groups_contributed, max_rows_per_group, bounds, \
+                     group_selection_strategy, \
                      group_selection_by, group_selection_weight, weight, other_row, \
                      clipping_report, consistent, noise, prefer, min_privacy_units_per_group, \
                      known_groups_threshold, intervals, simultaneous_intervals, \
@@ -36,7 +38,11 @@ pub(super) const MAX_WEIGHT: u32 = 1000;
 pub(super) struct Options {
     /// Epsilon or rho, with the delta for choosing groups.
     pub(super) loss: Option<Loss>,
-    pub(super) max_groups_contributed: Option<u32>,
+    pub(super) max_groups_contributed: Option<GroupLimit>,
+    /// Whether bounds that are given nowhere are chosen privately.
+    pub(super) automatic_bounds: bool,
+    /// The limits that were chosen privately, where they have been.
+    pub(super) chosen: ChosenLimits,
     pub(super) max_rows_per_group: Option<u32>,
     pub(super) strategy: Option<Strategy>,
     pub(super) selection_weight: Option<u32>,
@@ -94,6 +100,8 @@ impl Options {
         let mut options = Self {
             loss: None,
             max_groups_contributed: defaults.max_groups_contributed,
+            automatic_bounds: false,
+            chosen: ChosenLimits::default(),
             max_rows_per_group: defaults.max_rows_per_group,
             strategy: defaults.group_selection_strategy,
             selection_weight: None,
@@ -115,7 +123,17 @@ impl Options {
                     "rho" => rho = Some(amount(option)?),
                     "delta" => delta = Some(amount(option)?),
                     "max_groups_contributed" => {
-                        options.max_groups_contributed = Some(count(option, MAX_GROUPS)?);
+                        options.max_groups_contributed = Some(group_limit(option)?);
+                    }
+                    "bounds" if option.value.eq_ignore_ascii_case(AUTO) => {
+                        options.automatic_bounds = true;
+                    }
+                    "bounds" => {
+                        return Err(Refusal::new(
+                            format!("bounds = {} is not AUTO", option.value),
+                            "bounds = AUTO has them chosen privately; give your own beside the \
+                             column: SUM(x, contribution_bounds_per_group => (0, 100))",
+                        ));
                     }
                     "max_rows_per_group" => {
                         options.max_rows_per_group = Some(count(option, MAX_ROWS)?)
@@ -274,6 +292,18 @@ fn one_of<T: Copy + Display>(option: &QueryOption, all: &[T], hint: &str) -> Res
 fn amount<T: FromStr<Err = AmountError>>(option: &QueryOption) -> Result<T, Refusal> {
     option.value.parse().map_err(|e: AmountError| {
         Refusal::new(e.to_string(), "OPTIONS (epsilon = 1, delta = 1e-6) or OPTIONS (rho = 0.5)")
+    })
+}
+
+fn group_limit(option: &QueryOption) -> Result<GroupLimit, Refusal> {
+    if option.value.eq_ignore_ascii_case(AUTO) {
+        return Ok(GroupLimit::Automatic);
+    }
+    count(option, MAX_GROUPS).map(GroupLimit::Most).map_err(|refusal| {
+        Refusal::new(
+            format!("{}, and not AUTO", refusal.what),
+            "max_groups_contributed = 3; or AUTO, to have it chosen privately",
+        )
     })
 }
 

@@ -2,6 +2,7 @@
 //! rows count.
 
 use hushtable_mechanisms::{Percentile, QuantileSide};
+use hushtable_numbers::{MAX_LATTICE, Number};
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, released_as};
@@ -11,7 +12,6 @@ use super::{Measure, Measurement, QuantileEnd};
 use crate::bind_expr::cast;
 use crate::error::Refusal;
 use crate::expr::Expr;
-use crate::lattice::{MAX_LATTICE, Number, Step};
 use crate::types::ColumnType;
 
 impl Aggregates<'_> {
@@ -42,7 +42,7 @@ impl Aggregates<'_> {
         let split = split.map(|split| self.in_force(&operand, split));
         let bounds = arguments.row_bounds.or(declared.and_then(|c| c.bounds));
         let own_step = declared.and_then(|c| c.granularity);
-        let step_for = |low, high| own_step.unwrap_or(Step::default_for(column_type, low, high));
+        let step_for = |low, high| own_step.unwrap_or(column_type.default_step(low, high));
         let (step, (low, high), scale) = match (bounds, split) {
             (Some((low, high)), _) => {
                 let step = step_for(low, high);

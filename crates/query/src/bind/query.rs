@@ -1,15 +1,15 @@
 //! The checked query.
 
 use hushtable_mechanisms::RecordMechanism;
+use hushtable_numbers::MAX_LATTICE;
 use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};
 use serde::{Deserialize, Serialize};
 
-use super::{Groups, Key, Measure, Measurement, Order, Output};
+use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output};
 use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::Expr;
 use crate::interval::IntervalsWanted;
-use crate::lattice::MAX_LATTICE;
 use crate::noise_kind::NoiseKind;
 use crate::objective::Prefer;
 use crate::relation::Relation;
@@ -89,6 +89,9 @@ pub struct PrivateQuery {
     /// Whether it has no limits: it is for owners' readings, and has no mechanisms.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) without_limits: bool,
+    /// Its limits that are chosen privately; it has examples in their place until they are.
+    #[serde(default, skip_serializing_if = "Automatic::is_none")]
+    pub(super) automatic: Automatic,
 }
 
 impl PrivateQuery {
@@ -216,6 +219,21 @@ impl PrivateQuery {
     /// The query at another cost.
     pub fn with_loss(self, loss: Loss) -> Self {
         Self { loss, ..self }
+    }
+
+    /// The query with the share of a budget that another one has.
+    pub(super) fn at_the_price_of(mut self, other: &Self) -> Self {
+        (self.loss, self.noise_delta) = (other.loss, other.noise_delta);
+        self.settle_noise();
+        self
+    }
+
+    /// The wishes by which its mechanisms are chosen when its limits are known: they are no part of
+    /// what is asked where the mechanisms themselves are.
+    pub fn wishes(&self) -> String {
+        let Self { noise, usual_noise, prefer, noise_delta, loss, .. } = self;
+        let groups = self.groups;
+        format!("{noise:?} {usual_noise:?} {prefer:?} {noise_delta} {loss} {groups:?}")
     }
 
     /// The query with another limit on the groups of a unit.

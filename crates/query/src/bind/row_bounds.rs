@@ -1,6 +1,7 @@
 //! Sums and means of the rows of a unit that count in a group, whose values are within bounds, each
 //! by itself or their mean.
 
+use hushtable_numbers::{MAX_LATTICE, Number, Step};
 use sqlparser::ast;
 
 use super::aggregate::{Aggregates, in_steps, no_step_within, released_as};
@@ -9,7 +10,6 @@ use super::view::{Unit, View};
 use super::{Clamps, Measure, Measurement};
 use crate::error::Refusal;
 use crate::expr::Expr;
-use crate::lattice::{MAX_LATTICE, Number, Step};
 use crate::range::Range;
 
 /// Bounds of a row's value.
@@ -33,7 +33,7 @@ impl RowBounds {
     pub(super) fn step(&self, operand: &Expr, declared: Option<Step>) -> Step {
         let column_type = operand.column_type;
         declared.unwrap_or_else(|| match self {
-            Self::Given(low, high) => Step::default_for(column_type, *low, *high),
+            Self::Given(low, high) => column_type.default_step(*low, *high),
             Self::Known(range) => range.default_step(column_type),
         })
     }

@@ -5,6 +5,7 @@ use sqlparser::ast;
 use super::clauses::{bound_keys, condition, default_name, plain_clauses};
 use super::from::Tables;
 use super::mentions::aggregates_rows;
+use super::parts::walk::shown;
 use super::rowset::Rows;
 use super::windows::Windows;
 use crate::bind_expr::{Binder, Resolve, unify_all, where_true};
@@ -48,10 +49,12 @@ impl<'a> Tables<'a> {
                 set_quantifier: ast::SetQuantifier::All,
                 right,
             } => union(self.body(query, left)?, self.body(query, right)?),
-            ast::SetExpr::SetOperation { op, set_quantifier, .. } => Err(Refusal::new(
-                format!("{op} {set_quantifier} in a sub-query is not supported"),
-                "use UNION ALL; for intersections and differences, IN and NOT IN",
-            )),
+            ast::SetExpr::SetOperation { left: _, op, set_quantifier, right: _ } => {
+                Err(Refusal::new(
+                    format!("{op} {set_quantifier} in a sub-query is not supported"),
+                    "use UNION ALL; for intersections and differences, IN and NOT IN",
+                ))
+            }
             other => Err(Refusal::new(
                 format!("`{other}` in a sub-query is not supported"),
                 "SELECT … FROM … WHERE … GROUP BY …",
@@ -382,9 +385,5 @@ pub(super) fn unit_aggregate(
 
 /// Whether SELECT has an aggregate that is not a window.
 pub(super) fn has_aggregate(select: &ast::Select) -> bool {
-    let mut shown = select.projection.iter().filter_map(|item| match item {
-        ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, .. } => Some(e),
-        _ => None,
-    });
-    shown.any(aggregates_rows)
+    shown(select).any(aggregates_rows)
 }

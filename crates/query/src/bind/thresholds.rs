@@ -1,12 +1,13 @@
 //! Which splitting thresholds are in force for a sum: all that the contract gives, or those of the
 //! classes that the query can meet.
 
+use hushtable_numbers::{Number, Step};
+
 use super::aggregate::Aggregates;
 use super::{Classes, Thresholds};
 use crate::contract::Split;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind};
-use crate::lattice::{Number, Step};
 use crate::types::Value;
 
 /// Thresholds in the column's unit.

@@ -1,5 +1,6 @@
 //! The rows that a query aggregates, whose they are, and what the contract says of their columns.
 
+use hushtable_numbers::Number;
 use hushtable_privacy::Neighbouring;
 use sqlparser::ast;
 
@@ -7,7 +8,6 @@ use super::rowset::{References, Rows};
 use crate::contract::{self, Column, Contract, Defaults, Population};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, RowScope};
-use crate::lattice::Number;
 use crate::range::Range;
 use crate::relation::{Known, Operator, Origin, Protection, Relation};
 use crate::types::{ColumnType, Value};

@@ -1,10 +1,10 @@
 //! Constants, and the names of types and date parts.
 
+use hushtable_numbers::Number;
 use sqlparser::ast;
 
 use crate::error::Refusal;
 use crate::expr::{DatePart, Expr, ExprKind};
-use crate::lattice::Number;
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, Value};
 
 pub(super) fn constant(value: &ast::Value) -> Result<Value, Refusal> {
@@ -94,7 +94,7 @@ pub(super) fn sql_type(data_type: &ast::DataType) -> Result<ColumnType, Refusal>
         }
         D::String(_) | D::Varchar(_) | D::Text | D::Char(_) => Some(ColumnType::String),
         D::Date => Some(ColumnType::Date),
-        D::Timestamp(..) | D::Datetime(_) => Some(ColumnType::Timestamp),
+        D::Timestamp(_, _) | D::Datetime(_) => Some(ColumnType::Timestamp),
         D::Numeric(info) | D::Decimal(info) => {
             decimal(info).map(|scale| ColumnType::Decimal { scale })
         }

@@ -37,7 +37,7 @@ impl Complete {
         // A table without keys has one cell.
         let sizes = if sizes.is_empty() { vec![1] } else { sizes.to_vec() };
         let mut own = Self { sizes, levels: levels.to_vec(), family: Vec::new() };
-        let mut sets = vec![(1 << own.sizes.len()) - 1];
+        let mut sets = vec![own.all_keys()];
         for &(keys, _) in levels {
             let meets: Vec<Keys> = sets.iter().map(|set| set & keys).chain([keys]).collect();
             sets.extend(meets);
@@ -59,14 +59,29 @@ impl Complete {
         self.sizes.iter().product()
     }
 
+    /// The set of all keys.
+    pub(super) fn all_keys(&self) -> Keys {
+        (1 << self.sizes.len()) - 1
+    }
+
+    /// How many values each key has.
+    pub(super) fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// Each level's keys and the variance of its noise.
+    pub(super) fn levels(&self) -> &[(Keys, f64)] {
+        &self.levels
+    }
+
     /// How many values these keys have together.
-    fn values(&self, keys: Keys) -> f64 {
+    pub(super) fn values(&self, keys: Keys) -> f64 {
         let own = self.sizes.iter().enumerate().filter(|(key, _)| keys & (1 << key) != 0);
         own.map(|(_, &size)| size as f64).product()
     }
 
     /// How many cells one of a level is the sum of.
-    fn beside(&self, keys: Keys) -> f64 {
+    pub(super) fn beside(&self, keys: Keys) -> f64 {
         self.values(!keys)
     }
 
@@ -132,6 +147,12 @@ impl Complete {
         factors
     }
 
+    /// The c_U of H^-1. Effects that no level measures are zero: of all tables that fit as well, it
+    /// gives the most even one.
+    pub(super) fn inverse(&self) -> Vec<(Keys, f64)> {
+        self.factors(|own| if own > 0.0 { 1.0 / own } else { 0.0 })
+    }
+
     fn apply(&self, factors: &[(Keys, f64)], table: &[f64]) -> Vec<f64> {
         let mut result = vec![0.0; table.len()];
         for &(set, factor) in factors.iter().filter(|(_, factor)| *factor != 0.0) {
@@ -152,15 +173,12 @@ impl Complete {
 
     /// The least-squares table of all keys, from the values of each level.
     pub(super) fn estimate(&self, measured: &[Vec<f64>]) -> Vec<f64> {
-        // Effects that no level measures are zero: of all tables that fit as well, the most even
-        // one.
-        let factors = self.factors(|own| if own > 0.0 { 1.0 / own } else { 0.0 });
-        self.apply(&factors, &self.weighted(measured))
+        self.apply(&self.inverse(), &self.weighted(measured))
     }
 
     /// The variance of each cell of a level in [`estimate`](Self::estimate).
     pub(super) fn variance(&self, keys: Keys) -> f64 {
-        let factors = self.factors(|own| if own > 0.0 { 1.0 / own } else { 0.0 });
+        let factors = self.inverse();
         let of = |&(set, factor): &(Keys, f64)| factor / self.values(keys & !set);
         self.beside(keys) * factors.iter().map(of).sum::<f64>()
     }
@@ -204,7 +222,7 @@ impl Complete {
     /// to the side that leaves the errors of the sums so far smaller, together. None is on the
     /// other side of a whole number, so that a table that is not below zero stays so.
     pub(super) fn rounded(&self, table: &[f64]) -> Vec<i128> {
-        let all = (1 << self.sizes.len()) - 1;
+        let all = self.all_keys();
         let mut levels: Vec<(Vec<usize>, Vec<f64>)> = Vec::new();
         for &(keys, _) in self.levels.iter().filter(|(keys, _)| *keys != all) {
             let (strides, cells) = self.strides(keys);

@@ -1,11 +1,12 @@
 //! Columns of a contract.
 
+use hushtable_numbers::{Number, Step};
+
 use super::read::{ContractError, Item, Section};
 use super::split::split;
 use super::{Column, MAX_PUBLIC_KEYS};
 use crate::cost::{self, RowPart};
 use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
-use crate::lattice::{Number, Step};
 use crate::sql;
 use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_STRING_BYTES, Value};
 
@@ -59,7 +60,8 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
                 .map(|i| i.flag("true where every row has a value: counts of it are those of rows"))
                 .transpose()?
                 .unwrap_or(false),
-            bounds: settings.get("bounds").map(|i| bounds(&i, column_type)).transpose()?,
+            bounds: None,
+            automatic_bounds: false,
             granularity: settings
                 .get("granularity")
                 .map(|i| granularity(&i, column_type))
@@ -69,8 +71,15 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
             // Read when all columns are known, as it may name another one.
             split: None,
         };
+        let column = match settings.get("bounds") {
+            None => column,
+            Some(item) => match bounds(&item, column_type)? {
+                None => Column { automatic_bounds: true, ..column },
+                own => Column { bounds: own, ..column },
+            },
+        };
         if let Some(split) = settings.get("split") {
-            if column.bounds.is_some() {
+            if column.bounds.is_some() || column.automatic_bounds {
                 return Err(split.error(
                     "a column has both `split` and `bounds`".to_owned(),
                     "keep bounds to clamp larger values, or split to leave them whole at a \
@@ -158,13 +167,21 @@ pub(super) fn number(item: &Item<'_, '_>, hint: &str) -> Result<Number, Contract
     })
 }
 
-fn bounds(item: &Item<'_, '_>, column_type: ColumnType) -> Result<(Number, Number), ContractError> {
-    let hint = "bounds = [LOW, HIGH]: the least and the most that one unit adds to a group's sum";
+/// The bounds of a column; `None` where they are chosen privately.
+fn bounds(
+    item: &Item<'_, '_>,
+    column_type: ColumnType,
+) -> Result<Option<(Number, Number)>, ContractError> {
+    let hint = "bounds = [LOW, HIGH]: the least and the most that one unit adds to a group's \
+                sum; or \"auto\", to have them chosen privately";
     if !column_type.is_numeric() {
         return Err(item.error(
             format!("`bounds` is set on a column of type {column_type}, which cannot be summed"),
             "leave bounds out: they are for int, decimal and float columns",
         ));
+    }
+    if item.is_auto() {
+        return Ok(None);
     }
     let items = item.list(hint)?;
     let [low, high] = items.as_slice() else {
@@ -177,14 +194,14 @@ fn bounds(item: &Item<'_, '_>, column_type: ColumnType) -> Result<(Number, Numbe
             hint,
         ));
     }
-    Ok((low, high))
+    Ok(Some((low, high)))
 }
 
 fn granularity(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Step, ContractError> {
     let hint = "int: a whole number such as 1 or 100; decimal(s): 1, 0.1, … 10^-s; \
                 float: a power of two such as 0.0625";
     let value = number(item, hint)?;
-    Step::new(&value, column_type).ok_or_else(|| {
+    column_type.step(value).ok_or_else(|| {
         item.wrong(&format!("a granularity of a column of type {column_type}"), hint)
     })
 }

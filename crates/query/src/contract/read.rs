@@ -5,6 +5,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::bind::AUTO;
+
 /// A contract, a workload or a model that cannot be used, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {what}\n  hint: {hint}")]
@@ -217,6 +219,11 @@ impl<'a, 'i> Item<'a, 'i> {
             DeValue::String(s) if !s.is_empty() => Ok(s),
             _ => Err(self.wrong(expected, hint)),
         }
+    }
+
+    /// Whether it is the text "auto": a limit that is chosen privately.
+    pub(crate) fn is_auto(&self) -> bool {
+        matches!(self.value, DeValue::String(text) if text.eq_ignore_ascii_case(AUTO))
     }
 
     /// A number as it is written, so that decimals are exact.

@@ -1,9 +1,10 @@
 //! Splitting thresholds of a column.
 
+use hushtable_numbers::Number;
+
 use super::columns::number;
 use super::read::{ContractError, Item};
 use super::{Column, Split, SplitBy};
-use crate::lattice::Number;
 use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
 
 const HINT: &str = "split = 10_000: the size up to which a record loses no more than a query's \

@@ -10,7 +10,7 @@ use super::columns;
 use super::csv;
 use super::read::{ContractError, Item, Section, Source};
 use super::units::{self, TableUnit};
-use super::{Column, Contract, Defaults, Population, Table};
+use super::{Column, Contract, Defaults, GroupLimit, Population, Table};
 use crate::interval::Level;
 use crate::noise_kind::NoiseKind;
 use crate::objective::Prefer;
@@ -325,11 +325,12 @@ pub(crate) fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractEr
         delta: section.get("delta").map(|i| amount(&i)).transpose()?,
         max_groups_contributed: groups
             .map(|i| {
-                i.count(
-                    1,
-                    MAX_GROUPS,
-                    "max_groups_contributed = 3: the most groups that one unit enters",
-                )
+                if i.is_auto() {
+                    return Ok(GroupLimit::Automatic);
+                }
+                let hint = "max_groups_contributed = 3: the most groups that one unit enters; or \
+                            \"auto\", to have it chosen privately";
+                i.count(1, MAX_GROUPS, hint).map(GroupLimit::Most)
             })
             .transpose()?,
         max_rows_per_group: rows

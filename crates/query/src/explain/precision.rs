@@ -1,5 +1,7 @@
 //! How precise outputs are, by the size of a group; and what would make them more precise.
 
+use hushtable_numbers::search::first_whole;
+use hushtable_privacy::Loss;
 use serde::{Deserialize, Serialize};
 
 use crate::bind::{Clamps, Groups, Measure, Measurement};
@@ -46,7 +48,7 @@ pub(super) fn precision(quote: &Quote) -> Vec<PrecisionExplained> {
     let keys: Vec<Value> = query.keys().iter().map(|_| Value::Null).collect();
     let at = |rows: u64, output: usize| {
         let steps: Vec<i128> = query.measurements().iter().map(|m| typical(m, rows)).collect();
-        let row = ReleasedRow { keys: &keys, steps: &steps, known: &known };
+        let row = ReleasedRow { keys: &keys, steps: &steps, rest: &[], known: &known };
         let (low, high) = intervals.of(&row).into_iter().nth(output)??;
         let (low, high) = (number(&low)?, number(&high)?);
         Some((0.5 * (high - low), 0.5 * (high + low)))
@@ -114,31 +116,15 @@ fn number(value: &Value) -> Option<f64> {
 /// The least number from which on a condition holds, as far as halving shows; `None` where it does
 /// not hold for four thousand millions.
 fn least(holds: impl Fn(u64) -> bool) -> Option<u64> {
-    let mut high = 1u64 << 32;
-    if !holds(high) {
-        return None;
-    }
-    while high > 1 && holds(high / 2) {
-        high /= 2;
-    }
-    let mut low = high / 2;
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if holds(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
+    let most = 1u64 << 32;
+    holds(most).then(|| first_whole(0, most, holds))
 }
 
 /// Changes of the query after which there is less noise, each in a sentence.
 pub(super) fn advice(quote: &Quote) -> Vec<String> {
     let query = quote.query();
     let mut all = Vec::new();
-    let epsilon = matches!(query.loss(), hushtable_privacy::Loss::Approximate { .. });
-    let budget = if epsilon { "epsilon" } else { "rho" };
+    let budget = query.loss().parameter();
     let unit = query.unit_name();
     let groups = query.max_groups_contributed();
     let laplace = quote.noise_kind() == NoiseKind::Laplace;
@@ -180,10 +166,11 @@ pub(super) fn advice(quote: &Quote) -> Vec<String> {
              or weight => 2 for the one that matters"
         ));
     }
-    all.push(match epsilon {
-        true => "twice the epsilon: half of the noise".to_owned(),
-        false => "four times the rho: half of the noise".to_owned(),
-    });
+    let times = match query.loss() {
+        Loss::Approximate { .. } => "twice",
+        Loss::Concentrated { .. } => "four times",
+    };
+    all.push(format!("{times} the {budget}: half of the noise"));
     all
 }
 

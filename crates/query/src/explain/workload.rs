@@ -103,9 +103,9 @@ impl WorkloadExplanation {
         let [(_, first, explained), others @ ..] = parts else {
             return Err(Refusal::new("the workload has no query", "add at least one query"));
         };
-        let total = others
-            .iter()
-            .try_fold(first.total(), |sum, (_, quote, _)| sum.plus(quote.total()))
+        let total = first
+            .total()
+            .plus_all(others.iter().map(|(_, quote, _)| quote.total()))
             .map_err(|e| {
                 Refusal::new(
                     format!("cannot add up the losses of the queries: {e}"),

@@ -1,7 +1,7 @@
 //! Expressions over rows as SQL, as they were understood.
 
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Value, text_as_sql};
 
 /// An expression as SQL over columns of these names.
 pub(super) fn written(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
@@ -15,7 +15,7 @@ pub(super) fn written(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
     let list = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(", ");
     match &expr.kind {
         ExprKind::Column(place) => columns.get(*place).map_or("?", |(name, _)| name).to_owned(),
-        ExprKind::Literal(value) => constant(value),
+        ExprKind::Literal(value) => value.as_sql(),
         ExprKind::Released(_) => "a released value".to_owned(),
         ExprKind::Not(e) => match &e.kind {
             ExprKind::IsNull(e) => format!("{} IS NOT NULL", inner(e)),
@@ -41,7 +41,7 @@ pub(super) fn written(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
         }
         ExprKind::Like { value, pattern, any_case } => {
             let like = if *any_case { "ILIKE" } else { "LIKE" };
-            format!("{} {like} {}", inner(value), quoted(pattern))
+            format!("{} {like} {}", inner(value), text_as_sql(pattern))
         }
         ExprKind::Match { value, pattern, wanted } => {
             let name = match wanted {
@@ -50,7 +50,7 @@ pub(super) fn written(expr: &Expr, columns: &[(String, ColumnType)]) -> String {
                 MatchUse::Extract => "REGEXP_EXTRACT",
                 MatchUse::Replace(_) => "REGEXP_REPLACE",
             };
-            format!("{name}({}, {})", own(value), quoted(pattern.text()))
+            format!("{name}({}, {})", own(value), text_as_sql(pattern.text()))
         }
         ExprKind::Case(branches, otherwise) => {
             let mut out = "CASE".to_owned();
@@ -93,19 +93,5 @@ const MOST: usize = 6;
 
 fn shortened(values: &[Value]) -> impl Iterator<Item = String> {
     let more = (values.len() > MOST).then(|| format!("… {} in all", values.len()));
-    values.iter().take(MOST).map(constant).chain(more)
-}
-
-fn constant(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted(text),
-        Value::Date(_) => format!("DATE '{value}'"),
-        Value::Timestamp(_) => format!("TIMESTAMP '{value}'"),
-        Value::Bool(truth) => truth.to_string().to_uppercase(),
-        _ => value.to_string(),
-    }
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+    values.iter().take(MOST).map(Value::as_sql).chain(more)
 }

@@ -13,6 +13,7 @@
 //! count share draws, whose multiples add up.
 
 use hushtable_mechanisms::{Additive, AdditiveLaw};
+use hushtable_numbers::search::{first, grow};
 use hushtable_privacy::normal_quantile;
 
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
@@ -29,6 +30,9 @@ const APART: f64 = 1.01;
 
 /// Room for the rounding of coefficients and quantiles.
 const ROUNDING: f64 = 1e-9;
+
+/// Halvings by which an end is found, once doubling has passed it.
+const HALVINGS: u32 = 24;
 
 /// A number that is linear in measurements.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,26 +193,13 @@ impl Ratio {
         }
         let middle = above / below;
         let end = |side: f64| {
-            // How far the end is, from below and from above.
-            let out = |away: f64| Some(away * below.abs() > width(middle + side * away)?);
-            let (mut near, mut far) = (0.0, width(middle)? / below.abs());
-            let mut tries = 0;
-            while !out(far)? {
-                (near, far) = (far, 2.0 * far);
-                tries += 1;
-                if tries > 200 || !far.is_finite() {
-                    return None;
-                }
-            }
-            for _ in 0..24 {
-                let half = 0.5 * (near + far);
-                if out(half)? {
-                    far = half;
-                } else {
-                    near = half;
-                }
-            }
-            Some(middle + side * far)
+            // A ratio of unknown width is inside.
+            let out = |away: f64| {
+                width(middle + side * away).is_some_and(|width| away * below.abs() > width)
+            };
+            let start = width(middle)? / below.abs();
+            let (near, far) = grow(start, 2.0, start * 200f64.exp2(), out)?;
+            Some(middle + side * first(near.unwrap_or(0.0), far, HALVINGS, out))
         };
         bounded(end(-1.0)?, end(1.0)?)
     }
@@ -336,28 +327,15 @@ fn sum_of_laplaces(scales: Vec<f64>, outside: f64) -> Option<f64> {
     let weights: Vec<(f64, f64)> =
         scales.iter().enumerate().map(|(place, &b)| (b, weight(place, b))).collect();
     let tail = |t: f64| weights.iter().map(|(b, weight)| weight * (-t / b).exp()).sum::<f64>();
-    let (mut low, mut high) = (0.0, largest);
-    while tail(high) > outside * (1.0 - ROUNDING) {
-        (low, high) = (high, 2.0 * high);
-        if !high.is_finite() {
-            return None;
-        }
-    }
-    for _ in 0..24 {
-        let middle = 0.5 * (low + high);
-        if tail(middle) > outside * (1.0 - ROUNDING) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Some(high)
+    let within = |t: f64| tail(t) <= outside * (1.0 - ROUNDING);
+    let (low, high) = grow(largest, 2.0, f64::MAX, within)?;
+    Some(first(low.unwrap_or(0.0), high, HALVINGS, within))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hushtable_noise::{DiscreteLaplace, Ratio as Scale, TestSeed};
+    use hushtable_noise::{DiscreteLaplace, Law, Ratio as Scale, TestSeed};
 
     #[test]
     fn quantiles_of_sums_are_those_of_the_law() {

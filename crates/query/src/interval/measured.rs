@@ -1,9 +1,10 @@
 //! The interval of one measurement, from its released value and the law of its noise.
 
 use hushtable_mechanisms::{PerRecord, Seen, Selection, SumMechanism};
+use hushtable_numbers::Step;
 
 use crate::bind::{Measure, Measurement};
-use crate::lattice::Step;
+use crate::consistent::AdjustedNoise;
 use crate::quote::Noise;
 use crate::range::Range;
 
@@ -23,6 +24,11 @@ enum ReleasedLaw<'a> {
     Count(&'a Selection),
     /// Between the released values of two other measurements.
     Ends([usize; 2]),
+    /// The adjusted number is within that of the one without noise.
+    Adjusted {
+        width: f64,
+        fits: bool,
+    },
 }
 
 enum Sum<'a> {
@@ -45,6 +51,17 @@ impl<'a> Measured<'a> {
     /// A quantile whose interval has its ends in these places of the measurements.
     pub(super) fn between(measurement: &'a Measurement, ends: [usize; 2], level: f64) -> Self {
         Self { measurement, law: ReleasedLaw::Ends(ends), level }
+    }
+
+    /// A number that is adjusted to other levels. `None` where the noise is too small for it.
+    pub(super) fn adjusted(
+        measurement: &'a Measurement,
+        noise: &AdjustedNoise,
+        level: f64,
+    ) -> Option<Self> {
+        let law =
+            ReleasedLaw::Adjusted { width: noise.half_width(1.0 - level)?, fits: noise.fits() };
+        Some(Self { measurement, law, level })
     }
 
     /// `None` for quantiles, whose noise says nothing about how far the exact value is.
@@ -81,15 +98,15 @@ impl<'a> Measured<'a> {
     pub(super) fn key(&self) -> Option<usize> {
         match &self.law {
             ReleasedLaw::Sums { key, .. } => *key,
-            ReleasedLaw::Count(_) | ReleasedLaw::Ends(_) => None,
+            ReleasedLaw::Count(_) | ReleasedLaw::Ends(_) | ReleasedLaw::Adjusted { .. } => None,
         }
     }
 
     /// The exact values that the released one allows, as the released column has them. `steps` are
-    /// the released values of all measurements.
+    /// the released values of all measurements; `rest` is what is left of an adjusted one.
     pub(super) fn range(
         &self,
-        (released, steps): (i128, &[i128]),
+        (released, rest, steps): (i128, f64, &[i128]),
         class: usize,
         group: Group,
     ) -> Option<Range> {
@@ -110,6 +127,17 @@ impl<'a> Measured<'a> {
             // It was drawn by itself, and may be beyond an end.
             ReleasedLaw::Ends([low, high]) => {
                 (released.min(*steps.get(*low)?), released.max(*steps.get(*high)?))
+            }
+            ReleasedLaw::Adjusted { width, fits } => {
+                let (low, high) = (rest - width, rest + width);
+                let end = |away: f64| released.saturating_add(away as i128);
+                if !fits {
+                    // The number without noise is a weighted mean of what the levels have left, and
+                    // may be no whole one, and below zero.
+                    return in_units(self.measurement.step, end(low.floor()), end(high.ceil()));
+                }
+                let (low, high) = (end(low.ceil()), end(high.floor()));
+                (low.min(released), high.max(released))
             }
         };
         let (low, high) = self.possible(low, high, group.least);

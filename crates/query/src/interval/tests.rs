@@ -55,7 +55,7 @@ fn wanted(level: &str) -> IntervalsWanted {
 }
 
 /// The noisy sums of a group.
-fn released(quote: &Quote, exact: &[i128], generator: &mut Generator) -> Vec<i128> {
+pub(crate) fn released(quote: &Quote, exact: &[i128], generator: &mut Generator) -> Vec<i128> {
     let mut noisy = exact.to_vec();
     for (place, noise) in quote.noise().iter().enumerate() {
         match noise {
@@ -82,7 +82,7 @@ fn released(quote: &Quote, exact: &[i128], generator: &mut Generator) -> Vec<i12
     noisy
 }
 
-fn number(value: &Value) -> f64 {
+pub(crate) fn number(value: &Value) -> f64 {
     match *value {
         Value::Int(n) => n as f64,
         Value::Decimal { digits, scale } => digits as f64 / 10f64.powi(scale.into()),
@@ -99,7 +99,7 @@ fn coverage(quote: &Quote, exact: &[i128], value: f64) -> (f64, f64) {
     let (mut held, mut width) = (0, 0.0);
     for _ in 0..2000 {
         let steps = released(quote, exact, &mut generator);
-        let row = ReleasedRow { keys: &[], steps: &steps, known: &[] };
+        let row = ReleasedRow { keys: &[], steps: &steps, rest: &[], known: &[] };
         let ends = intervals.of(&row).remove(0).expect("an interval");
         let (low, high) = (number(&ends.0), number(&ends.1));
         assert!(low <= high);
@@ -154,7 +154,7 @@ fn expressions_over_several_releases_are_covered_conservatively() {
             let mut operands = Vec::new();
             for (intervals, (quote, exact)) in of.iter().zip([(&sum, 50_000), (&count, 500)]) {
                 let steps = released(quote, &[exact], &mut generator);
-                let row = ReleasedRow { keys: &[], steps: &steps, known: &[] };
+                let row = ReleasedRow { keys: &[], steps: &steps, rest: &[], known: &[] };
                 let (low, high) = intervals.of(&row).remove(0).unwrap();
                 operands.push(KnownOperand::Between(low, high));
             }
@@ -244,7 +244,7 @@ fn counts_of_the_selection_are_covered_where_they_are_seen() {
             let seen = chosen.iter().filter_map(|chosen| chosen.noisy_count).take(2_000);
             let (mut held, mut of) = (0, 0);
             for count in seen {
-                let row = ReleasedRow { keys: &[], steps: &[count], known: &[] };
+                let row = ReleasedRow { keys: &[], steps: &[count], rest: &[], known: &[] };
                 let (low, high) = intervals.of(&row).remove(1).unwrap();
                 let (low, high) = (number(&low), number(&high));
                 assert!(low >= 1.0 && low <= count as f64 && count as f64 <= high);
@@ -264,7 +264,7 @@ fn counts_of_the_selection_are_covered_where_they_are_seen() {
 fn shown(quote: &Quote, steps: &[i128]) -> String {
     let intervals = Intervals::new(quote, wanted("95"), 1);
     let known: Vec<Value> = intervals.known().iter().map(|_| Value::Int(2)).collect();
-    let row = ReleasedRow { keys: &[], steps, known: &known };
+    let row = ReleasedRow { keys: &[], steps, rest: &[], known: &known };
     match intervals.of(&row).remove(0) {
         Some((low, high)) => format!("{low} to {high}"),
         None => "none".to_owned(),
@@ -343,7 +343,7 @@ fn quantiles_are_covered_where_intervals_are_drawn() {
                         _ => {}
                     }
                 }
-                let row = ReleasedRow { keys: &[], steps: &steps, known: &[] };
+                let row = ReleasedRow { keys: &[], steps: &steps, rest: &[], known: &[] };
                 let (low, high) = intervals.of(&row).remove(0).expect("an interval");
                 let (low, high) = (number(&low), number(&high));
                 assert!(low <= high);
@@ -400,7 +400,7 @@ fn known_groups_are_always_seen() {
     assert!(intervals.reads_keys());
     let of = |key: &str, count: i128| {
         let keys = [Value::String(key.to_owned())];
-        let row = ReleasedRow { keys: &keys, steps: &[count], known: &[] };
+        let row = ReleasedRow { keys: &keys, steps: &[count], rest: &[], known: &[] };
         intervals.of(&row).remove(1).map(|(low, high)| format!("{low} to {high}")).unwrap()
     };
     // At the threshold, an unknown group may have any smaller number of units.
@@ -422,7 +422,7 @@ fn simultaneous_intervals_hold_together() {
     for _ in 0..2_000 {
         held += usize::from((0..groups).all(|_| {
             let steps = released(&quote, &exact, &mut generator);
-            let row = ReleasedRow { keys: &[], steps: &steps, known: &[] };
+            let row = ReleasedRow { keys: &[], steps: &steps, rest: &[], known: &[] };
             let ends = intervals.of(&row);
             let values = [48.0, 1_000.0].into_iter();
             values.zip(ends).all(|(value, ends)| {

@@ -4,11 +4,12 @@
 //! given. No promise rests on either. What is added up is clamped to its range, and counts as zero
 //! where it is NULL all the same.
 
+use hushtable_numbers::{Number, Step};
+
 use super::aggregate::{UnitAggregate, WindowFunction};
 use super::{Field, JoinKind, Operator, Relation, fields};
 use crate::contract::{Column, Contract};
 use crate::expr::{BinaryOp, Expr, ExprKind};
-use crate::lattice::{Number, Step};
 use crate::range::{Fact, Facts, Range};
 use crate::types::{ColumnType, Value};
 

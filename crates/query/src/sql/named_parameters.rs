@@ -2,12 +2,12 @@
 //!
 //! A value is a constant of the query from then on: it is part of what is asked, and recorded.
 
+use hushtable_numbers::Number;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use super::dialect;
 use crate::error::Refusal;
-use crate::lattice::Number;
-use crate::types::{ColumnType, Value};
+use crate::types::{ColumnType, Value, text_as_sql};
 
 /// The query with a constant in the place of each `@name`. A value is typed by how it is written: a
 /// number, a date, a timestamp, TRUE, FALSE or NULL; anything else is a text, and so is what stands
@@ -94,8 +94,7 @@ fn constant(value: &str) -> String {
     }
     let quoted =
         ['\'', '"'].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
-    let text = quoted.unwrap_or(value).replace('\\', "\\\\").replace('\'', "\\'");
-    format!("'{}'", text.replace('\n', "\\n").replace('\r', "\\r"))
+    text_as_sql(quoted.unwrap_or(value))
 }
 
 /// Where the lines of a text begin.
@@ -151,7 +150,7 @@ mod tests {
         ] {
             let made = with("SELECT @x", &[("x", value)]).unwrap();
             assert_eq!(made, format!("SELECT {want}"), "{value}");
-            assert!(crate::sql::parse(&format!("{made} FROM t"), false).is_ok(), "{made}");
+            assert!(crate::sql::parse(&format!("{made} FROM t"), false, None).is_ok(), "{made}");
         }
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn parse(text: &str) -> Result<Parsed, Refusal> {
-    super::parse(text, false)
+    super::parse(text, false, None)
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn real_queries_are_accepted() {
 #[test]
 fn double_quotes_are_of_names_where_the_contract_says_so() {
     let text = "SELECT \"my town\", \"select\", 'a' FROM t GROUP BY \"my town\"";
-    let parsed = super::parse(text, true).unwrap();
+    let parsed = super::parse(text, true, None).unwrap();
     let want = "SELECT `my town`, `select`, 'a' FROM t GROUP BY `my town`";
     assert_eq!(parsed.query.to_string(), want);
     assert_eq!(parse(text).unwrap().query.to_string(), text);

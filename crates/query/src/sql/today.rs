@@ -12,9 +12,11 @@ use super::is_word;
 use crate::types::Value;
 
 /// The tokens with a date literal for each CURRENT_DATE, CURRENT_DATE() and TODAY().
-pub(super) fn put_in(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let Some(today) = today() else { return tokens };
-    with_day(tokens, &today)
+pub(super) fn put_in(tokens: Vec<TokenWithSpan>, day: Option<&str>) -> Vec<TokenWithSpan> {
+    match day {
+        Some(day) => with_day(tokens, day),
+        None => tokens,
+    }
 }
 
 fn with_day(tokens: Vec<TokenWithSpan>, day: &str) -> Vec<TokenWithSpan> {
@@ -49,7 +51,7 @@ fn with_day(tokens: Vec<TokenWithSpan>, day: &str) -> Vec<TokenWithSpan> {
 }
 
 /// The day of now, if the clock is within the calendar.
-fn today() -> Option<String> {
+pub(crate) fn today() -> Option<String> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     let days = i32::try_from(since.as_secs() / 86_400).ok()?;
     Some(Value::Date(days).to_string())

@@ -20,7 +20,7 @@ pub(super) struct Template(Vec<Piece>);
 
 impl Template {
     /// # Errors
-    /// What is wrong, where a brace is alone or holds no name.
+    /// The fault, where a brace is alone or holds no name.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut plain = String::new();

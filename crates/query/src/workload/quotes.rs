@@ -6,7 +6,7 @@ use super::{Workload, WorkloadQuery};
 use crate::bind::{Groups, PrivateQuery, bind_part};
 use crate::contract::{Contract, ContractError};
 use crate::error::Refusal;
-use crate::quote::{Quote, split};
+use crate::quote::Quote;
 
 impl Workload {
     /// Checks all queries against a contract, each with its share of the budget: epsilon or rho by
@@ -20,13 +20,14 @@ impl Workload {
         self.check_levels(contract)?;
         let weights: Vec<u32> = self.queries.iter().map(|query| query.weight).collect();
         let mut queries = Vec::with_capacity(weights.len());
-        for (query, share) in self.queries.iter().zip(split(self.loss, &weights)) {
+        for (query, share) in self.queries.iter().zip(self.loss.split(&weights)) {
             // Any delta, until it is known which queries use one.
             let share = share.with_delta(Delta::from_units(1).unwrap_or(Delta::ZERO));
             let bound = bind_part(&query.sql, contract, share, &self.defaults);
             queries.push(bound.map_err(|refusal| self.refuse(query, &refusal))?);
         }
         self.check_populations(&queries)?;
+        let mut queries = self.fitting(queries)?;
         self.check_repetitions(&queries)?;
         let chooses = |query: &PrivateQuery| matches!(query.groups(), Groups::Private { .. });
         let chooses_groups: Vec<u32> =
@@ -57,7 +58,7 @@ impl Workload {
         priced.collect()
     }
 
-    fn refuse(&self, query: &WorkloadQuery, refusal: &Refusal) -> ContractError {
+    pub(super) fn refuse(&self, query: &WorkloadQuery, refusal: &Refusal) -> ContractError {
         self.error(query, &refusal.what, &refusal.hint)
     }
 

@@ -20,7 +20,15 @@ pub(super) fn workload(
     let parsed = source.parse()?;
     let root = Section::root(source, parsed.get_ref(), parsed.span(), "the workload");
     root.only(&[
-        "contract", "analyst", "epsilon", "rho", "delta", "defaults", "levels", "queries",
+        "contract",
+        "analyst",
+        "epsilon",
+        "rho",
+        "delta",
+        "defaults",
+        "consistent",
+        "levels",
+        "queries",
     ])?;
     let contract = match root.get("contract") {
         Some(item) => item.text("a file name", "contract = \"hushtable.toml\"")?.to_owned(),
@@ -46,6 +54,7 @@ pub(super) fn workload(
             defaults(&section)?
         }
     };
+    let consistent = root.get("consistent").map_or(Ok(None), |item| consistent(&item))?;
     let levels = root.get("levels").map_or(Ok(Vec::new()), |item| levels(&item))?;
     let listed = root.required("queries", QUERY)?;
     let mut queries: Vec<WorkloadQuery> = Vec::new();
@@ -67,11 +76,24 @@ pub(super) fn workload(
         analyst: analyst.map(str::to_owned),
         loss,
         defaults,
+        consistent,
         queries,
         levels,
     };
     one_name_each(&workload)?;
     Ok(workload)
+}
+
+/// Whether tables fit each other, and if so, whether no number is below zero that cannot be.
+fn consistent(item: &Item<'_, '_>) -> Result<Option<bool>, ContractError> {
+    let hint = "consistent = true: all tables add up, at no cost";
+    match item.flag(hint) {
+        Ok(wanted) => Ok(wanted.then_some(false)),
+        Err(_) => match item.text("true, false or \"non_negative\"", hint)? {
+            "non_negative" => Ok(Some(true)),
+            _ => Err(item.wrong("true, false or \"non_negative\"", hint)),
+        },
+    }
 }
 
 fn levels(item: &Item<'_, '_>) -> Result<Vec<Level>, ContractError> {

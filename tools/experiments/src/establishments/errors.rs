@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hushtable_noise::{Dyadic, Rehearsal, RoundedGaussian};
+use hushtable_noise::{Dyadic, Law, Rehearsal, RoundedGaussian};
 use hushtable_plot::{Chart, Series, Style};
 use hushtable_privacy::Rho;
 

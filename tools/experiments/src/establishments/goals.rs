@@ -5,6 +5,7 @@
 //! of its queries need, found from closed forms, without drawing anything. A policy's minimum is
 //! what an establishment below the thresholds loses.
 
+use hushtable_numbers::search::last;
 use hushtable_plot::{Series, Style};
 use hushtable_privacy::{Rho, normal_quantile, normal_tail};
 
@@ -79,17 +80,9 @@ fn needed(threshold: f64, truth: f64, bias: f64, goal: f64) -> f64 {
     // More noise misses more often. Both tails are at most twice the nearer one, and at least it.
     let missed =
         |sigma: f64| normal_tail((room - bias) / sigma) + normal_tail((room + bias) / sigma);
-    let mut low = (room - bias) / normal_quantile(MISSED / 2.0);
-    let mut high = (room - bias) / normal_quantile(MISSED);
-    for _ in 0..if bias == 0.0 { 0 } else { 30 } {
-        let middle = 0.5 * (low + high);
-        if missed(middle) <= MISSED {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    let sigma = low;
+    let [low, high] = [MISSED / 2.0, MISSED].map(|tail| (room - bias) / normal_quantile(tail));
+    let times = if bias == 0.0 { 0 } else { 30 };
+    let sigma = last(low, high, times, |sigma| missed(sigma) <= MISSED);
     threshold * threshold / (2.0 * sigma * sigma)
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use hushtable_numbers::search::last;
 use hushtable_privacy::normal_tail;
 
 use super::cells::{LEVELS, MEASURES, Measure, SIZES, judged, sizes};
@@ -180,12 +181,8 @@ fn the_least_policy_is_enough_and_no_more() {
                     let within = |truth: &&f64| 2.0 * normal_tail(n.goal * **truth / sigma) <= 0.05;
                     own.iter().filter(within).count() as f64 >= 0.95 * own.len() as f64
                 };
-                let (mut low, mut high) = (0.0, 1e9);
-                for _ in 0..80 {
-                    let middle = 0.5 * (low + high);
-                    if reached(middle) { low = middle } else { high = middle }
-                }
-                let ratio = n.scheme.threshold(measure) as f64 / low;
+                let sigma = last(0.0, 1e9, 80, reached);
+                let ratio = n.scheme.threshold(measure) as f64 / sigma;
                 by_hand += 0.5 * ratio * ratio;
             }
         }

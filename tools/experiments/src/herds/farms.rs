@@ -197,5 +197,4 @@ pub fn csv(seed: u64) -> String {
 }
 
 #[cfg(test)]
-#[path = "farms_tests.rs"]
 mod tests;

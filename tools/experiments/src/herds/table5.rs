@@ -1,6 +1,6 @@
 //! The queries of PR Table 5, answered together.
 
-use hushtable_noise::{Dyadic, Rehearsal, RoundedGaussian};
+use hushtable_noise::{Dyadic, Law, Rehearsal, RoundedGaussian};
 use hushtable_plot::{Axis, Chart, Scale, Style};
 use hushtable_privacy::{PolicyTerm, RecordPolicy, Rho};
 

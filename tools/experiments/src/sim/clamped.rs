@@ -1,5 +1,6 @@
 //! Sums that are clamped, and have Gaussian noise that hides any record (PR Figure 1).
 
+use hushtable_numbers::search::valley;
 use hushtable_plot::{Chart, Style};
 
 use crate::figure::{Figure, columns, digits, logarithmic, series};
@@ -58,17 +59,7 @@ impl Clamped {
     /// and then rises.
     pub(super) fn best(index: f64, rho: f64) -> Self {
         let at = |exponent: f64| Self { index, rho, bound: exponent.exp() };
-        let (mut low, mut high) = (0.0, 40.0);
-        let share = (5f64.sqrt() - 1.0) / 2.0;
-        while high - low > 1e-9 {
-            let (left, right) = (high - share * (high - low), low + share * (high - low));
-            if at(left).squared_error() < at(right).squared_error() {
-                high = right;
-            } else {
-                low = left;
-            }
-        }
-        at(0.5 * (low + high))
+        at(valley(0.0, 40.0, |exponent| at(exponent).squared_error()))
     }
 }
 

@@ -7,8 +7,8 @@ use super::Assessed;
 use super::parse::refused;
 use super::plot::Curve;
 use crate::arguments::AssessComposeArguments;
-use crate::commands::parse::{amount, refuse};
 use crate::failure::Failure;
+use crate::given_numbers::{amount, refuse};
 use crate::render::assess::{Amount, Report, Row};
 use crate::render::assess_words as words;
 

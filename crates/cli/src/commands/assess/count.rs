@@ -8,8 +8,8 @@ use super::Assessed;
 use super::parse::{Asked, MOST, Others, asked, epsilon_at, epsilon_of, others, refused};
 use super::plot::Curve;
 use crate::arguments::AssessCountArguments;
-use crate::commands::parse::{real, refuse, whole};
 use crate::failure::Failure;
+use crate::given_numbers::{real, refuse, whole};
 use crate::render::assess::{Amount, Report, Row};
 use crate::render::assess_words as words;
 

@@ -4,8 +4,8 @@ use hushtable::published::{differences, divide, read};
 
 use super::parse::MOST;
 use crate::arguments::AssessDifferencingArguments;
-use crate::commands::parse::whole;
 use crate::failure::Failure;
+use crate::given_numbers::whole;
 use crate::render::differencing::DifferencingReport;
 
 pub(super) fn report(given: &AssessDifferencingArguments) -> Result<DifferencingReport, Failure> {

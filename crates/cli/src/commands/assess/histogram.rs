@@ -6,8 +6,8 @@ use super::Assessed;
 use super::parse::{Asked, MOST, asked, epsilon_at, probability, refused, unknown_of};
 use super::plot::Curve;
 use crate::arguments::AssessHistogramArguments;
-use crate::commands::parse::{refuse, whole};
 use crate::failure::Failure;
+use crate::given_numbers::{refuse, whole};
 use crate::render::assess::{Amount, Report, Row};
 use crate::render::assess_words as words;
 

@@ -10,8 +10,8 @@ use super::Assessed;
 use super::parse::{Asked, MOST, asked, epsilon_at, epsilon_of, interval, refused};
 use super::plot::Curve;
 use crate::arguments::AssessKAnonymityArguments;
-use crate::commands::parse::{refuse, whole};
 use crate::failure::Failure;
+use crate::given_numbers::{refuse, whole};
 use crate::render::assess::{Amount, PairRow, Report, Row};
 use crate::render::assess_words as words;
 

@@ -9,8 +9,8 @@ use hushtable_plot::Chart;
 
 use super::plot::{self, Curve};
 use crate::arguments::AssessModelArguments;
-use crate::commands::parse::{amount, refuse};
 use crate::failure::Failure;
+use crate::given_numbers::{amount, refuse};
 use crate::render::assess::Amount;
 use crate::render::model::{Asked, DefinitionRow, ModelReport, Value};
 use crate::render::model_words;

@@ -5,9 +5,9 @@ use hushtable::knowledge::{KnowledgeError, Probability, ProbabilityRange, Profil
 use hushtable::privacy::Epsilon;
 
 use crate::arguments::{CurveArguments, OthersArguments};
-use crate::commands::parse::{amount, refuse, whole};
 use crate::commands::usage::wrong_usage;
 use crate::failure::Failure;
+use crate::given_numbers::{amount, refuse, whole};
 use crate::render::assess::Amount;
 
 /// Most records that are computed with.

@@ -8,11 +8,11 @@ use hushtable_plot::Chart;
 use super::parse::{MOST, delta, interval, refused};
 use super::plot::{self, Curve};
 use crate::arguments::AssessTableArguments;
-use crate::commands::parse::{amount, refuse, whole};
 use crate::failure::Failure;
+use crate::given_numbers::{amount, refuse, whole};
 use crate::progress::watched;
 use crate::render::assess_table::{Assessed, TableReport};
-use crate::stdio;
+use crate::sql_input;
 
 const EXAMPLE: &str = "--unknown 0.8 --between 0.05..0.95 --epsilon 0.5 --delta 1e-6";
 
@@ -22,7 +22,7 @@ pub(super) fn report(given: &AssessTableArguments) -> Result<TableReport, Failur
     let epsilon: Epsilon = amount("epsilon", &given.epsilon, "0.5")?;
     let delta = delta(&given.delta)
         .map_err(|_| refuse("delta", &given.delta, "a number from 1e-300 to below 1", "1e-6"))?;
-    let release = stdio::sql(&given.release)?;
+    let release = sql_input::sql(&given.release)?;
     let (workers, progress) = (Workers::new()?, Progress::default());
     let found = watched("reading", &progress, || {
         wait(group_sizes(&workers, &given.file, &release, &progress))

@@ -12,9 +12,9 @@ use super::Assessed;
 use super::parse::{Asked, MOST, Others, asked, epsilon_at, group, others, probability, refused};
 use super::plot::Curve;
 use crate::arguments::AssessThresholdArguments;
-use crate::commands::parse::{refuse, whole};
 use crate::commands::usage::wrong_usage;
 use crate::failure::Failure;
+use crate::given_numbers::{refuse, whole};
 use crate::render::assess::{Amount, Report, Row};
 use crate::render::assess_words as words;
 

@@ -10,8 +10,8 @@ use hushtable::privacy::{
 
 use super::wrong_usage;
 use crate::arguments::ComposeArguments;
-use crate::commands::parse::amount;
 use crate::failure::Failure;
+use crate::given_numbers::amount;
 use crate::render::calc::Report;
 use crate::render::number::at_least;
 

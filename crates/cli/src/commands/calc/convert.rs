@@ -8,8 +8,8 @@ use hushtable::privacy::{
 
 use super::wrong_usage;
 use crate::arguments::ConvertArguments;
-use crate::commands::parse::{amount, refuse};
 use crate::failure::Failure;
+use crate::given_numbers::{amount, refuse};
 use crate::render::calc::Report;
 
 const GIVEN: &str = "give two of '--rho <R>', '--epsilon <E>' and '--delta <D>' to convert them \

@@ -3,15 +3,15 @@
 use clap::error::ErrorKind;
 use hushtable::mechanisms::half_width;
 use hushtable::noise::{
-    DiscreteGaussian as Drawn, DiscreteLaplace, Dyadic, ParameterError, Ratio, RoundedGaussian,
+    DiscreteGaussian as Drawn, DiscreteLaplace, Dyadic, Law, ParameterError, Ratio, RoundedGaussian,
 };
 use hushtable::privacy::{DiscreteGaussianLoss, Epsilon, gaussian_delta, laplace_epsilon};
 use hushtable::query::INTERVAL_LEVEL;
 
 use super::wrong_usage;
 use crate::arguments::{NoiseArguments, NoiseMechanism};
-use crate::commands::parse::{amount, real, refuse, whole};
 use crate::failure::Failure;
+use crate::given_numbers::{amount, real, refuse, whole};
 use crate::render::calc::{Report, Worst};
 
 /// In which the formulas neither overflow nor lose themselves.

@@ -7,8 +7,8 @@ use hushtable::query::{INTERVAL_LEVEL, MAX_LATTICE, Number};
 
 use super::wrong_usage;
 use crate::arguments::QuantileArguments;
-use crate::commands::parse::{amount, refuse, whole};
 use crate::failure::Failure;
+use crate::given_numbers::{amount, refuse, whole};
 use crate::render::calc::Report;
 
 const ONE_OF_TWO: &str = "a quantile needs one of '--epsilon <E>' and '--rho <R>'";

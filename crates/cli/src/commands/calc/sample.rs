@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use clap::error::ErrorKind;
 use hushtable::noise::{
-    DiscreteGaussian, DiscreteLaplace, Dyadic, EntropyError, Generator, ParameterError, Ratio,
+    DiscreteGaussian, DiscreteLaplace, Dyadic, EntropyError, Generator, Law, ParameterError, Ratio,
     Rehearsal, RoundedGaussian, TruncatedDiscreteLaplace,
 };
 
 use super::noise::{LARGEST, SCALES, cannot};
 use super::wrong_usage;
 use crate::arguments::{SampleArguments, SampleMechanism};
-use crate::commands::parse::{real, whole};
 use crate::failure::Failure;
+use crate::given_numbers::{real, whole};
 use crate::stdio;
 
 /// Draws that are made and written together.
@@ -21,31 +21,17 @@ const BATCH: usize = 65_536;
 /// Most draws of one run.
 const MOST_DRAWS: u64 = 1_000_000_000_000;
 
-/// A law that draws.
-enum Law {
-    Laplace(DiscreteLaplace),
-    Truncated(TruncatedDiscreteLaplace),
-    Rounded(RoundedGaussian),
-    Discrete(DiscreteGaussian),
-}
-
 /// Where the randomness comes from.
 enum Source {
     System(Generator),
     Seed(Rehearsal),
 }
 
-impl Law {
-    fn fill(&self, source: &mut Source, draws: &mut [i128]) -> Result<(), EntropyError> {
-        match (self, source) {
-            (Self::Laplace(law), Source::System(g)) => law.fill(g, draws),
-            (Self::Laplace(law), Source::Seed(r)) => law.rehearse(r, draws),
-            (Self::Truncated(law), Source::System(g)) => law.fill(g, draws),
-            (Self::Truncated(law), Source::Seed(r)) => law.rehearse(r, draws),
-            (Self::Rounded(law), Source::System(g)) => law.fill(g, draws),
-            (Self::Rounded(law), Source::Seed(r)) => law.rehearse(r, draws),
-            (Self::Discrete(law), Source::System(g)) => law.fill(g, draws),
-            (Self::Discrete(law), Source::Seed(r)) => law.rehearse(r, draws),
+impl Source {
+    fn fill(&mut self, law: &dyn Law, draws: &mut [i128]) -> Result<(), EntropyError> {
+        match self {
+            Self::System(generator) => law.fill(generator, draws),
+            Self::Seed(rehearsal) => law.rehearse(rehearsal, draws),
         }
     }
 }
@@ -63,7 +49,7 @@ pub(super) fn run(asked: &SampleArguments) -> Result<(), Failure> {
     while left > 0 {
         let many = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
         let draws = &mut draws[..many];
-        law.fill(&mut source, draws).map_err(silent)?;
+        source.fill(law.as_ref(), draws).map_err(silent)?;
         text.clear();
         for draw in draws.iter() {
             // Writing to text does not fail.
@@ -75,7 +61,7 @@ pub(super) fn run(asked: &SampleArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn law(asked: &SampleArguments) -> Result<Law, Failure> {
+fn law(asked: &SampleArguments) -> Result<Box<dyn Law>, Failure> {
     let (scale, sigma_squared, bound) = (&asked.scale, &asked.sigma_squared, &asked.bound);
     let laplace = |scale: &str| {
         let number = real("scale", scale, 0.01..=LARGEST, SCALES, "3.5")?;
@@ -83,20 +69,20 @@ fn law(asked: &SampleArguments) -> Result<Law, Failure> {
     };
     match (asked.mechanism, scale, sigma_squared, bound) {
         (SampleMechanism::DiscreteLaplace, Some(scale), None, None) => {
-            Ok(Law::Laplace(DiscreteLaplace::new(laplace(scale)?)))
+            Ok(Box::new(DiscreteLaplace::new(laplace(scale)?)))
         }
         (SampleMechanism::TruncatedLaplace, Some(scale), None, Some(bound)) => {
             let bound = whole("bound", bound, 1..=1 << 53, "10")?;
-            Ok(Law::Truncated(TruncatedDiscreteLaplace::new(laplace(scale)?, bound)))
+            Ok(Box::new(TruncatedDiscreteLaplace::new(laplace(scale)?, bound)))
         }
         (SampleMechanism::Gaussian, None, Some(squared), None) => {
             let sigma = variance(squared)?.sqrt();
             let sigma = Dyadic::at_least(sigma).map_err(|e| no_sigma(squared, e))?;
-            Ok(Law::Rounded(RoundedGaussian::new(sigma)))
+            Ok(Box::new(RoundedGaussian::new(sigma)))
         }
         (SampleMechanism::DiscreteGaussian, None, Some(squared), None) => {
             let exact = Dyadic::at_least(variance(squared)?).map_err(|e| no_sigma(squared, e))?;
-            Ok(Law::Discrete(DiscreteGaussian::new(exact)))
+            Ok(Box::new(DiscreteGaussian::new(exact)))
         }
         (mechanism, ..) => {
             let needs = match mechanism {

@@ -4,8 +4,8 @@ use hushtable::mechanisms::{MechanismError, Reach, Selection, Strategy};
 use hushtable::privacy::{Delta, Epsilon, Loss, Neighbouring};
 
 use crate::arguments::{SelectionArguments, SelectionStrategy};
-use crate::commands::parse::{amount, refuse, whole};
 use crate::failure::Failure;
+use crate::given_numbers::{amount, refuse, whole};
 use crate::render::calc::{Keep, Report};
 
 /// Most groups of one unit that are calculated with.
@@ -60,6 +60,7 @@ fn named(strategy: SelectionStrategy) -> Strategy {
         SelectionStrategy::Gaussian => Strategy::GaussianThreshold,
         SelectionStrategy::WeightedGaussian => Strategy::WeightedGaussian,
         SelectionStrategy::Sips => Strategy::Sips,
+        SelectionStrategy::SingleVote => Strategy::SingleVote,
         SelectionStrategy::PolicyGaussian => Strategy::PolicyGaussian,
     }
 }
@@ -72,6 +73,7 @@ fn name(strategy: Strategy) -> &'static str {
         Strategy::GaussianThreshold => "gaussian",
         Strategy::WeightedGaussian => "weighted-gaussian",
         Strategy::Sips => "sips",
+        Strategy::SingleVote => "single-vote",
         Strategy::PolicyGaussian => "policy-gaussian",
     }
 }

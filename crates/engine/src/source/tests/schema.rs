@@ -3,6 +3,7 @@
 use datafusion::arrow::array::*;
 use datafusion::arrow::datatypes::{DataType, Field, Fields, Int8Type};
 use futures::StreamExt;
+use hushtable_testkit::real;
 
 use super::super::{FileColumn, file_schema};
 use super::*;
@@ -225,12 +226,9 @@ fn however_it_is_cut() {
 
 #[test]
 fn files_of_the_world() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    if !folder.is_dir() {
-        println!("skipped: {} is not there", folder.display());
-        return;
-    }
-    let files = list_files("ppp2020_georgia_partial.csv.gz", &folder).unwrap();
+    let Some(file) = real("ppp2020_georgia_partial.csv.gz") else { return };
+    let folder = file.parent().unwrap();
+    let files = list_files("ppp2020_georgia_partial.csv.gz", folder).unwrap();
     let names: Vec<_> = file_schema(&files, None).unwrap().into_iter().map(|c| c.name).collect();
     assert_eq!(names[..4], ["Date", "BusinessType", "NonProfit", "NAICS"]);
     let asked = [("Date", Date), ("NAICS", Int), ("Jobs", Int), ("Amount", decimal(2))];
@@ -239,7 +237,7 @@ fn files_of_the_world() {
     assert_eq!(batch.column(0).null_count(), 0);
     assert_eq!(batch.column(3).null_count(), 0);
 
-    let files = list_files("reddit_posts_domains.parquet", &folder).unwrap();
+    let files = list_files("reddit_posts_domains.parquet", folder).unwrap();
     let columns = file_schema(&files, None).unwrap();
     println!("{columns:?}");
     let asked: Vec<_> =

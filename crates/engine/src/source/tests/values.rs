@@ -1,8 +1,9 @@
 //! Conversions of single values.
 
+use hushtable_numbers::decimal::within_digits;
 use proptest::prelude::*;
 
-use super::super::convert::{Target, in_range};
+use super::super::convert::Target;
 use super::super::from_text::TextColumn;
 use super::super::normalise::big_endian;
 use super::super::parse::{Parsed, decimal};
@@ -121,7 +122,7 @@ fn bytes_to_integers() {
     let mut wide = [0; 17];
     wide[1] = 0x80;
     assert_eq!(big_endian(&wide), None);
-    assert_eq!(in_range(10_i128.pow(38)), None);
+    assert_eq!(within_digits(10_i128.pow(38)), None);
 }
 
 proptest! {

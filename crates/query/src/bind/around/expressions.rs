@@ -238,8 +238,8 @@ impl Walk<'_> {
             E::Identifier(_)
             | E::CompoundIdentifier(_)
             | E::Subquery(_)
-            | E::Exists { .. }
-            | E::InSubquery { .. } => true,
+            | E::Exists { subquery: _, negated: _ }
+            | E::InSubquery { expr: _, subquery: _, negated: _ } => true,
             E::Function(function) => is_collective(function),
             _ => scope.keys.iter().any(|(own, _)| own == node),
         };

@@ -400,17 +400,13 @@ impl Walk<'_> {
                 )),
             };
             let join_operator = match &join.join_operator {
+                _ if join.global => return Err(no_join(join)),
                 J::Join(c) | J::Inner(c) => J::Inner(on(c)?),
                 J::Left(c) | J::LeftOuter(c) => J::LeftOuter(on(c)?),
                 J::Right(c) | J::RightOuter(c) => J::RightOuter(on(c)?),
                 J::FullOuter(c) => J::FullOuter(on(c)?),
                 J::CrossJoin(ast::JoinConstraint::None) => J::CrossJoin(ast::JoinConstraint::None),
-                _ => {
-                    return Err(unsupported(
-                        join.to_string().trim(),
-                        "use JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN or CROSS JOIN",
-                    ));
-                }
+                _ => return Err(no_join(join)),
             };
             joins.push(ast::Join { relation, global: false, join_operator });
         }
@@ -522,4 +518,10 @@ fn by_name(item: &ast::OrderByExpr, shown: &[ShownColumn]) -> Result<ast::OrderB
         }
     };
     Ok(ordered(expr, item.options))
+}
+
+/// Refuses a join of a kind that results cannot have.
+fn no_join(join: &ast::Join) -> Refusal {
+    let hint = "use JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN or CROSS JOIN";
+    unsupported(join.to_string().trim(), hint)
 }

@@ -14,7 +14,8 @@ use crate::bind::parts::walk::any;
 /// Where the values of a column come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origins {
-    /// The released columns: parts by their places, and their columns.
+    /// The released columns: parts by their places, and their columns. Levels that are adjusted to
+    /// others are tables of their own, behind all parts.
     pub from: Vec<(usize, usize)>,
     /// Whether each value is one of theirs as it is, or a constant.
     pub as_they_are: bool,
@@ -170,7 +171,7 @@ impl Walk<'_> {
         let before = projection.len();
         for (item, column) in projection.iter().zip(shown) {
             let mut computed = None;
-            if let ast::SelectItem::ExprWithAlias { expr, .. } = item
+            if let ast::SelectItem::ExprWithAlias { expr, alias: _ } = item
                 && let Some((place, operands)) = self.called(expr)
             {
                 let traced = operands.into_iter().map(|operand| self.traced(operand, scope));

@@ -11,7 +11,6 @@ use crate::bind::view::View;
 use crate::bind::{Groups, PrivateQuery};
 use crate::contract::Defaults;
 use crate::error::Refusal;
-use crate::quote::split;
 use crate::sql::{PrivacyClause, QueryOption};
 
 /// Where a statement's budget comes from.
@@ -31,8 +30,8 @@ const OTHER_ROW: &str = "other_row";
 /// The option that asks for a report on what limits cut off.
 const CLIPPING_REPORT: &str = "clipping_report";
 
-/// The parts of its share that a part with a clipping report keeps, for each that the report gets.
-const KEPT_BESIDE_REPORT: u32 = 9;
+/// The weight of a tenth of a part of weight one, beside parts that are for another.
+const TENTH: u32 = 60;
 
 /// The option that asks for levels that fit each other.
 const CONSISTENT: &str = "consistent";
@@ -285,6 +284,12 @@ pub(super) struct Draft {
     pub(super) whole: Option<Loss>,
     /// The parts whose clipping report it is; none of a question.
     pub(super) report_of: Vec<usize>,
+    /// The histograms from which its limits are chosen, which stand before it.
+    pub(super) limits_from: Vec<usize>,
+    /// Whether it is such a histogram.
+    pub(super) is_histogram: bool,
+    /// The query before its budget is known, where limits of it are to be chosen.
+    pub(super) example: Option<Box<PrivateQuery>>,
 }
 
 impl Draft {
@@ -293,8 +298,9 @@ impl Draft {
         self.query.outputs.iter().map(|output| output.name.clone()).collect()
     }
 
-    fn is_report(&self) -> bool {
-        !self.report_of.is_empty()
+    /// Whether it is for another part, and not asked by itself.
+    fn is_for_another(&self) -> bool {
+        !self.report_of.is_empty() || self.is_histogram
     }
 
     fn chooses(&self) -> bool {
@@ -304,8 +310,8 @@ impl Draft {
     /// Whether it asks the same as another one, at the same terms.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         let text = |draft: &Self| serde_json::to_vec(&draft.query).ok();
-        !self.is_report()
-            && !other.is_report()
+        !self.is_for_another()
+            && !other.is_for_another()
             && self.weight == other.weight
             && self.pot.same_as(other.pot)
             && self.reads == other.reads
@@ -323,10 +329,11 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
     for (place, draft) in drafts.iter().enumerate().rev() {
         if needed[place] {
             draft.reads.iter().for_each(|read| needed[read.part] = true);
+            draft.limits_from.iter().for_each(|&part| needed[part] = true);
         }
     }
     for (place, draft) in drafts.iter().enumerate() {
-        if draft.is_report() {
+        if !draft.report_of.is_empty() {
             needed[place] = draft.report_of.iter().any(|&of| needed[of]);
         }
     }
@@ -338,6 +345,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             draft.reads.iter_mut().for_each(|read| read.part = place(read.part));
             draft.report_of.retain(|&of| needed[of]);
             draft.report_of.iter_mut().for_each(|of| *of = place(*of));
+            draft.limits_from.iter_mut().for_each(|from| *from = place(*from));
             parts.push(draft);
         }
     }
@@ -361,7 +369,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             pots.push(from(part));
         }
     }
-    let alone = parts.iter().filter(|part| !part.is_report()).count() == 1;
+    let alone = parts.iter().filter(|part| !part.is_for_another()).count() == 1;
     let own_weights: Vec<u32> = (0..parts.len()).map(|at| share_of(&parts, at)).collect();
     for pot in pots {
         let weights = |counts: fn(&Draft) -> bool| -> Vec<u32> {
@@ -372,7 +380,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
         else {
             continue;
         };
-        let losses = split(whole, &weights(|_| true));
+        let losses = whole.split(&weights(|_| true));
         let deltas = whole.delta().split(&weights(Draft::chooses));
         for (part, (loss, delta)) in parts.iter_mut().zip(losses.into_iter().zip(deltas)) {
             if from(part) != pot {
@@ -386,13 +394,13 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             }
             part.query.loss = loss.with_delta(if part.chooses() { delta } else { Delta::ZERO });
             // Among several parts, delta is for those that choose groups.
-            if !alone {
+            if !alone || part.is_for_another() {
                 part.query.noise_delta = Delta::ZERO;
             }
             part.query.settle_noise();
         }
     }
-    let mut questions = parts.iter().filter(|part| !part.is_report());
+    let mut questions = parts.iter().filter(|part| !part.is_for_another());
     if let (true, Some(Draft { weight: 2.., .. })) = (alone, questions.next()) {
         return Err(Refusal::new(
             "weight is a share of a statement's budget, but the statement has only one part",
@@ -409,23 +417,36 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
              once",
         ));
     }
-    let part = |Draft { name, sql, query, reads, pot, weight, report_of, .. }: Draft| {
-        let weight = (pot == Pot::Statement && report_of.is_empty()).then_some(weight);
-        Part { name, sql, weight, reads, query, report_of }
+    let part = |draft: Draft| {
+        let is_weighed = draft.pot == Pot::Statement && !draft.is_for_another();
+        let Draft { name, sql, query, reads, weight, report_of, .. } = draft;
+        let Draft { limits_from, is_histogram, example, .. } = draft;
+        let weight = is_weighed.then_some(weight);
+        Part { name, sql, weight, reads, query, report_of, limits_from, is_histogram, example }
     };
     Ok(parts.into_iter().map(part).collect())
 }
 
-/// The share of a part in its pot, relative to the others': a clipping report takes a tenth of its
-/// part's.
+/// The share of a part in its pot, relative to the others'. A clipping report takes a tenth of its
+/// part's, and so do the histograms from which a part's limits are chosen, together.
 fn share_of(parts: &[Draft], at: usize) -> u32 {
     let weight = |of: usize| parts.get(of).map_or(0, |part| part.weight);
-    match parts.get(at) {
-        Some(part) if part.is_report() => part.report_of.iter().map(|&of| weight(of)).sum(),
-        _ if !parts.iter().any(Draft::is_report) => weight(at),
-        _ if parts.iter().any(|part| part.report_of.contains(&at)) => {
-            KEPT_BESIDE_REPORT * weight(at)
-        }
-        _ => (KEPT_BESIDE_REPORT + 1) * weight(at),
+    let Some(part) = parts.get(at) else { return 0 };
+    if !parts.iter().any(Draft::is_for_another) {
+        return weight(at);
     }
+    if part.is_histogram {
+        let own = |of: &&Draft| of.limits_from.contains(&at);
+        let share = |of: &Draft| {
+            let histograms = u32::try_from(of.limits_from.len()).unwrap_or(u32::MAX);
+            (TENTH * of.weight / histograms.max(1)).max(1)
+        };
+        return parts.iter().filter(own).map(share).sum();
+    }
+    if !part.report_of.is_empty() {
+        return part.report_of.iter().map(|&of| TENTH * weight(of)).sum();
+    }
+    let has_report = parts.iter().any(|part| part.report_of.contains(&at));
+    let taken = u32::from(has_report) + u32::from(!part.limits_from.is_empty());
+    (10 - taken) * TENTH * weight(at)
 }

@@ -1,9 +1,10 @@
 //! Levels that are to fit each other: which measurements of them can, and under which noise.
 
+use hushtable_mechanisms::SumMechanism;
 use serde::Serialize;
 
 use crate::bind::{Groups, Measure, Measurement};
-use crate::consistent::{AdjustOptions, has_base, variances};
+use crate::consistent::{AdjustOptions, AdjustedNoise, has_base, shares, variances};
 use crate::contract::MAX_PUBLIC_KEYS;
 use crate::error::Refusal;
 use crate::quote::{Noise, Quote};
@@ -83,11 +84,7 @@ impl Consistent {
             if !adds_up(measurement, quotes)? {
                 continue;
             }
-            let same = |own: &Measurement| {
-                own.measure == measurement.measure
-                    && (own.low, own.high, own.step)
-                        == (measurement.low, measurement.high, measurement.step)
-            };
+            let same = |own: &Measurement| own.is_measured_as(measurement);
             let level = |quote: &&Quote| {
                 let place = quote.query().measurements().iter().position(same)?;
                 Some((place, variance(quote, place)?))
@@ -108,6 +105,40 @@ impl Consistent {
             all.push(Adjusted { levels, wanted });
         }
         Ok(all)
+    }
+
+    /// The noise of a measurement's adjusted cells, by level. `sizes` counts the values of each
+    /// key. `None` where groups are chosen privately: then it depends on the numbers.
+    pub fn noises(
+        &self,
+        quotes: &[&Quote],
+        own: &Adjusted,
+        sizes: &[usize],
+    ) -> Option<Vec<AdjustedNoise>> {
+        if !quotes.iter().all(|quote| is_complete(quote)) {
+            return None;
+        }
+        let levels = self.levels.iter().zip(&own.levels);
+        let levels: Vec<_> = levels.map(|(l, (_, v))| (l.keys.as_slice(), *v)).collect();
+        // Each row is a unit, and enters one group of each level.
+        let fits = quotes.iter().all(|quote| quote.query().unit().is_none());
+        let of_level = |of: usize| {
+            let mut noise = AdjustedNoise::new(fits);
+            for (level, share) in shares(sizes, &levels, of)? {
+                let (place, _) = own.levels.get(level)?;
+                match quotes.get(level)?.noise().get(*place)? {
+                    Noise::Own(SumMechanism::Additive(own)) => noise.add(share, 1.0, own),
+                    Noise::Tied(tied) => {
+                        let draws = tied.noise.draws(tied.part).into_iter();
+                        draws.for_each(|(times, own)| noise.add(share, times, own));
+                        noise.add_rounding(share);
+                    }
+                    _ => return None,
+                }
+            }
+            Some(noise)
+        };
+        (0..levels.len()).map(of_level).collect()
     }
 
     /// How precise the levels are, before and after: of each measurement that is adjusted.

@@ -8,15 +8,15 @@ use super::budget::{Clauses, Draft, Paying, Place, Terms};
 use super::consistent_levels::{Consistent, ConsistentLevel, consistent_name};
 use super::released::placeholder;
 use super::syntax::{
-    all_of, from_table, missing, query_of, select_of, select_of_mut, simple_select,
+    all_of, missing, plain_table, query_of, select_of, select_of_mut, simple_select, table_factor,
 };
 use super::walk::{
-    any, calls_aggregate, on_mut, operands_mut, ordered_mut, shown, shown_mut, table_name,
+    any, calls_aggregate, ident, on_mut, operands_mut, ordered_mut, shown, shown_mut, table_name,
 };
 use super::{MAX_NAMES, MAX_PARTS, MAX_SHOWN, Read, part_name, private};
-use crate::bind::Groups;
 use crate::bind::clauses::{self, bound_keys, plain_clauses};
 use crate::bind::from::{Selected, Tables, not_a_table};
+use crate::bind::{ChosenLimits, Groups, PrivateQuery};
 use crate::contract::Contract;
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::{Expr, ExprKind, Rows};
@@ -107,6 +107,10 @@ pub(super) struct Splitter<'a> {
     bound: usize,
     /// Common table expressions that nothing reads.
     unread: Vec<String>,
+    /// Limits that were chosen privately for the query with examples in their place.
+    wanted: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
+    /// That query with these limits.
+    limited: Option<PrivateQuery>,
 }
 
 impl<'a> Splitter<'a> {
@@ -116,6 +120,7 @@ impl<'a> Splitter<'a> {
         paying: Paying<'a>,
         query: &ast::Query,
         unread: Vec<String>,
+        wanted: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
     ) -> Self {
         let outermost = match query.body.as_ref() {
             ast::SetExpr::Select(select) => Some(select_at(select)),
@@ -128,6 +133,8 @@ impl<'a> Splitter<'a> {
             consistent: Vec::new(),
             bound: 0,
             unread,
+            wanted,
+            limited: None,
         }
     }
 
@@ -139,6 +146,11 @@ impl<'a> Splitter<'a> {
             }
             kind => Ok(kind),
         }
+    }
+
+    /// The query for which limits were chosen, with these limits.
+    pub(super) fn limited(self) -> Option<PrivateQuery> {
+        self.limited
     }
 
     /// All parts, and which of them are to fit each other, when the whole statement is walked.
@@ -187,23 +199,75 @@ impl<'a> Splitter<'a> {
             ));
         }
         let (view, conditions) = clauses::view(selected, self.contract)?;
-        let terms = self.clauses.terms(select_at(select), place, &view)?;
-        let bound = clauses::bind(query, select, &view, conditions, &terms.options)?;
-        let (query, reads) = bound.numbered()?;
+        let mut terms = self.clauses.terms(select_at(select), place, &view)?;
+        let bound = clauses::bind(query, select, &view, conditions.clone(), &terms.options)?;
+        let (first, reads) = bound.numbered()?;
+        let wants_report = !place.is_other && self.clauses.clipping_report(select_at(select))?;
+        first.check_automatic(wants_report, terms.options.of_levels || place.is_other)?;
+        let histograms = first.histograms()?;
+        let wanted = self.wanted.filter(|(example, _)| **example == first);
+        let example = (!first.automatic.is_none()).then(|| Box::new(first.clone()));
+        if let Some((_, limits)) = wanted {
+            terms.options.chosen = limits.clone();
+            let bound = clauses::bind(query, select, &view, conditions, &terms.options)?;
+            self.limited = Some(bound.numbered()?.0);
+        }
+        let query = first;
         let Terms { pot, weight, options } = terms;
-        let name = part_name(self.drafts.len());
         let sql = self.readable(sql);
-        let (whole, report_of) = (options.loss, Vec::new());
-        let draft = Draft { name, sql, query, reads, pot, weight, whole, report_of };
-        let same = self.drafts.iter().position(|own| own.same_as(&draft));
-        let part = same.unwrap_or_else(|| {
-            self.drafts.push(draft);
-            self.drafts.len() - 1
-        });
-        if !place.is_other && self.clauses.clipping_report(select_at(select))? {
+        let (name, whole) = (String::new(), options.loss);
+        let draft = Draft {
+            name,
+            sql,
+            query,
+            reads,
+            pot,
+            weight,
+            whole,
+            report_of: Vec::new(),
+            limits_from: Vec::new(),
+            is_histogram: false,
+            example,
+        };
+        if let Some(part) = self.drafts.iter().position(|own| own.same_as(&draft)) {
+            if wants_report {
+                self.report(part)?;
+            }
+            return Ok(part);
+        }
+        // Its limits are chosen from what is released before it.
+        let limits_from = histograms.into_iter().map(|query| self.histogram(query, &draft));
+        let limits_from = limits_from.collect();
+        let part = self.drafts.len();
+        self.drafts.push(Draft { name: part_name(part), limits_from, ..draft });
+        if wants_report {
             self.report(part)?;
         }
         Ok(part)
+    }
+
+    /// Adds a histogram from which a limit of a part is chosen. Limits on the same rows have one.
+    fn histogram(&mut self, query: PrivateQuery, of: &Draft) -> usize {
+        let same = |own: &Draft| {
+            own.is_histogram && own.query == query && own.reads == of.reads && own.pot == of.pot
+        };
+        if let Some(own) = self.drafts.iter().position(same) {
+            return own;
+        }
+        self.drafts.push(Draft {
+            name: part_name(self.drafts.len()),
+            sql: "sizes of units, from which limits are chosen".to_owned(),
+            query,
+            reads: of.reads.clone(),
+            pot: of.pot,
+            weight: of.weight,
+            whole: of.whole,
+            report_of: Vec::new(),
+            limits_from: Vec::new(),
+            is_histogram: true,
+            example: None,
+        });
+        self.drafts.len() - 1
     }
 
     /// Adds the clipping report of a part, where its limits can cut anything off. Parts with the
@@ -241,6 +305,9 @@ impl<'a> Splitter<'a> {
             weight,
             whole,
             report_of: vec![of],
+            limits_from: Vec::new(),
+            is_histogram: false,
+            example: None,
         });
         Ok(())
     }
@@ -291,8 +358,16 @@ impl<'a> Splitter<'a> {
         let kind = match query.body.as_mut() {
             ast::SetExpr::Select(_) => self.select(query, names)?,
             ast::SetExpr::Query(inner) => self.query(inner, names, outermost)?,
-            ast::SetExpr::SetOperation { .. } => self.sides(&mut query.body, names)?,
-            _ => Kind::Rows,
+            ast::SetExpr::SetOperation { left: _, op: _, set_quantifier: _, right: _ } => {
+                self.sides(&mut query.body, names)?
+            }
+            // Not supported: refused by name where it is bound.
+            ast::SetExpr::Values(_)
+            | ast::SetExpr::Insert(_)
+            | ast::SetExpr::Update(_)
+            | ast::SetExpr::Delete(_)
+            | ast::SetExpr::Merge(_)
+            | ast::SetExpr::Table(_) => Kind::Rows,
         };
         if outermost && kind == Kind::Rows {
             // Rows are never shown: bound as a part, the statement is refused for the right reason.
@@ -364,7 +439,7 @@ impl<'a> Splitter<'a> {
     /// The sides of a set operation, each a query of its own.
     fn sides(&mut self, body: &mut ast::SetExpr, names: &Names) -> Result<Kind, Refusal> {
         match body {
-            ast::SetExpr::SetOperation { left, right, op, .. } => {
+            ast::SetExpr::SetOperation { left, op, set_quantifier: _, right } => {
                 let kind = self.sides(left, names)?;
                 let other = self.sides(right, names)?;
                 kind.beside(other, &op.to_string()).map_err(|refusal| refusal.at(right.as_ref()))
@@ -381,7 +456,12 @@ impl<'a> Splitter<'a> {
                 self.refer(query, kind)?;
                 Ok(if matches!(kind, Kind::Part(_)) { Kind::Around } else { kind })
             }
-            _ => Ok(Kind::Rows),
+            ast::SetExpr::Values(_)
+            | ast::SetExpr::Insert(_)
+            | ast::SetExpr::Update(_)
+            | ast::SetExpr::Delete(_)
+            | ast::SetExpr::Merge(_)
+            | ast::SetExpr::Table(_) => Ok(Kind::Rows),
         }
     }
 
@@ -414,33 +494,30 @@ impl<'a> Splitter<'a> {
 
     /// One table or sub-query of FROM.
     fn factor(&mut self, factor: &mut ast::TableFactor, names: &Names) -> Result<Kind, Refusal> {
-        match factor {
-            ast::TableFactor::Table { name: written, args: None, .. } => {
-                let name = table_name(written);
-                match names.kind(&name) {
-                    Some(Kind::Rows) => Ok(Kind::Rows),
-                    Some(_) => Ok(Kind::Around),
-                    None if self.contract.table(&name).is_some() => Ok(Kind::Rows),
-                    None => {
-                        let named = names.kinds.iter().map(|(name, _)| name);
-                        let others = named.chain(&self.unread).map(String::as_str);
-                        let others: Vec<&str> = others.collect();
-                        Err(names.tables(self.contract).unknown(written, &others))
-                    }
+        if let Some((written, _)) = plain_table(factor) {
+            let name = table_name(written);
+            return match names.kind(&name) {
+                Some(Kind::Rows) => Ok(Kind::Rows),
+                Some(_) => Ok(Kind::Around),
+                None if self.contract.table(&name).is_some() => Ok(Kind::Rows),
+                None => {
+                    let named = names.kinds.iter().map(|(name, _)| name);
+                    let others = named.chain(&self.unread).map(String::as_str);
+                    let others: Vec<&str> = others.collect();
+                    Err(names.tables(self.contract).unknown(written, &others))
                 }
-            }
-            ast::TableFactor::Derived { subquery, alias, lateral: false, .. } => {
+            };
+        }
+        match factor {
+            ast::TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
                 let kind = self.query(subquery, names, false)?;
                 if let Kind::Part(part) = kind {
-                    let mut from = from_table(&self.name_of(part)?).relation;
-                    if let ast::TableFactor::Table { alias: own, .. } = &mut from {
-                        own.clone_from(alias);
-                    }
-                    *factor = from;
+                    let name = ast::ObjectName::from(vec![ident(&self.name_of(part)?)]);
+                    *factor = table_factor(name, alias.clone());
                 }
                 Ok(kind)
             }
-            ast::TableFactor::NestedJoin { table_with_joins, .. } => {
+            ast::TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 let mut kind = self.factor(&mut table_with_joins.relation, names)?;
                 for join in &mut table_with_joins.joins {
                     let joined = self.factor(&mut join.relation, names)?;
@@ -538,8 +615,8 @@ impl<'a> Splitter<'a> {
                     },
                 }
             }
-            ast::Expr::Exists { subquery: query, .. }
-            | ast::Expr::InSubquery { subquery: query, .. } => {
+            ast::Expr::Exists { subquery: query, negated: _ }
+            | ast::Expr::InSubquery { expr: _, subquery: query, negated: _ } => {
                 let kind = self.query(query, names, false)?;
                 if matches!(kind, Kind::Part(_) | Kind::Around) {
                     return Err(mixed("IN or EXISTS").at(query.as_ref()));
@@ -564,7 +641,7 @@ impl<'a> Splitter<'a> {
             ..simple_select()
         };
         let [from] = select.from.as_slice() else { return None };
-        let ast::TableFactor::Table { name, .. } = &from.relation else { return None };
+        let (name, _) = plain_table(&from.relation)?;
         if *select != plain || !from.joins.is_empty() || *query != query_of(plain.clone()) {
             return None;
         }
@@ -647,8 +724,8 @@ impl<'a> Splitter<'a> {
         names: &Names,
     ) -> Result<(), Refusal> {
         let (ast::Expr::Subquery(query)
-        | ast::Expr::Exists { subquery: query, .. }
-        | ast::Expr::InSubquery { subquery: query, .. }) = node
+        | ast::Expr::Exists { subquery: query, negated: _ }
+        | ast::Expr::InSubquery { expr: _, subquery: query, negated: _ }) = node
         else {
             return Ok(());
         };

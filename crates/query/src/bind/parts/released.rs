@@ -40,11 +40,13 @@ impl PrivateQuery {
     fn with_expressions(mut self, change: &mut dyn FnMut(&mut Expr)) -> Result<Self, Refusal> {
         self.relation = self.relation.with_expressions(change)?;
         let measured = self.measurements.iter_mut().flat_map(|m| m.measure.expressions_mut());
+        let automatic = self.automatic.bounds.iter_mut().map(|sum| &mut sum.of);
         let all = self
             .filter
             .iter_mut()
             .chain(self.keys.iter_mut().map(|key| &mut key.expr))
             .chain(measured)
+            .chain(automatic)
             .chain(self.outputs.iter_mut().map(|o| &mut o.expr))
             .chain(&mut self.having)
             .chain(self.order_by.iter_mut().map(|o| &mut o.expr));

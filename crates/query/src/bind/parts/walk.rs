@@ -22,7 +22,7 @@ macro_rules! operands_of {
                 | E::Value(_)
                 | E::TypedString(_)
                 | E::Subquery(_)
-                | E::Exists { .. } => Vec::new(),
+                | E::Exists { subquery: _, negated: _ } => Vec::new(),
                 E::Nested(e)
                 | E::IsNull(e)
                 | E::IsNotNull(e)
@@ -32,40 +32,42 @@ macro_rules! operands_of {
                 | E::IsNotFalse(e)
                 | E::IsUnknown(e)
                 | E::IsNotUnknown(e)
-                | E::UnaryOp { expr: e, .. }
-                | E::Cast { expr: e, .. }
-                | E::Extract { expr: e, .. }
-                | E::Floor { expr: e, .. }
-                | E::Ceil { expr: e, .. }
-                | E::Collate { expr: e, .. }
-                | E::CompoundFieldAccess { root: e, .. }
-                | E::JsonAccess { value: e, .. }
-                | E::InSubquery { expr: e, .. } => vec![e],
+                | E::UnaryOp { op: _, expr: e }
+                | E::Cast { kind: _, expr: e, data_type: _, array: _, format: _ }
+                | E::Extract { field: _, syntax: _, expr: e }
+                | E::Floor { expr: e, field: _ }
+                | E::Ceil { expr: e, field: _ }
+                | E::Collate { expr: e, collation: _ }
+                | E::CompoundFieldAccess { root: e, access_chain: _ }
+                | E::JsonAccess { value: e, path: _ }
+                | E::InSubquery { expr: e, subquery: _, negated: _ } => vec![e],
                 E::IsDistinctFrom(left, right)
                 | E::IsNotDistinctFrom(left, right)
-                | E::BinaryOp { left, right, .. }
+                | E::BinaryOp { left, op: _, right }
                 | E::Position { expr: left, r#in: right }
                 | E::AtTimeZone { timestamp: left, time_zone: right }
-                | E::AnyOp { left, right, .. }
-                | E::AllOp { left, right, .. }
-                | E::SimilarTo { expr: left, pattern: right, .. }
-                | E::RLike { expr: left, pattern: right, .. }
-                | E::Like { expr: left, pattern: right, .. }
-                | E::ILike { expr: left, pattern: right, .. } => vec![left, right],
-                E::Between { expr, low, high, .. } => vec![expr, low, high],
+                | E::AnyOp { left, compare_op: _, right, is_some: _ }
+                | E::AllOp { left, compare_op: _, right }
+                | E::SimilarTo { negated: _, expr: left, pattern: right, escape_char: _ }
+                | E::RLike { negated: _, expr: left, pattern: right, regexp: _ }
+                | E::Like { negated: _, any: _, expr: left, pattern: right, escape_char: _ }
+                | E::ILike { negated: _, any: _, expr: left, pattern: right, escape_char: _ } => {
+                    vec![left, right]
+                },
+                E::Between { expr, negated: _, low, high } => vec![expr, low, high],
                 E::Interval(interval) => vec![& $($mutable)? interval.value],
                 E::Tuple(all) => all.$items().collect(),
                 E::Rollup(sets) | E::Cube(sets) | E::GroupingSets(sets) => {
                     sets.$items().flatten().collect()
                 }
                 E::Array(array) => array.elem.$items().collect(),
-                E::InUnnest { expr, array_expr, .. } => vec![expr, array_expr],
-                E::InList { expr, list, .. } => {
+                E::InUnnest { expr, array_expr, negated: _ } => vec![expr, array_expr],
+                E::InList { expr, list, negated: _ } => {
                     let mut all: Vec<& $($mutable)? E> = vec![expr];
                     all.extend(list);
                     all
                 }
-                E::Case { operand, conditions, else_result, .. } => {
+                E::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                     let mut all: Vec<& $($mutable)? E> = Vec::new();
                     all.extend(operand.$items().map(|e| & $($mutable)? **e));
                     for branch in conditions {
@@ -75,13 +77,13 @@ macro_rules! operands_of {
                     all.extend(else_result.$items().map(|e| & $($mutable)? **e));
                     all
                 }
-                E::Substring { expr, substring_from, substring_for, .. } => {
+                E::Substring { expr, substring_from, substring_for, special: _, shorthand: _ } => {
                     let mut all: Vec<& $($mutable)? E> = vec![expr];
                     all.extend(substring_from.$items().map(|e| & $($mutable)? **e));
                     all.extend(substring_for.$items().map(|e| & $($mutable)? **e));
                     all
                 }
-                E::Trim { expr, trim_what, trim_characters, .. } => {
+                E::Trim { trim_where: _, trim_what, expr, trim_characters } => {
                     let mut all: Vec<& $($mutable)? E> = vec![expr];
                     all.extend(trim_what.$items().map(|e| & $($mutable)? **e));
                     all.extend(trim_characters.$items().flatten());
@@ -91,12 +93,15 @@ macro_rules! operands_of {
                     let mut all: Vec<& $($mutable)? E> = Vec::new();
                     if let ast::FunctionArguments::List(list) = & $($mutable)? function.args {
                         for argument in list.args.$items() {
-                            match argument {
-                                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(e))
-                                | ast::FunctionArg::Named {
-                                    arg: ast::FunctionArgExpr::Expr(e), ..
-                                } => all.push(e),
-                                _ => {}
+                            use ast::{FunctionArg as A, FunctionArgExpr as X};
+                            let (A::Unnamed(value)
+                            | A::Named { name: _, arg: value, operator: _ }
+                            | A::ExprNamed { name: _, arg: value, operator: _ }) = argument;
+                            match value {
+                                X::Expr(e) => all.push(e),
+                                X::QualifiedWildcard(_)
+                                | X::Wildcard
+                                | X::WildcardWithOptions(_) => {}
                             }
                         }
                     }
@@ -217,7 +222,7 @@ impl Settling {
                 Ok(())
             }
             ast::SetExpr::Query(query) => self.query(query, depth),
-            ast::SetExpr::SetOperation { left, right, .. } => {
+            ast::SetExpr::SetOperation { left, op: _, set_quantifier: _, right } => {
                 let chain = |_| {
                     let what =
                         format!("a chain of set operations has more than {MAX_NESTING} sides");
@@ -227,12 +232,45 @@ impl Settling {
                 self.body(left, depth)?;
                 self.body(right, depth)
             }
-            _ => Ok(()),
+            // Not supported: refused by name where they are bound.
+            ast::SetExpr::Values(_)
+            | ast::SetExpr::Insert(_)
+            | ast::SetExpr::Update(_)
+            | ast::SetExpr::Delete(_)
+            | ast::SetExpr::Merge(_)
+            | ast::SetExpr::Table(_) => Ok(()),
         }
     }
 
     fn select(&mut self, select: &mut ast::Select, depth: Depth) -> Result<(), Refusal> {
-        let ast::Select { from, selection, having, qualify, group_by, .. } = select;
+        // The SELECT's list follows below, named windows are taken out, and the rest is refused by
+        // name.
+        let ast::Select {
+            select_token: _,
+            optimizer_hints: _,
+            distinct: _,
+            select_modifiers: _,
+            top: _,
+            top_before_distinct: _,
+            projection: _,
+            exclude: _,
+            into: _,
+            from,
+            lateral_views: _,
+            prewhere: _,
+            selection,
+            connect_by: _,
+            group_by,
+            cluster_by: _,
+            distribute_by: _,
+            sort_by: _,
+            having,
+            named_window: _,
+            qualify,
+            window_before_qualify: _,
+            value_table_mode: _,
+            flavor: _,
+        } = select;
         for from in from {
             self.from(from, depth)?;
         }
@@ -242,7 +280,9 @@ impl Settling {
         };
         let sets = modifiers.iter_mut().filter_map(|modifier| match modifier {
             ast::GroupByWithModifier::GroupingSets(sets) => Some(sets),
-            _ => None,
+            ast::GroupByWithModifier::Rollup
+            | ast::GroupByWithModifier::Cube
+            | ast::GroupByWithModifier::Totals => None,
         });
         let clauses = selection.iter_mut().chain(having).chain(qualify).chain(keys);
         for node in clauses.chain(sets) {
@@ -267,11 +307,24 @@ impl Settling {
 
     fn factor(&mut self, factor: &mut ast::TableFactor, depth: Depth) -> Result<(), Refusal> {
         match factor {
-            ast::TableFactor::Derived { subquery, .. } => self.query(subquery, depth),
-            ast::TableFactor::NestedJoin { table_with_joins, .. } => {
+            ast::TableFactor::Derived { lateral: _, subquery, alias: _, sample: _ } => {
+                self.query(subquery, depth)
+            }
+            ast::TableFactor::NestedJoin { table_with_joins, alias: _ } => {
                 self.from(table_with_joins, depth.within()?)
             }
-            ast::TableFactor::Table { name, .. } => {
+            ast::TableFactor::Table {
+                name,
+                alias: _,
+                with_hints: _,
+                version: _,
+                with_ordinality: _,
+                partitions: _,
+                json_path: _,
+                sample: _,
+                index_hints: _,
+                args: _,
+            } => {
                 self.tables.push(table_name(name));
                 Ok(())
             }
@@ -282,7 +335,9 @@ impl Settling {
     fn expression(&mut self, node: &mut ast::Expr, depth: Depth) -> Result<(), Refusal> {
         let depth = depth.deeper()?;
         self.windows.write(node, &mut self.written)?;
-        if let ast::Expr::BinaryOp { op: op @ (Operator::And | Operator::Or), .. } = node {
+        if let ast::Expr::BinaryOp { left: _, op: op @ (Operator::And | Operator::Or), right: _ } =
+            node
+        {
             let op = op.clone();
             let null = || ast::Expr::value(ast::Value::Null);
             let mut terms = chain(std::mem::replace(node, null()), &op);
@@ -298,8 +353,8 @@ impl Settling {
             return Ok(());
         }
         if let ast::Expr::Subquery(query)
-        | ast::Expr::Exists { subquery: query, .. }
-        | ast::Expr::InSubquery { subquery: query, .. } = node
+        | ast::Expr::Exists { subquery: query, negated: _ }
+        | ast::Expr::InSubquery { expr: _, subquery: query, negated: _ } = node
         {
             self.query(query, depth)?;
         }
@@ -375,7 +430,9 @@ pub(in crate::bind) fn calls_aggregate(node: &ast::Expr) -> bool {
 pub(in crate::bind) fn looks_around(node: &ast::Expr) -> bool {
     match node {
         ast::Expr::Function(function) => function.over.is_some(),
-        ast::Expr::Subquery(_) | ast::Expr::Exists { .. } | ast::Expr::InSubquery { .. } => true,
+        ast::Expr::Subquery(_)
+        | ast::Expr::Exists { subquery: _, negated: _ }
+        | ast::Expr::InSubquery { expr: _, subquery: _, negated: _ } => true,
         _ => false,
     }
 }
@@ -397,16 +454,24 @@ pub(in crate::bind) fn substitute(node: &mut ast::Expr, named: &[(String, ast::E
 /// The expressions of a SELECT's list.
 pub(in crate::bind) fn shown(select: &ast::Select) -> impl Iterator<Item = &ast::Expr> {
     select.projection.iter().filter_map(|item| match item {
-        ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, .. } => Some(e),
-        _ => None,
+        ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, alias: _ } => {
+            Some(e)
+        }
+        ast::SelectItem::ExprWithAliases { expr: _, aliases: _ }
+        | ast::SelectItem::QualifiedWildcard(_, _)
+        | ast::SelectItem::Wildcard(_) => None,
     })
 }
 
 /// The expressions of a SELECT's list, to be changed.
 pub(in crate::bind) fn shown_mut(select: &mut ast::Select) -> impl Iterator<Item = &mut ast::Expr> {
     select.projection.iter_mut().filter_map(|item| match item {
-        ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, .. } => Some(e),
-        _ => None,
+        ast::SelectItem::UnnamedExpr(e) | ast::SelectItem::ExprWithAlias { expr: e, alias: _ } => {
+            Some(e)
+        }
+        ast::SelectItem::ExprWithAliases { expr: _, aliases: _ }
+        | ast::SelectItem::QualifiedWildcard(_, _)
+        | ast::SelectItem::Wildcard(_) => None,
     })
 }
 

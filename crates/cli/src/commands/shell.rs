@@ -1,0 +1,400 @@
+//! `hushtable shell`: one statement after another, each with its price before it is charged.
+
+mod command;
+mod history;
+mod input;
+mod words;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::thread;
+use std::time::Instant;
+
+use hushtable::privacy::Loss;
+use hushtable::query::{IntervalsWanted, MAX_QUERY_BYTES, statement_end};
+use hushtable::{Analyst, Answer, Engine, Priced, Progress, wait};
+
+use self::command::Command;
+use self::input::{Input, Line};
+use self::words::Words;
+use super::query::{account_of, by_extension};
+use super::{engine, tables, within};
+use crate::arguments::ShellArguments;
+use crate::failure::Failure;
+use crate::kept_effects;
+use crate::pace::Pace;
+use crate::progress::watched;
+use crate::render::grid::visible;
+use crate::render::intervals::Shown;
+use crate::render::quoted::left_after;
+use crate::render::{self, TableStyle, budget, page, parts};
+use crate::table_format::TableFormat;
+use crate::{stdio, surroundings};
+
+/// The prompt of a statement's further lines.
+const CONTINUED: &str = "        -> ";
+const QUESTION: &str = "ask it, and charge this? [y/n] ";
+const EXPLAIN: &str = "\\explain";
+
+pub(crate) fn run(asked: &ShellArguments) -> Result<(), Failure> {
+    let delay = asked.pace.at_least_seconds.clone();
+    let pace = Pace::of(delay.as_deref(), Instant::now())?;
+    let path = asked.contract.path();
+    // With a delay, messages of the ledger wait for the end of a statement's.
+    let (engine, effects) =
+        pace.keep(|_| (), || engine(&path).and_then(|engine| within(engine, &asked.memory)));
+    effects.into_iter().try_for_each(|effect| effect())?;
+    let engine = engine?;
+    let analyst = engine.analyst(surroundings::analyst(asked.analyst.as_deref()).as_deref());
+    let left = left(&analyst)?;
+    let interactive = io::stdin().is_terminal();
+    let mut input = input::input(Words::of(engine.contract()))?;
+    if interactive {
+        stdio::note("a statement ends with `;`; \\help lists the commands\n");
+        stdio::note(&input.history().map(|own| own.told()).unwrap_or_default());
+    }
+    let mut shell = Shell {
+        engine,
+        analyst,
+        delay,
+        auto: asked.auto,
+        intervals: None,
+        output: None,
+        left,
+        text: String::new(),
+        put_back: None,
+        done: 0,
+        failed: 0,
+    };
+    shell.converse(input.as_mut())?;
+    match shell.failed {
+        0 => Ok(()),
+        // Whoever sits at a terminal has seen it.
+        _ if interactive => Ok(()),
+        failed => Err(Failure::new(
+            format!("{failed} of {} statements and commands failed", shell.done),
+            "see the errors above; the others were answered",
+        )),
+    }
+}
+
+/// The state between statements.
+struct Shell {
+    engine: Engine,
+    analyst: Analyst,
+    delay: Option<String>,
+    /// Whether statements are charged without asking.
+    auto: bool,
+    intervals: Option<IntervalsWanted>,
+    /// The file of the next result.
+    output: Option<PathBuf>,
+    /// The rest of each budget, by its population.
+    left: Vec<(String, Loss)>,
+    /// The lines of a statement that is not complete.
+    text: String,
+    /// A line that was no answer to a question.
+    put_back: Option<String>,
+    done: usize,
+    failed: usize,
+}
+
+/// A statement's price.
+struct Price {
+    told: String,
+    free: bool,
+    affordable: bool,
+}
+
+impl Shell {
+    /// Reads lines and does what they say, until there are none or `\q`. Failures are reported, and
+    /// end nothing, unless nobody reads any more.
+    fn converse(&mut self, input: &mut dyn Input) -> Result<(), Failure> {
+        loop {
+            let is_begun = !self.text.trim().is_empty();
+            let prompt = if is_begun { CONTINUED.to_owned() } else { self.prompt() };
+            match self.line(input, &prompt)? {
+                Line::GivenUp => self.text.clear(),
+                Line::Text(line) => {
+                    self.text += &line;
+                    self.text.push('\n');
+                }
+                Line::End => {
+                    // The last statement may do without its end.
+                    let last = std::mem::take(&mut self.text);
+                    if !last.trim().is_empty() {
+                        self.whole(input, last.trim())?;
+                    }
+                    return Ok(());
+                }
+            }
+            if self.work(input)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Does everything that is complete. Returns whether the shell ends.
+    fn work(&mut self, input: &mut dyn Input) -> Result<bool, Failure> {
+        loop {
+            if is_command(&self.text) {
+                let text = std::mem::take(&mut self.text);
+                let (line, rest) = text.trim_start().split_once('\n').unwrap_or((&text, ""));
+                self.text = rest.to_owned();
+                input.remember(line);
+                let command = command::parse(line);
+                if matches!(command, Ok(Command::Quit)) {
+                    return Ok(true);
+                }
+                let done = command.and_then(|command| self.command(command, input));
+                self.told(done)?;
+            } else if let Some(end) = statement_end(&self.text) {
+                let rest = self.text.split_off(end);
+                let text = std::mem::replace(&mut self.text, rest);
+                self.whole(input, text.trim())?;
+            } else {
+                break;
+            }
+        }
+        if self.text.trim().is_empty() {
+            self.text.clear();
+        }
+        if self.text.len() > MAX_QUERY_BYTES {
+            self.text.clear();
+            self.told(Err(Failure::new(
+                format!(
+                    "the statement has more than {MAX_QUERY_BYTES} bytes, but no `;` at its end"
+                ),
+                "end each statement with `;`",
+            )))?;
+        }
+        Ok(false)
+    }
+
+    /// A whole statement, or an `\explain` of one.
+    fn whole(&mut self, input: &mut dyn Input, text: &str) -> Result<(), Failure> {
+        if text.trim_matches(|c: char| c == ';' || c.is_whitespace()).is_empty() {
+            return Ok(());
+        }
+        input.remember(text);
+        let done = match text.strip_prefix(EXPLAIN) {
+            Some(sql) => self.explain(sql),
+            None => self.ask(input, text),
+        };
+        self.told(done)
+    }
+
+    /// Tells a failure and goes on, unless standard output is closed.
+    fn told(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
+        self.done += 1;
+        match done {
+            Err(Failure::ClosedPipe) => Err(Failure::ClosedPipe),
+            Err(failure) => {
+                self.failed += 1;
+                stdio::note(&failure.to_string());
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn line(&mut self, input: &mut dyn Input, prompt: &str) -> Result<Line, Failure> {
+        match self.put_back.take() {
+            Some(line) => Ok(Line::Text(line)),
+            None => input.line(prompt),
+        }
+    }
+
+    /// The prompt, with the rest of the budget.
+    fn prompt(&self) -> String {
+        let left: Vec<String> = match self.left.as_slice() {
+            [] => return "hushtable> ".to_owned(),
+            [(_, left)] => vec![left.to_string()],
+            several => {
+                several.iter().map(|(of, left)| format!("{}: {left}", visible(of))).collect()
+            }
+        };
+        format!("hushtable [left: {}]> ", left.join("; "))
+    }
+
+    fn command(&mut self, command: Command, input: &mut dyn Input) -> Result<(), Failure> {
+        let contract = self.engine.contract();
+        match command {
+            Command::Describe(None) => stdio::print(render::tables::list(contract).as_bytes()),
+            Command::Describe(Some(name)) => {
+                let table = tables::named(contract, &name)?;
+                stdio::print(render::tables::describe(contract, table).as_bytes())
+            }
+            Command::Auto(on) => {
+                self.auto = on.unwrap_or(!self.auto);
+                stdio::note(match self.auto {
+                    true => "auto: statements are charged without asking\n",
+                    false => "auto: off; each statement asks before it is charged\n",
+                });
+                Ok(())
+            }
+            Command::Intervals(wanted) => {
+                self.intervals = wanted;
+                Ok(())
+            }
+            Command::Output(file) => {
+                self.output = file;
+                Ok(())
+            }
+            Command::Budget => {
+                let lines = wait(self.analyst.budget(None))?;
+                stdio::print(budget::text(&lines).as_bytes())
+            }
+            Command::History(switch) => {
+                let told = match input.history() {
+                    Some(history) => {
+                        if let Some(on) = switch {
+                            history.switch(on);
+                        }
+                        history.told()
+                    }
+                    None => "history: not kept without a terminal\n".to_owned(),
+                };
+                stdio::note(&told);
+                Ok(())
+            }
+            Command::Help => stdio::print(command::help().as_bytes()),
+            Command::Quit => Ok(()),
+        }
+    }
+
+    /// Shows a statement's promise and price.
+    fn explain(&self, sql: &str) -> Result<(), Failure> {
+        let analyst = &self.analyst;
+        self.paced(|| {
+            let text = match wait(analyst.price(sql))? {
+                Priced::Query(quoted) => page::text(&quoted),
+                Priced::Statement(quoted) => parts::text(&quoted, false),
+            };
+            stdio::print(text.as_bytes())
+        })
+    }
+
+    /// Tells a statement's price, and asks it where that is wanted.
+    fn ask(&mut self, input: &mut dyn Input, sql: &str) -> Result<(), Failure> {
+        let price = self.paced(|| self.price(sql))?;
+        stdio::note(&price.told);
+        if !price.affordable {
+            return Err(Failure::new(
+                "the budget does not suffice; nothing is charged",
+                "ask for less, as in OPTIONS (epsilon = 0.1), or see \\budget",
+            ));
+        }
+        if !price.free && !self.auto && !self.agreed(input)? {
+            stdio::note("not asked: nothing is charged\n");
+            return Ok(());
+        }
+        let answered = self.paced(|| self.answered(sql));
+        if answered.is_ok() {
+            self.output = None;
+        }
+        // A failure may come after the charge.
+        self.left = match &answered {
+            Ok(answer) => rest(&self.left, answer),
+            Err(_) => left(&self.analyst)?,
+        };
+        answered.map(|_| ())
+    }
+
+    /// A statement's price, from its structure and the ledger alone.
+    fn price(&self, sql: &str) -> Result<Price, Failure> {
+        let priced = wait(self.analyst.price(sql))?;
+        for warning in priced.warnings() {
+            stdio::note(&render::warnings::note(warning, None));
+        }
+        Ok(match &priced {
+            Priced::Query(quoted) => Price {
+                told: page::cost(quoted),
+                free: quoted.on_record,
+                affordable: left_after(quoted).is_some(),
+            },
+            Priced::Statement(quoted) => Price {
+                told: parts::costs(quoted),
+                free: quoted.accounts.iter().all(|own| own.charge == own.charge.nothing()),
+                affordable: parts::is_affordable(quoted),
+            },
+        })
+    }
+
+    /// Whether the next line is a yes. A line that is neither yes nor no is the next statement's,
+    /// and no consent.
+    fn agreed(&mut self, input: &mut dyn Input) -> Result<bool, Failure> {
+        match input.line(QUESTION)? {
+            Line::Text(answer) => match answer.trim().to_lowercase().as_str() {
+                "y" | "yes" => Ok(true),
+                "" | "n" | "no" => Ok(false),
+                _ => {
+                    self.put_back = Some(answer);
+                    Ok(false)
+                }
+            },
+            Line::GivenUp | Line::End => Ok(false),
+        }
+    }
+
+    /// Asks a statement, and shows the answer.
+    fn answered(&self, sql: &str) -> Result<Answer, Failure> {
+        // A file that cannot be written is found before the budget is touched.
+        let output = self.output.as_deref();
+        let pending = output.map(|path| self.engine.protected().pending(path)).transpose()?;
+        let on_terminal = output.is_none() && stdio::stdout_is_terminal();
+        let format = match output {
+            Some(path) => by_extension(path).unwrap_or(TableFormat::Csv),
+            None if on_terminal => TableFormat::Table,
+            None => TableFormat::Csv,
+        };
+        let style = TableStyle::new(format, false, on_terminal)?;
+        let progress = Progress::default();
+        let answer =
+            watched("reading", &progress, || wait(self.analyst.query_watched(sql, &progress)))?;
+        // From here on the charge stands, so it is reported whatever happens to the file.
+        stdio::note(&account_of(&answer, &self.engine));
+        let shown = Shown::of(&answer, self.intervals)?;
+        let result = render::result(&shown, style)?;
+        stdio::note(&shown.notes(format));
+        match (pending, output) {
+            (Some(pending), Some(path)) => {
+                kept_effects::written(pending, result)?;
+                stdio::note(&format!("wrote {}\n", path.display()));
+            }
+            _ => stdio::print(&result)?,
+        }
+        Ok(answer)
+    }
+
+    /// Does some work with the delay that the option or the environment asks for.
+    fn paced<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        let pace = Pace::of(self.delay.as_deref(), Instant::now())?;
+        let (ended, effects) = pace.keep(thread::sleep, work);
+        let shown = effects.into_iter().try_for_each(|effect| effect());
+        ended.and_then(|value| shown.map(|()| value))
+    }
+}
+
+/// The rest of each of the analyst's budgets, by population.
+fn left(analyst: &Analyst) -> Result<Vec<(String, Loss)>, Failure> {
+    let budgets = wait(analyst.budget(None))?;
+    Ok(budgets.into_iter().map(|line| (line.table, line.account.left)).collect())
+}
+
+/// The rest of each budget after an answer.
+fn rest(before: &[(String, Loss)], answer: &Answer) -> Vec<(String, Loss)> {
+    let after = |population: &String| {
+        let own = (*population == answer.population).then_some(answer.account.left);
+        let mut others = answer.others.iter().filter(|own| own.population == *population);
+        own.or_else(|| others.next().map(|own| own.account.left))
+    };
+    let each = before.iter().map(|(of, left)| (of.clone(), after(of).unwrap_or(*left)));
+    each.collect()
+}
+
+/// Whether a text is a command of one line, and no `\explain`, which a statement follows.
+fn is_command(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with('\\')
+        && !text.strip_prefix(EXPLAIN).is_some_and(|rest| rest.starts_with(char::is_whitespace))
+}

@@ -1,0 +1,424 @@
+//! Checks of the repository itself: its layers, its theorem index, its README.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of a test")]
+
+mod cycles;
+mod modules;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+/// The crates in order: each may use those before it only.
+const LAYERS: [&str; 11] = [
+    "numbers",
+    "noise",
+    "privacy",
+    "knowledge",
+    "mechanisms",
+    "query",
+    "ledger",
+    "engine",
+    "hushtable",
+    "plot",
+    "cli",
+];
+
+/// Crates that a layer must not use, beside the layers after it.
+const UNKNOWN: [(&str, &[&str]); 10] = [
+    ("numbers", &["datafusion", "arrow", "rusqlite", "sqlparser", "chacha20"]),
+    ("noise", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-privacy"]),
+    ("privacy", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-noise", "chacha20"]),
+    ("knowledge", &["datafusion", "arrow", "rusqlite", "sqlparser", "hushtable-noise", "chacha20"]),
+    ("mechanisms", &["datafusion", "arrow", "rusqlite", "sqlparser"]),
+    ("query", &["datafusion", "arrow", "rusqlite", "tokio", "hushtable-noise"]),
+    ("ledger", &["datafusion", "arrow", "sqlparser", "hushtable-query", "hushtable-mechanisms"]),
+    ("engine", &["clap", "hushtable"]),
+    ("hushtable", &["clap", "indicatif", "unicode-width", "hushtable-plot"]),
+    (
+        "plot",
+        &[
+            "datafusion",
+            "arrow",
+            "rusqlite",
+            "sqlparser",
+            "hushtable-numbers",
+            "hushtable-noise",
+            "hushtable-privacy",
+            "hushtable-knowledge",
+            "hushtable-mechanisms",
+            "hushtable-query",
+            "hushtable-ledger",
+            "hushtable-engine",
+            "hushtable",
+        ],
+    ),
+];
+
+/// The crates of this workspace that a way in uses: the library, and charts from plain numbers.
+const OF_WAYS_IN: [&str; 2] = ["hushtable", "hushtable-plot"];
+
+/// Crates that a way in reaches through the library alone.
+const BELOW: [&str; 6] = ["datafusion", "arrow", "parquet", "rusqlite", "sqlparser", "tokio"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// The names under a `[dependencies]` heading of a manifest.
+fn dependencies(folder: &str) -> Vec<String> {
+    let manifest: toml::Table = read(&format!("{folder}/Cargo.toml")).parse().unwrap();
+    manifest["dependencies"].as_table().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn no_layer_uses_a_later_one() {
+    let mut folders: Vec<String> = std::fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    folders.sort();
+    let mut layers = LAYERS.map(str::to_owned).to_vec();
+    layers.sort();
+    assert_eq!(folders, layers, "a crate without a place among the layers");
+    for (place, layer) in LAYERS.iter().enumerate() {
+        for name in dependencies(&format!("crates/{layer}")) {
+            let own = if name == "hushtable" {
+                Some("hushtable")
+            } else {
+                name.strip_prefix("hushtable-")
+            };
+            if let Some(own) = own {
+                let other = LAYERS.iter().position(|l| *l == own).unwrap();
+                assert!(other < place, "{layer} uses {own}, which is a layer after it");
+            }
+        }
+    }
+    for (layer, unknown) in UNKNOWN {
+        let found: Vec<String> = dependencies(&format!("crates/{layer}"))
+            .into_iter()
+            .filter(|d| unknown.contains(&d.as_str()))
+            .collect();
+        assert!(found.is_empty(), "{layer} must not know {found:?}");
+    }
+}
+
+#[test]
+fn the_command_uses_the_library_and_nothing_below_it() {
+    let used = dependencies("crates/cli");
+    let own: Vec<&str> =
+        used.iter().filter(|d| d.starts_with("hushtable")).map(String::as_str).collect();
+    let mut sorted = own.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, OF_WAYS_IN);
+    let below: Vec<&String> = used.iter().filter(|d| BELOW.contains(&d.as_str())).collect();
+    assert!(below.is_empty(), "{below:?} come by the library");
+}
+
+/// The experiments read no contract and no file, and nothing that ships uses them.
+#[test]
+fn the_experiments_are_apart() {
+    const ABOVE: [&str; 4] =
+        ["hushtable-query", "hushtable-ledger", "hushtable-engine", "hushtable"];
+    let used = dependencies("tools/experiments");
+    let found: Vec<&String> = used
+        .iter()
+        .filter(|d| ABOVE.contains(&d.as_str()) || BELOW.contains(&d.as_str()))
+        .collect();
+    assert!(found.is_empty(), "the experiments must not know {found:?}");
+    for layer in LAYERS {
+        let used = dependencies(&format!("crates/{layer}"));
+        assert!(!used.iter().any(|d| d == "hushtable-experiments"), "{layer} ships experiments");
+    }
+}
+
+/// Set-up that tests share knows no crate of ours, so that any may use it, and nothing ships it.
+#[test]
+fn the_testkit_is_for_tests_alone() {
+    let own = dependencies("tools/testkit");
+    assert!(!own.iter().any(|d| d.starts_with("hushtable")), "the testkit must not use {own:?}");
+    let mut folders = vec!["fuzz".to_owned(), "tools/experiments".to_owned()];
+    folders.extend(LAYERS.map(|layer| format!("crates/{layer}")));
+    for folder in folders {
+        let used = dependencies(&folder);
+        assert!(!used.iter().any(|d| d == "hushtable-testkit"), "{folder} ships the testkit");
+    }
+}
+
+/// All source text, by path.
+fn sources() -> &'static BTreeMap<PathBuf, String> {
+    static ALL: LazyLock<BTreeMap<PathBuf, String>> = LazyLock::new(read_sources);
+    &ALL
+}
+
+fn read_sources() -> BTreeMap<PathBuf, String> {
+    fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.insert(path.clone(), std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(&root().join("crates"), &mut found);
+    walk(&root().join("tools"), &mut found);
+    walk(&root().join("fuzz"), &mut found);
+    found
+}
+
+#[test]
+fn theorems_name_functions_and_tests_that_exist() {
+    let sources = sources();
+    let mut rows = 0;
+    for line in read("THEOREMS.md").lines().filter(|l| l.starts_with("| ") && l.contains('`')) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+        assert_eq!(cells.len(), 4, "{line}");
+        // Function and test cells: names in backticks, the last part of a path being the item.
+        for (cell, form) in [(cells[2], "item"), (cells[3], "test")] {
+            let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+            assert!(!names.is_empty(), "no {form} in: {line}");
+            for name in names {
+                let item = name.rsplit("::").next().unwrap();
+                let defined = |text: &String| {
+                    ["fn ", "struct ", "enum ", "trait ", "const "]
+                        .iter()
+                        .any(|k| text.contains(&format!("{k}{item}")))
+                };
+                assert!(sources.values().any(defined), "{form} `{name}` is nowhere: {line}");
+            }
+        }
+        rows += 1;
+    }
+    assert!(rows >= 15, "{rows} rows");
+}
+
+/// One word, one thing: a public type's name has one meaning in all crates.
+#[test]
+fn no_two_public_types_share_a_name() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, text) in sources() {
+        for line in text.lines() {
+            let mut words = line.trim_start().split(|c: char| !c.is_alphanumeric());
+            let is_type = words.next() == Some("pub")
+                && words.next().is_some_and(|w| ["struct", "enum", "trait", "type"].contains(&w));
+            if let Some(name) = words.next().filter(|_| is_type) {
+                places.entry(name.to_owned()).or_default().push(path.display().to_string());
+            }
+        }
+    }
+    assert!(places.len() > 250, "{} types", places.len());
+    places.retain(|_, paths| paths.len() > 1);
+    assert!(places.is_empty(), "names of more than one type: {places:#?}");
+}
+
+/// Names that files of several modules share, since they hold one idea on two levels: a function's
+/// form and how it runs, a law and its loss, a record and its report.
+const SHARED: [&str; 34] = [
+    "aggregate",
+    "around",
+    "binomial",
+    "buckets",
+    "columns",
+    "composition",
+    "consistent",
+    "convert",
+    "csv",
+    "discrete_gaussian",
+    "gaussian",
+    "join",
+    "like",
+    "losses",
+    "mechanisms",
+    "model",
+    "neighbours",
+    "owner",
+    "partition_selection",
+    "parts",
+    "pattern",
+    "per_record",
+    "programme",
+    "progress",
+    "quantile",
+    "query",
+    "read",
+    "release",
+    "report",
+    "sums",
+    "thresholds",
+    "units",
+    "windows",
+    "workload",
+];
+
+/// Files are named by what they hold; those of the command's layers go by the command.
+#[test]
+fn no_two_files_share_a_name_for_different_ideas() {
+    const LAYERS_OF_COMMANDS: [&str; 3] = ["arguments", "commands", "render"];
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in sources().keys() {
+        let own = path.strip_prefix(root()).unwrap();
+        let folders: Vec<&str> = own.parent().unwrap().iter().filter_map(|f| f.to_str()).collect();
+        let name = own.file_stem().unwrap().to_str().unwrap();
+        let by_convention = ["mod", "lib", "main", "error", "tests"].contains(&name)
+            || name.ends_with("_tests")
+            || folders.iter().any(|f| ["tests", "benches", "fuzz_targets"].contains(f))
+            || (folders.starts_with(&["crates", "cli"])
+                && folders.get(3).is_some_and(|f| LAYERS_OF_COMMANDS.contains(f)));
+        if !by_convention {
+            places.entry(name.to_owned()).or_default().push(own.display().to_string());
+        }
+    }
+    assert!(places.len() > 250, "{} files", places.len());
+    places.retain(|name, paths| paths.len() > 1 && !SHARED.contains(&name.as_str()));
+    assert!(places.is_empty(), "names of files with several ideas: {places:#?}");
+}
+
+/// The README says `cargo run`, and the workspace has more programs than one.
+#[test]
+fn cargo_run_is_the_command() {
+    let mut folders = vec!["fuzz".to_owned(), "tools/experiments".to_owned()];
+    folders.extend(LAYERS.map(|layer| format!("crates/{layer}")));
+    let runs: Vec<String> = folders
+        .iter()
+        .filter_map(|folder| {
+            let manifest: toml::Table = read(&format!("{folder}/Cargo.toml")).parse().unwrap();
+            Some(manifest["package"].get("default-run")?.as_str()?.to_owned())
+        })
+        .collect();
+    assert_eq!(runs, ["hushtable"]);
+}
+
+/// The README's first command, as a newcomer runs it, on a copy of the example.
+#[test]
+fn the_readme_command_gives_a_private_table() {
+    let readme = read("README.md");
+    let block = readme.split("```sh").nth(1).expect("a first block of commands");
+    let block = block.split("```").next().unwrap();
+    let command = block.lines().skip_while(|l| !l.contains("query")).collect::<Vec<_>>().join(" ");
+    let command = command.replace("\\ ", " ");
+    let (before, sql) = command.split_once('"').unwrap();
+    let sql = sql.trim_end().trim_end_matches('"');
+    let words: Vec<&str> = before.split_whitespace().collect();
+    assert_eq!(words[..3], ["cargo", "run", "--"], "{command}");
+
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["hushtable.toml", "visits.csv"] {
+        std::fs::copy(root().join("examples/shop").join(name), folder.path().join(name)).unwrap();
+    }
+    let contract = folder.path().join("hushtable.toml");
+    let arguments = words[3..].iter().map(|w| {
+        if *w == "examples/shop/hushtable.toml" {
+            contract.display().to_string()
+        } else {
+            (*w).to_owned()
+        }
+    });
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_hushtable")).args(arguments).arg(sql).output().unwrap();
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    assert!(stdout.starts_with("town,customers\n"), "{stdout}");
+    let harbourton: i64 = stdout
+        .lines()
+        .find_map(|l| l.strip_prefix("Harbourton,"))
+        .expect("the largest town appears")
+        .parse()
+        .unwrap();
+    // 527 customers; the noise's scale is at most 6 customers, so 200 off is below 1e-14.
+    assert!((327..727).contains(&harbourton), "{stdout}");
+    // The one customer of Far Isle: with probability 1e-6 at most.
+    assert!(!stdout.contains("Far Isle"), "{stdout}");
+    assert!(stderr.contains("charged epsilon = 1"), "{stderr}");
+}
+
+/// Lines by which arithmetic shows that belongs to `numbers` (or `noise`), and the files that may
+/// have them: a search whose steps move an end further than the middle, halves of cells, a search
+/// among rounded numbers, and numbers as a country writes them.
+const WRITTEN_ONCE: [(&str, &[&str]); 5] = [
+    ("0.5 * (low + high)", &["numbers/src/search.rs", "knowledge/src/model/simulator.rs"]),
+    ("low + (high - low) / 2", &["mechanisms/src/joint.rs", "knowledge/src/groups.rs"]),
+    (" % rest", &["numbers/src/common_divisor.rs"]),
+    ("split_once(['e', 'E'])", &["numbers/src/decimal.rs", "engine/src/source/parse.rs"]),
+    ("fn rehearse(", &["noise/src/law.rs"]),
+];
+
+#[test]
+fn numbers_and_laws_are_written_once() {
+    let own = root().join("crates/cli/tests/house/main.rs");
+    for (sign, files) in WRITTEN_ONCE {
+        let found: Vec<&PathBuf> = sources()
+            .iter()
+            .filter(|(path, text)| **path != own && text.contains(sign))
+            .map(|(path, _)| path)
+            .filter(|path| !path.file_stem().unwrap().to_str().unwrap().ends_with("tests"))
+            .collect();
+        for file in files {
+            let is_there = found.contains(&&root().join("crates").join(file));
+            assert!(is_there, "{file} has no `{sign}` any more");
+        }
+        assert_eq!(found.len(), files.len(), "`{sign}` belongs to one place: {found:#?}");
+    }
+}
+
+/// Folders whose comments follow the wording guide.
+const PLAIN: [&str; 9] = [
+    "crates/numbers",
+    "crates/noise",
+    "crates/privacy",
+    "crates/knowledge",
+    "crates/ledger",
+    "crates/plot",
+    "crates/hushtable",
+    "tools/experiments",
+    "fuzz",
+];
+
+/// Beginnings of doc comments that make readers guess what is meant.
+const VAGUE: [&str; 3] = ["What ", "The same", "As ["];
+
+#[test]
+fn comments_are_plain() {
+    let mut wrong = Vec::new();
+    let all = sources();
+    let plain =
+        all.iter().filter(|(path, _)| PLAIN.iter().any(|own| path.starts_with(root().join(own))));
+    for (path, text) in plain {
+        let mut inside = false;
+        for (number, line) in text.lines().enumerate() {
+            let comment = line.trim_start();
+            let doc = comment.strip_prefix("///").or_else(|| comment.strip_prefix("//!"));
+            let begins = doc.filter(|_| !inside).map(str::trim_start);
+            let vague = begins.is_some_and(|own| VAGUE.iter().any(|start| own.starts_with(start)));
+            if vague {
+                wrong.push(format!("{}:{}: {comment}", path.display(), number + 1));
+            }
+            inside = doc.is_some();
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// rustfmt leaves a function alone that holds an over-long literal, so that such lines spread.
+#[test]
+fn no_line_is_over_100_characters() {
+    let mut long = Vec::new();
+    for (path, text) in sources() {
+        let own = path.strip_prefix(root()).unwrap().display().to_string();
+        for (number, line) in text.lines().enumerate() {
+            let length = line.chars().count();
+            if length > 100 {
+                long.push(format!("{own}:{}: {length} characters", number + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "lines of over 100 characters:\n{}", long.join("\n"));
+}

@@ -1,0 +1,115 @@
+//! Released levels, adjusted to each other: from what is on record and public variances alone.
+
+use std::collections::HashMap;
+
+use datafusion::arrow::array::{ArrayRef, AsArray};
+use datafusion::arrow::datatypes::Decimal128Type;
+use datafusion::arrow::row::{RowConverter, SortField};
+use hushtable_query::{AdjustedNoise, Consistent, Groups, LeastSquares, LevelCells, Quote, adjust};
+
+use crate::error::EngineError;
+use crate::intervals::Uncertainty;
+use crate::release::{NumbersBehind, ReleasedTable, table_of};
+
+/// A level's release.
+pub(crate) type Level<'a> = (&'a Quote, &'a ReleasedTable);
+
+/// A measurement of a level when it fits the others.
+struct Fitting {
+    /// Its values, in steps.
+    values: Vec<i128>,
+    /// The numbers that its intervals are around: least-squares numbers where all levels are
+    /// complete, and otherwise the released ones.
+    around: Vec<LeastSquares>,
+    noise: Option<AdjustedNoise>,
+}
+
+/// The released tables of levels that fit each other, in their order, with their uncertainty.
+pub(crate) fn tables(
+    own: &Consistent,
+    levels: &[Level<'_>],
+) -> Result<Vec<Uncertainty>, EngineError> {
+    let quotes: Vec<&Quote> = levels.iter().map(|(quote, _)| *quote).collect();
+    let (sizes, codes) = codes(own, levels)?;
+    let mut fitting = levels.iter().map(released).collect::<Result<Vec<_>, _>>()?;
+    for adjusted in own.measurements(&quotes)? {
+        let mut cells = Vec::with_capacity(levels.len());
+        for (at, &(place, variance)) in adjusted.levels.iter().enumerate() {
+            let values = &fitting[at].get(place).ok_or(EngineError::Inconsistent)?.values;
+            let keys = own.levels[at].keys.clone();
+            let complete = !matches!(quotes[at].query().groups(), Groups::Private { .. });
+            let (codes, values) = (codes[at].clone(), values.clone());
+            cells.push(LevelCells { keys, codes, complete, values, variance });
+        }
+        let estimates = adjust(&sizes, &mut cells, adjusted.wanted);
+        let estimates = estimates.ok_or(EngineError::Inconsistent)?;
+        let noises = own.noises(&quotes, &adjusted, &sizes);
+        let mut known = noises.map(|noises| estimates.into_iter().zip(noises));
+        for ((cells, fitting), &(place, _)) in
+            cells.into_iter().zip(&mut fitting).zip(&adjusted.levels)
+        {
+            fitting[place].values = cells.values;
+            if let Some((around, noise)) = known.as_mut().and_then(Iterator::next) {
+                fitting[place].around = around;
+                fitting[place].noise = Some(noise);
+            }
+        }
+    }
+    let mut tables = Vec::with_capacity(levels.len());
+    for ((quote, released), fitting) in levels.iter().zip(fitting) {
+        let keys = released.values.iter().take(quote.query().keys().len()).cloned().collect();
+        let rows = released.table.num_rows();
+        let (mut sums, mut noises) = (Vec::new(), Vec::new());
+        let mut behind = NumbersBehind::default();
+        for Fitting { values, around, noise } in fitting {
+            sums.push(values);
+            behind.steps.push(around.iter().map(|own| own.whole).collect());
+            behind.rest.push(around.iter().map(|own| own.rest).collect());
+            noises.push(noise);
+        }
+        let fitting = table_of(quote.query(), keys, sums, behind, rows)?;
+        let fitting = ReleasedTable { groups: released.groups, ..fitting };
+        tables.push(Uncertainty::adjusted(quote, fitting, noises));
+    }
+    Ok(tables)
+}
+
+/// A release's measurements, in steps.
+fn released((quote, released): &Level<'_>) -> Result<Vec<Fitting>, EngineError> {
+    let of = |column: &ArrayRef| {
+        let digits =
+            column.as_primitive_opt::<Decimal128Type>().ok_or(EngineError::Inconsistent)?;
+        let values = digits.values().to_vec();
+        let around = values.iter().map(|&whole| LeastSquares { whole, rest: 0.0 }).collect();
+        Ok(Fitting { values, around, noise: None })
+    };
+    released.values.iter().skip(quote.query().keys().len()).map(of).collect()
+}
+
+/// The codes of each key's values, row by row, of each level.
+type Codes = Vec<Vec<Vec<usize>>>;
+
+/// Numbers the values of each key, alike at all levels, and counts them.
+fn codes(own: &Consistent, levels: &[Level<'_>]) -> Result<(Vec<usize>, Codes), EngineError> {
+    let mut sizes = vec![1; own.keys()];
+    let mut codes: Codes = own.levels.iter().map(|l| vec![Vec::new(); l.keys.len()]).collect();
+    for (key, size) in sizes.iter_mut().enumerate() {
+        let mut numbers: HashMap<Box<[u8]>, usize> = HashMap::new();
+        for (at, (_, released)) in levels.iter().enumerate() {
+            let Some(column) = own.levels[at].keys.iter().position(|own| *own == key) else {
+                continue;
+            };
+            let values = released.values.get(column).ok_or(EngineError::Inconsistent)?;
+            let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
+            for row in converter.convert_columns(std::slice::from_ref(values))?.iter() {
+                let next = numbers.len();
+                codes[at][column].push(*numbers.entry(row.as_ref().into()).or_insert(next));
+            }
+        }
+        *size = numbers.len().max(1);
+    }
+    Ok((sizes, codes))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::Int64Type;
+use hushtable_query::IntervalsWanted;
+
+use crate::intervals::ColumnIntervals;
+use crate::one_query::Answer;
+use crate::parts::tests::ask;
+use crate::tests::{Place, shown};
+
+const CONTRACT: &str = r#"
+[units.person.defaults]
+epsilon = 0.2
+delta = 1e-6
+max_groups_contributed = 1
+max_rows_per_group = 1
+[units.person.budgets]
+ana = { epsilon = 20, delta = 1e-3 }
+[tables.people]
+path = "people.csv"
+unit = { of = "person", column = "id" }
+[tables.people.columns]
+id = { type = "int" }
+town = { type = "string", public_keys = ["A", "B", "C"] }
+sex = { type = "string", public_keys = ["f", "m"] }
+village = { type = "string" }
+age = { type = "int", bounds = [0, 100] }
+pet = { type = "string" }
+"#;
+
+fn place() -> Place {
+    let mut people = "id,town,sex,village,age,pet\n".to_owned();
+    for id in 0..4000 {
+        // One in four is of a town that is not listed.
+        let town = ["A", "B", "C", "D"][id % 4];
+        let (sex, village) = (["f", "m"][id / 4 % 2], id % 16);
+        people += &format!("{id},{town},{sex},v{village},{},cat\n", id % 90);
+    }
+    Place::new(CONTRACT, &[("people.csv", &people)])
+}
+
+const TEXT: [&str; 3] = ["town", "sex", "village"];
+
+/// Each row: its texts, `None` for NULL, and its whole numbers.
+fn rows(table: &RecordBatch) -> Vec<(Vec<Option<String>>, Vec<i64>)> {
+    let schema = table.schema();
+    let is_text = |at: &usize| TEXT.contains(&schema.field(*at).name().as_str());
+    let columns = || 0..table.num_columns();
+    (0..table.num_rows())
+        .map(|row| {
+            let text = |at: usize| {
+                let column = table.column(at).as_string_view();
+                (!column.is_null(row)).then(|| column.value(row).to_owned())
+            };
+            let number = |at: usize| table.column(at).as_primitive::<Int64Type>().value(row);
+            let texts = columns().filter(is_text).map(text).collect();
+            (texts, columns().filter(|at| !is_text(at)).map(number).collect())
+        })
+        .collect()
+}
+
+/// Pairs of each row and the sums of the rows that are of one more key and agree with it.
+fn with_sums(table: &RecordBatch) -> Vec<(Vec<i64>, Vec<i64>)> {
+    let rows = rows(table);
+    let mut pairs = Vec::new();
+    for (keys, numbers) in &rows {
+        for free in (0..keys.len()).filter(|&key| keys[key].is_none()) {
+            let mut sums = vec![0; numbers.len()];
+            for (theirs, numbers) in &rows {
+                let agree = |key: usize| (key == free) != (theirs[key] == keys[key]);
+                if theirs[free].is_some() && (0..keys.len()).all(agree) {
+                    sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+                }
+            }
+            pairs.push((numbers.clone(), sums));
+        }
+    }
+    pairs
+}
+
+/// The mean width of the intervals of each column of numbers: all rows have one, which holds the
+/// number that is shown.
+fn widths(answer: &Answer) -> Vec<f64> {
+    let own = answer.intervals(IntervalsWanted::USUAL).unwrap();
+    let rows = answer.table.num_rows();
+    let mut widths = Vec::new();
+    for (shown, ends) in answer.table.columns().iter().zip(&own.columns) {
+        let ColumnIntervals::Ends { low, high } = ends else { continue };
+        let [shown, low, high] = [shown, low, high].map(|own| own.as_primitive::<Int64Type>());
+        assert_eq!((low.null_count(), high.null_count()), (0, 0));
+        let within = |row: usize| (low.value(row)..=high.value(row)).contains(&shown.value(row));
+        assert!((0..rows).all(within));
+        let width: i64 = (0..rows).map(|row| high.value(row) - low.value(row)).sum();
+        widths.push(width as f64 / rows as f64);
+    }
+    widths
+}
+
+fn asked(options: &str, rest: &str) -> String {
+    format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}) {rest}")
+}
+
+#[test]
+fn levels_of_public_keys_add_up_and_are_the_same_again() {
+    let place = place();
+    let rest = "town, sex, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY CUBE (town, sex)";
+    let sql = asked("consistent = true", rest);
+    let first = ask(&place, &sql, 1).unwrap();
+    let pairs = with_sums(&first.table);
+    assert_eq!((first.table.num_rows(), pairs.len()), (12, 7));
+    for (whole, sums) in &pairs {
+        assert_eq!(whole, sums);
+    }
+    // Rows of the town that is not listed are in no level.
+    let total = rows(&first.table).into_iter().find(|(keys, _)| keys.iter().all(Option::is_none));
+    let total = total.unwrap().1[0];
+    assert!((2800..3200).contains(&total), "{total}");
+    let again = ask(&place, &sql, 2).unwrap();
+    assert_eq!((again.charged, shown(&again.table)), (None, shown(&first.table)));
+    assert_eq!(again.parts, first.parts);
+    // Not without being asked.
+    let plain = ask(&place, &asked("consistent = false", rest), 3).unwrap();
+    let (own, plain_widths) = (widths(&first), widths(&plain));
+    assert!(
+        own.iter().zip(&plain_widths).all(|(own, plain)| own < plain),
+        "{own:?} {plain_widths:?}"
+    );
+    assert!(with_sums(&plain.table).iter().any(|(whole, sums)| whole != sums));
+}
+
+#[test]
+fn no_number_is_below_zero_on_request() {
+    let place = place();
+    let rest = "town, sex, COUNT(*) AS n FROM people WHERE age > 99 GROUP BY CUBE (town, sex)";
+    let below = |sql: &str, seed| {
+        let answer = ask(&place, sql, seed).unwrap();
+        for (whole, sums) in with_sums(&answer.table) {
+            assert_eq!(whole, sums);
+        }
+        rows(&answer.table).iter().any(|(_, numbers)| numbers[0] < 0)
+    };
+    assert!(below(&asked("consistent = true", rest), 4));
+    assert!(!below(&asked("consistent = non_negative", rest), 5));
+    let answer = ask(&place, &asked("consistent = non_negative", rest), 5).unwrap();
+    assert_eq!(widths(&answer).len(), 1);
+}
+
+#[test]
+fn wholes_are_at_least_the_groups_that_are_shown() {
+    for seed in 0..4 {
+        let place = place();
+        let rest = "town, village, COUNT(*) AS n FROM people GROUP BY ROLLUP (town, village)";
+        let answer = ask(&place, &asked("epsilon = 1, consistent = true", rest), seed).unwrap();
+        assert_eq!(widths(&answer).len(), 1);
+        let (mut equal, mut shown) = (0, 0);
+        for (keys, numbers) in rows(&answer.table) {
+            let sum = |of: &dyn Fn(&[Option<String>]) -> bool| {
+                let all = rows(&answer.table).into_iter().filter(|(keys, _)| of(keys));
+                all.map(|(_, numbers)| numbers[0]).sum::<i64>()
+            };
+            match keys.as_slice() {
+                // All towns are shown: public keys.
+                [None, None] => {
+                    assert_eq!(numbers[0], sum(&|k| k[0].is_some() && k[1].is_none()));
+                }
+                [town, None] => {
+                    let villages = sum(&|k| k[0] == *town && k[1].is_some());
+                    assert!(villages <= numbers[0], "{villages} of {town:?} are {}", numbers[0]);
+                    equal += usize::from(villages == numbers[0]);
+                }
+                _ => shown += 1,
+            }
+        }
+        // Of towns with all villages shown, some were less than their villages before.
+        assert!(shown > 6, "{shown}");
+        println!("{equal} of 3 towns are as much as their villages, of which {shown} are shown");
+    }
+}
+
+#[test]
+fn what_does_not_add_up_is_refused_before_the_charge() {
+    let place = place();
+    for (rest, reason) in [
+        (
+            "town, COUNT(DISTINCT pet) AS pets FROM people GROUP BY ROLLUP (town)",
+            "is not the sum over the groups of a finer level",
+        ),
+        (
+            "town, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((town), (sex), (village))",
+            "need one level that has all of these keys",
+        ),
+        (
+            "town, sex, COUNT(*) AS n FROM people \
+             GROUP BY GROUPING SETS ((town, sex), (sex, town))",
+            "the same keys in different orders",
+        ),
+    ] {
+        let error = ask(&place, &asked("consistent = true", rest), 1).unwrap_err();
+        assert!(error.contains(reason), "{error}");
+    }
+    let pets =
+        "town, COUNT(DISTINCT id) AS n, MEDIAN(age) AS age FROM people GROUP BY ROLLUP (town)";
+    let table = ask(&place, &asked("epsilon = 1, consistent = true", pets), 1).unwrap().table;
+    assert_eq!(table.num_rows(), 4);
+}

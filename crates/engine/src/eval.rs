@@ -1,0 +1,441 @@
+//! Evaluates expressions on batches, totally: whatever the values, the result is an array.
+//!
+//! Arrow's kernels do the comparisons and the logic; arithmetic, casts, text and dates are done
+//! here, since the kernels of libraries make errors of values that do not fit, and an error that
+//! depends on a row would tell of that row. What does not fit is NULL.
+
+mod among;
+mod arithmetic;
+mod buckets;
+mod cast;
+mod code;
+mod counted;
+mod find;
+mod form;
+mod like;
+mod listed;
+mod pattern;
+mod shift;
+mod text_functions;
+mod time;
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Datum, Int64Array, new_null_array,
+};
+use datafusion::arrow::compute::concat;
+use datafusion::arrow::compute::kernels::{boolean, cmp, nullif::nullif, zip::zip};
+use datafusion::arrow::error::ArrowError;
+use hushtable_query::{BinaryOp, ColumnType, Expr, ExprKind, Function, MAX_KEY_BYTES, Rows, Value};
+
+use crate::source::convert::arrow_type;
+
+pub(crate) use cast::constant;
+use counted::count;
+#[cfg(test)]
+pub(crate) use counted::steps_of;
+pub(crate) use text_functions::at_most;
+
+/// An expression made ready for batches.
+pub(crate) struct Program {
+    kind: Node,
+    column_type: ColumnType,
+    /// Whether every result is NULL in the last row.
+    padded: bool,
+}
+
+enum Node {
+    Column(usize),
+    /// An array with the one value.
+    Constant(ArrayRef),
+    Not(Box<Program>),
+    IsNull(Box<Program>),
+    Logic(BinaryOp, Box<Program>, Box<Program>),
+    Compare(BinaryOp, Box<Program>, Box<Program>),
+    Arithmetic(BinaryOp, Box<Program>, Box<Program>),
+    In(Box<Program>, listed::Listed),
+    Among(Vec<Program>, among::Among),
+    Like(Box<Program>, like::Pattern),
+    Match(Box<Program>, pattern::Matcher),
+    Case(Vec<(Program, Program)>, Option<Box<Program>>),
+    Cast(Box<Program>),
+    Greatest(Function, Vec<Program>),
+    Bucket(Box<Program>, buckets::Buckets),
+    Replace(Box<Program>, find::Replacing),
+    SplitPart(Box<Program>, find::Splitting),
+    Pad(Box<Program>, text_functions::Padding),
+    Format(Box<Program>, form::Form),
+    Parse(Box<Program>, form::Form),
+    Call(Function, Vec<Program>),
+}
+
+/// An array, or one value for all rows.
+struct Operand {
+    array: ArrayRef,
+    constant: bool,
+}
+
+impl Datum for Operand {
+    fn get(&self) -> (&dyn Array, bool) {
+        (self.array.as_ref(), self.constant)
+    }
+}
+
+/// A type that was checked when the query was bound is not what arrives.
+fn unexpected() -> ArrowError {
+    ArrowError::ComputeError("an expression met a type that it was not checked for".to_owned())
+}
+
+impl Program {
+    /// Makes an expression ready.
+    ///
+    /// # Errors
+    /// Only for expressions that binding cannot have made.
+    pub(crate) fn new(expr: &Expr) -> Result<Self, ArrowError> {
+        Self::made(expr, false)
+    }
+
+    /// Makes an expression ready for batches whose last row is a filler of NULLs. Every part of the
+    /// expression is NULL in that row, even where SQL has a value (`n IS NULL`): so every part
+    /// computes with NULLs in every batch, and the time does not show that a row brings the first.
+    ///
+    /// # Errors
+    /// Only for expressions that binding cannot have made.
+    pub(crate) fn padded(expr: &Expr) -> Result<Self, ArrowError> {
+        Self::made(expr, true)
+    }
+
+    fn made(expr: &Expr, padded: bool) -> Result<Self, ArrowError> {
+        let own = |e: &Expr| Self::made(e, padded);
+        let boxed = |e: &Expr| own(e).map(Box::new);
+        let kind = match &expr.kind {
+            ExprKind::Column(index) => Node::Column(*index),
+            ExprKind::Literal(value) => Node::Constant(constant(value, expr.column_type)?),
+            // Values that are released earlier are put in before a query is run.
+            ExprKind::Released(_) => return Err(unexpected()),
+            ExprKind::Not(e) => Node::Not(boxed(e)?),
+            ExprKind::IsNull(e) => Node::IsNull(boxed(e)?),
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (boxed(left)?, boxed(right)?);
+                match op {
+                    BinaryOp::And | BinaryOp::Or => Node::Logic(*op, left, right),
+                    BinaryOp::Eq
+                    | BinaryOp::Ne
+                    | BinaryOp::Lt
+                    | BinaryOp::Le
+                    | BinaryOp::Gt
+                    | BinaryOp::Ge => Node::Compare(*op, left, right),
+                    _ => Node::Arithmetic(*op, left, right),
+                }
+            }
+            ExprKind::Among(_, Rows::Released(_)) => return Err(unexpected()),
+            ExprKind::Among(keys, Rows::Shown(columns)) => {
+                let types: Vec<ColumnType> = keys.iter().map(|key| key.column_type).collect();
+                let among = among::Among::new(columns, &types)?;
+                Node::Among(keys.iter().map(own).collect::<Result<_, _>>()?, among)
+            }
+            ExprKind::InList(e, values) => {
+                Node::In(boxed(e)?, listed::Listed::new(values, e.column_type))
+            }
+            ExprKind::Like { value, pattern, any_case } => {
+                Node::Like(boxed(value)?, like::Pattern::new(pattern, *any_case))
+            }
+            ExprKind::Match { value, pattern, wanted } => {
+                Node::Match(boxed(value)?, pattern::Matcher::new(pattern, wanted)?)
+            }
+            ExprKind::Case(branches, otherwise) => {
+                let branches = branches
+                    .iter()
+                    .map(|(test, result)| Ok((own(test)?, own(result)?)))
+                    .collect::<Result<_, ArrowError>>()?;
+                Node::Case(branches, otherwise.as_deref().map(boxed).transpose()?)
+            }
+            ExprKind::Cast(e) => Node::Cast(boxed(e)?),
+            ExprKind::Call(function, arguments) if has_constants(*function) => {
+                let (first, constants) = arguments.split_first().ok_or_else(unexpected)?;
+                with_constants(*function, boxed(first)?, constants)?
+            }
+            ExprKind::Call(function @ (Function::Greatest | Function::Least), arguments) => {
+                let all = arguments.iter().map(own).collect::<Result<_, _>>()?;
+                Node::Greatest(*function, all)
+            }
+            ExprKind::Call(function, arguments) => {
+                let arguments = arguments.iter().map(own).collect::<Result<_, _>>()?;
+                Node::Call(*function, arguments)
+            }
+        };
+        Ok(Self { kind, column_type: expr.column_type, padded })
+    }
+
+    /// The expression's value for every one of `rows` rows.
+    ///
+    /// # Errors
+    /// Only for arrays that are not of the types that the expression was checked for: never
+    /// because of a value.
+    pub(crate) fn evaluate(
+        &self,
+        columns: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef, ArrowError> {
+        let operand = self.operand(columns, rows)?;
+        if !operand.constant {
+            return Ok(operand.array);
+        }
+        let first = Int64Array::from_value(0, rows);
+        datafusion::arrow::compute::take(&operand.array, &first, None)
+    }
+
+    fn operand(&self, columns: &[ArrayRef], rows: usize) -> Result<Operand, ArrowError> {
+        let mut operand = self.unpadded(columns, rows)?;
+        if self.padded && !operand.constant && !operand.array.is_null(rows - 1) {
+            operand.array = nullif(&operand.array, &only_last(rows))?;
+        }
+        // NULLs are kept, copied and combined beside the values.
+        count(|| if operand.array.null_count() > 0 { 64 } else { 0 });
+        Ok(operand)
+    }
+
+    fn unpadded(&self, columns: &[ArrayRef], rows: usize) -> Result<Operand, ArrowError> {
+        // To make place for results takes longer than to compute some of them, where there are any.
+        count(|| if rows == 0 { 0 } else { 64 + rows });
+        let array: ArrayRef = match &self.kind {
+            Node::Constant(array) => {
+                return Ok(Operand { array: Arc::clone(array), constant: true });
+            }
+            Node::Column(index) => Arc::clone(columns.get(*index).ok_or_else(unexpected)?),
+            Node::Not(e) => Arc::new(boolean::not(&e.condition(columns, rows)?)?),
+            Node::IsNull(e) => Arc::new(boolean::is_null(&e.evaluate(columns, rows)?)?),
+            Node::Logic(op, left, right) => {
+                let left = left.condition(columns, rows)?;
+                let right = right.condition(columns, rows)?;
+                Arc::new(match op {
+                    BinaryOp::And => boolean::and_kleene(&left, &right)?,
+                    _ => boolean::or_kleene(&left, &right)?,
+                })
+            }
+            Node::Compare(op, left, right) => {
+                let left = left.operand(columns, rows)?;
+                let right = right.operand(columns, rows)?;
+                let constant = left.constant && right.constant;
+                let array = Arc::new(compare(*op, &left, &right)?);
+                return Ok(Operand { array, constant });
+            }
+            Node::Arithmetic(op, left, right) => {
+                let (left, right) = (left.evaluate(columns, rows)?, right.evaluate(columns, rows)?);
+                arithmetic::binary(*op, &left, &right, self.column_type)?
+            }
+            Node::In(e, listed) => listed.found(&e.evaluate(columns, rows)?, e.column_type)?,
+            Node::Like(e, pattern) => pattern.matched(&e.evaluate(columns, rows)?)?,
+            Node::Match(e, matcher) => matcher.applied(&e.evaluate(columns, rows)?)?,
+            Node::Case(branches, otherwise) => {
+                let mut result = match otherwise {
+                    Some(e) => e.evaluate(columns, rows)?,
+                    None => new_null_array(&arrow_type(self.column_type), rows),
+                };
+                // Totality makes it safe to evaluate what is not taken.
+                for (test, value) in branches.iter().rev() {
+                    let taken = known(&test.condition(columns, rows)?);
+                    result = zip(&taken, &value.evaluate(columns, rows)?, &result)?;
+                }
+                result
+            }
+            Node::Cast(e) => {
+                cast::cast(&e.evaluate(columns, rows)?, e.column_type, self.column_type)?
+            }
+            Node::Among(keys, among) => {
+                // As keys are that groups are made of.
+                let key = |e: &Program| at_most(&e.evaluate(columns, rows)?, MAX_KEY_BYTES);
+                let keys = keys.iter().map(key);
+                Arc::new(among.found(&keys.collect::<Result<Vec<_>, _>>()?)?)
+            }
+            Node::Greatest(function, arguments) => {
+                let mut all = arguments.iter();
+                let mut result = all.next().ok_or_else(unexpected)?.evaluate(columns, rows)?;
+                for argument in all {
+                    let value = argument.evaluate(columns, rows)?;
+                    count(|| text_functions::compared(&value, &result));
+                    let beyond = match function {
+                        Function::Greatest => cmp::gt(&value, &result)?,
+                        _ => cmp::lt(&value, &result)?,
+                    };
+                    // NULL if one of them is.
+                    let taken = boolean::or(&known(&beyond), &boolean::is_null(&value)?)?;
+                    result = zip(&taken, &value, &result)?;
+                }
+                result
+            }
+            Node::Bucket(e, buckets) => buckets.found(&e.evaluate(columns, rows)?)?,
+            Node::Replace(e, replacing) => replacing.applied(&e.evaluate(columns, rows)?)?,
+            Node::SplitPart(e, splitting) => splitting.applied(&e.evaluate(columns, rows)?)?,
+            Node::Pad(e, padding) => padding.applied(&e.evaluate(columns, rows)?)?,
+            Node::Format(e, form) => form.written(&e.evaluate(columns, rows)?)?,
+            Node::Parse(e, form) => form.read(&e.evaluate(columns, rows)?, self.column_type)?,
+            Node::Call(Function::Coalesce, arguments) => {
+                let mut all = arguments.iter().rev();
+                let last = all.next().ok_or_else(unexpected)?;
+                let mut result = last.evaluate(columns, rows)?;
+                for argument in all {
+                    let value = argument.evaluate(columns, rows)?;
+                    result = zip(&boolean::is_not_null(&value)?, &value, &result)?;
+                }
+                result
+            }
+            Node::Call(function, arguments) => {
+                let arguments = arguments
+                    .iter()
+                    .map(|e| e.evaluate(columns, rows))
+                    .collect::<Result<Vec<_>, _>>()?;
+                call(*function, &arguments, self.column_type)?
+            }
+        };
+        Ok(Operand { array, constant: false })
+    }
+
+    /// The value as booleans.
+    pub(crate) fn condition(
+        &self,
+        columns: &[ArrayRef],
+        rows: usize,
+    ) -> Result<BooleanArray, ArrowError> {
+        let array = self.evaluate(columns, rows)?;
+        array.as_boolean_opt().cloned().ok_or_else(unexpected)
+    }
+}
+
+/// True in the last of some rows.
+fn only_last(rows: usize) -> BooleanArray {
+    (1..=rows).map(|row| Some(row == rows)).collect()
+}
+
+/// Columns with a row of NULLs after their last, for [`Program::padded`]. Columns that are not read
+/// stay empty.
+///
+/// # Errors
+/// When a column would be too large.
+pub(crate) fn with_null_row(columns: &[ArrayRef]) -> Result<Vec<ArrayRef>, ArrowError> {
+    let padded = |column: &ArrayRef| -> Result<ArrayRef, ArrowError> {
+        if column.is_empty() {
+            return Ok(Arc::clone(column));
+        }
+        let null = new_null_array(column.data_type(), 1);
+        concat(&[column.as_ref(), null.as_ref()])
+    };
+    columns.iter().map(padded).collect()
+}
+
+/// Whether all operands of the function but the first are constants.
+fn has_constants(function: Function) -> bool {
+    matches!(
+        function,
+        Function::WidthBucket
+            | Function::RangeBucket
+            | Function::Replace
+            | Function::SplitPart { .. }
+            | Function::Pad { .. }
+            | Function::DateFormat
+            | Function::DateParse
+    )
+}
+
+fn with_constants(
+    function: Function,
+    of: Box<Program>,
+    constants: &[Expr],
+) -> Result<Node, ArrowError> {
+    let text = |place: usize| match constants.get(place).map(|e| &e.kind) {
+        Some(ExprKind::Literal(Value::String(text))) => Ok(text.as_str()),
+        _ => Err(unexpected()),
+    };
+    Ok(match function {
+        Function::WidthBucket => Node::Bucket(of, buckets::Buckets::even(constants)?),
+        Function::RangeBucket => Node::Bucket(of, buckets::Buckets::listed(constants)?),
+        Function::Replace => Node::Replace(of, find::Replacing::new(text(0)?, text(1)?)),
+        Function::SplitPart { part, or_empty } => {
+            Node::SplitPart(of, find::Splitting::new(text(0)?, part, or_empty))
+        }
+        Function::Pad { length, left } => {
+            Node::Pad(of, text_functions::Padding::new(text(0)?, length, left))
+        }
+        Function::DateFormat => Node::Format(of, form::Form::new(text(0)?)?),
+        Function::DateParse => Node::Parse(of, form::Form::new(text(0)?)?),
+        _ => return Err(unexpected()),
+    })
+}
+
+/// The values as text, as a cast writes them.
+pub(crate) fn as_text(array: &ArrayRef, from: ColumnType) -> Result<ArrayRef, ArrowError> {
+    cast::cast(array, from, ColumnType::String)
+}
+
+/// NULL is not true.
+pub(crate) fn known(condition: &BooleanArray) -> BooleanArray {
+    match condition.nulls() {
+        None => condition.clone(),
+        Some(nulls) => BooleanArray::new(condition.values() & nulls.inner(), None),
+    }
+}
+
+fn compare(op: BinaryOp, left: &Operand, right: &Operand) -> Result<BooleanArray, ArrowError> {
+    count(|| text_functions::compared(&left.array, &right.array));
+    match op {
+        BinaryOp::Eq => cmp::eq(left, right),
+        BinaryOp::Ne => cmp::neq(left, right),
+        BinaryOp::Lt => cmp::lt(left, right),
+        BinaryOp::Le => cmp::lt_eq(left, right),
+        BinaryOp::Gt => cmp::gt(left, right),
+        BinaryOp::Ge => cmp::gt_eq(left, right),
+        _ => Err(unexpected()),
+    }
+}
+
+fn call(
+    function: Function,
+    arguments: &[ArrayRef],
+    column_type: ColumnType,
+) -> Result<ArrayRef, ArrowError> {
+    match (function, arguments) {
+        (Function::Negate | Function::Abs | Function::Sign | Function::ToInt, [x]) => {
+            arithmetic::unary(function, x)
+        }
+        (
+            Function::Floor
+            | Function::Ceil
+            | Function::Round(_)
+            | Function::Sqrt
+            | Function::Trunc
+            | Function::Ln
+            | Function::Log10
+            | Function::Exp,
+            [x],
+        ) => arithmetic::float(function, x),
+        (
+            Function::Lower
+            | Function::Upper
+            | Function::Trim
+            | Function::LTrim
+            | Function::RTrim
+            | Function::InitCap
+            | Function::Reverse
+            | Function::Substr { .. }
+            | Function::Right(_),
+            [x],
+        ) => text_functions::map(function, x),
+        (Function::Length, [x]) => text_functions::length(x),
+        (Function::StartsWith | Function::EndsWith, [x, y]) => {
+            text_functions::compare(function, x, y)
+        }
+        (Function::Code, [x]) => code::codes(x),
+        (Function::Position, [x, y]) => find::position(x, y),
+        (Function::Concat, texts) => text_functions::concat(texts),
+        (Function::DatePart(part), [x]) => time::part(part, x),
+        (Function::DateTrunc(part), [x]) => time::truncate(part, x, column_type),
+        (Function::MakeDate, [year, month, day]) => time::dates(year, month, day),
+        (Function::DateAdd(part), [x, n]) => shift::added(part, x, n),
+        (Function::DateDiff { part, whole }, [x, y]) => shift::difference(part, whole, x, y),
+        _ => Err(unexpected()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

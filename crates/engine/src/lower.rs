@@ -1,0 +1,428 @@
+//! From a relation to a plan of DataFusion's operators.
+//!
+//! Joins, unions, aggregates and windows are DataFusion's; expressions in them are total
+//! ([`total`]), and so are sums ([`sums`]). The plan is built operator by operator and no optimizer
+//! touches it, so that it does what the relation says and nothing else. Rows of one unit meet in
+//! one partition wherever an operator looks at several of them.
+
+mod join;
+mod never_empty;
+mod sums;
+mod total;
+mod windows;
+
+#[cfg(test)]
+mod both_neighbours;
+#[cfg(test)]
+mod neighbours;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::error::DataFusionError;
+use datafusion::functions_aggregate::count::count_udaf;
+use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
+use datafusion::logical_expr::AggregateUDF;
+use datafusion::physical_expr::aggregate::AggregateExprBuilder;
+use datafusion::physical_expr::expressions::{Column, lit};
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PhysicalExpr};
+use hushtable_query::{
+    BinaryOp, ColumnType, CsvSettings, Expr, ExprKind, NamedExpr, Operator, Relation,
+    UnitAggregate, Value, WindowFunction, WindowOrder, WindowedColumn,
+};
+
+use crate::error::EngineError;
+use crate::rows::MOST_UNPADDED;
+use crate::source::{DataFile, ReadProgress, Wanted, scan};
+pub(crate) use never_empty::NeverEmptyExec;
+pub(crate) use sums::total_function;
+pub(crate) use total::EncodedExpr;
+use total::{TotalExpr, ValueLimit};
+
+/// Partitions of the units: more than cores, so that the tables of each fit a cache.
+pub(crate) const UNIT_PARTITIONS: usize = 16;
+
+/// The files of every table that a query reads.
+pub(crate) type Files = BTreeMap<String, Vec<DataFile>>;
+
+type Plan = Arc<dyn ExecutionPlan>;
+type Planned<'a> = Pin<Box<dyn Future<Output = Result<Plan, EngineError>> + Send + 'a>>;
+
+/// Builds plans over the files of tables.
+pub(crate) struct Lowering<'a> {
+    pub(crate) files: &'a Files,
+    /// In how many partitions files are read.
+    pub(crate) partitions: usize,
+    pub(crate) progress: &'a Arc<ReadProgress>,
+    /// Whether expressions are computed for a row of NULLs after those of every batch.
+    padded: bool,
+}
+
+impl<'a> Lowering<'a> {
+    /// The lowering of a relation over these files.
+    pub(crate) fn of(
+        relation: &Relation,
+        files: &'a Files,
+        partitions: usize,
+        progress: &'a Arc<ReadProgress>,
+    ) -> Self {
+        let padded = relation.operations() > MOST_UNPADDED;
+        Self { files, partitions, progress, padded }
+    }
+}
+
+impl Lowering<'_> {
+    /// A plan of exactly the columns `wanted` of a relation, in that order.
+    ///
+    /// # Errors
+    /// When a file cannot be opened, or lacks a column or its type: never because of a value.
+    pub(crate) fn plan<'a>(&'a self, relation: &'a Relation, wanted: &'a [usize]) -> Planned<'a> {
+        Box::pin(async move {
+            match relation.operator() {
+                Operator::Scan { table, columns, column_bytes, csv, .. } => {
+                    // The column behind those of the files tells rows apart.
+                    let rows = wanted.contains(&columns.len());
+                    let stored: Vec<usize> =
+                        wanted.iter().copied().filter(|&place| place != columns.len()).collect();
+                    let plan = self.scan(table, columns, csv.as_ref(), (&stored, None), rows);
+                    let plan = shortened(plan.await?, column_bytes, &stored)?;
+                    let mut next = 0;
+                    let places = wanted.iter().map(|&place| match place == columns.len() {
+                        true => stored.len(),
+                        false => {
+                            next += 1;
+                            next - 1
+                        }
+                    });
+                    let places: Vec<usize> = places.collect();
+                    if rows { picked(plan, &places) } else { Ok(plan) }
+                }
+                Operator::First { input, keys } => {
+                    let rows = first_of_each(input, keys)?;
+                    self.plan(&rows, wanted).await
+                }
+                Operator::Take { input, rows } => {
+                    let rows = taken(input, *rows)?;
+                    self.plan(&rows, wanted).await
+                }
+                Operator::Filter { input, condition } => {
+                    let mut needed = Needed::of(wanted);
+                    needed.add(condition);
+                    let plan = self.plan(input, needed.columns()).await?;
+                    let plan: Plan = Arc::new(NeverEmptyExec::new(plan));
+                    let condition = needed.over(condition, &plan, self.padded)?;
+                    let plan = Arc::new(FilterExec::try_new(condition, plan)?);
+                    picked(plan, &needed.places(wanted)?)
+                }
+                Operator::Project { input, columns } => {
+                    let pick = |&place: &usize| columns.get(place).ok_or(EngineError::Inconsistent);
+                    let columns = wanted.iter().map(pick).collect::<Result<Vec<_>, _>>()?;
+                    let mut needed = Needed::default();
+                    columns.iter().for_each(|column| needed.add(&column.expr));
+                    let plan = self.plan(input, needed.columns()).await?;
+                    let exprs: Vec<&Expr> = columns.iter().map(|column| &column.expr).collect();
+                    needed.project(&exprs, plan, self.padded)
+                }
+                Operator::Join { kind, left, right, on, condition } => {
+                    self.join(*kind, (left, right), on, condition.as_ref(), wanted).await
+                }
+                Operator::UnionAll { inputs } => {
+                    let mut plans = Vec::with_capacity(inputs.len());
+                    for input in inputs {
+                        let plan = self.plan(input, wanted).await?;
+                        let all: Vec<usize> = (0..wanted.len()).collect();
+                        plans.push(picked(plan, &all)?);
+                    }
+                    Ok(UnionExec::try_new(plans)?)
+                }
+                Operator::Aggregate { input, keys, aggregates } => {
+                    self.aggregate(input, keys, aggregates, wanted).await
+                }
+                Operator::Window { input, columns } => self.window(input, columns, wanted).await,
+            }
+        })
+    }
+
+    /// A plan of the columns wanted and, where a column names the unit, of the units after them.
+    /// Those of a table alone may have more digits than its column.
+    ///
+    /// # Errors
+    /// Fails as [`plan`](Self::plan) does.
+    pub(crate) async fn rows(
+        &self,
+        relation: &Relation,
+        wanted: &[usize],
+    ) -> Result<Plan, EngineError> {
+        let unit = relation.protection().unit();
+        if let Operator::Scan { table, columns, csv, .. } = relation.operator() {
+            return self.scan(table, columns, csv.as_ref(), (wanted, unit), false).await;
+        }
+        let all: Vec<usize> = wanted.iter().copied().chain(unit).collect();
+        self.plan(relation, &all).await
+    }
+
+    async fn scan(
+        &self,
+        table: &str,
+        columns: &[(String, ColumnType)],
+        csv: Option<&CsvSettings>,
+        (wanted, unit): (&[usize], Option<usize>),
+        rows: bool,
+    ) -> Result<Plan, EngineError> {
+        let files = self.files.get(table).ok_or(EngineError::Inconsistent)?;
+        let pick = |place: usize| columns.get(place).cloned().ok_or(EngineError::Inconsistent);
+        let wanted = Wanted {
+            columns: wanted.iter().map(|&place| pick(place)).collect::<Result<_, _>>()?,
+            unit: unit.map(pick).transpose()?,
+            csv: csv.cloned(),
+            rows,
+        };
+        Ok(scan(files, &wanted, self.partitions, self.progress).await?)
+    }
+
+    async fn aggregate(
+        &self,
+        input: &Relation,
+        keys: &[NamedExpr],
+        aggregates: &[(String, UnitAggregate)],
+        wanted: &[usize],
+    ) -> Result<Plan, EngineError> {
+        // All keys make the groups; of the aggregates only those that are wanted are computed.
+        let computed: Vec<usize> =
+            (0..aggregates.len()).filter(|at| wanted.contains(&(keys.len() + at))).collect();
+        let mut exprs: Vec<&Expr> = keys.iter().map(|key| &key.expr).collect();
+        let mut operands = Vec::new();
+        for &at in &computed {
+            let operand = aggregates.get(at).and_then(|(_, aggregate)| aggregate.operand());
+            operands.push(operand.map(|_| exprs.len()));
+            exprs.extend(operand);
+        }
+        let mut needed = Needed::default();
+        exprs.iter().for_each(|expr| needed.add(expr));
+        let plan = self.plan(input, needed.columns()).await?;
+        let plan = needed.project(&exprs, plan, self.padded)?;
+        let unit = input.protection().unit();
+        let by: Vec<usize> = match unit {
+            Some(unit) => {
+                keys.iter().position(|key| key.expr.is_column(unit)).into_iter().collect()
+            }
+            None => (0..keys.len()).collect(),
+        };
+        let plan = repartitioned(plan, &by)?;
+        let schema = plan.schema();
+        let group = (0..keys.len()).map(|place| {
+            let name = schema.field(place).name().clone();
+            (column(&plan, place), name)
+        });
+        let group = PhysicalGroupBy::new_single(group.collect());
+        let mut functions = Vec::new();
+        for (&at, operand) in computed.iter().zip(operands) {
+            let (_, aggregate) = aggregates.get(at).ok_or(EngineError::Inconsistent)?;
+            let argument = match operand {
+                Some(place) => column(&plan, place),
+                None => lit(1i64),
+            };
+            let builder = AggregateExprBuilder::new(function(aggregate), vec![argument])
+                .schema(Arc::clone(&schema))
+                .alias(format!("a{at}"));
+            let distinct = matches!(aggregate, UnitAggregate::CountDistinct(_));
+            let builder = if distinct { builder.distinct() } else { builder };
+            functions.push(Arc::new(builder.build()?));
+        }
+        let filters = vec![None; functions.len()];
+        let mode = AggregateMode::SinglePartitioned;
+        let plan = AggregateExec::try_new(mode, group, functions, filters, plan, schema)?;
+        let place = |&place: &usize| match place.checked_sub(keys.len()) {
+            None => Ok(place),
+            Some(at) => {
+                let own = computed.iter().position(|&own| own == at);
+                own.map(|own| keys.len() + own).ok_or(EngineError::Inconsistent)
+            }
+        };
+        let places = wanted.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        picked(Arc::new(plan), &places)
+    }
+}
+
+/// The relation that has the first row of each key: the least by all columns, so that it does not
+/// matter which of them a query reads.
+fn first_of_each(input: &Relation, keys: &[usize]) -> Result<Relation, EngineError> {
+    let order = (0..input.fields().len()).map(|place| {
+        let expr = column_of(input, place)?;
+        Ok::<_, EngineError>(WindowOrder { expr, descending: false, nulls_first: true })
+    });
+    first_rows(input.clone(), keys, order.collect::<Result<_, _>>()?, 1)
+}
+
+/// The relation that has the first rows of each unit by all columns that the query reads. Rows
+/// whose unit is NULL, or cannot be read as its column's type, count for nothing: they would stand
+/// together in a window, though they may be of several units.
+fn taken(input: &Relation, rows: u32) -> Result<Relation, EngineError> {
+    let unit = input.protection().unit().ok_or(EngineError::Inconsistent)?;
+    let of = |kind| Expr { kind, column_type: ColumnType::Bool };
+    let unknown = of(ExprKind::IsNull(Box::new(column_of(input, unit)?)));
+    let condition = of(ExprKind::Not(Box::new(unknown)));
+    let known = Relation::new(Operator::Filter { input: input.clone(), condition })?;
+    first_rows(known, &[unit], Vec::new(), rows)
+}
+
+/// The relation that has some rows of each key, the first in that order.
+fn first_rows(
+    input: Relation,
+    keys: &[usize],
+    order_by: Vec<WindowOrder>,
+    rows: u32,
+) -> Result<Relation, EngineError> {
+    let numbered = WindowedColumn {
+        name: "place".to_owned(),
+        function: WindowFunction::RowNumber,
+        partition_by: keys.iter().map(|&key| column_of(&input, key)).collect::<Result<_, _>>()?,
+        order_by,
+    };
+    let place = Expr::column(input.fields().len(), ColumnType::Int);
+    let literal = ExprKind::Literal(Value::Int(rows.into()));
+    let most = Expr { kind: literal, column_type: ColumnType::Int };
+    let within = ExprKind::Binary(BinaryOp::Le, Box::new(place), Box::new(most));
+    let condition = Expr { kind: within, column_type: ColumnType::Bool };
+    let input = Relation::new(Operator::Window { input, columns: vec![numbered] })?;
+    Ok(Relation::new(Operator::Filter { input, condition })?)
+}
+
+/// A column of a relation.
+fn column_of(input: &Relation, place: usize) -> Result<Expr, EngineError> {
+    let field = input.fields().get(place).ok_or(EngineError::Inconsistent)?;
+    Ok(Expr::column(place, field.column_type))
+}
+
+/// DataFusion's or our own function for an aggregate.
+fn function(aggregate: &UnitAggregate) -> Arc<AggregateUDF> {
+    match aggregate {
+        UnitAggregate::Rows | UnitAggregate::Count(_) | UnitAggregate::CountDistinct(_) => {
+            count_udaf()
+        }
+        UnitAggregate::Sum(_) => sums::total_sum(),
+        UnitAggregate::Average(_) => sums::total_average(),
+        UnitAggregate::Min(_) => min_udaf(),
+        UnitAggregate::Max(_) => max_udaf(),
+    }
+}
+
+/// The columns of an input that an operator reads, each once, in their order.
+#[derive(Clone, Debug, Default)]
+struct Needed(Vec<usize>);
+
+impl Needed {
+    fn of(columns: &[usize]) -> Self {
+        let mut needed = Self::default();
+        columns.iter().for_each(|&column| needed.add_column(column));
+        needed
+    }
+
+    fn add(&mut self, expr: &Expr) {
+        expr.visit_columns(&mut |column| self.add_column(column));
+    }
+
+    fn add_column(&mut self, column: usize) {
+        if let Err(place) = self.0.binary_search(&column) {
+            self.0.insert(place, column);
+        }
+    }
+
+    fn columns(&self) -> &[usize] {
+        &self.0
+    }
+
+    fn place(&self, column: usize) -> Result<usize, EngineError> {
+        self.0.binary_search(&column).map_err(|_| EngineError::Inconsistent)
+    }
+
+    fn places(&self, columns: &[usize]) -> Result<Vec<usize>, EngineError> {
+        columns.iter().map(|&column| self.place(column)).collect()
+    }
+
+    /// The expression over the columns of a plan of just these.
+    fn renumbered(&self, expr: &Expr) -> Expr {
+        // A column that is not there fails when the expression is put on the plan's schema.
+        expr.clone().moved(&|column| self.0.binary_search(&column).unwrap_or(usize::MAX))
+    }
+
+    fn over(
+        &self,
+        expr: &Expr,
+        plan: &Plan,
+        padded: bool,
+    ) -> Result<Arc<dyn PhysicalExpr>, DataFusionError> {
+        TotalExpr::over(&self.renumbered(expr), &plan.schema(), padded)
+    }
+
+    /// One column for each expression.
+    fn project(&self, exprs: &[&Expr], plan: Plan, padded: bool) -> Result<Plan, EngineError> {
+        let computes = exprs.iter().any(|expr| !matches!(expr.kind, ExprKind::Column(_)));
+        let plan = if computes { Arc::new(NeverEmptyExec::new(plan)) } else { plan };
+        let named = |(place, expr): (usize, &&Expr)| {
+            Ok((self.over(expr, &plan, padded)?, place.to_string()))
+        };
+        let exprs = exprs.iter().enumerate().map(named);
+        let exprs = exprs.collect::<Result<Vec<_>, DataFusionError>>()?;
+        Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
+    }
+}
+
+/// The columns, without texts that are longer than their column may have.
+fn shortened(plan: Plan, bytes: &[usize], wanted: &[usize]) -> Result<Plan, EngineError> {
+    let schema = plan.schema();
+    let mut exprs: Vec<(Arc<dyn PhysicalExpr>, String)> = Vec::with_capacity(schema.fields().len());
+    for (place, of) in wanted.iter().enumerate() {
+        let field = schema.fields().get(place).ok_or(EngineError::Inconsistent)?;
+        let own = Column::new(field.name(), place);
+        let most = *bytes.get(*of).ok_or(EngineError::Inconsistent)?;
+        let expr: Arc<dyn PhysicalExpr> = match field.data_type() {
+            DataType::Utf8View => Arc::new(ValueLimit { column: own, bytes: most }),
+            _ => Arc::new(own),
+        };
+        exprs.push((expr, place.to_string()));
+    }
+    // The column that tells rows apart.
+    for place in wanted.len()..schema.fields().len() {
+        exprs.push((column(&plan, place), place.to_string()));
+    }
+    Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
+}
+
+fn column(plan: &Plan, place: usize) -> Arc<dyn PhysicalExpr> {
+    Arc::new(Column::new(plan.schema().field(place).name(), place))
+}
+
+/// The columns at those places, named by their position.
+fn picked(plan: Plan, places: &[usize]) -> Result<Plan, EngineError> {
+    if places.iter().any(|&place| place >= plan.schema().fields().len()) {
+        return Err(EngineError::Inconsistent);
+    }
+    let exprs: Vec<_> = places
+        .iter()
+        .enumerate()
+        .map(|(name, &place)| (column(&plan, place), name.to_string()))
+        .collect();
+    Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
+}
+
+/// Rows that agree in some columns in one partition.
+pub(crate) fn repartitioned(plan: Plan, by: &[usize]) -> Result<Plan, EngineError> {
+    if by.is_empty() || by.iter().any(|&place| place >= plan.schema().fields().len()) {
+        return Err(EngineError::Inconsistent);
+    }
+    let by = by.iter().map(|&place| column(&plan, place)).collect();
+    let partitioning = Partitioning::Hash(by, UNIT_PARTITIONS);
+    Ok(Arc::new(RepartitionExec::try_new(plan, partitioning)?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+//! Owner tools: checks of the data, losses, trials of settings, audits, exact group sizes.
+//!
+//! They read exact values and charge nothing, so nothing on an analyst's path may lead here. A
+//! test of the repository fails where code outside this folder names this module; `lib.rs` alone
+//! exports from it, to the library's `Owner`. It is a module and not a crate, since a crate of its
+//! own would need exact groups to be public, which the types keep from everyone.
+
+mod audit;
+mod chances;
+mod check;
+mod group_sizes;
+mod losses;
+mod tune;
+
+pub use audit::{AuditOptions, AuditReport, Compared, EventFound};
+pub use check::{
+    Advice, CheckReport, ColumnCheck, ContributionLimit, CutOff, FormCount, Forms, GroupsCheck,
+    KeysCheck, QueryCheck, RangeCheck, Spread, TableCheck,
+};
+pub use group_sizes::{GroupSizes, group_sizes};
+pub use losses::{
+    Distribution, FitOptions, FitReport, Fitted, GroupLosses, LossOptions, LossQuantile,
+    LossReport, Losses, MechanismLosses, OwnerLosses,
+};
+pub use tune::{Trial, TrialError, TuneReport, TunedSetting};
+
+use crate::error::EngineError;
+use crate::exact::Scan;
+use crate::runtime::heavy;
+use crate::session::{Progress, Session};
+
+impl Session {
+    /// The physical plan of a query, for the owner of the data: how it is computed, which sides
+    /// joins are built from, and which expressions are where.
+    ///
+    /// # Errors
+    /// When the query is refused, or the files do not have what it reads.
+    pub async fn plan(&self, sql: &str) -> Result<String, EngineError> {
+        let checked = heavy(|| self.check(sql))?;
+        let progress = Progress::default();
+        let scan = Scan::plan(&checked.quote, &checked.files, &progress.0, self.memory()).await?;
+        Ok(scan.shown())
+    }
+}

@@ -1,0 +1,214 @@
+//! The search for an event that tells two tables apart, and what it says of epsilon.
+//!
+//! A quarter of the runs learns how often groups appear, a quarter picks the event, and only the
+//! other runs judge it: so the bounds hold whatever was picked.
+
+use hushtable_noise::Generator;
+use hushtable_privacy::{
+    epsilon_at_least, normal_quantile, probability_at_least, probability_at_most,
+};
+
+use super::pair::Output;
+use super::statistics::{Statistic, Statistics};
+use crate::error::EngineError;
+use crate::source::ReadProgress;
+
+/// Most runs on each table that learn, and that pick.
+const MOST_TO_PICK: u64 = 250_000;
+
+/// One run on a table.
+pub(crate) type Sampler<'a> = &'a (dyn Fn(&mut Generator) -> Result<Output, EngineError> + Sync);
+
+/// A comparison of two tables.
+pub(crate) struct Trial<'a> {
+    /// The two tables.
+    pub(crate) samplers: [Sampler<'a>; 2],
+    /// Runs on each, 8 or more.
+    pub(crate) runs: u64,
+    /// The delta at which epsilon is wanted.
+    pub(crate) delta: f64,
+    /// The probability with which the bound on epsilon may be wrong.
+    pub(crate) error: f64,
+}
+
+/// A set of outputs: those whose statistic is at least, or at most, a threshold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) statistic: Statistic,
+    /// At least the threshold; else at most.
+    pub(crate) upper: bool,
+    pub(crate) threshold: f64,
+    /// The table on which it is more likely.
+    pub(crate) likely: usize,
+}
+
+impl Event {
+    fn holds(&self, value: f64) -> bool {
+        if self.upper { value >= self.threshold } else { value <= self.threshold }
+    }
+}
+
+/// An event, and the bounds that its frequencies show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) event: Event,
+    /// Lower bound of its probability on the table on which it is more likely.
+    pub(crate) at_least: f64,
+    /// Upper bound of its probability on the other.
+    pub(crate) at_most: f64,
+    /// Lower bound of epsilon.
+    pub(crate) epsilon: f64,
+}
+
+/// Runs both tables and finds the event that tells them apart best.
+///
+/// # Errors
+/// When a run fails.
+pub(crate) fn search(
+    trial: &Trial<'_>,
+    statistics: &mut Statistics,
+    generators: &mut [Generator],
+    progress: &ReadProgress,
+) -> Result<Found, EngineError> {
+    let part = (trial.runs / 4).min(MOST_TO_PICK);
+    let judging = trial.runs - 2 * part;
+    let [first, second] = trial.samplers;
+
+    let groups = statistics.groups();
+    let mut seen = |sampler: Sampler<'_>| {
+        let make = || vec![0u64; groups];
+        let count = |counts: &mut Vec<u64>, output: Output| {
+            for place in output.places {
+                if let Some(count) = counts.get_mut(place) {
+                    *count += 1;
+                }
+            }
+        };
+        let parts = gathered(sampler, part, generators, progress, make, count)?;
+        let sum = |place| parts.iter().filter_map(|p| p.get(place)).sum::<u64>();
+        Ok::<_, EngineError>((0..groups).map(sum).collect::<Vec<u64>>())
+    };
+    let (on_first, on_second) = (seen(first)?, seen(second)?);
+    statistics.learn([&on_first, &on_second], part);
+
+    let known = &*statistics;
+    let mut values = |sampler: Sampler<'_>| {
+        let make = || vec![Vec::new(); known.all().len()];
+        let keep = |columns: &mut Vec<Vec<f64>>, output: Output| {
+            for (column, value) in columns.iter_mut().zip(known.of(&output)) {
+                column.push(value);
+            }
+        };
+        let parts = gathered(sampler, part, generators, progress, make, keep)?;
+        let mut columns: Vec<Vec<f64>> = make();
+        for part in parts {
+            columns.iter_mut().zip(part).for_each(|(column, more)| column.extend(more));
+        }
+        columns.iter_mut().for_each(|column| column.sort_unstable_by(f64::total_cmp));
+        Ok::<_, EngineError>(columns)
+    };
+    let event = picked(known.all(), &[values(first)?, values(second)?], trial);
+
+    let mut happened = |sampler: Sampler<'_>| {
+        let count = |count: &mut u64, output: Output| {
+            *count += u64::from(event.holds(known.one(event.statistic, &output)));
+        };
+        let parts = gathered(sampler, judging, generators, progress, || 0u64, count)?;
+        Ok::<_, EngineError>(parts.iter().sum::<u64>())
+    };
+    let mut counts = [happened(first)?, happened(second)?];
+    if event.likely == 1 {
+        counts.reverse();
+    }
+    let at_least = probability_at_least(counts[0], judging, 0.5 * trial.error);
+    let at_most = probability_at_most(counts[1], judging, 0.5 * trial.error);
+    let epsilon = epsilon_at_least(at_least, at_most, trial.delta);
+    Ok(Found { event, at_least, at_most, epsilon })
+}
+
+/// The event with the largest bound on epsilon, by bounds that are only about right.
+fn picked(statistics: &[Statistic], values: &[Vec<Vec<f64>>; 2], trial: &Trial<'_>) -> Event {
+    let z = normal_quantile(0.5 * trial.error);
+    let any = Event { statistic: Statistic::Everything, upper: true, threshold: 0.0, likely: 0 };
+    let mut best = (f64::NEG_INFINITY, any);
+    for (place, &statistic) in statistics.iter().enumerate() {
+        let (Some(first), Some(second)) = (values[0].get(place), values[1].get(place)) else {
+            continue;
+        };
+        for upper in [true, false] {
+            for threshold in thresholds(first, upper).chain(thresholds(second, upper)) {
+                let shares = [first, second].map(|sorted| {
+                    let below = |v: &f64| v.total_cmp(&threshold).is_lt();
+                    let to = |v: &f64| v.total_cmp(&threshold).is_le();
+                    let count = match upper {
+                        true => sorted.len() - sorted.partition_point(below),
+                        false => sorted.partition_point(to),
+                    };
+                    wilson(count as f64, sorted.len() as f64, z)
+                });
+                for (likely, other) in [(0, 1), (1, 0)] {
+                    let (low, high) = (shares[likely].0 - trial.delta, shares[other].1);
+                    // Where nothing is above delta, what comes nearest.
+                    let worth = if low > 0.0 { (low / high).ln() } else { low - 1e3 };
+                    if worth > best.0 {
+                        best = (worth, Event { statistic, upper, threshold, likely });
+                    }
+                }
+            }
+        }
+    }
+    best.1
+}
+
+/// Values with a given number of others above them, or below: few, and then more and more.
+fn thresholds(sorted: &[f64], upper: bool) -> impl Iterator<Item = f64> {
+    let ranks = std::iter::successors(Some(1usize), |rank| Some(rank + rank.div_ceil(8)));
+    ranks.take_while(|rank| *rank <= sorted.len()).filter_map(move |rank| {
+        let place = if upper { sorted.len() - rank } else { rank - 1 };
+        sorted.get(place).copied()
+    })
+}
+
+/// Wilson's interval of a probability, at z standard deviations.
+fn wilson(count: f64, trials: f64, z: f64) -> (f64, f64) {
+    let middle = (count + 0.5 * z * z) / (trials + z * z);
+    let half = z / (trials + z * z) * (count * (trials - count) / trials + 0.25 * z * z).sqrt();
+    (middle - half, middle + half)
+}
+
+/// Runs a table `runs` times, shared between the generators, each with a thread and something of
+/// its own that takes the outputs.
+fn gathered<T: Send>(
+    sampler: Sampler<'_>,
+    runs: u64,
+    generators: &mut [Generator],
+    progress: &ReadProgress,
+    make: impl Fn() -> T + Sync,
+    take: impl Fn(&mut T, Output) + Sync,
+) -> Result<Vec<T>, EngineError> {
+    let count = generators.len().max(1) as u64;
+    let (make, take) = (&make, &take);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = generators
+            .iter_mut()
+            .zip(0..)
+            .map(|(generator, place)| {
+                let own = runs / count + u64::from(place < runs % count);
+                scope.spawn(move || {
+                    let mut taken = make();
+                    for _ in 0..own {
+                        take(&mut taken, sampler(generator)?);
+                        progress.advance(1);
+                    }
+                    Ok(taken)
+                })
+            })
+            .collect();
+        let joined = threads.into_iter().map(|thread| match thread.join() {
+            Ok(taken) => taken,
+            // A thread stops only where memory does, and then the whole must stop, too.
+            Err(cause) => std::panic::resume_unwind(cause),
+        });
+        joined.collect()
+    })
+}

@@ -1,0 +1,230 @@
+//! Which units to leave out: those that weigh the most, and one that is most alone.
+
+use std::collections::HashMap;
+
+use datafusion::arrow::array::BooleanArray;
+use datafusion::arrow::compute::filter;
+use hushtable_privacy::Neighbouring;
+use hushtable_query::PrivateQuery;
+
+use crate::bounding::places;
+use crate::error::EngineError;
+use crate::exact::Exact;
+use crate::measurements::Measured;
+use crate::survey::{HeavyRow, Shares, Survey, Surveyed};
+
+/// A unit, as it can be found again. Secret: no Debug, Display or Serialize.
+#[derive(Clone)]
+pub(crate) enum Who {
+    /// By its keyed hash.
+    Unit(u128),
+    /// A row that is a unit.
+    Row(RemovedRow),
+}
+
+/// A row, as it is left out. Secret: no Debug, Display or Serialize.
+#[derive(Clone)]
+pub(crate) struct RemovedRow {
+    pub(crate) group: usize,
+    /// Its contribution to each accumulator.
+    pub(crate) values: Vec<Option<i128>>,
+}
+
+/// A unit that may be left out.
+pub(crate) struct Candidate {
+    pub(crate) who: Who,
+    shares: Shares,
+    /// The parts that it is of the units of its groups, of those that decide, added up.
+    alone: f64,
+}
+
+/// Two tables to compare, by the unit that each is without; `None` for the whole table.
+pub(crate) struct Comparison {
+    pub(crate) without: [Option<Who>; 2],
+    pub(crate) names: [String; 2],
+}
+
+/// The units of a table, heaviest first; where rows are units, the extremes of each group. Groups
+/// have that many units, and appear from `least` on.
+///
+/// # Errors
+/// Only by a fault of this program.
+pub(crate) fn candidates(
+    surveys: &[Surveyed],
+    units: &[i64],
+    least: i64,
+) -> Result<Vec<Candidate>, EngineError> {
+    let part = |group: usize| match units.get(group).map(|&n| n - least) {
+        Some(beyond) if beyond >= 0 => 1.0 / (beyond + 1) as f64,
+        _ => 0.0,
+    };
+    let mut by_unit: HashMap<u128, (Shares, f64)> = HashMap::new();
+    let mut by_group: HashMap<usize, [Option<&HeavyRow>; 2]> = HashMap::new();
+    for Surveyed { survey, groups } in surveys {
+        let id = |local: usize| groups.get(local).copied();
+        match survey {
+            Survey::Units { shares, members } => {
+                for (shares, own) in shares.iter().zip(members.iter()) {
+                    let (unit, own) = own?;
+                    // All of a unit is in one partition, unless there is a fault: it is seen.
+                    let (all, alone) = by_unit.entry(unit).or_default();
+                    all.size += shares.size;
+                    all.signed += shares.signed;
+                    *alone += own.iter().filter_map(|&g| id(g as usize)).map(part).sum::<f64>();
+                }
+            }
+            Survey::Rows(extremes) => {
+                for (local, extremes) in extremes.iter().enumerate() {
+                    let Some(group) = id(local) else { continue };
+                    let [most, least] = by_group.entry(group).or_default();
+                    let signed = |row: &HeavyRow| row.shares.signed;
+                    if let Some(row) = &extremes.most
+                        && most.is_none_or(|own| signed(row) > signed(own))
+                    {
+                        *most = Some(row);
+                    }
+                    if let Some(row) = &extremes.least
+                        && least.is_none_or(|own| signed(row) < signed(own))
+                    {
+                        *least = Some(row);
+                    }
+                }
+            }
+        }
+    }
+    let mut all: Vec<Candidate> = by_unit
+        .into_iter()
+        // A unit none of whose groups is kept is a unit all the same, but changes nothing.
+        .filter(|(_, (shares, _))| shares.size > 0.0)
+        .map(|(unit, (shares, alone))| Candidate { who: Who::Unit(unit), shares, alone })
+        .collect();
+    for (group, [most, least]) in by_group {
+        let row = |row: &HeavyRow| Candidate {
+            who: Who::Row(RemovedRow { group, values: row.values.clone() }),
+            shares: row.shares,
+            alone: part(group),
+        };
+        all.extend(most.map(row));
+        let differs = |l: &&HeavyRow| most.is_none_or(|m| l.values != m.values);
+        all.extend(least.filter(differs).map(row));
+    }
+    // In an order that does not depend on the maps'.
+    let name = |c: &Candidate| match &c.who {
+        Who::Unit(unit) => (*unit, Vec::new()),
+        Who::Row(RemovedRow { group, values }) => (*group as u128, values.clone()),
+    };
+    all.sort_by(|a, b| b.shares.size.total_cmp(&a.shares.size).then_with(|| name(a).cmp(&name(b))));
+    Ok(all)
+}
+
+/// Pairs of tables to compare: up to `most` neighbours, and one more for groups that are chosen
+/// privately, if the unit that is most alone in its groups is not among them.
+pub(crate) fn comparisons(
+    candidates: &[Candidate],
+    most: usize,
+    query: &PrivateQuery,
+    private: bool,
+) -> Vec<Comparison> {
+    let unit = if query.unit().is_some() { "unit" } else { "row" };
+    let heavy = |place: usize| match place {
+        0 => format!("the heaviest {unit}"),
+        place => format!("{unit} number {} by weight", place + 1),
+    };
+    let extreme = |key: fn(&Candidate) -> f64| {
+        let best = candidates
+            .iter()
+            .enumerate()
+            .max_by(|(i, a), (j, b)| key(a).total_cmp(&key(b)).then(j.cmp(i)));
+        best.map(|(place, _)| place)
+    };
+    let replaced = query.neighbouring() == Neighbouring::Replace;
+    let mut order: Vec<(usize, String)> = Vec::new();
+    if replaced && let Some(lowest) = extreme(|c| -c.shares.signed) {
+        // Whoever is exchanged for another should be as unlike it as can be.
+        order.push((lowest, format!("the {unit} that adds the least")));
+    }
+    order.extend((0..candidates.len()).take(most + 2).map(|place| (place, heavy(place))));
+    let alone = extreme(|c| c.alone).filter(|_| private);
+    let alone = alone.map(|place| (place, format!("the {unit} with the smallest groups")));
+    let mut picked: Vec<(usize, String)> = Vec::new();
+    let new = |picked: &[(usize, String)], place: usize| {
+        // The unit that is exchanged is always the heaviest.
+        !(replaced && place == 0) && picked.iter().all(|(own, _)| *own != place)
+    };
+    for (place, name) in order {
+        if picked.len() < most && new(&picked, place) {
+            picked.push((place, name));
+        }
+    }
+    picked.extend(alone.filter(|(place, _)| new(&picked, *place)));
+    let who = |place: usize| candidates.get(place).map(|c| c.who.clone());
+    picked
+        .into_iter()
+        .map(|(place, name)| match replaced {
+            false => Comparison {
+                without: [None, who(place)],
+                names: ["the whole table".to_owned(), format!("the table without {name}")],
+            },
+            true => Comparison {
+                without: [who(0), who(place)],
+                names: [
+                    format!("the table without {}", heavy(0)),
+                    format!("the table without {name}"),
+                ],
+            },
+        })
+        .collect()
+}
+
+/// Exact groups without a row of one of them.
+///
+/// # Errors
+/// Only by a fault of this program.
+pub(crate) fn without_row(
+    exact: &Exact,
+    query: &PrivateQuery,
+    row: &RemovedRow,
+) -> Result<Exact, EngineError> {
+    let mut exact = exact.clone();
+    let group = row.group;
+    if let Some(units) = exact.units.get_mut(group) {
+        *units -= 1;
+    }
+    let missing = || EngineError::Inconsistent;
+    let places = places(query);
+    for (place, measured) in places.iter().zip(&mut exact.measured) {
+        let value = match place {
+            None => Some(1),
+            Some(place) => *row.values.get(*place).ok_or_else(missing)?,
+        };
+        match (measured, value) {
+            (Measured::Sums(sums), Some(value)) => {
+                *sums.get_mut(group).ok_or_else(missing)? -= value;
+            }
+            // Of the different ones, another row may have the same.
+            (Measured::Values(list) | Measured::Distinct(list), Some(value)) => {
+                list.remove(group, i64::try_from(value).map_err(|_| missing())?);
+            }
+            (_, None) => {}
+        }
+    }
+    if let Some(pieces) = &mut exact.pieces {
+        // They come after the measurements.
+        let own = row.values.last().copied().flatten().ok_or_else(missing)?;
+        *pieces.get_mut(group).ok_or_else(missing)? -= own;
+    }
+    if exact.units.get(group) == Some(&0) && !exact.keys.is_empty() {
+        // A group without any row is none.
+        let keep: BooleanArray = (0..exact.units.len()).map(|g| Some(g != group)).collect();
+        exact.keys = exact.keys.iter().map(|k| filter(k, &keep)).collect::<Result<_, _>>()?;
+        exact.units.remove(group);
+        let others = || (0..keep.len()).filter(|&g| g != group).map(Some);
+        for measured in &mut exact.measured {
+            *measured = measured.rearranged(others())?;
+        }
+        if let Some(pieces) = &mut exact.pieces {
+            pieces.remove(group);
+        }
+    }
+    Ok(exact)
+}

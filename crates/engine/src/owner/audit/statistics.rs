@@ -1,0 +1,284 @@
+//! Statistics by which an attacker who knows both tables judges an output.
+
+use std::sync::Arc;
+
+use hushtable_mechanisms::{
+    AdditiveLaw, JointQuantiles, PerRecord, Quantile, Span, Strategy, SumMechanism, TiedPart,
+};
+use hushtable_query::{Joint, Noise, Quote, Tied};
+
+use super::pair::{Differing, Output};
+
+/// The log of a likelihood ratio that stands for certainty: more than noise could give.
+const CERTAIN: f64 = 1e3;
+
+/// A number computed from an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Statistic {
+    /// How many groups appear that only that table has, or has shown so far.
+    OnlyIn(usize),
+    /// How many of the groups that differ appear.
+    Appearing,
+    /// The log-likelihood ratio of everything that is shown, for the first table against the
+    /// second.
+    Everything,
+    /// The log-likelihood ratio of the noisy values of one measurement.
+    Values(usize),
+    /// The largest difference of a noisy value of a measurement from the exact one; of a quantile,
+    /// the largest value.
+    Largest(usize),
+    /// The smallest such difference.
+    Smallest(usize),
+}
+
+/// The noise that a measurement is meant to have.
+#[derive(Clone, Debug)]
+enum Meant {
+    /// Laplace of scale b.
+    Laplace(f64),
+    /// Gaussian of standard deviation sigma.
+    Gaussian(f64),
+    /// Noise of another mechanism for sums that are not clamped.
+    PerRecord(Box<PerRecord>),
+    /// A draw near a quantile.
+    Quantile(Box<Quantile>),
+    /// A draw near a quantile together with others, as if the others were not known.
+    Joint { draws: Arc<JointQuantiles>, part: usize },
+    /// The noise of a sum that is measured from both ends of its span, with the place of its count.
+    /// Both ends follow from the released count and sum.
+    Ends { count: usize, span: Span, noise: Box<Meant> },
+}
+
+impl Meant {
+    /// ln of the densities' ratio at `y` for additive noise around two numbers, the first against
+    /// the second.
+    fn of_shift(&self, y: i128, [first, second]: [i128; 2]) -> Option<f64> {
+        let far = |s: i128| y.saturating_sub(s) as f64;
+        match self {
+            Self::Laplace(scale) => Some((far(second).abs() - far(first).abs()) / scale),
+            Self::Gaussian(sigma) => {
+                let (far, near) = (far(second) / sigma, far(first) / sigma);
+                Some(0.5 * (far - near) * (far + near))
+            }
+            _ => None,
+        }
+    }
+
+    /// ln of the densities' ratio of what is released, of each measurement, for a measurement of a
+    /// group, in the first table against the second; but for a number that is the same for all.
+    fn log_ratio(
+        &self,
+        released: impl Fn(usize) -> Option<i128>,
+        m: usize,
+        group: &Differing,
+    ) -> Option<f64> {
+        let &[first, second] = group.sums.get(m)?;
+        let y = released(m)?;
+        Some(match self {
+            Self::Laplace(_) | Self::Gaussian(_) => self.of_shift(y, [first, second])?,
+            Self::Ends { count, span, noise } => {
+                let &[own, other] = group.sums.get(*count)?;
+                let of = |end: i64, count: i128, sum: i128| {
+                    sum.saturating_sub(count.saturating_mul(end.into()))
+                };
+                let ratio = |end: i64| {
+                    let both = [of(end, own, first), of(end, other, second)];
+                    noise.of_shift(of(end, released(*count)?, y), both)
+                };
+                ratio(span.low)? + ratio(span.high)?
+            }
+            Self::PerRecord(record) => record.log_ratio(y, [first, second]),
+            Self::Quantile(_) | Self::Joint { .. } => {
+                let values = group.values.get(m)?.as_ref()?.each_ref().map(Vec::as_slice);
+                // Released points are points of the lattice.
+                let point = i64::try_from(y).ok()?;
+                match self {
+                    Self::Quantile(quantile) => quantile.log_ratio(point, values),
+                    Self::Joint { draws, part } => draws.log_ratio(*part, point, values),
+                    _ => return None,
+                }
+            }
+        })
+    }
+}
+
+/// The statistics of a pair of tables.
+pub(crate) struct Statistics {
+    all: Vec<Statistic>,
+    /// For each measurement, its noise by class, and whether that is the selection's.
+    meant: Vec<(Vec<Meant>, bool)>,
+    /// For each measurement, whether others have all that it tells: a count that is measured with
+    /// its sums.
+    told: Vec<bool>,
+    differing: Vec<Differing>,
+    /// ln of the ratio of the chances with which each group appears, and of those with which not:
+    /// as they were seen.
+    appears: Vec<(f64, f64)>,
+    /// The table that alone has each group, or that alone has shown it.
+    only_in: Vec<Option<usize>>,
+}
+
+impl Statistics {
+    /// For the groups in which two tables differ.
+    pub(crate) fn new(quote: &Quote, differing: Vec<Differing>) -> Self {
+        let of_selection = || {
+            let selection = quote.selection();
+            let scale = selection.and_then(|s| s.noise_scale()).unwrap_or(1.0);
+            match selection.map(|s| s.strategy()) {
+                Some(Strategy::GaussianThreshold) => Meant::Gaussian(scale),
+                _ => Meant::Laplace(scale),
+            }
+        };
+        let own = |own: &SumMechanism| match own {
+            SumMechanism::Additive(additive) => match additive.law() {
+                AdditiveLaw::DiscreteLaplace(_) => Meant::Laplace(additive.scale()),
+                AdditiveLaw::RoundedGaussian(_) => Meant::Gaussian(additive.scale()),
+            },
+            SumMechanism::PerRecord(record) => Meant::PerRecord(record.clone()),
+        };
+        let tied = |tied: &Tied| {
+            let of = |scale: f64, gaussian: f64| match tied.noise.is_gaussian() {
+                true => Meant::Gaussian(gaussian),
+                false => Meant::Laplace(scale),
+            };
+            let deviation = tied.noise.deviation(tied.part);
+            let near = of(deviation / 2f64.sqrt(), deviation);
+            let TiedPart::Sum(place) = tied.part else { return near };
+            match (tied.noise.span(place), tied.noise.noise(place)) {
+                (Some(span), Some(noise)) => {
+                    let noise = Box::new(of(noise.scale(), noise.scale()));
+                    Meant::Ends { count: tied.count, span, noise }
+                }
+                _ => near,
+            }
+        };
+        let is_count =
+            |noise: &Noise| matches!(noise, Noise::Tied(Tied { part: TiedPart::Count, .. }));
+        let told = quote.noise().iter().map(is_count).collect();
+        let meant: Vec<(Vec<Meant>, bool)> = quote
+            .noise()
+            .iter()
+            .map(|noise| match noise {
+                Noise::OfSelection => (vec![of_selection()], true),
+                Noise::Own(measuring) => (vec![own(measuring)], false),
+                Noise::ByClass(by_class) => (by_class.all().map(own).collect(), false),
+                Noise::Quantile(quantile) => (vec![Meant::Quantile(quantile.clone())], false),
+                Noise::Joint(Joint { part, draws, .. }) => {
+                    (vec![Meant::Joint { draws: Arc::clone(draws), part: *part }], false)
+                }
+                Noise::Tied(own) => (vec![tied(own)], false),
+            })
+            .collect();
+        let mut all = vec![
+            Statistic::OnlyIn(0),
+            Statistic::OnlyIn(1),
+            Statistic::Appearing,
+            Statistic::Everything,
+        ];
+        for m in 0..meant.len() {
+            all.extend([Statistic::Values(m), Statistic::Largest(m), Statistic::Smallest(m)]);
+        }
+        let appears = vec![(0.0, 0.0); differing.len()];
+        let only_in = differing.iter().map(only_in).collect();
+        Self { all, meant, told, differing, appears, only_in }
+    }
+
+    /// All statistics, in the order of [`of`](Self::of).
+    pub(crate) fn all(&self) -> &[Statistic] {
+        &self.all
+    }
+
+    /// How many groups differ.
+    pub(crate) fn groups(&self) -> usize {
+        self.differing.len()
+    }
+
+    /// Notes how often each group appeared in the runs on each table.
+    pub(crate) fn learn(&mut self, seen: [&[u64]; 2], runs: u64) {
+        let share = |seen: &[u64], place: usize| {
+            (seen.get(place).copied().unwrap_or(0) as f64 + 0.5) / (runs as f64 + 1.0)
+        };
+        for (place, appears) in self.appears.iter_mut().enumerate() {
+            let (first, second) = (share(seen[0], place), share(seen[1], place));
+            *appears = ((first / second).ln(), ((1.0 - first) / (1.0 - second)).ln());
+        }
+        for (place, only_in) in self.only_in.iter_mut().enumerate() {
+            *only_in =
+                only_in.or_else(|| match seen.map(|s| s.get(place).is_some_and(|&n| n > 0)) {
+                    [true, false] => Some(0),
+                    [false, true] => Some(1),
+                    _ => None,
+                });
+        }
+    }
+
+    /// Every statistic of an output.
+    pub(crate) fn of(&self, output: &Output) -> Vec<f64> {
+        self.all.iter().map(|&statistic| self.one(statistic, output)).collect()
+    }
+
+    /// One statistic of an output.
+    pub(crate) fn one(&self, statistic: Statistic, output: &Output) -> f64 {
+        let shown = || output.places.iter().filter_map(|&place| self.differing.get(place));
+        let values = |m: usize| output.sums.get(m).into_iter().flatten().copied().zip(shown());
+        match statistic {
+            Statistic::OnlyIn(side) => {
+                let own = |place: &&usize| self.only_in.get(**place) == Some(&Some(side));
+                output.places.iter().filter(own).count() as f64
+            }
+            Statistic::Appearing => output.places.len() as f64,
+            Statistic::Everything => self.everything(output),
+            Statistic::Values(m) => self.values(m, output),
+            Statistic::Largest(m) | Statistic::Smallest(m) => {
+                let errors = values(m).filter_map(|(y, d)| {
+                    let side = usize::from(!d.exists[0]);
+                    // Values of quantiles are compared as they are.
+                    let exact = *d.sums.get(m)?.get(side)?;
+                    Some(y.saturating_sub(exact) as f64)
+                });
+                match statistic {
+                    Statistic::Largest(_) => errors.fold(f64::NEG_INFINITY, f64::max),
+                    _ => errors.fold(f64::INFINITY, f64::min),
+                }
+            }
+        }
+    }
+
+    fn values(&self, m: usize, output: &Output) -> f64 {
+        let Some((meant, _)) = self.meant.get(m) else { return 0.0 };
+        let ratio = |(row, &place): (usize, &usize)| {
+            let released = |m: usize| output.sums.get(m)?.get(row).copied();
+            let differing = self.differing.get(place)?;
+            Some(match only_in(differing) {
+                Some(0) => CERTAIN,
+                Some(_) => -CERTAIN,
+                None => {
+                    let meant = meant.get(differing.classes.get(m).copied().unwrap_or(0))?;
+                    meant.log_ratio(released, m, differing)?
+                }
+            })
+        };
+        output.places.iter().enumerate().filter_map(ratio).sum()
+    }
+
+    fn everything(&self, output: &Output) -> f64 {
+        // A noisy count of the selection tells more than that its group appears.
+        let counted = self.meant.iter().any(|(_, of_selection)| *of_selection);
+        let mut score: f64 = self.appears.iter().map(|(_, hidden)| hidden).sum();
+        for &place in &output.places {
+            let (appears, hidden) = self.appears.get(place).copied().unwrap_or_default();
+            score += if counted { -hidden } else { appears - hidden };
+        }
+        let own = (0..self.meant.len()).filter(|&m| self.told.get(m) != Some(&true));
+        score + own.map(|m| self.values(m, output)).sum::<f64>()
+    }
+}
+
+/// The table that alone has the group.
+fn only_in(differing: &Differing) -> Option<usize> {
+    match differing.exists {
+        [true, false] => Some(0),
+        [false, true] => Some(1),
+        _ => None,
+    }
+}

@@ -1,0 +1,32 @@
+//! The chances of groups to be shown: exact, for their owner alone.
+
+use hushtable_mechanisms::{Candidates, Selection, Strategy};
+use hushtable_query::{Groups, Quote};
+
+use crate::draw::Counted;
+use crate::error::EngineError;
+
+/// The probability of each group that it is shown.
+pub(crate) fn chances(quote: &Quote, counted: &Counted) -> Result<Vec<f64>, EngineError> {
+    let Groups::Private { known_threshold, .. } = quote.query().groups() else {
+        return Ok(vec![1.0; counted.groups]);
+    };
+    let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
+    let (units, known) = (&counted.units[..], &counted.known[..]);
+    let population = Candidates { units, members: counted.members.as_ref(), known };
+    let mut chances = selection.chances(&population);
+    for ((chance, &size), _) in
+        chances.iter_mut().zip(units).zip(known).filter(|(_, known)| **known)
+    {
+        *chance = known_threshold.map_or(1.0, |t| selection.reach_probability(size, t));
+    }
+    Ok(chances)
+}
+
+/// Whether these chances are lower bounds: a group's grow where other groups of its units appear.
+pub(crate) fn are_least(quote: &Quote, counted: &Counted) -> bool {
+    quote.selection().map(Selection::strategy).is_some_and(|own| match own {
+        Strategy::SingleVote => counted.members.is_none(),
+        own => own.by_membership(),
+    })
+}

@@ -1,0 +1,92 @@
+//! How well a table fits its contract, and what a query's limits leave of it: for the owner of the
+//! data alone. No part of the path of a query: nothing is charged, and nothing can be released.
+
+mod advice;
+mod columns;
+mod forms;
+mod query;
+mod report;
+
+use hushtable_noise::Generator;
+use hushtable_query::{Refusal, Table};
+
+use crate::bound::Histogram;
+use crate::contributions::SamplingKey;
+use crate::error::EngineError;
+use crate::runtime::heavy;
+use crate::session::{Progress, Session};
+pub use forms::{FormCount, Forms};
+pub(crate) use query::rows;
+pub use report::{
+    Advice, CheckReport, ColumnCheck, ContributionLimit, CutOff, GroupsCheck, KeysCheck,
+    QueryCheck, RangeCheck, Spread, TableCheck,
+};
+
+impl Session {
+    /// Looks at the values of a table, or of all tables, and at what a query makes of them. Reads
+    /// the data once, and once more for a query; charges nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When there is no such table, the query is refused or of another table, the data cannot be
+    /// read, or there is no randomness.
+    pub async fn check_data(
+        &self,
+        table: Option<&str>,
+        sql: Option<&str>,
+        progress: &Progress,
+    ) -> Result<CheckReport, EngineError> {
+        let key = SamplingKey::draw(&mut Generator::from_os()?)?;
+        let checked = heavy(|| sql.map(|sql| self.check(sql)).transpose())?;
+        let named = table.map(|name| self.named(name)).transpose()?;
+        let tables: Vec<&Table> = match (named, &checked) {
+            (Some(table), Some(checked)) if !checked.files.contains_key(&table.name) => {
+                let read: Vec<&str> = checked.files.keys().map(String::as_str).collect();
+                return Err(EngineError::Refused(Refusal::new(
+                    format!("the query reads `{}`, not `{}`", read.join(", "), table.name),
+                    "leave the table out: the query names it",
+                )));
+            }
+            (None, Some(checked)) => {
+                let named = checked.files.keys().map(|name| self.named(name));
+                named.collect::<Result<_, _>>()?
+            }
+            (Some(table), _) => vec![table],
+            (None, None) => self.contract().tables.values().collect(),
+        };
+        let read = |table: &&Table| columns::read(table, &self.own_files_of(table)?, progress);
+        let mut reports = heavy(|| tables.iter().map(read).collect::<Result<Vec<_>, _>>())?;
+        if let Some(checked) = &checked {
+            // The query's part of the report stands with the first table that holds units.
+            let holds = |table: &&Table| table.population.is_some();
+            let place = tables.iter().position(holds).unwrap_or(0);
+            let report = reports.get_mut(place).ok_or(EngineError::Inconsistent)?;
+            report.query = Some(query::read(checked, key, progress).await?);
+        }
+        for (table, report) in tables.iter().zip(&mut reports) {
+            report.advice = advice::of(table, report);
+        }
+        Ok(CheckReport { tables: reports })
+    }
+
+    fn named(&self, name: &str) -> Result<&Table, EngineError> {
+        self.contract().table(name).ok_or_else(|| {
+            let names: Vec<&str> = self.contract().tables.keys().map(String::as_str).collect();
+            EngineError::Refused(Refusal::new(
+                format!("there is no table `{name}`"),
+                format!("the tables are {}", names.join(", ")),
+            ))
+        })
+    }
+}
+
+fn spread(histogram: &Histogram) -> Spread {
+    Spread {
+        median: histogram.at(0.5),
+        at_95: histogram.at(0.95),
+        at_99: histogram.at(0.99),
+        largest: histogram.at(1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

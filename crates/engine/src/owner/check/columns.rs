@@ -1,0 +1,458 @@
+//! The columns of a table, in one pass over its rows.
+
+use std::collections::{HashMap, HashSet};
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
+use datafusion::error::DataFusionError;
+use hushtable_query::{Column, ColumnType, Table, TableUnit, Value};
+
+use super::forms::{FormCounter, Forms, form};
+use super::report::{ColumnCheck, KeysCheck, RangeCheck, Spread, TableCheck};
+use super::spread;
+use crate::bound::Histogram;
+use crate::classes::ClassLookup;
+use crate::error::EngineError;
+use crate::eval::{Program, at_most};
+use crate::feed::rows_at_once;
+use crate::intern::Interner;
+use crate::intern::too_many;
+use crate::session::Progress;
+use crate::sketch::SignedSketch;
+use crate::source::{DataFile, Misfit, Sink, Wanted, observe};
+
+/// Shares whose quantiles are reported.
+const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0];
+
+/// Reads the table once.
+///
+/// # Errors
+/// When a file cannot be read, or there is too little memory.
+pub(super) fn read(
+    table: &Table,
+    files: &[DataFile],
+    progress: &Progress,
+) -> Result<TableCheck, EngineError> {
+    let stored = table.stored_columns();
+    let unit = match &table.unit {
+        TableUnit::Row | TableUnit::Through { .. } | TableUnit::Public => None,
+        TableUnit::Column(name) => {
+            Some(stored.iter().position(|(own, _)| own == name).ok_or(EngineError::Inconsistent)?)
+        }
+    };
+    let mut rows = Rows {
+        columns: table.columns.iter().map(|c| Looked::of(c, table)).collect::<Result<_, _>>()?,
+        stored: Vec::new(),
+        rows: 0,
+        unit: unit.map(|column| Units { column, interner: None, rows: Vec::new(), without: 0 }),
+        failed: None,
+    };
+    let places = rows.columns.iter().enumerate().filter(|(_, c)| c.program.is_none());
+    rows.stored = places.map(|(place, _)| place).collect();
+    let of_unit = unit.and_then(|place| stored.get(place)).cloned();
+    let wanted = Wanted { columns: stored, unit: of_unit, csv: table.csv.clone(), rows: false };
+    let read = observe(files, &wanted, &progress.0, &mut rows);
+    if let Some(error) = rows.failed {
+        return Err(error);
+    }
+    read?;
+    let mut of_units = Histogram::default();
+    let units = rows.unit.as_ref();
+    let counts = units.iter().flat_map(|units| &units.rows).filter(|rows| **rows > 0);
+    counts.for_each(|&rows| of_units.add(rows));
+    Ok(TableCheck {
+        table: table.name.clone(),
+        files: files.len(),
+        rows: rows.rows,
+        privacy_unit: match &table.unit {
+            TableUnit::Row => "row".to_owned(),
+            TableUnit::Column(name) => name.clone(),
+            TableUnit::Through { column, table, references } => {
+                format!("{column}, through {table}.{references}")
+            }
+            TableUnit::Public => "none: the table is public".to_owned(),
+        },
+        units: match table.unit {
+            TableUnit::Row => Some(rows.rows),
+            TableUnit::Column(_) => Some(of_units.all()),
+            // The table alone does not tell.
+            TableUnit::Through { .. } | TableUnit::Public => None,
+        },
+        rows_without_unit: units.map_or(0, |units| units.without),
+        rows_per_unit: units.map(|_| spread(&of_units)),
+        columns: rows.columns.into_iter().map(Looked::finish).collect(),
+        query: None,
+        advice: Vec::new(),
+    })
+}
+
+/// Counts of the rows so far.
+struct Rows {
+    columns: Vec<Looked>,
+    /// Where the stored columns are among all.
+    stored: Vec<usize>,
+    rows: u64,
+    unit: Option<Units>,
+    failed: Option<EngineError>,
+}
+
+/// The rows of each unit.
+struct Units {
+    /// The unit's place among the stored columns.
+    column: usize,
+    interner: Option<Interner>,
+    rows: Vec<u64>,
+    /// Rows that have no unit.
+    without: u64,
+}
+
+impl Units {
+    /// The number of each row's unit, if it has one.
+    fn add(&mut self, unit: &ArrayRef) -> Result<Vec<Option<u32>>, DataFusionError> {
+        let columns = std::slice::from_ref(unit);
+        let interner = match &mut self.interner {
+            Some(interner) => interner,
+            none => none.insert(Interner::new(columns)?),
+        };
+        let ids = interner.intern(columns)?.to_vec();
+        self.rows.resize(interner.len(), 0);
+        let mut numbers = Vec::with_capacity(ids.len());
+        for (row, id) in ids.into_iter().enumerate() {
+            if unit.is_null(row) {
+                self.without += 1;
+                numbers.push(None);
+                continue;
+            }
+            if let Some(rows) = self.rows.get_mut(id) {
+                *rows += 1;
+            }
+            numbers.push(Some(u32::try_from(id).map_err(|_| too_many())?));
+        }
+        Ok(numbers)
+    }
+}
+
+impl Sink for Rows {
+    fn batch(&mut self, columns: Vec<ArrayRef>, rows: usize) -> bool {
+        let added = self.add(&columns, rows);
+        self.failed = added.err();
+        self.failed.is_none()
+    }
+
+    fn misfit(&mut self, column: usize, what: Misfit<'_>) {
+        // Units come last, and are what the values of their column are to a query.
+        let column = match &self.unit {
+            Some(units) if column == units.column => return,
+            Some(units) if column == self.stored.len() => units.column,
+            _ => column,
+        };
+        let place = self.stored.get(column);
+        if let Some(column) = place.and_then(|&place| self.columns.get_mut(place)) {
+            column.misfits += 1;
+            column.forms.add(match what {
+                Misfit::Text(text) => form(text),
+                Misfit::NaN => "NaN".to_owned(),
+                Misfit::OutOfRange => "beyond the range of the type".to_owned(),
+            });
+        }
+    }
+}
+
+impl Rows {
+    /// The stored columns as queries see them: text that is too long does not fit.
+    fn fitting(&mut self, stored: &[ArrayRef]) -> Result<Vec<ArrayRef>, EngineError> {
+        let mut fitting = Vec::with_capacity(stored.len());
+        for (values, &place) in stored.iter().zip(&self.stored) {
+            let column = self.columns.get_mut(place).ok_or(EngineError::Inconsistent)?;
+            let within = at_most(values, column.max_bytes)?;
+            for _ in values.null_count()..within.null_count() {
+                column.misfits += 1;
+                column.forms.add(format!("text of more than {} bytes", column.max_bytes));
+            }
+            fitting.push(within);
+        }
+        Ok(fitting)
+    }
+
+    fn add(&mut self, read: &[ArrayRef], rows: usize) -> Result<(), EngineError> {
+        self.rows += rows as u64;
+        let (stored, of_unit) =
+            read.split_at_checked(self.stored.len()).ok_or(EngineError::Inconsistent)?;
+        let stored = &self.fitting(stored)?[..];
+        let units = match &mut self.unit {
+            Some(units) => {
+                let column = of_unit.first().ok_or(EngineError::Inconsistent)?;
+                let place = self.stored.get(units.column).copied();
+                let declared = place.and_then(|place| self.columns.get_mut(place));
+                let declared = declared.ok_or(EngineError::Inconsistent)?;
+                let column = &at_most(column, declared.max_bytes)?;
+                // Counted as units, which may be too large for their column's values.
+                let values = stored.get(units.column).ok_or(EngineError::Inconsistent)?;
+                let lost = values.null_count().saturating_sub(column.null_count());
+                declared.beyond += lost as u64;
+                Some(units.add(column)?)
+            }
+            None => None,
+        };
+        let mut of_stored = stored.iter();
+        for column in &mut self.columns {
+            let Some(program) = &column.program else {
+                let values = of_stored.next().ok_or(EngineError::Inconsistent)?;
+                column.look.add(values, units.as_deref())?;
+                continue;
+            };
+            let (step, mut from) = (rows_at_once(stored, rows, 1), 0);
+            while from < rows {
+                let length = step.min(rows - from);
+                let part: Vec<ArrayRef> = stored.iter().map(|c| c.slice(from, length)).collect();
+                let units = units.as_ref().and_then(|units| units.get(from..from + length));
+                column.look.add(&program.evaluate(&part, length)?, units)?;
+                from += length;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A column that is checked.
+struct Looked {
+    name: String,
+    column_type: ColumnType,
+    /// Most bytes of a text of the column.
+    max_bytes: usize,
+    /// Where it is computed from others.
+    program: Option<Program>,
+    misfits: u64,
+    /// Units that are too large for the column's values.
+    beyond: u64,
+    forms: FormCounter,
+    look: ScanOptions,
+}
+
+/// Counts of the values of a column.
+struct ScanOptions {
+    nulls: u64,
+    range: Option<Range>,
+    keys: Option<Keys>,
+}
+
+impl Looked {
+    fn of(column: &Column, table: &Table) -> Result<Self, EngineError> {
+        let named = |name: &Option<String>| name.as_ref() == Some(&column.name);
+        let is_unit = matches!(&table.unit, TableUnit::Column(unit) if *unit == column.name);
+        let identifies = is_unit || named(&table.owner);
+        let listed = column.public_keys.as_ref().or(column.known_keys.as_ref());
+        let keys = listed.map(|values| {
+            let per_unit = table.unit != TableUnit::Row && column.public_keys.is_some();
+            Keys::of(values, column, per_unit)
+        });
+        let measured = column.bounds.is_some() || column.split.is_some();
+        let plain = listed.is_none() && !identifies;
+        let range = (column.column_type.is_numeric() && (measured || plain)).then(|| Range {
+            bounds: column.bounds.map(|(low, high)| (low.to_f64(), high.to_f64())),
+            below: 0,
+            above: 0,
+            values: SignedSketch::new(),
+        });
+        Ok(Self {
+            name: column.name.clone(),
+            column_type: column.column_type,
+            max_bytes: column.max_bytes,
+            program: column.expression.as_ref().map(Program::new).transpose()?,
+            misfits: 0,
+            beyond: 0,
+            forms: FormCounter::default(),
+            look: ScanOptions { nulls: 0, range, keys: keys.transpose()? },
+        })
+    }
+
+    fn finish(self) -> ColumnCheck {
+        let ScanOptions { nulls, range, keys } = self.look;
+        ColumnCheck {
+            name: self.name,
+            column_type: self.column_type.to_string(),
+            computed: self.program.is_some(),
+            nulls: nulls.saturating_sub(self.misfits + self.beyond),
+            do_not_fit: self.misfits,
+            forms: self.forms.finish(),
+            range: range.map(Range::finish),
+            keys: keys.map(Keys::finish),
+        }
+    }
+}
+
+impl ScanOptions {
+    fn add(&mut self, values: &ArrayRef, units: Option<&[Option<u32>]>) -> Result<(), EngineError> {
+        self.nulls += values.null_count() as u64;
+        if let Some(range) = &mut self.range {
+            range.add(values);
+        }
+        match &mut self.keys {
+            Some(keys) => keys.add(values, units),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The values of a column of numbers.
+struct Range {
+    bounds: Option<(f64, f64)>,
+    below: u64,
+    above: u64,
+    values: SignedSketch,
+}
+
+impl Range {
+    fn add(&mut self, values: &ArrayRef) {
+        match values.data_type() {
+            DataType::Int64 => {
+                values
+                    .as_primitive::<Int64Type>()
+                    .iter()
+                    .flatten()
+                    .for_each(|n| self.one(n as f64));
+            }
+            DataType::Decimal128(_, scale) => {
+                let factor = 10f64.powi(i32::from(*scale));
+                let decimals = values.as_primitive::<Decimal128Type>();
+                decimals.iter().flatten().for_each(|n| self.one(n as f64 / factor));
+            }
+            DataType::Float64 => {
+                values.as_primitive::<Float64Type>().iter().flatten().for_each(|x| self.one(x));
+            }
+            _ => {}
+        }
+    }
+
+    fn one(&mut self, value: f64) {
+        if let Some((low, high)) = self.bounds {
+            self.below += u64::from(value < low);
+            self.above += u64::from(value > high);
+        }
+        self.values.add(value);
+    }
+
+    fn finish(self) -> RangeCheck {
+        let quantiles = QUANTILES.iter().filter_map(|&s| Some((s, self.values.at(s)?)));
+        RangeCheck {
+            bounds: self.bounds,
+            below: self.below,
+            above: self.above,
+            quantiles: quantiles.collect(),
+        }
+    }
+}
+
+/// The values of a column whose keys are listed.
+struct Keys {
+    public: bool,
+    listed: Vec<String>,
+    places: Places,
+    rows: Vec<u64>,
+    not_listed: u64,
+    /// The listed texts, in lower case and without spaces around them.
+    plain: HashSet<String>,
+    nearly: u64,
+    forms: FormCounter,
+    /// The listed values of each unit, where they are to be counted.
+    pairs: Option<HashSet<(u32, u32)>>,
+}
+
+/// The place of a value among those listed.
+enum Places {
+    Floats(HashMap<u64, usize>),
+    Others(ClassLookup),
+}
+
+fn plain(text: &str) -> String {
+    text.trim().to_lowercase()
+}
+
+impl Keys {
+    fn of(values: &[Value], column: &Column, per_unit: bool) -> Result<Self, EngineError> {
+        let floats = values.iter().enumerate().filter_map(|(place, value)| match value {
+            Value::Float(x) => Some((x.to_bits(), place)),
+            _ => None,
+        });
+        let texts = values.iter().filter_map(|value| match value {
+            Value::String(text) => Some(plain(text)),
+            _ => None,
+        });
+        Ok(Self {
+            public: column.public_keys.is_some(),
+            listed: values.iter().map(Value::to_string).collect(),
+            places: match column.column_type {
+                ColumnType::Float => Places::Floats(floats.collect()),
+                other => Places::Others(ClassLookup::new(values.iter(), other)?),
+            },
+            rows: vec![0; values.len()],
+            not_listed: 0,
+            plain: texts.collect(),
+            nearly: 0,
+            forms: FormCounter::default(),
+            pairs: per_unit.then(HashSet::new),
+        })
+    }
+
+    fn add(&mut self, values: &ArrayRef, units: Option<&[Option<u32>]>) -> Result<(), EngineError> {
+        let places: Vec<usize> = match &self.places {
+            Places::Others(lookup) => lookup.places(values)?,
+            Places::Floats(places) => {
+                let values = values.as_primitive::<Float64Type>();
+                let place = |x: Option<f64>| x.and_then(|x| places.get(&x.to_bits()).copied());
+                values.iter().map(|x| place(x).unwrap_or(self.rows.len())).collect()
+            }
+        };
+        let texts = values.as_string_view_opt();
+        for (row, place) in places.into_iter().enumerate() {
+            if values.is_null(row) {
+                continue;
+            }
+            let Some(rows) = self.rows.get_mut(place) else {
+                self.not_listed += 1;
+                if let Some(texts) = texts {
+                    let text = texts.value(row);
+                    self.nearly += u64::from(self.plain.contains(&plain(text)));
+                    self.forms.add(form(text.as_bytes()));
+                }
+                continue;
+            };
+            *rows += 1;
+            let unit = units.and_then(|units| units.get(row).copied().flatten());
+            if let (Some(pairs), Some(unit)) = (&mut self.pairs, unit) {
+                pairs.insert((unit, u32::try_from(place).map_err(|_| too_many())?));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> KeysCheck {
+        let without = self.listed.iter().zip(&self.rows).filter(|(_, rows)| **rows == 0);
+        KeysCheck {
+            public: self.public,
+            listed: self.listed.len(),
+            rows_listed: self.rows.iter().sum(),
+            rows_not_listed: self.not_listed,
+            rows_nearly_listed: self.nearly,
+            forms: self.forms.finish(),
+            without_rows: without.map(|(name, _)| name.clone()).collect(),
+            per_unit: self.pairs.map(|pairs| per_unit(&pairs)),
+        }
+    }
+}
+
+/// How many values the units have that have any.
+fn per_unit(pairs: &HashSet<(u32, u32)>) -> Spread {
+    let mut values: HashMap<u32, u64> = HashMap::new();
+    pairs.iter().for_each(|(unit, _)| *values.entry(*unit).or_default() += 1);
+    let mut all = Histogram::default();
+    values.into_values().for_each(|n| all.add(n));
+    spread(&all)
+}
+
+impl Forms {
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.most_frequent.is_empty()
+    }
+}

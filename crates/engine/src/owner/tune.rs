@@ -1,0 +1,265 @@
+//! The error of a query at other limits, bounds, noise and prices, on the data: for their owner
+//! alone. No part of the path of a query: nothing is charged, and nothing can be released.
+
+mod report;
+
+use hushtable_noise::Generator;
+use hushtable_query::{Groups, Measure, NoiseKind, PrivateQuery, Quote, Strategy, bind_trial};
+
+use crate::contributions::{LARGEST, SamplingKey};
+use crate::draw::{Counted, found_at};
+use crate::error::EngineError;
+use crate::exact::{Exact, Looked, Scan};
+use crate::owner::chances::{are_least, chances};
+use crate::owner::check::rows;
+use crate::runtime::heavy;
+use crate::session::{Checked, Progress, Session};
+use crate::survey::ScanOptions;
+pub use report::{Trial, TrialError, TuneReport, TunedSetting};
+
+/// Most values of a limit that are tried.
+const MOST_VALUES: u32 = 12;
+
+/// Factors of bounds and of the price, in quarters.
+const QUARTERS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// Context that all trials share. Secret: no Debug, Display or Serialize.
+struct Tuning<'a> {
+    session: &'a Session,
+    sql: &'a str,
+    own: Checked<'a>,
+    key: SamplingKey,
+    progress: &'a Progress,
+    /// Without any limit or bound.
+    truth: Exact,
+    /// The sums within the query's limits.
+    bounded: Exact,
+}
+
+impl Session {
+    /// Computes the errors that a query would have at other settings, with noise, bounding and
+    /// hidden groups apart. Reads the data once for each limit and bound that is tried; charges
+    /// nothing and writes nothing.
+    ///
+    /// # Errors
+    /// When the query is refused, the data cannot be read, or there is no randomness.
+    pub async fn tune(&self, sql: &str, progress: &Progress) -> Result<TuneReport, EngineError> {
+        let own = heavy(|| self.check(sql))?;
+        let key = SamplingKey::draw(&mut Generator::from_os()?)?;
+        let mut counting = own.quote.query().clone();
+        counting.push_measurement(rows());
+        let look = ScanOptions { tally: true, ..ScanOptions::default() };
+        let scan = Scan::of(&counting, false, &own.files, &progress.0, own.memory).await?;
+        let Looked { tallies, .. } = scan.look(key, look).await?;
+        let all = tallies.ok_or(EngineError::Inconsistent)?.all_groups;
+        let (groups, rows) = (all.groups_per_unit.at(1.0), all.rows_per_group.at(1.0));
+        let unlimited = own.quote.query().clone().unlimited(LARGEST);
+        let truth = read(&own, &unlimited, false, (key, progress)).await?;
+        let bounded = read(&own, own.quote.query(), true, (key, progress)).await?;
+        let tuning = Tuning { session: self, sql, own, key, progress, truth, bounded };
+        tuning.report(groups, rows).await
+    }
+}
+
+/// The exact groups of a query, with those of each unit where `votes` may be counted.
+async fn read(
+    checked: &Checked<'_>,
+    query: &PrivateQuery,
+    votes: bool,
+    (key, progress): (SamplingKey, &Progress),
+) -> Result<Exact, EngineError> {
+    let with_members = votes && matches!(query.groups(), Groups::Private { .. });
+    let scan = Scan::of(query, with_members, &checked.files, &progress.0, checked.memory).await?;
+    Ok(scan.look(key, ScanOptions::default()).await?.exact)
+}
+
+impl Tuning<'_> {
+    /// The exact groups within the limits of a query.
+    async fn within(&self, quote: &Quote) -> Result<Exact, EngineError> {
+        read(&self.own, quote.query(), true, (self.key, self.progress)).await
+    }
+
+    async fn report(&self, groups: u64, rows: u64) -> Result<TuneReport, EngineError> {
+        let query = self.own.quote.query();
+        let mut settings = Vec::new();
+        let by_unit = query.unit().is_some() && query.groups() != Groups::Single;
+        if by_unit {
+            let own = query.max_groups_contributed();
+            let name = "max_groups_contributed";
+            settings.push(self.limit(name, own, groups).await?);
+        }
+        if let Some(own) = rows_per_group(query) {
+            settings.push(self.limit("max_rows_per_group", own, rows).await?);
+        }
+        if query.measurements().iter().any(|m| m.has_bounds()) {
+            settings.push(self.bounds().await?);
+        }
+        settings.push(self.named("noise", &NoiseKind::ALL)?);
+        if matches!(query.groups(), Groups::Private { .. }) {
+            settings.push(self.named("group_selection_strategy", &Strategy::ALL)?);
+        }
+        settings.push(self.price()?);
+        settings.retain(|setting| setting.trials.len() > 1);
+        Ok(TuneReport {
+            population: query.population().to_owned(),
+            groups_in_data: self.truth.units.iter().filter(|units| **units > 0).count(),
+            measurements: query.measurements().iter().map(|m| m.name.clone()).collect(),
+            settings,
+        })
+    }
+
+    /// The query with another value of an option; `None` where it is then refused.
+    fn with_option(&self, name: &str, value: &str) -> Result<Option<Quote>, EngineError> {
+        heavy(|| {
+            let bound = bind_trial(self.sql, self.session.contract(), &[(name, value)]);
+            Ok(bound.and_then(Quote::new).ok())
+        })
+    }
+
+    /// Powers of two up to the largest number that a unit has, and the query's own limit.
+    async fn limit(&self, name: &str, own: u32, largest: u64) -> Result<TunedSetting, EngineError> {
+        let powers = (0..MOST_VALUES).map(|power| 1u32 << power);
+        let mut values: Vec<u32> =
+            powers.take_while(|value| u64::from(*value) < largest.saturating_mul(2)).collect();
+        values.push(own);
+        values.sort_unstable();
+        values.dedup();
+        let mut trials = Vec::new();
+        for value in values {
+            if value == own {
+                trials.push(self.trial(value.to_string(), &self.own.quote, &self.bounded, true)?);
+                continue;
+            }
+            let text = value.to_string();
+            let Some(quote) = self.with_option(name, &text)? else { continue };
+            let bounded = self.within(&quote).await?;
+            trials.push(self.trial(text, &quote, &bounded, false)?);
+        }
+        Ok(TunedSetting { setting: name.to_owned(), trials })
+    }
+
+    /// A quarter to four times all bounds.
+    async fn bounds(&self) -> Result<TunedSetting, EngineError> {
+        let mut trials = Vec::new();
+        for quarters in QUARTERS {
+            let text = format!("{} times", f64::from(quarters) / 4.0);
+            if quarters == 4 {
+                trials.push(self.trial(text, &self.own.quote, &self.bounded, true)?);
+                continue;
+            }
+            let scaled = self.own.quote.query().clone().with_bounds_times(quarters, 4);
+            let Some(quote) = scaled.and_then(|query| Quote::new(query).ok()) else { continue };
+            let bounded = self.within(&quote).await?;
+            trials.push(self.trial(text, &quote, &bounded, false)?);
+        }
+        Ok(TunedSetting { setting: "bounds".to_owned(), trials })
+    }
+
+    /// The values that an option names, on the same exact numbers.
+    fn named<T: ToString>(&self, name: &str, values: &[T]) -> Result<TunedSetting, EngineError> {
+        let mut trials =
+            vec![self.trial("as now".to_owned(), &self.own.quote, &self.bounded, true)?];
+        for value in values {
+            let text = value.to_string();
+            if let Some(quote) = self.with_option(name, &text)? {
+                trials.push(self.trial(text, &quote, &self.bounded, false)?);
+            }
+        }
+        Ok(TunedSetting { setting: name.to_owned(), trials })
+    }
+
+    /// A quarter to four times the price, on the same exact numbers.
+    fn price(&self) -> Result<TunedSetting, EngineError> {
+        let loss = self.own.quote.query().loss();
+        let (name, own) = (loss.parameter(), loss.to_f64());
+        let mut trials = Vec::new();
+        for quarters in QUARTERS {
+            let text = format!("{}", own * f64::from(quarters) / 4.0);
+            if quarters == 4 {
+                trials.push(self.trial(text, &self.own.quote, &self.bounded, true)?);
+            } else if let Some(quote) = self.with_option(name, &text)? {
+                trials.push(self.trial(text, &quote, &self.bounded, false)?);
+            }
+        }
+        Ok(TunedSetting { setting: name.to_owned(), trials })
+    }
+
+    /// The errors of a query against the truth: over all groups of the data, where a group that is
+    /// not shown counts as zero.
+    fn trial(
+        &self,
+        value: String,
+        quote: &Quote,
+        bounded: &Exact,
+        is_own: bool,
+    ) -> Result<Trial, EngineError> {
+        heavy(|| {
+            let query = quote.query();
+            let (keys, counted) = Counted::new(query, bounded.clone())?;
+            let chances = chances(quote, &counted)?;
+            // Where each group is among those of the truth.
+            let places: Vec<Option<usize>> = match keys.is_empty() {
+                true => vec![Some(0); counted.groups],
+                false => found_at(&keys, &self.truth.keys)?,
+            };
+            let groups = self.truth.units.len().max(counted.groups).max(1) as f64;
+            let mut errors = Vec::new();
+            for (place, measurement) in query.measurements().iter().enumerate() {
+                let (Some(bounded), Some(truth), Some(deviation)) = (
+                    counted.measured.get(place).and_then(|own| own.sums()),
+                    self.truth.measured.get(place).and_then(|own| own.sums()),
+                    quote.deviation(place),
+                ) else {
+                    errors.push(None);
+                    continue;
+                };
+                let all: f64 = truth.iter().map(|own| square(*own)).sum();
+                let (mut noise, mut bounding, mut hidden) = (0.0, 0.0, all);
+                for ((own, &chance), place) in bounded.iter().zip(&chances).zip(&places) {
+                    let exact = place.and_then(|place| truth.get(place)).copied().unwrap_or(0);
+                    noise += chance * deviation * deviation;
+                    bounding += chance * square(own - exact);
+                    hidden -= chance * square(exact);
+                }
+                let step = measurement.step.to_f64();
+                let mean = |sum: f64| (sum.max(0.0) / groups).sqrt() * step;
+                errors.push(Some(TrialError {
+                    noise: mean(noise),
+                    bounding: mean(bounding),
+                    not_shown: mean(hidden),
+                    total: mean(noise + bounding + hidden.max(0.0)),
+                    values: mean(all),
+                }));
+            }
+            Ok(Trial {
+                value,
+                is_own,
+                noise: quote.noise_kind(),
+                strategy: quote.selection().map(hushtable_mechanisms::Selection::strategy),
+                groups_shown: chances.iter().sum(),
+                at_least: are_least(quote, &counted),
+                errors,
+            })
+        })
+    }
+}
+
+/// The most rows of a unit that count in a group, where the query has such a limit.
+fn rows_per_group(query: &PrivateQuery) -> Option<u32> {
+    query.unit()?;
+    let limits = query.measurements().iter().filter_map(|m| match m.measure {
+        Measure::Rows | Measure::Values(_) => u32::try_from(m.high).ok(),
+        Measure::SumOfRows { rows, .. } | Measure::Quantile { rows, .. } => Some(rows),
+        Measure::Distinct { values, .. } => Some(values),
+        Measure::Units | Measure::ClampedSum(_) | Measure::PerRecordSum(_) => None,
+    });
+    limits.max()
+}
+
+fn square(value: i128) -> f64 {
+    let value = value as f64;
+    value * value
+}
+
+#[cfg(test)]
+mod tests;

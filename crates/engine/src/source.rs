@@ -1,0 +1,237 @@
+//! Reads tables from Parquet, Arrow and CSV files totally: no value in the data can make an error.
+//!
+//! Noise protects what a query releases, but not whether it fails. So everything that may fail is
+//! decided from the contract and the files' schemas before a value is read, and from then on a
+//! value that does not fit its column's type is NULL. Each value is converted on its own: what it
+//! becomes does not depend on its neighbours, its batch, its row group or its file.
+//!
+//! Parquet is decoded with the `parquet` crate here rather than through DataFusion's own Parquet
+//! source, for three reasons: that source fails on text that is not UTF-8; it prunes row groups
+//! by statistics, which the file may have wrong; and it answers aggregates from statistics.
+//!
+//! Each kind of file is a source (`open`); a table is some columns of some sources (`table`); and
+//! an operator reads the parts of a table that a list names (`exec`).
+
+pub(crate) mod convert;
+mod csv;
+mod decode;
+mod decoders;
+mod error;
+mod exec;
+mod files;
+mod folders;
+mod from_text;
+mod guess;
+mod ipc;
+mod logs;
+mod look;
+pub(crate) mod normalise;
+mod open;
+mod parquet;
+pub(crate) mod parse;
+mod progress;
+mod reach;
+mod sink;
+mod stored;
+mod table;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::physical_plan::ExecutionPlan;
+use hushtable_query::{ColumnType, CsvSettings};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use error::shown;
+pub use error::{LogKind, SourceError};
+pub(crate) use exec::SourceExec;
+pub use files::list_files;
+pub(crate) use files::{FileId, file_id};
+pub use folders::FolderValue;
+pub use guess::guess_csv;
+pub use look::{LookedAt, Proposed, look_at};
+pub use open::file_schema;
+pub use progress::ReadProgress;
+pub use reach::{resolved, same, would_read};
+pub(crate) use sink::{Misfit, Sink};
+pub(crate) use table::{Table, observe};
+
+/// Rows of a batch, at most.
+const BATCH_ROWS: usize = 8192;
+
+/// A file of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataFile {
+    /// Where it is, as it was found: the contract's folder followed by the rest.
+    pub path: PathBuf,
+    /// How to read it, from its name alone.
+    pub format: FileFormat,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was last written, in nanoseconds since 1970-01-01 UTC; 0 where the file system does
+    /// not say.
+    pub modified_ns: i128,
+    /// Values in the names of its folders, such as `year=2024`: a column for each.
+    pub folders: Vec<FolderValue>,
+}
+
+impl DataFile {
+    /// The identity of this state of the file, unlike earlier and later ones.
+    pub fn identity(&self) -> Identity {
+        let (bytes, modified_ns) = (self.bytes, self.modified_ns);
+        Identity::File { path: self.path.clone(), bytes, modified_ns }
+    }
+}
+
+/// The identity of a source's state. Whoever has two of them that are equal may take
+/// the rows to be the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// A file: written again, it counts as other rows, whatever is in it.
+    File {
+        /// Where it is.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// When it was last written, in nanoseconds since 1970-01-01 UTC.
+        modified_ns: i128,
+    },
+}
+
+impl Identity {
+    /// The identity in words, the same from every folder: its path is without links.
+    pub(crate) fn resolved(&self) -> Result<String, SourceError> {
+        let Self::File { path, bytes, modified_ns } = self;
+        let real = std::fs::canonicalize(path).map_err(|error| SourceError::Unreadable {
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(format!("file {real:?}, {bytes} bytes, written at {modified_ns}"))
+    }
+}
+
+/// Format of a data file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FileFormat {
+    /// `.parquet` or `.pq`.
+    Parquet,
+    /// `.arrow`, `.arrows` or `.feather`: Arrow's IPC format, as a file or as a stream.
+    Arrow,
+    /// `.csv`, `.csv.gz` or `.csv.zst`: text with one header line, written as the table's
+    /// [`CsvSettings`] say.
+    Csv {
+        /// How the text is compressed.
+        compression: Compression,
+    },
+}
+
+impl FileFormat {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "Parquet",
+            Self::Arrow => "Arrow",
+            Self::Csv { .. } => "CSV",
+        }
+    }
+}
+
+/// Compression of a CSV file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Compression {
+    /// Plain text.
+    None,
+    /// One or more gzip members.
+    Gzip,
+    /// One or more Zstandard frames.
+    Zstd,
+}
+
+/// A column of a table's files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileColumn {
+    /// Its name, exactly as the files write it.
+    pub name: String,
+    /// The type to declare, under which no value becomes NULL but NaN and what is out of range;
+    /// `string` for text, whatever it looks like. `None` if there is none: lists, structs, binary,
+    /// times of day and durations are not read, nor files that differ too much in the column.
+    pub column_type: Option<ColumnType>,
+    /// The type as the files say it (`int32`, `decimal(12, 2)`, `timestamp(ms, UTC)`), with ` / `
+    /// between the types of files that differ; `text` for CSV, `folder` for a column in the names
+    /// of folders.
+    pub file_type: String,
+}
+
+/// The part of a table that is read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// Columns and their declared types.
+    pub columns: Vec<(String, ColumnType)>,
+    /// The column that names the privacy units, and its declared type.
+    pub unit: Option<(String, ColumnType)>,
+    /// How its CSV files are written, where the contract says.
+    pub csv: Option<CsvSettings>,
+    /// Whether a column behind the others tells rows apart, by their places in the files alone.
+    pub rows: bool,
+}
+
+impl Wanted {
+    /// Some columns of files that are written in the usual way.
+    pub fn columns(columns: &[(String, ColumnType)]) -> Self {
+        Self { columns: columns.to_vec(), ..Self::default() }
+    }
+}
+
+/// A plan of the columns wanted, in that order, and of the units after them, from all rows of
+/// `files`.
+///
+/// | declared    | Arrow type               | NULL besides what does not convert                |
+/// |-------------|--------------------------|---------------------------------------------------|
+/// | `bool`      | `Boolean`                |                                                   |
+/// | `int`       | `Int64`                  | integers outside 64 bits                          |
+/// | `decimal(s)`| `Decimal128(38, s)`      | more than 38 digits                               |
+/// | `float`     | `Float64`                | NaN; −0 becomes 0, infinities stay                |
+/// | `string`    | `Utf8View`               | invalid UTF-8, more than `MAX_STRING_BYTES` bytes |
+/// | `date`      | `Date32`                 | days outside 32 bits                              |
+/// | `timestamp` | `Timestamp(Microsecond)` | microseconds outside 64 bits                      |
+///
+/// Timestamps are rounded down to microseconds, and a zone is turned into UTC. Text becomes a
+/// number, date or timestamp as [Arrow's casts](datafusion::arrow::compute::cast) have it, with
+/// blanks around it ignored; a decimal with more digits than its scale is rounded, half away from
+/// zero. In CSV the settings may say otherwise. There, an empty field is NULL (a string, too), a
+/// row that is too short has NULLs at its end, fields beyond the header are ignored, and an empty
+/// line is no row. A column in the names of folders has the value of a file's folder in all rows of
+/// the file.
+///
+/// Units are the values of their column, but those of an `int` column are whole numbers of up to 38
+/// digits: a unit that does not fit 64 bits must not be left out.
+///
+/// The plan reads in `partitions` partitions, however many files there are. The order of its rows
+/// means nothing.
+///
+/// # Errors
+///
+/// All from the files' schemas, before any value is read: a file cannot be opened or is not of its
+/// format, a column is missing, twice in a file, or in a file and in the names of its folders, or a
+/// column's type in a file cannot become the declared one. While reading, only the file system, a
+/// damaged file or memory can fail the stream, with a [`SourceError`] as
+/// `DataFusionError::External`.
+pub async fn scan(
+    files: &[DataFile],
+    wanted: &Wanted,
+    partitions: usize,
+    progress: &Arc<ReadProgress>,
+) -> Result<Arc<dyn ExecutionPlan>, SourceError> {
+    let (files, wanted, progress) = (files.to_vec(), wanted.clone(), Arc::clone(progress));
+    let plan = move || {
+        let table = Table::open(&files, &wanted)?;
+        SourceExec::of_all(table, partitions, &progress)
+    };
+    let plan = tokio::task::spawn_blocking(plan)
+        .await
+        .map_err(|_| SourceError::Internal { what: "planning a scan was interrupted" })??;
+    Ok(Arc::new(plan))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! Limits that are chosen privately.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use hushtable_noise::TestSeed;
+use hushtable_query::{Noise, PrivateQuery, Quote, SqlStatement};
+
+use super::{Place, Wait, json, shown};
+use crate::contributions::SamplingKey;
+use crate::exact::Scan;
+use crate::one_query::Answer;
+use crate::session::Progress;
+use crate::survey::ScanOptions;
+
+const CONTRACT: &str = r#"
+[units.person.defaults]
+epsilon = 1
+delta = 1e-6
+max_groups_contributed = "auto"
+max_rows_per_group = 1
+[units.person.budgets]
+ana = { epsilon = 1000, delta = 1e-3 }
+[tables.visits]
+path = "visits.csv"
+unit = { of = "person", column = "id" }
+[tables.visits.columns]
+id = { type = "int" }
+shop = { type = "int", public_keys = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] }
+paid = { type = "int", bounds = "auto" }
+[tables.firms]
+path = "firms.csv"
+privacy_unit = "row"
+[tables.firms.columns]
+town = { type = "string", public_keys = ["A", "B"] }
+profit = { type = "decimal(2)", bounds = "auto" }
+[tables.firms.budgets]
+ana = { epsilon = 1000 }
+"#;
+
+/// Of 400 people, half are in one shop, a quarter in two, an eighth in four and so on to sixteen;
+/// each pays up to ten in each. Firms have profits from -400 to 80,000.
+fn place() -> Place {
+    let mut visits = "id,shop,paid\n".to_owned();
+    for id in 0..400u32 {
+        let shops = 1 << (id + 1).trailing_zeros().min(4);
+        for shop in 0..shops {
+            visits += &format!("{id},{},{}\n", (id + shop) % 16, id % 10 + 1);
+        }
+    }
+    let mut firms = "town,profit\n".to_owned();
+    for firm in 0..4000i64 {
+        let town = if firm % 3 == 0 { "A" } else { "B" };
+        let profit = if firm % 5 == 0 { -(firm / 10) } else { firm * 20 };
+        firms += &format!("{town},{profit}.50\n");
+    }
+    Place::new(CONTRACT, &[("visits.csv", &visits), ("firms.csv", &firms)])
+}
+
+fn options(options: &str) -> String {
+    format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options})")
+}
+
+fn bounds(answer: &Answer) -> Vec<(f64, f64)> {
+    let measured = &answer.statement.query.measurements();
+    measured
+        .iter()
+        .map(|m| (m.low as f64, m.high as f64))
+        .map(|(low, high)| {
+            let step = measured[0].step.to_f64();
+            (low * step, high * step)
+        })
+        .collect()
+}
+
+#[test]
+fn limits_are_charged_with_the_sizes_that_they_are_chosen_from() {
+    let place = place();
+    let sql = "SELECT shop, SUM(paid) AS paid, COUNT(*) AS n FROM visits GROUP BY shop";
+    let quoted = place.session().explain_parts(sql, None).wait().unwrap();
+    let totals: Vec<String> =
+        quoted.parts.iter().map(|part| part.explanation.total.to_string()).collect();
+    assert_eq!(totals, ["epsilon = 0.05", "epsilon = 0.05", "epsilon = 0.9"]);
+    let names: Vec<&str> = quoted.parts[2].automatic.iter().map(|own| own.limit.as_str()).collect();
+    assert_eq!(names, ["max_groups_contributed", "bounds of the sum of paid"]);
+    assert_eq!(quoted.parts[2].limits_from, ["part_1", "part_2"]);
+
+    let answer = place.ask(sql, 1).unwrap();
+    assert_eq!(answer.charged.unwrap().to_string(), "epsilon = 1");
+    let again = place.ask(sql, 2).unwrap();
+    assert_eq!((again.charged, again.parts), (None, answer.parts.clone()));
+    assert_eq!(shown(&again.table), shown(&answer.table));
+    // What ran is the query with its limits written out, within its own share.
+    let query = &answer.statement.query;
+    let most = query.max_groups_contributed();
+    let (low, high) = bounds(&answer)[0];
+    let written = options(&format!("epsilon = 0.9, max_groups_contributed = {most}"))
+        + &format!(
+            " shop, SUM(paid, contribution_bounds_per_group => ({low}, {high})) AS paid, \
+         COUNT(*) AS n FROM visits GROUP BY shop"
+        );
+    let written = SqlStatement::bind(&written, place.session().contract()).unwrap();
+    assert_eq!(json(query), json(&written.plain().unwrap()));
+    assert!(query.automatic().is_none());
+}
+
+/// The chosen limits follow the data's sizes.
+#[test]
+fn limits_follow_sizes() {
+    let place = place();
+    let sql = options("epsilon = 500") + " shop, SUM(paid) AS paid FROM visits GROUP BY shop";
+    let answer = place.ask(&sql, 1).unwrap();
+    // Noise is small, so that nothing is cut off: nobody is in more shops, or pays more.
+    assert_eq!(answer.statement.query.max_groups_contributed(), 16);
+    let (low, high) = bounds(&answer)[0];
+    assert!(low == 0.0 && (10.0..=20.0).contains(&high), "{low} {high}");
+
+    let sql = options("epsilon = 100") + " town, SUM(profit) AS profit FROM firms GROUP BY town";
+    let answer = place.ask(&sql, 1).unwrap();
+    let (low, high) = bounds(&answer)[0];
+    assert!((-1000.0..=-400.0).contains(&low), "{low}");
+    assert!((70_000.0..=140_000.0).contains(&high), "{high}");
+    // With little budget less is let in: the largest are cut off.
+    let sql = options("epsilon = 0.5") + " town, SUM(profit) AS profit FROM firms GROUP BY town";
+    let little = bounds(&place.ask(&sql, 1).unwrap())[0].1;
+    assert!(little <= high && little >= 10_000.0, "{little}");
+    // Means have bounds for rows; a mean is within them.
+    let sql = options("epsilon = 100, bounds = AUTO") + " AVG(paid) AS mean FROM visits";
+    let answer = place.ask(&sql, 1).unwrap();
+    assert!(shown(&answer.table).trim().parse::<f64>().is_ok(), "{}", shown(&answer.table));
+}
+
+/// The exact histograms of a statement over these rows, without noise.
+fn histograms(sql: &str, visits: &[(u32, u32, i64)]) -> Vec<BTreeMap<String, i64>> {
+    let mut text = "id,shop,paid\n".to_owned();
+    visits.iter().for_each(|(id, shop, paid)| text += &format!("{id},{shop},{paid}\n"));
+    let mut firms = "town,profit\n".to_owned();
+    visits.iter().for_each(|(_, _, paid)| firms += &format!("A,{paid}\n"));
+    let place = Place::new(CONTRACT, &[("visits.csv", &text), ("firms.csv", &firms)]);
+    let session = place.session();
+    let statement = SqlStatement::bind(sql, session.contract()).unwrap();
+    let of = |query: &PrivateQuery| {
+        let quote = Quote::new(query.clone()).unwrap();
+        let files = session.own_files(query).unwrap();
+        let progress = Progress::default();
+        let exact = async {
+            let scan = Scan::plan(&quote, &files, &progress.0, session.memory()).await.unwrap();
+            scan.look(SamplingKey([3; 16]), ScanOptions::default()).await.unwrap().exact
+        };
+        let exact = exact.wait();
+        let options = FormatOptions::default();
+        let sizes = ArrayFormatter::try_new(exact.keys[0].as_ref(), &options).unwrap();
+        let size = |group: usize| (sizes.value(group).to_string(), exact.units[group]);
+        let all = (0..exact.units.len()).map(size);
+        all.filter(|(_, units)| *units != 0).collect()
+    };
+    let histograms = statement.parts.iter().filter(|part| part.is_histogram);
+    histograms.map(|part| of(&part.query)).collect()
+}
+
+/// Each unit is one of one bucket: without it, that bucket has one less, and all others are as they
+/// were. So it is for numbers of groups, sums of groups, values of rows, and rows that are units.
+#[test]
+fn a_unit_is_one_of_one_bucket() {
+    let mut visits: Vec<(u32, u32, i64)> = Vec::new();
+    for id in 0..30u32 {
+        let shops = 1 << (id % 5);
+        let paid = i64::from(id * id) - 90;
+        visits.extend((0..shops).map(|shop| (id, (id + shop) % 16, paid * i64::from(shop))));
+    }
+    let of_people = options("epsilon = 1, bounds = AUTO")
+        + " shop, SUM(paid), AVG(paid), COUNT(*) \
+                     FROM visits WHERE paid < 700 GROUP BY shop";
+    let of_firms = options("epsilon = 1") + " town, SUM(profit) FROM firms GROUP BY town";
+    for (sql, expected, by_row) in [(of_people, 3, false), (of_firms, 1, true)] {
+        let all = histograms(&sql, &visits);
+        assert_eq!(all.len(), expected);
+        for gone in [0, 1, 7, 12, 29] {
+            let left = |(place, visit): &(usize, &(u32, u32, i64))| match by_row {
+                true => *place != gone,
+                false => visit.0 as usize != gone,
+            };
+            let rest: Vec<_> = visits.iter().enumerate().filter(left).map(|(_, v)| *v).collect();
+            for (with, without) in all.iter().zip(histograms(&sql, &rest)) {
+                let size = |of: &BTreeMap<String, i64>| of.values().sum::<i64>();
+                assert_eq!(size(with) - size(&without), 1, "{sql} {gone}");
+                let apart = |size: &&String| with.get(*size) != without.get(*size);
+                assert_eq!(with.keys().filter(apart).count(), 1, "{sql} {gone}");
+                assert!(without.keys().all(|size| with.contains_key(size)));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_chosen_is_refused() {
+    let place = place();
+    let asked = [
+        options("max_groups_contributed = few") + " COUNT(*) FROM visits GROUP BY shop",
+        options("bounds = 3") + " SUM(paid) FROM visits GROUP BY shop",
+        options("clipping_report = true") + " COUNT(*) FROM visits GROUP BY shop",
+        "SELECT COUNT(*) FROM visits GROUP BY ROLLUP (shop)".to_owned(),
+        "SELECT MEDIAN(paid) FROM visits".to_owned(),
+    ];
+    let refused: Vec<String> = asked.iter().map(|sql| place.rows(sql)).collect();
+    insta::assert_snapshot!(refused.join("\n"));
+}
+
+/// The total error of sums with chosen bounds against that with the best fixed bounds, for real
+/// loans and payrolls at epsilon = 1: expected over the noise, and the mean square over choices.
+/// Choices are at fixed seeds.
+#[test]
+fn bounds_of_loans_and_payrolls_are_nearly_the_best() {
+    let tables = [
+        ("ppp2020_georgia_partial.csv.gz", "Amount", "NAICS", 10_000),
+        ("ppp2020_georgia_partial.csv.gz", "Amount", "FIPS", 1),
+        ("qcew2016_county_naics6_private.csv.gz", "wages_q1", "naics6", 10_000),
+        ("qcew2016_county_naics6_private.csv.gz", "wages_q1", "area_fips", 1_000),
+    ];
+    for (file, value, key, part) in tables {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(file);
+        let Ok(file) = std::fs::File::open(&path) else {
+            eprintln!("skipped: {} is not here", path.display());
+            continue;
+        };
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+        let mut lines = csv::Reader::from_reader(text.as_bytes());
+        let places = lines.headers().unwrap().clone();
+        let place = |name: &str| places.iter().position(|own| own == name).unwrap();
+        let (value_place, key_place) = (place(value), place(key));
+        let mut own: Vec<(i64, i64)> = Vec::new();
+        for line in lines.records() {
+            let line = line.unwrap();
+            let number = |place: usize| line[place].trim().parse::<i64>().ok();
+            if let (Some(value), Some(key)) = (number(value_place), number(key_place)) {
+                own.push((key / part, value));
+            }
+        }
+        let mut groups: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        own.iter().for_each(|(key, value)| groups.entry(*key).or_default().push(*value));
+        let cut = |bound: f64| {
+            let beyond = |values: &Vec<i64>| -> f64 {
+                values.iter().map(|value| (*value as f64 - bound).max(0.0)).sum()
+            };
+            groups.values().map(|values| beyond(values).powi(2)).sum::<f64>() / groups.len() as f64
+        };
+        let noise = |bound: f64, epsilon: f64| 2.0 * (bound / epsilon).powi(2);
+        let bounds_tried = (20..160).map(|step| 2f64.powf(f64::from(step) / 4.0));
+        let best = bounds_tried.map(|b| cut(b) + noise(b, 1.0)).fold(f64::INFINITY, f64::min);
+
+        let keys: Vec<String> = groups.keys().map(ToString::to_string).collect();
+        let mut rows = "key,value\n".to_owned();
+        own.iter().for_each(|(key, value)| rows += &format!("{key},{value}\n"));
+        let contract = format!(
+            "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"row\"\n[tables.t.columns]\n\
+             key = {{ type = \"int\", public_keys = [{}] }}\n\
+             value = {{ type = \"int\", bounds = \"auto\" }}\n\
+             [tables.t.budgets]\nme = {{ epsilon = 100 }}\n",
+            keys.join(", ")
+        );
+        // Once as it is asked, and then with histograms of other seeds.
+        let place = Place::new(&contract, &[("t.csv", &rows)]);
+        let sql = options("epsilon = 1") + " key, SUM(value) AS s FROM t GROUP BY key";
+        let asked = bounds(&place.ask(&sql, 0).unwrap())[0];
+        assert!(asked.0 == 0.0 && cut(asked.1) + noise(asked.1, 0.9) < 16.0 * best, "{asked:?}");
+        let statement = SqlStatement::bind(&sql, place.session().contract()).unwrap();
+        let quotes = [0, 1].map(|part| Quote::new(statement.parts[part].query.clone()).unwrap());
+        let Noise::Own(units) = &quotes[0].noise()[0] else { panic!("noise of its own") };
+        let units = units.additive().unwrap();
+        // 41 octaves of values below zero, zero, and 41 above.
+        let mut exact = vec![0i128; 83];
+        for (_, value) in &own {
+            exact[41 + value.checked_ilog2().map_or(0, |octave| octave as usize + 1)] += 1;
+        }
+        let mut generator = TestSeed(7).generator();
+        let mut ratios = Vec::new();
+        for _ in 0..100 {
+            let mut noisy = exact.clone();
+            units.add(&mut generator, &mut noisy).unwrap();
+            let sizes = (0..).zip(noisy).map(|(size, units)| (size, units as f64)).collect();
+            let sizes = vec![(sizes, quotes[0].deviation(0).unwrap())];
+            let (low, high) = quotes[1].query().chosen_limits(&sizes).unwrap().bounds[0];
+            assert!(low.is_zero());
+            ratios.push((cut(high.to_f64()) + noise(high.to_f64(), 0.9)) / best);
+        }
+        let ratio = (ratios.iter().sum::<f64>() / ratios.len() as f64).sqrt();
+        println!("{value} by {key} / {part}, {} groups: {ratio:.2}", groups.len());
+        assert!(ratio <= 1.5, "{value} by {key}: {ratio}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Selection by single votes: each unit counts in one of its groups, and pi_opt decides.
+//!
+//! The units vote one after the other, in a fixed order. Each adds one vote to the group of its own
+//! that needs it most, by the votes before. What is certain to appear takes no votes any more, so
+//! that they go on to rarer groups. Then pi_opt decides about each group by its votes, with all of
+//! epsilon and delta: a unit in a hundred groups pays no more than a unit in one.
+//!
+//! *One unit more adds one vote to one group, and changes no other.* How much a group needs votes
+//! never rises with its own votes ([`SingleVote::need`]), does not depend on other groups, and ties
+//! are broken by the unit's own order. Take two tables of which the second has one unit more. Up
+//! to that unit, votes are equal; it adds a vote to a group b, or to none, and from then on they
+//! would stay equal. Say that the second has one vote more in b, and equal ones elsewhere. The
+//! next unit's choice in the first table is some group a, or none. If a is not b, b needs votes no
+//! more in the second table than in the first, where a was preferred to it, and all others need
+//! what they did: the unit chooses a in both, and the difference remains. If a is b, the first
+//! table now has the votes that the second had, and in that one the unit adds a vote to some group
+//! c or to none: the difference is one vote in c, or nothing. So the tables of votes differ by one
+//! in at most one group, whatever the order of units and groups, as long as it follows from each
+//! unit by itself. pi_opt is (epsilon, delta)-private for one unit more in one group (PS Theorem
+//! 1), and decides about each group apart. Under `replace` votes differ in at most two groups.
+//!
+//! No rule by which full groups attract votes has this property: one vote more could then draw
+//! units away from groups that they would have chosen.
+
+use hushtable_noise::{EntropyError, Generator};
+use hushtable_privacy::{Delta, Epsilon, normal_tail};
+
+use crate::error::MechanismError;
+use crate::memberships::Memberships;
+use crate::optimal::Optimal;
+use crate::steps;
+
+/// The probability to appear from which on a group has enough votes, so that others go first.
+const ENOUGH: f64 = 0.999;
+
+/// Numbers of votes at which the chance to reach them is looked at.
+const LOOKED_AT: u64 = 32;
+
+/// Selection by single votes.
+#[derive(Clone, Debug)]
+pub(crate) struct SingleVote {
+    optimal: Optimal,
+    /// A group needs votes most until it has this number.
+    enough: u64,
+    most_groups: u64,
+}
+
+impl SingleVote {
+    /// Selection at `epsilon` and `delta` for each group whose votes differ between neighbours.
+    pub(crate) fn new(
+        epsilon: Epsilon,
+        delta: Delta,
+        most_groups: u64,
+    ) -> Result<Self, MechanismError> {
+        let optimal = Optimal::new(epsilon, delta)?;
+        let enough = optimal.likely_from(ENOUGH);
+        Ok(Self { optimal, enough, most_groups })
+    }
+
+    /// Lower bound on the probability that a group of `units` appears, if the order of each unit's
+    /// groups is drawn by itself and none is in more than the most groups.
+    ///
+    /// Until a group has enough votes no other is preferred to it but by that order, so each of its
+    /// units votes for it with a probability of at least one over the most groups, whatever the
+    /// votes before. So its votes are at least as many as the successes of so many trials, or
+    /// enough.
+    pub(crate) fn keep_probability(&self, units: u64, least: u64) -> f64 {
+        if self.most_groups == 1 {
+            return self.keep_probability_alone(units, least);
+        }
+        let (mut keep, mut before) = (0.0, 0.0);
+        let looked_at = self.enough.min(LOOKED_AT);
+        for place in 0..=looked_at {
+            steps::count();
+            let votes = (u128::from(self.enough) * u128::from(place)).div_ceil(looked_at.into());
+            let votes = u64::try_from(votes).unwrap_or(u64::MAX).max(1);
+            let chance = self.optimal.keep_probability(votes);
+            let needed = votes.saturating_add(least.saturating_sub(1));
+            keep += (chance - before) * reaches(units, self.most_groups, needed);
+            before = chance;
+        }
+        keep.clamp(0.0, 1.0)
+    }
+
+    /// The probability that a group appears if all its units vote for it.
+    pub(crate) fn keep_probability_alone(&self, units: u64, least: u64) -> f64 {
+        self.optimal.keep_probability(units.saturating_sub(least.saturating_sub(1)))
+    }
+
+    /// The probability that each of the open groups appears.
+    pub(crate) fn chances(&self, members: &Memberships, open: &[bool], least: u64) -> Vec<f64> {
+        let votes = self.votes(members, open, least).into_iter();
+        votes.map(|votes| self.keep_probability_alone(votes, least)).collect()
+    }
+
+    /// Which groups appear, of those in `open`, by the votes beyond `least` - 1. Without `members`
+    /// every unit is in one group.
+    ///
+    /// # Errors
+    /// When the operating system's generator fails.
+    pub(crate) fn select(
+        &self,
+        members: Option<&Memberships>,
+        units: &[u64],
+        open: &[bool],
+        least: u64,
+        generator: &mut Generator,
+    ) -> Result<Vec<bool>, EntropyError> {
+        let mut votes = match members {
+            Some(members) => self.votes(members, open, least),
+            None => units.to_vec(),
+        };
+        for (votes, &open) in votes.iter_mut().zip(open) {
+            *votes = if open { votes.saturating_sub(least.saturating_sub(1)) } else { 0 };
+        }
+        let mut appears = vec![false; open.len()];
+        self.optimal.decide_all(&votes, &mut appears, generator)?;
+        Ok(appears)
+    }
+
+    /// The votes that each group has after all units. Units in few groups vote first, as they have
+    /// the least choice.
+    fn votes(&self, members: &Memberships, open: &[bool], least: u64) -> Vec<u64> {
+        let mut votes = vec![0u64; open.len()];
+        for unit in members.fewest_first() {
+            let mut best: Option<(u64, usize)> = None;
+            for &group in members.of(unit) {
+                let group = group as usize;
+                let (Some(&own), Some(true)) = (votes.get(group), open.get(group)) else {
+                    continue;
+                };
+                let Some(need) = self.need(own, least) else { continue };
+                if best.is_none_or(|(most, _)| need < most) {
+                    best = Some((need, group));
+                }
+            }
+            if let Some(votes) = best.and_then(|(_, group)| votes.get_mut(group)) {
+                *votes += 1;
+            }
+        }
+        votes
+    }
+
+    /// How much a group with so many votes needs another one: a smaller number is more, `None` is
+    /// not at all. It must never be more for more votes.
+    #[inline]
+    fn need(&self, votes: u64, least: u64) -> Option<u64> {
+        let beyond = votes.saturating_sub(least.saturating_sub(1));
+        (beyond < self.optimal.certain_from()).then(|| beyond.max(self.enough - 1))
+    }
+}
+
+/// Lower bound on P\[X >= `least`\] for the successes X in `trials` trials of chance 1/`of` each
+/// (Zubkov & Serov 2013, Theorem 1): P\[X < k\] is at most Phi(+-sqrt(2 n D)), with D the
+/// divergence of k/n from 1/`of`, and plus where k/n is the larger one.
+fn reaches(trials: u64, of: u64, least: u64) -> f64 {
+    if least == 0 || least > trials {
+        return f64::from(u8::from(least == 0));
+    }
+    let (n, k, chance) = (trials as f64, least as f64, (of as f64).recip());
+    // All of the first `least` trials: near that number of trials it is the better bound.
+    let first = (k * chance.ln()).exp();
+    if least == trials {
+        return first;
+    }
+    let others = (n - k) * ((-k / n).ln_1p() - (-chance).ln_1p());
+    let divergence = (k * (k / (n * chance)).ln() + others).max(0.0);
+    let root = (2.0 * divergence).sqrt();
+    normal_tail(if k > n * chance { root } else { -root }).max(first)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! SQL around private parts: what is computed from their releases.
+//!
+//! The SQL is walked whole, and built anew from what the walk knows: SELECT, joins, set operations,
+//! sub-queries, aggregates and windows, over the parts' released tables and nothing else. Scalar
+//! expressions are computed as in private queries, so they are total and mean what they mean there:
+//! each is taken out ([`Computed`]) and called as a function. Everything else keeps its meaning in
+//! the SQL of the engine that runs it.
+
+mod column_names;
+mod expressions;
+mod queries;
+mod trace;
+
+use sqlparser::ast;
+
+use self::column_names::{Shown, ShownColumn};
+pub use self::expressions::Computed;
+pub(super) use self::expressions::{call, ordered};
+use self::trace::Origins;
+pub use self::trace::{Origins as CellOrigins, Traced, TracedExpression, cell_name};
+use crate::bind::parts::{Part, part_name, part_of};
+use crate::error::Refusal;
+
+/// SQL over released tables.
+#[derive(Clone, Debug)]
+pub struct Around {
+    /// The SQL for people.
+    pub sql: String,
+    /// The names of the columns that it shows.
+    pub columns: Vec<String>,
+    /// The query as it is run: all names are quoted, in lower case; every order is complete; scalar
+    /// expressions are calls of [`Self::computed`], each by its [`Computed::name`].
+    pub query: ast::Query,
+    /// The scalar expressions.
+    pub computed: Vec<Computed>,
+    /// How its columns can be followed back to released values. Hidden columns stand behind them.
+    pub traced: Vec<Traced>,
+}
+
+impl Around {
+    /// Checks SQL over released tables, whose columns are given by part, and over those that fit
+    /// other levels, by name. Gives the parts that it reads, too.
+    ///
+    /// # Errors
+    /// Names that are not known there.
+    pub(super) fn new(
+        query: &ast::Query,
+        parts: &[Vec<String>],
+        consistent: &[&str],
+    ) -> Result<(Self, Vec<usize>), Refusal> {
+        let used = vec![false; parts.len()];
+        let mut walk = Walk { parts, consistent, used, computed: Vec::new() };
+        let sql = query.to_string();
+        let (query, shown, traced) = walk.outermost(query)?;
+        let used = (0..parts.len()).filter(|&part| walk.used[part]).collect();
+        let columns = shown.into_iter().map(|column| column.name).collect();
+        let around = Self { sql, columns, query, computed: walk.computed, traced };
+        Ok((around, used))
+    }
+
+    /// Counts parts by their places among those that are left of so many. Tables that fit other
+    /// levels are behind them, in their order.
+    pub(super) fn place_parts(&mut self, left: &[Part], all: usize) {
+        let place = |part: usize| match part.checked_sub(all) {
+            Some(consistent) => Some(left.len() + consistent),
+            None => left.iter().position(|own| own.name == part_name(part)),
+        };
+        for Traced { origins, computed } in &mut self.traced {
+            let operands = computed.iter_mut().flat_map(|own| &mut own.operands);
+            for origins in operands.map(|(own, _)| own).chain([origins]) {
+                let placed = |&(part, column): &(usize, usize)| Some((place(part)?, column));
+                origins.from = origins.from.iter().filter_map(placed).collect();
+            }
+        }
+    }
+}
+
+/// The state of a walk.
+struct Walk<'a> {
+    /// Columns of the released tables.
+    parts: &'a [Vec<String>],
+    /// The names of tables that fit other levels.
+    consistent: &'a [&'a str],
+    used: Vec<bool>,
+    computed: Vec<Computed>,
+}
+
+/// The common table expressions in reach, the nearest last, with their columns.
+#[derive(Clone, Default)]
+struct Tables(Vec<(String, Shown)>);
+
+impl Walk<'_> {
+    /// The columns of a table, and the name that it has when it is run.
+    fn table(&mut self, name: &str, tables: &Tables) -> Result<(String, Shown), Refusal> {
+        let own = |(own, _): &&(String, Shown)| own.eq_ignore_ascii_case(name);
+        if let Some((own, columns)) = tables.0.iter().rfind(own) {
+            return Ok((own.to_ascii_lowercase(), columns.clone()));
+        }
+        let part = (0..self.parts.len()).find(|&part| part_name(part) == part_of(name));
+        let Some(part) = part else {
+            return Err(Refusal::new(
+                format!("there is no released table `{name}`"),
+                "name a common table expression or a sub-query that aggregates protected rows",
+            ));
+        };
+        self.used[part] = true;
+        // A level that is adjusted to others has intervals of its own.
+        let adjusted = self.consistent.iter().position(|own| *own == name);
+        let table = adjusted.map_or(part, |place| self.parts.len() + place);
+        let column = |(place, name): (usize, &String)| ShownColumn {
+            name: name.clone(),
+            origins: Origins::of(table, place),
+        };
+        Ok((name.to_owned(), self.parts[part].iter().enumerate().map(column).collect()))
+    }
+}
+
+/// Refuses a form by name.
+fn unsupported(form: impl std::fmt::Display, hint: &str) -> Refusal {
+    Refusal::new(format!("`{form}` is not supported around private parts"), hint)
+}

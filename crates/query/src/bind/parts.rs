@@ -1,0 +1,275 @@
+//! Statements: private parts, and SQL around them that sees nothing but what they release.
+//!
+//! A SELECT over protected rows that aggregates them, and whose GROUP BY does not include their
+//! unit, is a *part*: its result is a release. Its syntax is taken out of the statement and bound
+//! as a query of its own; a name for the released table stays in its place. What is left is the SQL
+//! *around*. Each SELECT is of one kind ([`Kind`]): it shows rows, or a release. Nothing mixes the
+//! two, so what may touch protected rows is never in the SQL around.
+
+mod budget;
+mod consistent_levels;
+mod extract;
+pub(super) mod levels;
+mod named_windows;
+mod private;
+mod released;
+pub(super) mod syntax;
+pub(super) mod walk;
+
+use serde::Serialize;
+
+use sqlparser::tokenizer::Span;
+
+use self::budget::{Draft, Paying};
+pub(super) use self::consistent_levels::part_of;
+pub use self::consistent_levels::{Adjusted, Consistent, ConsistentLevel, ConsistentPrecision};
+use self::extract::{Kind, Splitter};
+pub use self::released::Given;
+pub(crate) use self::released::released;
+use super::around::Around;
+use super::{ChosenLimits, PrivateQuery};
+use crate::contract::{Contract, Defaults};
+use crate::error::Refusal;
+use crate::sql::{self, QueryOption};
+use hushtable_privacy::Loss;
+
+/// Most private parts of one statement.
+pub const MAX_PARTS: usize = 50;
+/// Most common table expressions in reach of one query.
+const MAX_NAMES: usize = 200;
+/// Most columns of a SELECT that shows released values.
+pub(super) const MAX_SHOWN: usize = 1_000;
+
+/// A checked statement: private parts, and the SQL around them.
+#[derive(Clone, Debug)]
+pub struct SqlStatement {
+    /// The private parts, each after those whose released values it reads.
+    pub parts: Vec<Part>,
+    /// The SQL that is computed from their releases; `None` where the answer is the release of the
+    /// last part that is no clipping report.
+    pub around: Option<Around>,
+    /// Parts that are adjusted to each other before the SQL around reads them.
+    pub consistent: Vec<Consistent>,
+    /// The day that is CURRENT_DATE in it, for when it is bound again.
+    day: Option<String>,
+}
+
+/// One private part of a statement.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// The name of its released table in the SQL around.
+    pub name: String,
+    /// Its SQL.
+    pub sql: String,
+    /// Its share of the statement's budget, relative to the others'; `None` where it has a budget
+    /// of its own.
+    pub weight: Option<u32>,
+    /// The released values of earlier parts that it reads, in the order in which
+    /// [`ExprKind::Released`](crate::ExprKind::Released) counts them.
+    pub reads: Vec<Read>,
+    /// The query.
+    pub query: PrivateQuery,
+    /// The parts whose clipping report it is; none where it asks what the statement asks.
+    pub report_of: Vec<usize>,
+    /// The parts from which its limits are chosen: histograms of sizes of its units.
+    pub limits_from: Vec<usize>,
+    /// Whether limits of another part are chosen from it.
+    pub is_histogram: bool,
+    /// The query before its budget was known, where limits of it are to be chosen.
+    #[serde(skip)]
+    example: Option<Box<PrivateQuery>>,
+}
+
+impl Part {
+    /// Whether it asks what the statement asks, and is not for another part.
+    pub fn is_asked(&self) -> bool {
+        self.report_of.is_empty() && !self.is_histogram
+    }
+}
+
+/// A column that a part reads from the release of an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Read {
+    /// The part, by its place in the statement.
+    pub part: usize,
+    /// The column of its release.
+    pub column: usize,
+    /// Whether it is the column in all rows; otherwise it is the value in the one row.
+    pub all: bool,
+}
+
+impl SqlStatement {
+    /// Checks a statement against a contract, and splits its budget over its parts.
+    ///
+    /// # Errors
+    /// Whatever is not SQL, not in the contract, not supported or not provably private.
+    pub fn bind(text: &str, contract: &Contract) -> Result<Self, Refusal> {
+        bind(text, contract, Paying::Own).map_err(|refusal| refusal.within(text))
+    }
+
+    /// A part with limits that were chosen privately in the place of examples. The text is that of
+    /// the statement.
+    ///
+    /// # Errors
+    /// When the query is refused with these limits.
+    pub fn with_limits(
+        &self,
+        text: &str,
+        part: usize,
+        limits: &ChosenLimits,
+        contract: &Contract,
+    ) -> Result<PrivateQuery, Refusal> {
+        let missing = || {
+            Refusal::new(
+                "a part whose limits are chosen privately is not in its statement",
+                "this is a fault in Hushtable: please report the query, without data",
+            )
+        };
+        let own = self.parts.get(part).ok_or_else(missing)?;
+        let wanted = (own.example.as_deref().ok_or_else(missing)?, limits);
+        let sql::Parsed { clauses, mut query } =
+            sql::parse(text, contract.quoted_names, self.day.as_deref())?;
+        let unread = walk::settle(&mut query)?;
+        let mut splitter =
+            Splitter::new(contract, &clauses, Paying::Own, &query, unread, Some(wanted));
+        splitter.whole(&mut query)?;
+        // Its price is the one that was charged.
+        let limited = splitter.limited().ok_or_else(missing)?.at_the_price_of(&own.query);
+        if limited.automatic().is_none() { Ok(limited) } else { Err(missing()) }
+    }
+
+    /// Whether the statement is one private query that one population pays for.
+    pub fn is_plain(&self) -> bool {
+        let [part] = self.parts.as_slice() else { return false };
+        self.around.is_none() && part.query.populations().count() == 1
+    }
+
+    /// The one private query that the statement is.
+    ///
+    /// # Errors
+    /// When it has several parts, or SQL around them, or is about rows of two populations.
+    pub fn plain(mut self) -> Result<PrivateQuery, Refusal> {
+        let parts = self.parts.len();
+        let has_limits = self.parts.iter().any(|part| part.is_histogram);
+        if !self.is_plain()
+            && let ([part], None) = (self.parts.as_slice(), &self.around)
+        {
+            let populations: Vec<&str> = part.query.populations().collect();
+            return Err(Refusal::new(
+                format!(
+                    "the query is about rows of both `{}`, but this command is for one \
+                     population",
+                    populations.join("` and `")
+                ),
+                "use `query` or `explain`, which take it",
+            ));
+        }
+        match (self.parts.pop(), self.around) {
+            (Some(part), None) if parts == 1 => Ok(part.query),
+            (Some(_), _) if has_limits => Err(Refusal::new(
+                "the statement has limits that are chosen privately, but this command is for one \
+                 private SELECT",
+                "give the limits: max_groups_contributed = 3, or bounds of each sum; `query` and \
+                 `explain` take AUTO",
+            )),
+            (Some(Part { report_of, .. }), _) if !report_of.is_empty() => Err(Refusal::new(
+                "the statement has a clipping report, but this command is for one private SELECT",
+                "leave clipping_report out; `check` shows the owner of the data what is cut \
+                 off, for free",
+            )),
+            (_, around) => Err(Refusal::new(
+                match (parts, around) {
+                    (1, _) => "the statement has SQL around its private part, but this command \
+                               is for one private SELECT"
+                        .to_owned(),
+                    _ => format!(
+                        "the statement has {parts} private parts, but this command is for one \
+                         private SELECT"
+                    ),
+                },
+                "give each private part by itself: one SELECT with its GROUP BY, without window \
+                 functions and sub-queries over releases; `query` and `explain` take the whole \
+                 statement",
+            )),
+        }
+    }
+}
+
+/// The name of a part's released table.
+pub(super) fn part_name(place: usize) -> String {
+    format!("part_{}", place + 1)
+}
+
+/// Does as [`SqlStatement::bind`] for a query of a workload, which must be one private SELECT: with
+/// its share of the workload's budget, which it may not name itself, and the workload's defaults
+/// before the contract's.
+pub(crate) fn bind_part(
+    text: &str,
+    contract: &Contract,
+    share: Loss,
+    defaults: &Defaults,
+) -> Result<PrivateQuery, Refusal> {
+    bind(text, contract, Paying::Share(share, defaults))?.plain()
+}
+
+/// Checks a query with other values of some options than it has. For owners, who compare what it
+/// would come to; what is asked and paid for is the query as it is.
+///
+/// # Errors
+/// Whatever [`SqlStatement::bind`] refuses, and statements of several parts.
+pub fn bind_trial(
+    text: &str,
+    contract: &Contract,
+    options: &[(&str, &str)],
+) -> Result<PrivateQuery, Refusal> {
+    let option = |&(name, value): &(&str, &str)| QueryOption {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        span: Span::empty(),
+    };
+    let options: Vec<QueryOption> = options.iter().map(option).collect();
+    bind(text, contract, Paying::Trial(&options))?.plain()
+}
+
+fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatement, Refusal> {
+    let day = sql::today();
+    let sql::Parsed { clauses, mut query } =
+        sql::parse(text, contract.quoted_names, day.as_deref())?;
+    let unread = walk::settle(&mut query)?;
+    let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread, None);
+    let kind = splitter.whole(&mut query)?;
+    let asked_for_reports = splitter.clauses.asked_for_reports();
+    let (drafts, consistent) = splitter.finished()?;
+    let (mut around, used) = match kind {
+        Kind::Part(last) => (None, vec![last]),
+        Kind::Rows | Kind::Constant | Kind::Around => {
+            let columns: Vec<Vec<String>> = drafts.iter().map(Draft::columns).collect();
+            let levels = consistent.iter().flat_map(|own: &Consistent| &own.levels);
+            let tables: Vec<&str> = levels.map(|level| level.table.as_str()).collect();
+            let (around, used) = Around::new(&query, &columns, &tables)?;
+            (Some(around), used)
+        }
+    };
+    let all = drafts.len();
+    let parts = budget::shared(drafts, &used)?;
+    if let Some(around) = &mut around {
+        around.place_parts(&parts, all);
+    }
+    if let Some(place) = asked_for_reports
+        && parts.iter().all(|part| part.report_of.is_empty())
+    {
+        return Err(Refusal::new(
+            "clipping_report = true needs a limit that cuts something off, but the statement \
+             has none",
+            "leave it out: apart from noise, the answer is about all rows",
+        )
+        .at_span(place));
+    }
+    if parts.is_empty() {
+        return Err(Refusal::new(
+            "the statement asks nothing of protected tables",
+            "SELECT COUNT(*) FROM a table of the contract that has a privacy unit",
+        ));
+    }
+    Ok(SqlStatement { parts, around, consistent, day })
+}

@@ -1,0 +1,118 @@
+//! Workloads whose queries are levels of one table, which are to fit each other.
+
+use super::{Workload, WorkloadQuery};
+use crate::bind::{Consistent, ConsistentLevel, Key, Measure, PrivateQuery};
+use crate::contract::ContractError;
+use crate::quote::Quote;
+
+impl Workload {
+    /// Checks that queries are levels of one table, where that is asked for. Rows whose values are
+    /// not listed at one level are then left out at all.
+    pub(super) fn fitting(
+        &self,
+        queries: Vec<PrivateQuery>,
+    ) -> Result<Vec<PrivateQuery>, ContractError> {
+        let (Some(_), Some(first)) = (self.consistent, queries.first()) else { return Ok(queries) };
+        let mut keys: Vec<Key> = Vec::new();
+        let mut seen: Vec<(Vec<usize>, &str)> = Vec::new();
+        for (query, bound) in self.queries.iter().zip(&queries) {
+            self.check_level(query, bound, first)?;
+            let mut own = places(bound, &mut keys);
+            own.sort_unstable();
+            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == own) {
+                return Err(self.error(
+                    query,
+                    &format!("it has the same keys as `{other}`, so it is no level of its own"),
+                    "ask for all aggregates in one of them",
+                ));
+            }
+            seen.push((own, &query.name));
+        }
+        if let ([only], Some(query)) = (seen.as_slice(), self.queries.first()) {
+            return Err(self.error(
+                query,
+                &format!("consistent tables are several, but `{}` is the only one", only.1),
+                "add a level, such as the total, or leave consistent out",
+            ));
+        }
+        let listed = self.queries.iter().zip(queries).map(|(query, bound)| {
+            bound.of_listed(&keys).map_err(|refusal| self.refuse(query, &refusal))
+        });
+        listed.collect()
+    }
+
+    fn check_level(
+        &self,
+        query: &WorkloadQuery,
+        bound: &PrivateQuery,
+        first: &PrivateQuery,
+    ) -> Result<(), ContractError> {
+        let other = self.queries.first().map_or("", |query| query.name.as_str());
+        if !bound.is_about_rows_of(first) {
+            return Err(self.error(
+                query,
+                &format!(
+                    "it is about other rows than `{other}`, so the two are no levels of one table"
+                ),
+                "give all queries the same FROM and WHERE; or write two workloads, one of them \
+                 with consistent = true",
+            ));
+        }
+        if bound.having().is_some() || bound.limit().is_some() || bound.offset() > 0 {
+            return Err(self.error(
+                query,
+                "HAVING and LIMIT hide groups, but consistent tables need all that are released",
+                "leave them out, and look at the tables that are written",
+            ));
+        }
+        let lacks = |of: &PrivateQuery, within: &PrivateQuery| {
+            let adds_up = of.measurements().iter();
+            let adds_up = adds_up.filter(|own| !matches!(own.measure, Measure::Quantile { .. }));
+            let missing = adds_up
+                .filter(|own| !within.measurements().iter().any(|other| other.is_measured_as(own)));
+            missing.map(|own| own.name.clone()).next()
+        };
+        let differs = lacks(bound, first).map(|name| (name, other));
+        if let Some((name, where_not)) =
+            differs.or(lacks(first, bound).map(|name| (name, query.name.as_str())))
+        {
+            return Err(self.error(
+                query,
+                &format!("the {name} is not measured in `{where_not}`, or with other bounds"),
+                "give all consistent queries the same aggregates",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The levels that fit each other, where that is asked for: all queries, in their order.
+    ///
+    /// # Errors
+    /// When they cannot be adjusted to each other.
+    pub fn levels(&self, quotes: &[&Quote]) -> Result<Option<Consistent>, ContractError> {
+        let (Some(non_negative), Some(first)) = (self.consistent, self.queries.first()) else {
+            return Ok(None);
+        };
+        let mut keys = Vec::new();
+        let level = |(query, quote): (&WorkloadQuery, &&Quote)| ConsistentLevel {
+            part: query.name.clone(),
+            table: query.name.clone(),
+            keys: places(quote.query(), &mut keys),
+        };
+        let levels = self.queries.iter().zip(quotes).map(level).collect();
+        let own = Consistent { levels, non_negative };
+        own.measurements(quotes).map_err(|refusal| self.refuse(first, &refusal))?;
+        Ok(Some(own))
+    }
+}
+
+/// The places of a query's keys among those of all levels, which gain those that are new.
+fn places(query: &PrivateQuery, keys: &mut Vec<Key>) -> Vec<usize> {
+    let place = |own: &Key| {
+        keys.iter().position(|key| key.expr == own.expr).unwrap_or_else(|| {
+            keys.push(own.clone());
+            keys.len() - 1
+        })
+    };
+    query.keys().iter().map(place).collect()
+}

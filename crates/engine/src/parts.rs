@@ -116,7 +116,7 @@ impl Session {
             let quote = next.asked.quote.clone().with_released(&nothing)?;
             Scan::plan(&quote, &next.files, &progress.0, self.memory()).await?;
             if !next.limits_from.is_empty() {
-                // What any limits lead to must be known to be possible before anything is charged.
+                // Limits that are always possible are tried before anything is charged.
                 heavy(|| next.smallest(self, (&statement, sql), planned.len()))?;
             }
             if planned.iter().any(|own| own.identity == next.identity) {
@@ -492,17 +492,9 @@ impl StatementPlan<'_> {
         Ok(Some(part.asked.with_limits(quote)))
     }
 
-    /// The names of the parts from which a part's limits are chosen.
-    fn names_of_histograms(&self, part: &Planned<'_>) -> Vec<String> {
-        part.limits_from
-            .iter()
-            .filter_map(|&from| Some(self.parts.get(from)?.name.clone()))
-            .collect()
-    }
-
-    /// The names of the parts whose clipping report a part is.
-    fn names_reported(&self, part: &Planned<'_>) -> Vec<String> {
-        part.report_of.iter().filter_map(|&of| Some(self.parts.get(of)?.name.clone())).collect()
+    /// The names of the parts at these places.
+    fn names_of(&self, places: &[usize]) -> Vec<String> {
+        places.iter().filter_map(|&place| Some(self.parts.get(place)?.name.clone())).collect()
     }
 
     /// The values that a part reads, as people name them.
@@ -535,8 +527,8 @@ impl StatementPlan<'_> {
                 sql: part.asked.sql.clone(),
                 weight: part.weight,
                 reads,
-                report_of: self.names_reported(part),
-                limits_from: self.names_of_histograms(part),
+                report_of: self.names_of(&part.report_of),
+                limits_from: self.names_of(&part.limits_from),
                 is_histogram: part.is_histogram,
                 automatic: part.asked.quote.query().automatic_limits(),
                 explanation: part.asked.explanation.clone(),
@@ -641,12 +633,12 @@ impl StatementPlan<'_> {
         for (part, Released { statement, table, quote }) in self.parts.iter().zip(released) {
             let reads = self.names_read(part);
             let (name, weight) = (part.name.clone(), part.weight);
-            let report_of = self.names_reported(part);
+            let report_of = self.names_of(&part.report_of);
             if !report_of.is_empty() {
                 let uncertainty = Uncertainty::new(&quote, table);
                 clipping.push(ClippingReport::new(report_of.clone(), &uncertainty)?);
             }
-            let (limits_from, is_histogram) = (self.names_of_histograms(part), part.is_histogram);
+            let (limits_from, is_histogram) = (self.names_of(&part.limits_from), part.is_histogram);
             stated.push(PartStated {
                 name,
                 weight,

@@ -92,7 +92,7 @@ fn limits_are_charged_with_the_sizes_that_they_are_chosen_from() {
     let again = place.ask(sql, 2).unwrap();
     assert_eq!((again.charged, again.parts), (None, answer.parts.clone()));
     assert_eq!(shown(&again.table), shown(&answer.table));
-    // What ran is the query with its limits written out, within its own share.
+    // The query ran with its limits written out, within its own share.
     let query = &answer.statement.query;
     let most = query.max_groups_contributed();
     let (low, high) = bounds(&answer)[0];

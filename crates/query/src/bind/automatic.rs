@@ -235,11 +235,7 @@ impl PrivateQuery {
             name: name.to_owned(),
             expr: Expr::column(place, ColumnType::Int),
         };
-        let fields = relation.fields();
         let histogram = Self {
-            columns: fields.iter().map(|f| (f.name.clone(), f.column_type)).collect(),
-            column_bytes: fields.iter().map(|f| f.max_bytes).collect(),
-            unit: relation.protection().unit(),
             filter,
             keys: vec![Key { expr: bucket, public: Some(values), known: None }],
             groups: Groups::Public,
@@ -253,11 +249,12 @@ impl PrivateQuery {
 
     /// A query about rows of the same units at the same price, which asks nothing yet.
     pub(super) fn beside(&self, relation: Relation) -> Self {
+        let fields = relation.fields();
         Self {
             population: self.population.clone(),
-            columns: Vec::new(),
-            column_bytes: Vec::new(),
-            unit: None,
+            columns: fields.iter().map(|f| (f.name.clone(), f.column_type)).collect(),
+            column_bytes: fields.iter().map(|f| f.max_bytes).collect(),
+            unit: relation.protection().unit(),
             neighbouring: self.neighbouring,
             filter: None,
             keys: Vec::new(),

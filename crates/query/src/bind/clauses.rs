@@ -598,8 +598,7 @@ pub(super) fn limits(query: &ast::Query) -> Result<(Option<u64>, u64), Refusal> 
 
 /// An example of a limit: no more than there are groups.
 fn example_of_groups(keys: &[Key], groups: Groups) -> u32 {
-    let listed = keys.iter().map(|key| key.public.as_ref().map_or(1, Vec::len));
-    let all = u32::try_from(listed.fold(1, usize::saturating_mul)).unwrap_or(u32::MAX);
+    let all = u32::try_from(listed_groups(keys)).unwrap_or(u32::MAX);
     if groups == Groups::Public { EXAMPLE_GROUPS.min(all) } else { EXAMPLE_GROUPS }
 }
 
@@ -645,6 +644,12 @@ fn budget(options: &Options, groups: Groups) -> Result<Loss, Refusal> {
     }
     // Public groups and one group cost no delta.
     Ok(loss.without_delta())
+}
+
+/// The number of groups of keys whose values are all public.
+pub(super) fn listed_groups(keys: &[Key]) -> usize {
+    let listed = keys.iter().map(|key| key.public.as_ref().map_or(1, Vec::len));
+    listed.fold(1, usize::saturating_mul)
 }
 
 /// The public groups as rows of key values, in the order of the contract's lists.

@@ -9,6 +9,7 @@
 
 use hushtable_numbers::Step;
 
+use super::clauses::listed_groups;
 use super::{Clamps, Groups, Measure, Measurement, Output, PrivateQuery};
 use crate::bind_expr::{cast, where_true};
 use crate::error::Refusal;
@@ -114,16 +115,8 @@ impl PrivateQuery {
             outputs.push(Output { name, expr });
         }
         let relation = per_unit.relation(groups)?;
-        let fields = relation.fields();
-        let report = Self {
-            columns: fields.iter().map(|f| (f.name.clone(), f.column_type)).collect(),
-            column_bytes: fields.iter().map(|f| f.max_bytes).collect(),
-            unit: relation.protection().unit(),
-            measurements,
-            outputs,
-            intervals: self.intervals,
-            ..self.beside(relation)
-        };
+        let report =
+            Self { measurements, outputs, intervals: self.intervals, ..self.beside(relation) };
         report.check_cost()?;
         Ok(Some(report))
     }
@@ -133,10 +126,7 @@ impl PrivateQuery {
         let most = self.max_groups_contributed;
         let limits = match self.groups {
             Groups::Single => false,
-            Groups::Public => {
-                let keys = self.keys.iter().map(|key| key.public.as_ref().map_or(0, Vec::len));
-                keys.fold(1, usize::saturating_mul) > most as usize
-            }
+            Groups::Public => listed_groups(&self.keys) > most as usize,
             Groups::Private { .. } => true,
         };
         (limits && self.unit.is_some()).then_some(most)

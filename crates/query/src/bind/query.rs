@@ -5,6 +5,7 @@ use hushtable_numbers::MAX_LATTICE;
 use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};
 use serde::{Deserialize, Serialize};
 
+use super::clauses::listed_groups;
 use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output};
 use crate::cost::{self, RowPart};
 use crate::error::Refusal;
@@ -219,6 +220,11 @@ impl PrivateQuery {
     /// The query at another cost.
     pub fn with_loss(self, loss: Loss) -> Self {
         Self { loss, ..self }
+    }
+
+    /// The number of groups, where it is known without the data.
+    pub(super) fn listed_groups(&self) -> Option<usize> {
+        (!matches!(self.groups, Groups::Private { .. })).then(|| listed_groups(&self.keys))
     }
 
     /// The query with the share of a budget that another one has.

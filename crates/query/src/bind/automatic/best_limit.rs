@@ -14,7 +14,7 @@ use super::{
     AutomaticBounds, ChosenLimits, EXAMPLE_BOUND, GROUP_OCTAVES, LAST_OCTAVE, ReleasedSizes,
     octaves,
 };
-use crate::bind::{Groups, Measure, Measurement, PrivateQuery};
+use crate::bind::{Measure, Measurement, PrivateQuery};
 use crate::contract::MAX_GROUPS;
 use crate::error::Refusal;
 use crate::quote::Quote;
@@ -54,14 +54,7 @@ impl PrivateQuery {
     fn chosen_groups(&self, sizes: &Octaves) -> Result<u32, Refusal> {
         let last = sizes.last().unwrap_or(0);
         let own = sizes.sizes(last);
-        let public: Option<f64> = match self.groups {
-            Groups::Single => Some(1.0),
-            Groups::Public => {
-                let listed = self.keys.iter().map(|key| key.public.as_ref().map_or(1, Vec::len));
-                Some(listed.fold(1, usize::saturating_mul) as f64)
-            }
-            Groups::Private { .. } => None,
-        };
+        let public = self.listed_groups().map(|groups| groups as f64);
         let all: f64 = own.iter().map(|(size, units)| size * units).sum();
         let most = sizes.ends.get(last).map_or(1.0, |(_, high)| *high);
         // No unit is in more groups than there are.
@@ -159,13 +152,9 @@ fn chosen_bounds(
         deviation: deviation * std::f64::consts::SQRT_2,
     };
     let query = quote.query();
-    let groups = match query.groups {
-        Groups::Single => 1.0,
-        Groups::Public => {
-            let listed = query.keys.iter().map(|key| key.public.as_ref().map_or(1, Vec::len));
-            listed.fold(1, usize::saturating_mul) as f64
-        }
-        Groups::Private { .. } => {
+    let groups = match query.listed_groups() {
+        Some(groups) => groups as f64,
+        None => {
             let units: f64 = sizes.iter().map(|(_, units)| units.max(0.0)).sum();
             let all = units * f64::from(query.max_groups_contributed).sqrt();
             zipf(all / quote.usefulness().to_appear)

@@ -109,7 +109,7 @@ pub(super) struct Splitter<'a> {
     unread: Vec<String>,
     /// Limits that were chosen privately for the query with examples in their place.
     wanted: Option<(&'a PrivateQuery, &'a ChosenLimits)>,
-    /// That query with these limits.
+    /// The query with its chosen limits.
     limited: Option<PrivateQuery>,
 }
 

@@ -7,19 +7,22 @@ Needs numpy, pyarrow, pandas and duckdb. Data are made once in FOLDER (some 100 
 before they are asked, so that a tool has nothing to bound and errors are those of noise:
 
 - W1: events of 100,000 users and 10,000 items; users by item, for users with at most K items.
-- W2: rows, sum and mean of values from 0 to 100 by item, for users with at most 4 items and 2 rows of each.
+- W2: rows, sum and mean of values from 0 to 100 by item, for users with at most 4 items and 2 rows of each. Errors are those
+  of the 100 largest items, or of those of them that are shown: who shows more groups shows smaller ones, too.
 - W3: establishments, employees (to 1,000) and payroll (to 10,000,000) by 50 states and 20 sectors, public.
 - W4: the count, the sum of employees and the median of payroll of all establishments.
 
 W1, W2 and W4 are asked at epsilon = 1, with delta = 1e-8 where groups are chosen; W3 at rho = 1. Figures of
 other tools, at the same privacy, are in peers.csv beside this file: each ran the same workloads, on data from
-the same laws. What the noise of a public group is does not depend on the data.
+the same laws. What the noise of a public group is does not depend on the data. The best known mechanisms on paper are
+in paper.py.
 """
 
 import argparse
 import csv
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import duckdb
@@ -28,11 +31,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import paper
+
 STATES = [f"{state:02d}" for state in range(1, 51)]
 SECTORS = "11 21 22 23 31 42 44 48 51 52 53 54 55 56 61 62 71 72 81 92".split()
 GROUPS = (1, 4, 16, 64)
-# Items of W2 that all tools show.
-LARGEST = 75
+# Items of W2 whose errors are looked at.
+LARGEST = 100
 
 
 def events(path):
@@ -182,6 +187,12 @@ def errors(released, exact, keys):
     return {"groups": len(released)} | {column: square(column) for column in numbers}
 
 
+def overall(runs):
+    """Means over runs: of groups, and of squared errors."""
+    runs = pd.DataFrame(runs)
+    return {c: runs[c].mean() if c == "groups" else np.sqrt((runs[c] ** 2).mean()) for c in runs}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("binary", type=pathlib.Path)
@@ -190,24 +201,23 @@ def main():
     given = parser.parse_args()
     folder = given.folder.resolve()
     prepare(folder)
-    peers = list(csv.DictReader((pathlib.Path(__file__).parent / "peers.csv").open()))
+    others = paper.rows(folder, GROUPS, LARGEST)
+    others = list(csv.DictReader((pathlib.Path(__file__).parent / "peers.csv").open())) + others
     columns = ["groups", "n", "s", "mean", "pay", "median"]
     print("| workload | tool | groups shown | count | sum | mean | payroll | median |")
     print("| --- " * (2 + len(columns)) + "|")
     shown = lambda x: "" if x in (None, "") or pd.isna(float(x)) else f"{float(x):,.4g}"
     for name, options, select, exact, keys in workloads(folder):
         exact = duckdb.sql(exact).df()
-        released = [ask(given.binary.resolve(), folder, options, select) for _ in range(given.repeat)]
+        # The error of one number needs more runs than that of many.
+        runs = given.repeat if keys else 10 * given.repeat
+        released = [ask(given.binary.resolve(), folder, options, select) for _ in range(runs)]
+        own = overall([errors(own, exact, keys) for own in released])
         if name == "W2":
-            # The more groups are shown, the more small ones are among them: these all tools show.
-            largest = set(exact.nlargest(LARGEST, "n")["item"])
-            of_largest = pd.DataFrame([errors(own[own["item"].isin(largest)], exact, keys) for own in released])
-            row = {"groups": of_largest["groups"].mean()} | {c: of_largest[c].mean() for c in of_largest if c != "groups"}
-            print(f"| {name}, its {LARGEST} largest items | Hushtable | " + " | ".join(shown(row.get(c)) for c in columns) + " |")
-        mean = pd.DataFrame([errors(own, exact, keys) for own in released])
-        own = {"groups": mean["groups"].mean()}
-        own |= {c: np.sqrt((mean[c] ** 2).mean()) for c in mean.columns if c != "groups"}
-        rows = [("Hushtable", own)] + [(peer["tool"], peer) for peer in peers if peer["workload"] == name]
+            print(f"All items of W2 that are shown: {own}", file=sys.stderr)
+            largest = exact.nlargest(LARGEST, "n")
+            own |= overall([errors(own, largest, keys) for own in released]) | {"groups": own["groups"]}
+        rows = [("Hushtable", own)] + [(row["tool"], row) for row in others if row["workload"] == name]
         for tool, row in rows:
             print(f"| {name} | {tool} | " + " | ".join(shown(row.get(c)) for c in columns) + " |", flush=True)
 

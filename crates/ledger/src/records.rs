@@ -71,7 +71,7 @@ impl Records<'_> {
         }
         // In the order of the table itself.
         let query = format!("SELECT * FROM {} WHERE id > ?1 ORDER BY id", chain.table());
-        let mut statement = self.conn.prepare_cached(&query).map_err(sql)?;
+        let mut statement = self.conn.prepare(&query).map_err(sql)?;
         let last = statement.column_count().saturating_sub(1);
         let mut rows = statement.query([here.rows]).map_err(sql)?;
         while let Some(row) = rows.next().map_err(sql)? {

@@ -19,6 +19,13 @@
 //! part of its squared weights a unit has in own groups does not move a Gaussian. Delta is the
 //! worst case over these parts, of the unit that leaves and of the one that enters, and need not be
 //! divided between noise and threshold.
+//!
+//! *Rounds.* A unit keeps its own groups from round to round as long as none has appeared, and it
+//! may lose shared ones. With o own groups out of at most t, whatever the rounds before have shown,
+//! its own groups have at most the weight 1/sqrt(o) each, and the shared ones a part of at most
+//! 1 - o/t of its squared weights. So every round is dominated by one whose `left`, `entered` and
+//! `mu` follow from o alone, and such rounds compose: the chances that nothing appears multiply,
+//! and the squares of `mu` add up. Delta is the worst case over o.
 
 use hushtable_noise::{Dyadic, RoundedGaussian};
 use hushtable_numbers::search::first;
@@ -33,8 +40,11 @@ const MARGIN: f64 = 1e-10;
 /// Lattice points per unit of weight.
 pub(crate) const FINE: i128 = 1 << 30;
 
+/// A round's standard deviation and threshold, in units of weight.
+pub(crate) type Round = (f64, f64);
+
 /// Shares of delta that are tried for the noise; what they leave is for the threshold.
-const NOISE_PARTS: [f64; 6] = [0.9999, 0.999, 0.99, 0.9, 0.7, 0.5];
+pub(crate) const NOISE_PARTS: [f64; 6] = [0.9999, 0.999, 0.99, 0.9, 0.7, 0.5];
 
 /// Weight that a unit adds to each of its groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +53,8 @@ pub(crate) enum Weights {
     Ones,
     /// One over the root of their number, so that the l2 norm is one.
     Roots,
+    /// Those of [`Self::Roots`] over the groups that no round before has shown.
+    RootsInRounds,
     /// At most the weight of [`Self::Roots`] in own groups, and a distance of at most one in l2 in
     /// all, which may point anywhere.
     Adaptive,
@@ -80,7 +92,7 @@ impl Weights {
     fn distance(self, groups: u64, [left, entered]: [f64; 2]) -> f64 {
         match self {
             Self::Ones => (groups as f64 * (left + entered)).sqrt(),
-            Self::Roots => (left + entered).sqrt(),
+            Self::Roots | Self::RootsInRounds => (left + entered).sqrt(),
             Self::Adaptive => left.sqrt() + entered.sqrt(),
         }
     }
@@ -95,12 +107,6 @@ pub fn joint_delta(epsilon: f64, mu: f64, left: f64, entered: f64) -> f64 {
     }
     let shift = (-entered).ln_1p() - (-left).ln_1p();
     (left + (1.0 - left) * hockey_stick(mu, epsilon + shift)).min(1.0)
-}
-
-/// delta in both directions where noise and appearing may come together, as from round to round:
-/// appear + delta_G(epsilon + ln(1 - appear); mu) covers both. `appear` is below one.
-pub(crate) fn summed_delta(epsilon: f64, mu: f64, appear: f64) -> f64 {
-    appear + hockey_stick(mu, epsilon + (-appear).ln_1p())
 }
 
 /// [`gaussian_delta`], also at epsilons below zero, where it follows from the one back.
@@ -125,18 +131,32 @@ pub(crate) fn appears(threshold: f64, sigma: f64, weight: f64, groups: f64) -> f
 /// then falls in `groups` (its derivative has the sign of a function that falls), so the worst
 /// number is the least or the greatest.
 pub(crate) fn appears_at_most(threshold: f64, sigma: f64, most: u64, weights: Weights) -> f64 {
-    appears_with_part(threshold, sigma, most, weights, 1.0)
+    appears_with_part(threshold, sigma, most, weights, (1.0 / most as f64, 1.0))
 }
 
-/// The largest such probability for a unit with that part of its squared weights in own groups,
-/// from 1/`most` to 1. It does not fall as the part grows.
-fn appears_with_part(threshold: f64, sigma: f64, most: u64, weights: Weights, part: f64) -> f64 {
+/// The largest such probability for a unit with a part of its squared weights in own groups that
+/// lies between `low` and `high`, both from 1/`most` to 1. Except in rounds, it does not fall as
+/// the part grows. In rounds the part is that of the first one, o/t in the module's words.
+fn appears_with_part(
+    threshold: f64,
+    sigma: f64,
+    most: u64,
+    weights: Weights,
+    (low, high): (f64, f64),
+) -> f64 {
     let most = most as f64;
     match weights {
-        Weights::Ones => appears(threshold, sigma, 1.0, most * part),
+        Weights::Ones => appears(threshold, sigma, 1.0, most * high),
         Weights::Roots | Weights::Adaptive => {
-            let many = appears(threshold, sigma, 1.0 / most.sqrt(), most * part);
-            appears(threshold, sigma, part.sqrt(), 1.0).max(many)
+            let many = appears(threshold, sigma, 1.0 / most.sqrt(), most * high);
+            appears(threshold, sigma, high.sqrt(), 1.0).max(many)
+        }
+        Weights::RootsInRounds => {
+            let all = |part: f64| {
+                let own = (most * part).max(1.0);
+                appears(threshold, sigma, 1.0 / own.sqrt(), own)
+            };
+            all(low).max(all(high))
         }
     }
 }
@@ -144,7 +164,7 @@ fn appears_with_part(threshold: f64, sigma: f64, most: u64, weights: Weights, pa
 /// All pairs of neighbouring tables, by the part of its squared weights that the unit which leaves
 /// has in own groups, and likewise the one that enters.
 #[derive(Clone, Debug)]
-struct Neighbours {
+pub(crate) struct Neighbours {
     reach: Reach,
     weights: Weights,
     /// Rounding may add so much to the distance in l2.
@@ -170,12 +190,13 @@ const LISTED: u64 = 32;
 const CELLS: usize = 1 << 8;
 
 impl Neighbours {
-    fn new(reach: Reach, weights: Weights, slack: f64) -> Self {
+    pub(crate) fn new(reach: Reach, weights: Weights, slack: f64) -> Self {
         let Reach { groups, .. } = reach;
         let all = groups as f64;
-        let parts = if weights == Weights::Ones && groups <= PARTS {
+        let by_number = matches!(weights, Weights::Ones | Weights::RootsInRounds);
+        let parts = if by_number && groups <= PARTS {
             (0..=groups).map(|own| [own as f64 / all; 2].into()).collect()
-        } else if groups <= LISTED {
+        } else if !by_number && groups <= LISTED {
             let of = |groups: u64| (0..=groups).map(move |own| own as f64 / groups as f64);
             let mut parts: Vec<f64> = (1..=groups).flat_map(of).collect();
             parts.sort_by(f64::total_cmp);
@@ -192,20 +213,27 @@ impl Neighbours {
 
     /// Upper bound on delta over a cell, and delta itself where the cell has one part of each kind:
     /// delta does not fall in the probabilities that own groups appear, nor in the distance.
-    fn delta(&self, epsilon: f64, (sigma, threshold): (f64, f64), cell: Cell) -> f64 {
+    fn delta(&self, epsilon: f64, rounds: &[Round], cell: Cell) -> f64 {
         steps::count();
         let Reach { groups, neighbouring } = self.reach;
         let part = |interval: usize| self.parts.get(interval).copied().unwrap_or((0.0, 1.0));
-        let appear = |interval: usize| match part(interval).1 {
-            0.0 => 0.0,
-            part => appears_with_part(threshold, sigma, groups, self.weights, part),
+        let appear = |(first, last): (usize, usize)| {
+            let ends = (part(first).0.max(1.0 / groups as f64), part(last).1);
+            if ends.1 == 0.0 {
+                return 0.0;
+            }
+            let hidden = |&(sigma, threshold): &Round| {
+                (-appears_with_part(threshold, sigma, groups, self.weights, ends)).ln_1p()
+            };
+            (-rounds.iter().map(hidden).sum::<f64>().exp_m1() * (1.0 + MARGIN)).min(1.0)
         };
         let shared = |interval: usize| 1.0 - part(interval).0;
+        let precision = rounds.iter().map(|(sigma, _)| sigma.powi(-2)).sum::<f64>().sqrt();
         let mu = |entered: f64| {
             let apart = self.weights.distance(groups, [shared(cell.left.0), entered]);
-            (apart + self.slack) / sigma
+            (apart + self.slack) * precision
         };
-        let left = appear(cell.left.1);
+        let left = appear(cell.left);
         match neighbouring {
             Neighbouring::AddRemove => {
                 let mu = mu(0.0);
@@ -213,14 +241,16 @@ impl Neighbours {
             }
             Neighbouring::Replace => {
                 let mu = mu(shared(cell.entered.0));
-                joint_delta(epsilon, mu, left, appear(cell.entered.1))
+                joint_delta(epsilon, mu, left, appear(cell.entered))
             }
         }
     }
 
-    /// Whether delta is at most `delta` for all neighbours. Cells that may hold worse ones are
-    /// halved, until they are no more than one interval each way.
-    fn keep_within(&self, epsilon: f64, delta: f64, noise: (f64, f64)) -> bool {
+    /// Whether delta is at most `delta` for all neighbours, less what rounding may add. Cells that
+    /// may hold worse ones are halved, until they are no more than one interval each way. There is
+    /// one round, unless weights are those of several.
+    pub(crate) fn keep_within(&self, epsilon: f64, delta: f64, rounds: &[Round]) -> bool {
+        let delta = delta * (1.0 - MARGIN);
         let whole = (0, self.parts.len() - 1);
         let entered = match self.reach.neighbouring {
             Neighbouring::AddRemove => (0, 0),
@@ -229,7 +259,7 @@ impl Neighbours {
         let mut cells = vec![Cell { left: whole, entered }];
         for _ in 0..CELLS {
             let Some(cell) = cells.pop() else { return true };
-            if self.delta(epsilon, noise, cell) <= delta {
+            if self.delta(epsilon, rounds, cell) <= delta {
                 continue;
             }
             let (left, entered) = (cell.left, cell.entered);
@@ -322,7 +352,7 @@ pub(crate) fn calibrate(
             continue;
         }
         let (law, sigma) = noise((reach.l2(weights) + slack) / mu)?;
-        let fits = |t: f64| neighbours.keep_within(epsilon, delta * (1.0 - MARGIN), (sigma, t));
+        let fits = |t: f64| neighbours.keep_within(epsilon, delta, &[(sigma, t)]);
         // Only what is better than the best is of interest.
         let high = best.as_ref().map_or(far_above(sigma), |&(_, own)| own.min(far_above(sigma)));
         if fits(high) {

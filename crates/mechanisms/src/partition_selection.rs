@@ -239,12 +239,20 @@ impl Selection {
         self.mechanism.half_size(self.least, true)
     }
 
-    /// Whether smaller groups appear than with `other`: by the geometric mean of
-    /// [`half_size`](Self::half_size) and [`half_size_alone`](Self::half_size_alone), between which
-    /// the truth lies for every group, and at the same mean by the probability at that size.
+    /// The size from which on groups are taken to appear: between [`half_size`](Self::half_size)
+    /// and [`half_size_alone`](Self::half_size_alone), where it lies for every group. It is a
+    /// geometric mean with four parts of five for the latter: in most tables few units are in as
+    /// many groups as they may be, and most of their groups are large and appear early.
+    pub fn size_to_appear(&self) -> f64 {
+        let (half, alone) = (self.half_size() as f64, self.half_size_alone() as f64);
+        alone * (half / alone).powf(0.2)
+    }
+
+    /// Whether smaller groups appear than with `other`, by
+    /// [`size_to_appear`](Self::size_to_appear), and at the same size by the probability at
+    /// [`half_size`](Self::half_size).
     pub fn shows_smaller_groups(&self, other: &Self) -> bool {
-        let mean = |s: &Self| u128::from(s.half_size()) * u128::from(s.half_size_alone());
-        let (own, others) = (mean(self), mean(other));
+        let (own, others) = (self.size_to_appear(), other.size_to_appear());
         let size = self.half_size();
         own < others || own == others && self.keep_probability(size) > other.keep_probability(size)
     }

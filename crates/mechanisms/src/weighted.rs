@@ -6,30 +6,34 @@
 //!
 //! DP-SIPS (Swanberg, Desfontaines & Haney 2023) does so in rounds: what has appeared takes no
 //! weight any more, so that later rounds, which have most of the budget, find what the first ones
-//! hid. The noise of the rounds composes as Gaussian differential privacy (mu^2 adds up;
-//! adaptively, since the noise of every round is fixed beforehand), and the probabilities that a
-//! new group appears add up: with p their sum, delta = p + delta_G(epsilon + ln(1 - p); mu) covers
-//! both directions.
+//! hid. Rounds compose adaptively, since the noise of each is fixed beforehand: a rho as
+//! approximate zCDP, an epsilon by the joint delta of all rounds ([`crate::joint`]). The number of
+//! rounds and their shares follow from the budget and the most groups ([`shares`]).
 
 use hushtable_noise::{EntropyError, Generator, Law, RoundedGaussian};
 use hushtable_numbers::search::last;
-use hushtable_privacy::{Delta, Epsilon, Rho, analytic_gaussian_mu};
+use hushtable_privacy::{Delta, Epsilon, Rho, analytic_gaussian_mu, normal_quantile};
 
 use crate::error::MechanismError;
 use crate::joint::{
-    FINE, Reach, Weights, calibrate, noise_and_threshold, summed_delta, to_lattice,
+    self, FINE, NOISE_PARTS, Neighbours, Reach, Weights, calibrate, noise_and_threshold, to_lattice,
 };
 use crate::memberships::Memberships;
 
-/// Rounds of DP-SIPS.
-const ROUNDS: u32 = 3;
+/// Numbers of rounds of DP-SIPS that are tried.
+const ROUNDS: std::ops::RangeInclusive<i32> = 2..=4;
 
-/// How much the squared budget of a round (mu^2, rho) is larger than that of the one before. Tried
-/// on texts with 1 to 12: the first rounds need only little, to find what nearly every unit has.
-const GROWTH: f64 = 8.0;
+/// How much larger the squared budget of a round (mu^2, rho) may be than that of the one before.
+const GROWTHS: [f64; 6] = [4.0, 6.0, 8.0, 12.0, 16.0, 24.0];
 
-/// Shares of delta that are tried for the thresholds of several rounds.
-const THRESHOLD_PARTS: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
+/// Part of the smallest size that one round more must save, as it reads all memberships again.
+const WORTH_A_ROUND: f64 = 0.01;
+
+/// The natural logarithm of the size up to which groups are taken to spread evenly, a million.
+const LOG_OF_LARGEST: f64 = 13.815_510_557_964_274;
+
+/// The share of delta that new groups have where they may have all of it, but for rounding.
+const WHOLE: f64 = 1.0 - 1e-9;
 
 /// Number of groups that noise is drawn for at a time.
 const BATCH: usize = 4096;
@@ -66,7 +70,7 @@ impl WeightedGaussian {
         delta: Delta,
         reach: Reach,
     ) -> Result<Self, MechanismError> {
-        Self::with_mu(in_mu(rho)?, delta.to_f64(), reach, &[1.0])
+        Self::of(&plan(in_mu(rho)?, delta.to_f64(), reach, &[1.0])?, reach)
     }
 
     /// DP-SIPS at `epsilon` and `delta`.
@@ -79,24 +83,38 @@ impl WeightedGaussian {
             return Err(MechanismError::NoBudget("epsilon"));
         }
         let (epsilon, delta) = (epsilon.to_f64(), delta.to_f64());
-        let mut best: Option<Self> = None;
+        let neighbours = Neighbours::new(reach, Weights::RootsInRounds, 0.0);
+        let mut best: Option<(f64, Plan)> = None;
         let mut failure = MechanismError::NoBudget("epsilon");
-        for part in THRESHOLD_PARTS {
-            let appear = delta * part;
-            // The mu that is left for the noise, so that both together stay within delta.
-            let mu = last(0.0, analytic_gaussian_mu(epsilon, delta), 60, |mu| {
-                summed_delta(epsilon, mu, appear) <= delta
-            });
-            match Self::with_mu(mu, appear, reach, &shares()) {
-                Ok(made) => {
-                    if best.as_ref().is_none_or(|own| made.last() < own.last()) {
-                        best = Some(made);
+        let shares = shares(analytic_gaussian_mu(epsilon, delta), delta, reach);
+        for part in NOISE_PARTS {
+            let mu = analytic_gaussian_mu(epsilon, delta * part);
+            let planned = |appear: f64| plan(mu, delta * appear, reach, &shares);
+            let fits = |appear: f64| {
+                planned(appear).is_ok_and(|plan| {
+                    let rounds: Vec<_> = plan.iter().map(|&(law, t)| (sigma(&law), t)).collect();
+                    neighbours.keep_within(epsilon, delta, &rounds)
+                })
+            };
+            let is_whole = fits(WHOLE);
+            let appear = if is_whole { WHOLE } else { last(0.0, WHOLE, 8, fits) };
+            match planned(appear) {
+                Ok(plan) => {
+                    let size = last_size(plan.iter().map(|&(law, t)| (sigma(&law), t)), reach);
+                    if best.as_ref().is_some_and(|&(least, _)| size >= least) {
+                        break;
                     }
+                    best = Some((size, plan));
                 }
                 Err(error) => failure = error,
             }
+            // With more noise, new groups cannot appear more often.
+            if is_whole {
+                break;
+            }
         }
-        best.ok_or(failure)
+        let (_, plan) = best.ok_or(failure)?;
+        Self::of(&plan, reach)
     }
 
     /// DP-SIPS at `rho` for the noise and `delta` for the thresholds.
@@ -105,31 +123,21 @@ impl WeightedGaussian {
         delta: Delta,
         reach: Reach,
     ) -> Result<Self, MechanismError> {
-        Self::with_mu(in_mu(rho)?, delta.to_f64(), reach, &shares())
+        let (mu, appear) = (in_mu(rho)?, delta.to_f64());
+        Self::of(&plan(mu, appear, reach, &shares(mu, appear, reach))?, reach)
     }
 
-    /// Rounds with these shares of mu^2 and of the probability `appear` that a new group appears.
-    fn with_mu(mu: f64, appear: f64, reach: Reach, shares: &[f64]) -> Result<Self, MechanismError> {
-        if mu <= 0.0 {
-            return Err(MechanismError::NoBudget("epsilon"));
-        }
-        let rounds = shares.iter().map(|share| {
-            let appear = appear * share * (1.0 - 1e-12);
-            let sigma = reach.l2(Weights::Roots) / (mu * share.sqrt());
-            let (noise, threshold) =
-                noise_and_threshold(sigma, appear, reach.groups, Weights::Roots)?;
-            Ok::<_, MechanismError>(Round { noise, threshold: to_lattice(threshold)? })
-        });
-        Ok(Self { rounds: rounds.collect::<Result<_, _>>()?, most_groups: reach.groups })
+    fn of(plan: &Plan, reach: Reach) -> Result<Self, MechanismError> {
+        let rounds = plan
+            .iter()
+            .map(|&(noise, threshold)| Ok(Round { noise, threshold: to_lattice(threshold)? }));
+        let rounds = rounds.collect::<Result<_, MechanismError>>()?;
+        Ok(Self { rounds, most_groups: reach.groups })
     }
 
     /// Whether there are several rounds.
     pub(crate) fn is_iterated(&self) -> bool {
         self.rounds.len() > 1
-    }
-
-    fn last(&self) -> i128 {
-        self.rounds.last().map_or(i128::MAX, |round| round.threshold)
     }
 
     /// Standard deviation and threshold of every round, in units of weight.
@@ -233,9 +241,71 @@ fn in_mu(rho: Rho) -> Result<f64, MechanismError> {
     Ok((2.0 * rho.to_f64()).sqrt() * (1.0 - 1e-15))
 }
 
-fn shares() -> Vec<f64> {
-    let all: f64 = (0..ROUNDS).map(|i| GROWTH.powi(i as i32)).sum();
-    (0..ROUNDS).map(|i| GROWTH.powi(i as i32) / all * (1.0 - 1e-15)).collect()
+/// Rounds before their thresholds are rounded to the lattice: noise, and threshold in units of
+/// weight.
+type Plan = Vec<(RoundedGaussian, f64)>;
+
+/// The standard deviation of a round, in units of weight.
+fn sigma(noise: &RoundedGaussian) -> f64 {
+    noise.sigma().to_f64() / FINE as f64
+}
+
+/// Rounds with these shares of mu^2 and of the probability `appear` that a new group appears.
+fn plan(mu: f64, appear: f64, reach: Reach, shares: &[f64]) -> Result<Plan, MechanismError> {
+    if mu <= 0.0 {
+        return Err(MechanismError::NoBudget("epsilon"));
+    }
+    let rounds = shares.iter().map(|share| {
+        let sigma = reach.l2(Weights::Roots) / (mu * share.sqrt());
+        noise_and_threshold(sigma, appear * share, reach.groups, Weights::Roots)
+    });
+    rounds.collect()
+}
+
+/// The shares that the rounds of DP-SIPS have of `mu` squared, and of the probability `appear` that
+/// a new group appears: those with which the smallest groups appear in the last round, as
+/// [`last_size`] estimates, in as few rounds as come within [`WORTH_A_ROUND`] of the best.
+///
+/// Shares grow geometrically, and those of both are equal. Other shares of `appear` change the size
+/// by less than a thousandth for any budget and number of groups that was tried.
+fn shares(mu: f64, appear: f64, reach: Reach) -> Vec<f64> {
+    let size = |shares: &[f64]| {
+        let rounds = shares.iter().map(|share| {
+            let sigma = reach.l2(Weights::Roots) / (mu * share.sqrt());
+            let alone = 1.0 + sigma * normal_quantile(appear * share);
+            let groups = reach.groups as f64;
+            let many = groups.sqrt().recip() + sigma * normal_quantile(appear * share / groups);
+            (sigma, alone.max(many))
+        });
+        last_size(rounds, reach)
+    };
+    let mut best = (f64::INFINITY, Vec::new());
+    for rounds in ROUNDS {
+        let least = best.0 * (1.0 - WORTH_A_ROUND);
+        for growth in GROWTHS {
+            let all: f64 = (0..rounds).map(|round| growth.powi(round)).sum();
+            // Rounded down, so that they add up to one at most.
+            let share = |round| growth.powi(round) / all * (1.0 - 1e-14);
+            let shares: Vec<f64> = (0..rounds).map(share).collect();
+            let size = size(&shares);
+            if size < best.0.min(least) {
+                best = (size, shares);
+            }
+        }
+    }
+    best.1
+}
+
+/// Estimate of the size from which on groups appear in the last round, if every unit is in the most
+/// groups and these are of all sizes: as many of its groups in each octave up to a million. After a
+/// round, those of at least the size that appeared half of the time take no more weight.
+fn last_size(rounds: impl Iterator<Item = joint::Round>, reach: Reach) -> f64 {
+    let (mut open, mut size) = (1.0f64, f64::INFINITY);
+    for (_, threshold) in rounds {
+        size = (threshold * (reach.groups as f64 * open).sqrt().max(1.0)).max(1.0);
+        open = open.min(size.ln() / LOG_OF_LARGEST);
+    }
+    size
 }
 
 /// The weights of every unit's open groups, added up by group. The work is shared between threads

@@ -60,8 +60,8 @@ impl fmt::Display for Prefer {
 /// The numbers of units from which on a group is of use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Usefulness {
-    /// That with which a group appears half of the time: the geometric mean of the size where the
-    /// units' other groups take of their weight, and where they do not. Zero where all appear.
+    /// That with which a group appears half of the time, as [`Selection::size_to_appear`] has it.
+    /// Zero where all appear.
     pub to_appear: f64,
     /// That from which on the noise of every value has a standard deviation of at most the relative
     /// error times what so many units add at most. Zero where no value is measured.
@@ -107,9 +107,7 @@ impl Needed {
         noise: &[Noise],
     ) -> Self {
         let relative_error = query.prefer().relative_error();
-        let to_appear = selection.map_or(0.0, |selection| {
-            (selection.half_size() as f64 * selection.half_size_alone() as f64).sqrt()
-        });
+        let to_appear = selection.map_or(0.0, Selection::size_to_appear);
         let hidden = selection.map_or(0.0, |own| 1.0 - own.keep_probability(own.half_size()));
         let (of_selection, measured) = (0.0, 0.0);
         let mut needed = Self { to_appear, of_selection, measured, hidden, relative_error };

@@ -104,7 +104,7 @@ fn enumerated(epsilon: f64, (sigma, threshold): (f64, f64), left: Groups, entere
 
 /// The largest delta of all neighbours, by trial.
 fn worst(neighbours: &Neighbours, epsilon: f64, noise: (f64, f64)) -> f64 {
-    first(0.0, 1.0, 50, |delta| neighbours.keep_within(epsilon, delta, noise))
+    first(0.0, 1.0, 50, |delta| neighbours.keep_within(epsilon, delta, &[noise]))
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn many_groups_meet_their_promise_too() {
                     for own in [0.0, 1.0 / groups as f64, 0.5, 1.0] {
                         let appear = match own {
                             0.0 => 0.0,
-                            own => appears_with_part(threshold, sigma, groups, weights, own),
+                            own => appears_with_part(threshold, sigma, groups, weights, (own, own)),
                         };
                         let entered = f64::from(u8::from(neighbouring == Neighbouring::Replace));
                         let mu = weights.distance(groups, [1.0 - own, entered]) / sigma;

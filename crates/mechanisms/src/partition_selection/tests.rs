@@ -44,8 +44,8 @@ fn the_default_follows_the_number_of_groups() {
     // One group: pi_opt. Some: it decides by single votes. Many: what divides a weight over them,
     // in rounds.
     assert_eq!(best(1), Strategy::Optimal);
-    assert_eq!([2, 4, 8].map(best), [Strategy::SingleVote; 3]);
-    assert_eq!([20, 100].map(best), [Strategy::Sips; 2]);
+    assert_eq!([2, 8, 20, 100].map(best), [Strategy::SingleVote; 4]);
+    assert_eq!([500, 1000].map(best), [Strategy::Sips; 2]);
     // In one round, weights are never worse than counts.
     for groups in [1, 2, 4, 10, 100] {
         let weighted = made(Strategy::WeightedGaussian, "1", "1e-5", groups);

@@ -25,5 +25,5 @@ case $answer in
     town,customers*Harbourton,*) ;;
     *) echo "the wheel's answer is not the README's" >&2; exit 1 ;;
 esac
-ls -l "$wheel" "$folder/venv/bin/hushtable" | awk '{ print $5 / 1e6 " MB", $9 }'
+wc -c "$wheel" "$folder/venv/bin/hushtable" | head -n 2 | awk '{ print $1 / 1e6 " MB", $2 }'
 echo "1 passed, 0 failed"

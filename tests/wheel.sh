@@ -3,6 +3,8 @@
 # runs the README's first question with it. Needs Python with maturin for the build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+python=python
+"$python" --version >/dev/null 2>&1 || python=python3
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -13,17 +15,20 @@ else
     maturin build --release --locked --out "$folder"
     wheel=$(echo "$folder"/*.whl)
 fi
-python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --no-index --no-deps "$wheel"
+"$python" -m venv "$folder/venv"
+# Windows calls the folder otherwise.
+bin=$folder/venv/bin
+[ -d "$bin" ] || bin=$folder/venv/Scripts
+"$bin/pip" install --quiet --no-index --no-deps "$wheel"
 
 # The README's own question, on a copy of the example: its ledger stays as it is.
 cp examples/shop/hushtable.toml examples/shop/visits.csv "$folder"
 sql=$(sed -n '/^ *"SELECT town/,/DESC"$/p' README.md | head -n 2 | tr -d '"\n')
-answer=$("$folder/venv/bin/hushtable" query --contract "$folder/hushtable.toml" "$sql")
+answer=$("$bin/hushtable" query --contract "$folder/hushtable.toml" "$sql")
 printf '%s\n' "$answer" | head -n 3
 case $answer in
     town,customers*Harbourton,*) ;;
     *) echo "the wheel's answer is not the README's" >&2; exit 1 ;;
 esac
-wc -c "$wheel" "$folder/venv/bin/hushtable" | head -n 2 | awk '{ print $1 / 1e6 " MB", $2 }'
+wc -c "$wheel" "$bin"/hushtable* | awk '$2 != "total" { print $1 / 1e6 " MB", $2 }'
 echo "1 passed, 0 failed"

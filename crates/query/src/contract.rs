@@ -2,6 +2,7 @@
 
 mod columns;
 mod csv;
+mod defaults;
 pub(crate) mod read;
 mod split;
 mod tables;
@@ -24,8 +25,8 @@ use crate::quote::Strategy;
 use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, Value};
 
 pub use csv::{CsvSettingError, CsvSettings, DateOrder, NumberFormat, TextFormat};
+pub(crate) use defaults::{MAX_GROUPS, MAX_ROWS, defaults, loss};
 pub use read::ContractError;
-pub(crate) use tables::{MAX_GROUPS, MAX_ROWS, defaults, loss};
 pub use units::{Population, TableUnit};
 
 /// Most values that `public_keys` or `known_keys` of one column may list.

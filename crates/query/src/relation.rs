@@ -22,7 +22,6 @@ use serde::{Deserialize, Serialize};
 pub use aggregate::{UnitAggregate, WindowFunction, WindowOrder, WindowedColumn};
 pub use beside::Beside;
 pub use fields::{Field, NamedExpr, Origin};
-pub use join::JoinKind;
 pub(crate) use known::Known;
 
 use crate::contract::CsvSettings;
@@ -139,6 +138,27 @@ impl Protection {
                 references: references.clone(),
             },
         })
+    }
+}
+
+/// Which rows a join has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JoinKind {
+    /// All pairs that match.
+    Inner,
+    /// All pairs that match, and the left rows without a match, with NULLs at their right.
+    Left,
+    /// The left rows that have a match.
+    Semi,
+    /// The left rows that have none.
+    Anti,
+}
+
+impl JoinKind {
+    /// Whether the result has the right side's columns.
+    pub fn shows_right(self) -> bool {
+        matches!(self, Self::Inner | Self::Left)
     }
 }
 

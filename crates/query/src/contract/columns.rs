@@ -160,13 +160,6 @@ fn expression(
     Ok(bound)
 }
 
-pub(super) fn number(item: &Item<'_, '_>, hint: &str) -> Result<Number, ContractError> {
-    let text = item.number_text("a number", hint)?;
-    Number::parse(&text).ok_or_else(|| {
-        item.wrong("a number of at most 36 digits, at most 18 of them after the point", hint)
-    })
-}
-
 /// The bounds of a column; `None` where they are chosen privately.
 fn bounds(
     item: &Item<'_, '_>,
@@ -187,7 +180,7 @@ fn bounds(
     let [low, high] = items.as_slice() else {
         return Err(item.wrong("a pair of numbers", hint));
     };
-    let (low, high) = (number(low, hint)?, number(high, hint)?);
+    let (low, high) = (low.number(hint)?, high.number(hint)?);
     if low > high {
         return Err(item.error(
             format!("`bounds` = [{low}, {high}] has its low end above its high end"),
@@ -200,7 +193,7 @@ fn bounds(
 fn granularity(item: &Item<'_, '_>, column_type: ColumnType) -> Result<Step, ContractError> {
     let hint = "int: a whole number such as 1 or 100; decimal(s): 1, 0.1, … 10^-s; \
                 float: a power of two such as 0.0625";
-    let value = number(item, hint)?;
+    let value = item.number(hint)?;
     column_type.step(value).ok_or_else(|| {
         item.wrong(&format!("a granularity of a column of type {column_type}"), hint)
     })

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use hushtable_numbers::Number;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -235,6 +236,14 @@ impl<'a, 'i> Item<'a, 'i> {
             DeValue::String(s) => Ok(s.to_string()),
             _ => Err(self.wrong(expected, hint)),
         }
+    }
+
+    /// A number.
+    pub(crate) fn number(&self, hint: &str) -> Result<Number, ContractError> {
+        let text = self.number_text("a number", hint)?;
+        Number::parse(&text).ok_or_else(|| {
+            self.wrong("a number of at most 36 digits, at most 18 of them after the point", hint)
+        })
     }
 
     /// A truth value.

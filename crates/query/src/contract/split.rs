@@ -2,7 +2,6 @@
 
 use hushtable_numbers::Number;
 
-use super::columns::number;
 use super::read::{ContractError, Item};
 use super::{Column, Split, SplitBy};
 use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
@@ -82,7 +81,7 @@ pub(super) fn split(
 }
 
 fn threshold(item: &Item<'_, '_>) -> Result<Number, ContractError> {
-    let threshold = number(item, HINT)?;
+    let threshold = item.number(HINT)?;
     if threshold <= Number::whole(0) {
         return Err(item.wrong("a threshold above 0", HINT));
     }

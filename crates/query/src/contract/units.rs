@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hushtable_privacy::{Loss, Neighbouring};
 use serde::Serialize;
 
+use super::defaults::{budget, defaults};
 use super::read::{ContractError, Item, Section};
-use super::tables::{Names, budget, defaults};
 use super::{Column, Defaults, Table};
 
 /// The units that one set of budgets protects, in all tables that hold them.
@@ -42,6 +42,30 @@ pub enum TableUnit {
     },
     /// Rows are about nobody.
     Public,
+}
+
+/// Names that each have budgets of their own, by what is left of them without letter case and white
+/// space: people would take two names with the same rest for one.
+#[derive(Default)]
+pub(super) struct Names(BTreeMap<String, String>);
+
+impl Names {
+    pub(super) fn add(
+        &mut self,
+        what: &str,
+        name: &str,
+        item: &Item<'_, '_>,
+    ) -> Result<(), ContractError> {
+        let rest: String = name.to_lowercase().split_whitespace().collect();
+        let known = self.0.entry(rest).or_insert_with(|| name.to_owned());
+        if known != name {
+            return Err(item.error(
+                format!("the {what} `{known}` and `{name}` differ only in letter case or spaces"),
+                "write a name the same way everywhere, and give others other letters or digits",
+            ));
+        }
+        Ok(())
+    }
 }
 
 const UNIT: &str = "privacy_unit = \"person_id\", or unit = { of = \"person\", \

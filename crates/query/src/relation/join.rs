@@ -1,31 +1,8 @@
 //! Joins that are unit-stable.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Field, Origin, Protection, Relation, beside, fields, misfit};
+use super::{Field, JoinKind, Origin, Protection, Relation, beside, fields, misfit};
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind};
-
-/// Which rows a join has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JoinKind {
-    /// All pairs that match.
-    Inner,
-    /// All pairs that match, and the left rows without a match, with NULLs at their right.
-    Left,
-    /// The left rows that have a match.
-    Semi,
-    /// The left rows that have none.
-    Anti,
-}
-
-impl JoinKind {
-    /// Whether the result has the right side's columns.
-    pub fn shows_right(self) -> bool {
-        matches!(self, Self::Inner | Self::Left)
-    }
-}
 
 /// The columns of a join, and who its rows belong to.
 ///

@@ -6,8 +6,10 @@
 //! each is taken out ([`Computed`]) and called as a function. Everything else keeps its meaning in
 //! the SQL of the engine that runs it.
 
+mod collective;
 mod column_names;
 mod expressions;
+mod origins;
 mod queries;
 mod trace;
 
@@ -16,8 +18,9 @@ use sqlparser::ast;
 use self::column_names::{Shown, ShownColumn};
 pub use self::expressions::Computed;
 pub(super) use self::expressions::{call, ordered};
-use self::trace::Origins;
-pub use self::trace::{Origins as CellOrigins, Traced, TracedExpression, cell_name};
+use self::origins::Origins;
+pub use self::origins::{Origins as CellOrigins, cell_name};
+pub use self::trace::{Traced, TracedExpression};
 use crate::bind::parts::{Part, part_name, part_of};
 use crate::error::Refusal;
 

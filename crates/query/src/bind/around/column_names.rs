@@ -2,7 +2,7 @@
 
 use sqlparser::ast;
 
-use super::trace::{Origins, cell_name};
+use super::origins::{Origins, cell_name};
 use crate::error::{Refusal, did_you_mean, similar};
 
 /// The columns that a query shows.

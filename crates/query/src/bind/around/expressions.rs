@@ -2,6 +2,7 @@
 
 use sqlparser::ast;
 
+use super::collective::{aggregate, is_collective, window};
 use super::column_names::{Scope, ShownColumn};
 use super::trace::Hidden;
 use super::{Tables, Walk, unsupported};
@@ -63,52 +64,6 @@ const WINDOWS: &str = "use ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST
 const MAX_COMPUTED: usize = 500;
 /// Most columns, aggregates, windows and sub-queries of one of them.
 const MAX_OPERANDS: usize = 100;
-
-/// How an aggregate over released values is run: its name, and how many operands it has.
-fn aggregate(name: &str) -> Option<(&'static str, usize)> {
-    Some(match name {
-        "COUNT" => ("count", 1),
-        "COUNTIF" => ("count", 1),
-        "SUM" => ("sum", 1),
-        "AVG" => ("avg", 1),
-        "MIN" => ("min", 1),
-        "MAX" => ("max", 1),
-        "MEDIAN" => ("median", 1),
-        "STDDEV" | "STDDEV_SAMP" => ("stddev", 1),
-        "STDDEV_POP" => ("stddev_pop", 1),
-        "VARIANCE" | "VAR_SAMP" => ("var", 1),
-        "VAR_POP" => ("var_pop", 1),
-        "CORR" => ("corr", 2),
-        "COVAR_POP" => ("covar_pop", 2),
-        "COVAR_SAMP" => ("covar_samp", 2),
-        "GROUPING" => ("grouping", 1),
-        "LOGICAL_AND" => ("bool_and", 1),
-        "LOGICAL_OR" => ("bool_or", 1),
-        _ => return None,
-    })
-}
-
-/// Least and most operands of a window function.
-fn window(name: &str) -> Option<(usize, usize)> {
-    Some(match name {
-        "ROW_NUMBER" | "RANK" | "DENSE_RANK" | "PERCENT_RANK" | "CUME_DIST" => (0, 0),
-        "NTILE" | "FIRST_VALUE" | "LAST_VALUE" => (1, 1),
-        "LAG" | "LEAD" => (1, 3),
-        "NTH_VALUE" => (2, 2),
-        _ => return None,
-    })
-}
-
-/// A function of several rows.
-fn is_collective(function: &ast::Function) -> bool {
-    function.over.is_some() || aggregate(&function.name.to_string().to_uppercase()).is_some()
-}
-
-/// Whether an expression is an aggregate of several rows, and no window.
-pub(super) fn aggregates(node: &ast::Expr) -> bool {
-    let ast::Expr::Function(function) = node else { return false };
-    function.over.is_none() && aggregate(&function.name.to_string().to_uppercase()).is_some()
-}
 
 fn cast(expr: ast::Expr, data_type: ast::DataType) -> ast::Expr {
     ast::Expr::Cast {

@@ -6,7 +6,8 @@ use sqlparser::ast;
 
 use super::column_names::{Scope, Shown, ShownColumn, quoted};
 use super::expressions::ordered;
-use super::trace::{Hidden, Traced, brings_rows_together, cell_name, hidden};
+use super::origins::cell_name;
+use super::trace::{Hidden, Traced, brings_rows_together, hidden};
 use super::{Tables, Walk, unsupported};
 use crate::bind::clauses::{default_name, limits, plain_clauses, select_item};
 use crate::bind::from::not_a_table;

@@ -8,53 +8,10 @@
 use sqlparser::ast;
 
 use super::Walk;
+use super::collective::aggregates;
 use super::column_names::{Scope, Shown};
+use super::origins::Origins;
 use crate::bind::parts::walk::any;
-
-/// Where the values of a column come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origins {
-    /// The released columns: parts by their places, and their columns. Levels that are adjusted to
-    /// others are tables of their own, behind all parts.
-    pub from: Vec<(usize, usize)>,
-    /// Whether each value is one of theirs as it is, or a constant.
-    pub as_they_are: bool,
-    /// Whether they come from what is not followed, too: from several rows.
-    pub unknown: bool,
-}
-
-impl Origins {
-    /// Of a released column.
-    pub(super) fn of(part: usize, column: usize) -> Self {
-        Self { from: vec![(part, column)], ..Self::constant() }
-    }
-
-    pub(super) fn constant() -> Self {
-        Self { from: Vec::new(), as_they_are: true, unknown: false }
-    }
-
-    pub(super) fn unknown() -> Self {
-        Self { from: Vec::new(), as_they_are: false, unknown: true }
-    }
-
-    /// Of what is computed from such a value.
-    pub(super) fn changed(self) -> Self {
-        let as_they_are = self.from.is_empty() && !self.unknown;
-        Self { as_they_are, ..self }
-    }
-
-    /// Of values of either, or what is computed from both.
-    pub(super) fn and(mut self, other: Self) -> Self {
-        for own in other.from {
-            if !self.from.contains(&own) {
-                self.from.push(own);
-            }
-        }
-        self.as_they_are &= other.as_they_are;
-        self.unknown |= other.unknown;
-        self
-    }
-}
 
 /// How a column of the result can be followed back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,11 +43,6 @@ pub(super) enum Hidden {
     Cells,
 }
 
-/// The name of the hidden column with the cells of a column.
-pub fn cell_name(column: &str) -> String {
-    format!("{}\u{1}", column.to_ascii_lowercase())
-}
-
 /// No cell.
 pub(super) fn no_cell() -> ast::Expr {
     ast::Expr::Cast {
@@ -114,13 +66,13 @@ pub(super) fn brings_rows_together(select: &ast::Select, order_by: &[ast::OrderB
         ast::GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
         ast::GroupByExpr::All(_) => true,
     };
-    let aggregates = |node: &ast::Expr| any(node, &super::expressions::aggregates);
+    let aggregated = |node: &ast::Expr| any(node, &aggregates);
     grouped
         || select.distinct.is_some()
         || select.having.is_some()
-        || crate::bind::parts::walk::shown(select).any(aggregates)
-        || select.qualify.iter().any(aggregates)
-        || order_by.iter().any(|item| aggregates(&item.expr))
+        || crate::bind::parts::walk::shown(select).any(aggregated)
+        || select.qualify.iter().any(aggregated)
+        || order_by.iter().any(|item| aggregated(&item.expr))
 }
 
 impl Walk<'_> {

@@ -13,11 +13,8 @@ type Path = Vec<String>;
 /// Groups of modules that may use each other: the folder, and a module of the group. Binders call
 /// each other as the grammar does, since queries hold expressions, and those hold queries. The
 /// other groups of `query` are left to be taken apart.
-const RECURSIVE: [(&str, &str); 3] = [
-    ("crates/query/src/bind", "clauses"),
-    ("crates/query/src/bind/parts", "extract"),
-    ("crates/query/src/", "quote"),
-];
+const RECURSIVE: [(&str, &str); 2] =
+    [("crates/query/src/bind", "clauses"), ("crates/query/src/", "quote")];
 
 /// A crate's modules, but for tests.
 struct Modules {

@@ -13,6 +13,7 @@ pub(super) mod levels;
 mod named_windows;
 mod private;
 mod released;
+mod splitter;
 pub(super) mod syntax;
 pub(super) mod walk;
 
@@ -23,9 +24,9 @@ use sqlparser::tokenizer::Span;
 use self::budget::{Draft, Paying};
 pub(super) use self::consistent_levels::part_of;
 pub use self::consistent_levels::{Adjusted, Consistent, ConsistentLevel, ConsistentPrecision};
-use self::extract::{Kind, Splitter};
 pub use self::released::Given;
 pub(crate) use self::released::released;
+use self::splitter::{Kind, Splitter};
 use super::around::Around;
 use super::{ChosenLimits, PrivateQuery};
 use crate::contract::{Contract, Defaults};

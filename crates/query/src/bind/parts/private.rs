@@ -5,8 +5,8 @@ use sqlparser::ast::{self, SetExpr};
 
 use super::MAX_SHOWN;
 use super::budget::Place;
-use super::extract::{Kind, Names, Splitter};
 use super::levels::{self, Levels, grouping};
+use super::splitter::{Kind, Names, Splitter};
 use super::syntax::{from_table, missing, query_of, select_of, select_of_mut, simple_select};
 use super::walk::{
     any, calls_aggregate, column, ident, looks_around, operands, operands_mut, ordered,

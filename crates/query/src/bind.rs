@@ -29,15 +29,15 @@ mod two_populations;
 mod view;
 mod windows;
 
-use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism};
+use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism, Strategy};
 use hushtable_numbers::Step;
 use serde::{Deserialize, Serialize};
 
+use crate::bind_expr::{RowScope, bind_row_expression};
 use crate::contract::Contract;
 use crate::error::Refusal;
-use crate::expr::{Expr, RowScope, bind_row_expression};
-use crate::interval::Level;
-use crate::quote::Strategy;
+use crate::expr::Expr;
+use crate::intervals_wanted::Level;
 use crate::sql;
 use crate::types::{ColumnType, Value};
 
@@ -342,8 +342,6 @@ pub struct Order {
     pub nulls_first: bool,
 }
 
-pub(crate) use aggregate::AGGREGATES;
-pub(crate) use automatic::AUTO;
 pub use automatic::{Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, ReleasedSizes};
 
 /// Checks a query against a contract: a statement that is one private SELECT.
@@ -364,11 +362,11 @@ pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<E
 }
 
 pub use around::{Around, CellOrigins, Computed, Traced, TracedExpression, cell_name};
+pub(crate) use parts::bind_part;
 pub use parts::{
     Adjusted, Consistent, ConsistentLevel, ConsistentPrecision, Given, MAX_PARTS, Part, Read,
     SqlStatement, bind_trial,
 };
-pub(crate) use parts::{bind_part, released};
 pub use query::{MAX_MATCH_OPERATIONS, PrivateQuery};
 
 pub use clauses::{known_groups, public_groups};

@@ -7,6 +7,8 @@ mod functions;
 mod literals;
 mod operators;
 mod patterns;
+mod placeholder;
+mod row_scope;
 
 use sqlparser::ast::{self, CastKind, UnaryOperator};
 
@@ -15,7 +17,9 @@ use self::common_types::{checked_cast, negate, negate_if};
 pub use self::functions::function_names;
 use self::functions::plain_rounding;
 use self::literals::{constant, date_part, sql_type, typed_literal};
-use crate::bind::released;
+pub(crate) use self::placeholder::placeholder;
+use self::placeholder::released;
+pub(crate) use self::row_scope::{RowScope, Visible, bind_row_expression};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
 use crate::types::ColumnType;
@@ -311,4 +315,15 @@ fn listed(array: &ast::Expr) -> Option<&[ast::Expr]> {
         ast::Expr::Nested(inner) => listed(inner),
         _ => None,
     }
+}
+
+/// Refuses an expression that is no condition; errors call it by its `place`.
+pub(crate) fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
+    if expr.column_type == ColumnType::Bool {
+        return Ok(expr);
+    }
+    Err(Refusal::new(
+        format!("{place} needs a condition, not a value of type {}", expr.column_type),
+        format!("{place} x > 0"),
+    ))
 }

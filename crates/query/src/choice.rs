@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::bind::{Groups, Measure, PrivateQuery};
 use crate::error::Refusal;
-use crate::noise_kind::{DELTA_HALVINGS, NoiseKind, as_gaussian, is_gaussian};
+use crate::gaussian::{DELTA_HALVINGS, as_gaussian, is_gaussian};
 use crate::objective::{Needed, Rank, Usefulness};
 use crate::quote::{Mechanisms, calibrated};
+use crate::wishes::NoiseKind;
 
 /// Selection has a number of such parts of the budget, where the split is chosen.
 pub(crate) const PARTS: u32 = 64;

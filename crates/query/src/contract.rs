@@ -16,13 +16,11 @@ use hushtable_privacy::{Delta, Epsilon, Rho};
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
-use crate::bind::AUTO;
 use crate::expr::{Expr, ExprKind};
-use crate::interval::Level;
-use crate::noise_kind::NoiseKind;
-use crate::objective::Prefer;
-use crate::quote::Strategy;
+use crate::intervals_wanted::Level;
 use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, Value};
+use crate::wishes::{NoiseKind, Prefer};
+use hushtable_mechanisms::Strategy;
 
 pub use csv::{CsvSettingError, CsvSettings, DateOrder, NumberFormat, TextFormat};
 pub(crate) use defaults::{MAX_GROUPS, MAX_ROWS, defaults, loss};
@@ -31,6 +29,9 @@ pub use units::{Population, TableUnit};
 
 /// Most values that `public_keys` or `known_keys` of one column may list.
 pub const MAX_PUBLIC_KEYS: usize = 1_000_000;
+
+/// The word for a limit that is chosen privately.
+pub(crate) const AUTO: &str = "AUTO";
 
 /// A checked contract.
 #[derive(Clone, Debug)]

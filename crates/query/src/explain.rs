@@ -8,7 +8,9 @@ mod precision;
 mod workload;
 mod written;
 
-use hushtable_mechanisms::{Additive, AdditiveLaw, QuantileSide, Selection, SumMechanism};
+use hushtable_mechanisms::{
+    Additive, AdditiveLaw, QuantileSide, Selection, Strategy, SumMechanism,
+};
 use hushtable_privacy::{
     Loss, LossCurve, Neighbouring, gaussian_epsilon_at, normal_quantile, zcdp_epsilon_at,
 };
@@ -19,12 +21,13 @@ use crate::bind::{
 };
 use crate::choice::RunnerUp;
 use crate::expr::{Expr, ExprKind};
-use crate::noise_kind::{NoiseKind, is_gaussian};
+use crate::gaussian::is_gaussian;
 use crate::objective::Usefulness;
-use crate::quote::{Joint, Noise, NoiseByClass, Quote, Strategy};
+use crate::quote::{Joint, Noise, NoiseByClass, Quote};
 use crate::relation::Beside;
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
+use crate::wishes::NoiseKind;
 pub use limits::LimitExplained;
 pub use mechanisms::{MechanismCompared, MechanismsExplained, MechanismsOnData, SizeQuantile};
 pub use policy::{

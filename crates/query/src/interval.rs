@@ -10,19 +10,17 @@
 //! expression over all of them ([`Range`]) then holds its value. Ratios of sums have sharper
 //! intervals ([`linear`]).
 
-mod level;
 mod linear;
 mod measured;
 
 use hushtable_mechanisms::{QuantileSide, Seen};
 
-pub(crate) use self::level::ReportFormat;
-pub use self::level::{IntervalsWanted, Level};
 use self::linear::{Combined, Ratio, Term};
 use self::measured::{Group, Measured, share};
 use crate::bind::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
 use crate::consistent::AdjustedNoise;
 use crate::expr::{Expr, ExprKind};
+use crate::intervals_wanted::{IntervalsWanted, Level};
 use crate::quote::Quote;
 use crate::range::{Fact, Facts, Range};
 use crate::types::{ColumnType, Value};

@@ -1,6 +1,7 @@
 //! SQL and a contract to a checked [`PrivateQuery`], and to its [`Quote`]; and the file of a finite
 //! model of partial knowledge to a [`ModelFile`]. Pure: reads no file, and nothing of the data.
 
+mod aggregate_names;
 mod bind;
 mod bind_expr;
 mod call;
@@ -13,11 +14,12 @@ mod drawn_together;
 mod error;
 mod explain;
 mod expr;
+mod gaussian;
 mod identity;
 mod interval;
+mod intervals_wanted;
 mod like;
 mod model;
-mod noise_kind;
 mod objective;
 mod pattern;
 mod place;
@@ -29,6 +31,7 @@ mod sql;
 mod tie;
 mod types;
 mod warning;
+mod wishes;
 mod workload;
 
 pub use bind::{
@@ -59,17 +62,15 @@ pub use explain::{
     WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse, Rows};
+pub use hushtable_mechanisms::Strategy;
 pub use hushtable_numbers::{MAX_LATTICE, Number, Step};
-pub use interval::{
-    Covered, Intervals, IntervalsWanted, KnownOperand, Level, NoInterval, ReleasedRow,
-    interval_over,
-};
+pub use interval::{Covered, Intervals, KnownOperand, NoInterval, ReleasedRow, interval_over};
+pub use intervals_wanted::{IntervalsWanted, Level};
 pub use like::like_parts;
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
-pub use noise_kind::NoiseKind;
-pub use objective::{Prefer, Usefulness};
+pub use objective::Usefulness;
 pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
-pub use quote::{Joint, Noise, NoiseByClass, Quote, Strategy, Tied, least_loss};
+pub use quote::{Joint, Noise, NoiseByClass, Quote, Tied, least_loss};
 pub use relation::{
     Beside, Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
     WindowFunction, WindowOrder, WindowedColumn,
@@ -80,4 +81,5 @@ pub use types::{
     Value,
 };
 pub use warning::{Warning, WarningCode};
+pub use wishes::{NoiseKind, Prefer};
 pub use workload::{MAX_QUERIES, Workload, WorkloadQuery};

@@ -5,8 +5,6 @@
 //! units, and which size suffices follows from the mechanisms alone. The smaller that size, the
 //! more groups of a table are of use, whatever the table.
 
-use std::fmt;
-
 use hushtable_mechanisms::{Selection, Strategy};
 use serde::{Deserialize, Serialize};
 
@@ -15,47 +13,6 @@ use crate::quote::Noise;
 
 /// The level at which the error of a quantile is what one standard deviation of noise is to a sum.
 const ONE_DEVIATION: f64 = 0.682_689;
-
-/// Preference of a query.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Prefer {
-    /// Neither of both.
-    #[default]
-    Balance,
-    /// More groups: values may be off by a half.
-    Groups,
-    /// More precise values: they may be off by a fiftieth.
-    Precision,
-}
-
-impl Prefer {
-    /// All of them.
-    pub(crate) const ALL: [Self; 3] = [Self::Balance, Self::Groups, Self::Precision];
-
-    /// The standard deviation of noise, as a part of the value, up to which a value is precise.
-    pub fn relative_error(self) -> f64 {
-        match self {
-            Self::Balance => 0.1,
-            Self::Groups => 0.5,
-            Self::Precision => 0.02,
-        }
-    }
-
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl fmt::Display for Prefer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Balance => "BALANCE",
-            Self::Groups => "GROUPS",
-            Self::Precision => "PRECISION",
-        })
-    }
-}
 
 /// The numbers of units from which on a group is of use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,23 +3,23 @@
 use std::num::NonZeroU32;
 
 use hushtable_mechanisms::{
-    Additive, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection, SumMechanism,
-    TiedPart,
+    Additive, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection, Strategy,
+    SumMechanism, TiedPart,
 };
 use hushtable_privacy::{Epsilon, Event, Loss, Rho};
 
 use crate::bind::{Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd};
 use crate::choice::{PARTS, Plan, RunnerUp, chosen};
 use crate::error::Refusal;
-use crate::noise_kind::{NoiseKind, as_gaussian, is_gaussian};
+use crate::gaussian::{as_gaussian, is_gaussian};
 use crate::objective::{Needed, Usefulness, deviation};
 use crate::types::Value;
+use crate::wishes::NoiseKind;
 
 pub use crate::drawn_together::Joint;
 use crate::drawn_together::{better_joint, gathered, joint, least_shares};
 pub use crate::tie::Tied;
 use crate::tie::{better_ties, handed_over, tied};
-pub use hushtable_mechanisms::Strategy;
 
 /// A query with its mechanisms. What they cost is what will be charged: the noise and the ledger's
 /// entry come from the same objects.

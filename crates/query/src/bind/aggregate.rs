@@ -7,62 +7,20 @@ use sqlparser::ast;
 
 use super::automatic::{AutomaticBounds, EXAMPLE_BOUND};
 use super::call_arguments::Arguments;
-use super::clauses::condition;
 use super::options::Options;
 use super::row_bounds::RowBounds;
 use super::view::{Unit, View};
 use super::{Clamps, Key, Measure, Measurement, PerRecordSum, QuantileEnd};
-use crate::bind_expr::{cast, where_true};
+use crate::aggregate_names::is_percentile;
+use crate::bind_expr::{bind_row_expression, cast, condition, where_true};
 use crate::contract::MAX_ROWS;
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, Function, bind_row_expression};
+use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;
 
 /// Most different measurements in one query.
 const MAX_MEASUREMENTS: usize = 100;
-
-/// The name of an aggregate function, if the node calls one.
-pub(super) fn aggregate_name(node: &ast::Expr) -> Option<(&ast::Function, String)> {
-    let ast::Expr::Function(function) = node else { return None };
-    let name = function.name.to_string().to_uppercase();
-    AGGREGATES.contains(&name.as_str()).then_some((function, name))
-}
-
-/// All there are.
-pub(crate) const AGGREGATES: [&str; 21] = [
-    "COUNT",
-    "COUNTIF",
-    "APPROX_COUNT_DISTINCT",
-    "SUM",
-    "AVG",
-    "MEDIAN",
-    "PERCENTILE_CONT",
-    "PERCENTILE_DISC",
-    "QUANTILE_CONT",
-    "QUANTILE_DISC",
-    "APPROX_PERCENTILE",
-    "APPROX_QUANTILE",
-    "VARIANCE",
-    "VAR_SAMP",
-    "VAR_POP",
-    "STDDEV",
-    "STDDEV_SAMP",
-    "STDDEV_POP",
-    "COVAR_SAMP",
-    "COVAR_POP",
-    "CORR",
-];
-
-/// Whether the aggregate of that name is a quantile with its share of the values.
-pub(super) fn is_percentile(name: &str) -> bool {
-    name.contains("PERCENTILE") || name.contains("QUANTILE")
-}
-
-/// Whether the aggregate of that name takes two columns.
-pub(super) fn is_of_two(name: &str) -> bool {
-    name.starts_with("COVAR") || name == "CORR"
-}
 
 /// Collects the measurements of a query.
 pub(super) struct Aggregates<'a> {

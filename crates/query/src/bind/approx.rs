@@ -15,23 +15,6 @@ const MAX_PARTS: u32 = 100;
 const FORM: &str = "APPROX_QUANTILES(x, 4)[OFFSET(1)] is the first quartile; alone in SELECT, \
                     APPROX_QUANTILES(x, 4) shows three columns";
 
-/// The call, if the node is APPROX_QUANTILES(…).
-pub(super) fn quantiles(node: &ast::Expr) -> Option<&ast::Function> {
-    let ast::Expr::Function(function) = node else { return None };
-    function.name.to_string().eq_ignore_ascii_case("APPROX_QUANTILES").then_some(function)
-}
-
-/// The call and the place in its list, if the node is APPROX_QUANTILES(…)[…].
-pub(super) fn quantile_at(node: &ast::Expr) -> Option<(&ast::Function, &ast::Expr)> {
-    let ast::Expr::CompoundFieldAccess { root, access_chain } = node else { return None };
-    match access_chain.as_slice() {
-        [ast::AccessExpr::Subscript(ast::Subscript::Index { index })] => {
-            Some((quantiles(root)?, index))
-        }
-        _ => None,
-    }
-}
-
 impl Aggregates<'_> {
     /// How many parts the call divides the values into.
     pub(super) fn parts(&self, function: &ast::Function) -> Result<u32, Refusal> {

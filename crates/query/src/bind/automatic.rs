@@ -23,14 +23,12 @@ use serde::{Deserialize, Serialize};
 use super::aggregate::short;
 use super::clipping::{PerUnit, added_up, call, compare, float, named_unit, number, numbered};
 use super::{Groups, Key, Measure, Measurement, Output, PrivateQuery};
+use crate::contract::AUTO;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
-use crate::objective::Prefer;
 use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
 use crate::types::{ColumnType, Value};
-
-/// The word for a limit that is chosen privately.
-pub(crate) const AUTO: &str = "AUTO";
+use crate::wishes::Prefer;
 
 /// The limit on groups with which a query is quoted before its own is chosen.
 pub(super) const EXAMPLE_GROUPS: u32 = 8;

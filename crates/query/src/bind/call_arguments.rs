@@ -4,9 +4,10 @@ use hushtable_mechanisms::RecordMechanism;
 use hushtable_numbers::Number;
 use sqlparser::ast;
 
-use super::aggregate::{Aggregates, is_of_two, is_percentile};
-use super::clauses::condition;
+use super::aggregate::Aggregates;
 use super::options::MAX_WEIGHT;
+use crate::aggregate_names::{is_of_two, is_percentile};
+use crate::bind_expr::condition;
 use crate::call::Call;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind};

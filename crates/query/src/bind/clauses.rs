@@ -6,7 +6,6 @@ use hushtable_privacy::{Delta, Loss};
 use sqlparser::ast;
 
 use super::aggregate::Aggregates;
-use super::approx::quantiles;
 use super::automatic::EXAMPLE_GROUPS;
 use super::conditions::{Conditions, check_public_keys};
 use super::from::Selected;
@@ -18,12 +17,13 @@ use super::subquery::has_aggregate;
 use super::two_populations::check_groups;
 use super::view::{Unit, View};
 use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery};
-use crate::bind_expr::balanced;
+use crate::aggregate_names::quantiles;
+use crate::bind_expr::{RowScope, balanced, bind_row_expression, condition};
 use crate::contract::{Contract, GroupLimit, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
-use crate::expr::{Expr, RowScope, bind_row_expression};
+use crate::expr::Expr;
 use crate::relation::Origin;
-use crate::types::{ColumnType, Value};
+use crate::types::Value;
 
 /// Most group keys.
 pub(super) const MAX_KEYS: usize = 16;
@@ -260,16 +260,6 @@ pub(super) fn bind(
     };
     query.check_cost()?;
     query.with_noise_of(options).bounded_beside()
-}
-
-pub(super) fn condition(expr: Expr, place: &str) -> Result<Expr, Refusal> {
-    if expr.column_type == ColumnType::Bool {
-        return Ok(expr);
-    }
-    Err(Refusal::new(
-        format!("{place} needs a condition, not a value of type {}", expr.column_type),
-        format!("{place} x > 0"),
-    ))
 }
 
 /// Refuses SELECT DISTINCT where it would make one row of several: rows that show all keys differ.

@@ -2,12 +2,13 @@
 
 use sqlparser::ast;
 
-use super::aggregate::aggregate_name;
-use super::clauses::{bound_keys, check, condition, default_name};
+use super::clauses::{bound_keys, check, default_name};
 use super::parts::syntax::plain_table;
+use crate::aggregate_names::aggregate_name;
+use crate::bind_expr::{RowScope, bind_row_expression, condition};
 use crate::call::Call;
 use crate::error::Refusal;
-use crate::expr::{Expr, RowScope, bind_row_expression};
+use crate::expr::Expr;
 use crate::sql;
 use crate::types::ColumnType;
 

@@ -2,15 +2,14 @@
 
 use sqlparser::ast;
 
-use super::clauses::condition;
 use super::parts::syntax::plain_table;
 use super::parts::walk::table_name;
 use super::rowset::{References, Rows, RowsColumn, conjuncts, same_unit};
 use super::subquery::has_aggregate;
-use crate::bind_expr::compare;
+use crate::bind_expr::{RowScope, Visible, bind_row_expression, compare, condition};
 use crate::contract::Contract;
 use crate::error::{Refusal, did_you_mean, similar};
-use crate::expr::{BinaryOp, Expr, RowScope, Visible, bind_row_expression};
+use crate::expr::{BinaryOp, Expr};
 use crate::relation::{JoinKind, Operator};
 
 /// The tables and common table expressions that a query may name.

@@ -4,9 +4,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, Visit, Visitor};
 
-use super::aggregate::aggregate_name;
-use super::approx::quantiles;
-use super::subquery::is_aggregate;
+use crate::aggregate_names::{aggregate_name, is_aggregate, quantiles};
 
 /// Whether the node aggregates rows, outside of sub-queries and windows.
 pub(super) fn aggregates_rows(node: &ast::Expr) -> bool {

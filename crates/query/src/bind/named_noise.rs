@@ -4,7 +4,8 @@ use hushtable_privacy::{Delta, Loss};
 
 use super::options::Options;
 use super::{Groups, PrivateQuery};
-use crate::noise_kind::{NoiseKind, as_gaussian, is_gaussian};
+use crate::gaussian::{as_gaussian, is_gaussian};
+use crate::wishes::NoiseKind;
 
 impl PrivateQuery {
     /// The query with the noise that it names; where it names none, with the contract's default,

@@ -5,15 +5,14 @@ use std::str::FromStr;
 
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
-use super::automatic::{AUTO, ChosenLimits};
+use super::automatic::ChosenLimits;
 use super::view::{Unit, View};
-use crate::contract::{Defaults, GroupLimit, MAX_GROUPS, MAX_ROWS};
+use crate::contract::{AUTO, Defaults, GroupLimit, MAX_GROUPS, MAX_ROWS};
 use crate::error::{Refusal, did_you_mean, similar};
-use crate::interval::{IntervalsWanted, Level, ReportFormat};
-use crate::noise_kind::NoiseKind;
-use crate::objective::Prefer;
-use crate::quote::Strategy;
+use crate::intervals_wanted::{IntervalsWanted, Level, ReportFormat};
 use crate::sql::QueryOption;
+use crate::wishes::{NoiseKind, Prefer};
+use hushtable_mechanisms::Strategy;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
                      max_groups_contributed, max_rows_per_group, bounds, \

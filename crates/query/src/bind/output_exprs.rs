@@ -3,11 +3,11 @@
 use sqlparser::ast;
 
 use super::Key;
-use super::aggregate::{Aggregates, aggregate_name};
-use super::approx::quantile_at;
-use crate::bind_expr::{Binder, Resolve};
+use super::aggregate::Aggregates;
+use crate::aggregate_names::{aggregate_name, quantile_at};
+use crate::bind_expr::{Binder, Resolve, bind_row_expression};
 use crate::error::Refusal;
-use crate::expr::{Expr, bind_row_expression};
+use crate::expr::Expr;
 
 /// Names in SELECT, HAVING and ORDER BY.
 pub(super) struct OutputScope<'a, 'b> {

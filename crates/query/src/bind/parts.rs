@@ -25,7 +25,6 @@ use self::budget::{Draft, Paying};
 pub(super) use self::consistent_levels::part_of;
 pub use self::consistent_levels::{Adjusted, Consistent, ConsistentLevel, ConsistentPrecision};
 pub use self::released::Given;
-pub(crate) use self::released::released;
 use self::splitter::{Kind, Splitter};
 use super::around::Around;
 use super::{ChosenLimits, PrivateQuery};
@@ -97,6 +96,13 @@ pub struct Read {
     pub column: usize,
     /// Whether it is the column in all rows; otherwise it is the value in the one row.
     pub all: bool,
+}
+
+impl Read {
+    /// The number of its values among all that the statement releases.
+    fn number(self) -> usize {
+        self.part * MAX_SHOWN + self.column
+    }
 }
 
 impl SqlStatement {

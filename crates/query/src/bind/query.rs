@@ -10,12 +10,11 @@ use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output};
 use crate::cost::{self, RowPart};
 use crate::error::Refusal;
 use crate::expr::Expr;
-use crate::interval::IntervalsWanted;
-use crate::noise_kind::NoiseKind;
-use crate::objective::Prefer;
+use crate::intervals_wanted::IntervalsWanted;
 use crate::relation::Relation;
 use crate::types::ColumnType;
 use crate::warning::Warning;
+use crate::wishes::{NoiseKind, Prefer};
 
 /// Most operations in the conditions of outer joins, of EXISTS and of NOT EXISTS: they are computed
 /// where rows meet, and the first two that do cost about 0.3 microseconds for each of these.

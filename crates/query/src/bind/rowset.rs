@@ -2,9 +2,10 @@
 
 use sqlparser::ast;
 
+use crate::bind_expr::{RowScope, Visible};
 use crate::contract::{Column, Contract, Table, TableUnit};
 use crate::error::Refusal;
-use crate::expr::{BinaryOp, Expr, ExprKind, RowScope, Visible};
+use crate::expr::{BinaryOp, Expr, ExprKind};
 use crate::relation::{JoinKind, NamedExpr, Operator, Origin, Protection, Relation};
 use crate::types::ColumnType;
 

@@ -2,17 +2,20 @@
 
 use sqlparser::ast;
 
-use super::clauses::{bound_keys, condition, default_name, plain_clauses};
+use super::clauses::{bound_keys, default_name, plain_clauses};
 use super::from::Tables;
 use super::mentions::aggregates_rows;
 use super::parts::walk::shown;
 use super::rowset::Rows;
 use super::windows::Windows;
-use crate::bind_expr::{Binder, Resolve, unify_all, where_true};
+use crate::aggregate_names::is_aggregate;
+use crate::bind_expr::{
+    Binder, Resolve, RowScope, bind_row_expression, condition, unify_all, where_true,
+};
 use crate::call::Call;
 use crate::contract::Column;
 use crate::error::Refusal;
-use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::expr::{Expr, ExprKind};
 use crate::relation::{NamedExpr, Operator, Relation, UnitAggregate};
 use crate::types::Value;
 
@@ -323,14 +326,6 @@ impl Resolve for UnitScope<'_> {
 
 const AGGREGATES: &str = "use COUNT(*), COUNTIF(condition), COUNT(x), COUNT(DISTINCT x), \
                           SUM(x), AVG(x), MIN(x) or MAX(x), also with FILTER (WHERE condition)";
-
-/// Whether a function aggregates rows in a sub-query.
-pub(super) fn is_aggregate(function: &ast::Function) -> bool {
-    let name = function.name.to_string();
-    ["COUNT", "COUNTIF", "SUM", "AVG", "MIN", "MAX"]
-        .iter()
-        .any(|own| name.eq_ignore_ascii_case(own))
-}
 
 /// An aggregate within units.
 pub(super) fn unit_aggregate(

@@ -4,8 +4,8 @@ use hushtable_privacy::{Loss, Neighbouring};
 
 use super::{Groups, Measure, PrivateQuery};
 use crate::error::Refusal;
-use crate::noise_kind::NoiseKind;
 use crate::relation::{Beside, Relation};
+use crate::wishes::NoiseKind;
 
 /// Refuses groups that are not public, where rows belong to two populations: a unit of the one that
 /// is bounded beside may change how many of the others' units a group has by more than one.

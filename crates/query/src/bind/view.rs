@@ -5,9 +5,10 @@ use hushtable_privacy::Neighbouring;
 use sqlparser::ast;
 
 use super::rowset::{References, Rows};
+use crate::bind_expr::RowScope;
 use crate::contract::{self, Column, Contract, Defaults, Population};
 use crate::error::Refusal;
-use crate::expr::{Expr, ExprKind, RowScope};
+use crate::expr::{Expr, ExprKind};
 use crate::range::Range;
 use crate::relation::{Known, Operator, Origin, Protection, Relation};
 use crate::types::{ColumnType, Value};

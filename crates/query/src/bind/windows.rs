@@ -3,11 +3,12 @@
 use sqlparser::ast;
 
 use super::rowset::Rows;
-use super::subquery::{is_aggregate, unit_aggregate};
-use crate::bind_expr::{Binder, Resolve};
+use super::subquery::unit_aggregate;
+use crate::aggregate_names::is_aggregate;
+use crate::bind_expr::{Binder, Resolve, RowScope, bind_row_expression};
 use crate::call::Call;
 use crate::error::Refusal;
-use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::expr::{Expr, ExprKind};
 use crate::relation::{Operator, Relation, WindowFunction, WindowOrder, WindowedColumn};
 use crate::types::Value;
 

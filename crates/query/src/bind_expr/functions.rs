@@ -5,7 +5,7 @@ use sqlparser::ast;
 use super::common_types::{case_of, compare, concat, unify_all};
 use super::literals::integer;
 use super::{Binder, Resolve};
-use crate::bind::AGGREGATES;
+use crate::aggregate_names::AGGREGATES;
 use crate::call::Call;
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};

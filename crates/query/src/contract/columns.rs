@@ -5,8 +5,9 @@ use hushtable_numbers::{Number, Step};
 use super::read::{ContractError, Item, Section};
 use super::split::split;
 use super::{Column, MAX_PUBLIC_KEYS};
+use crate::bind_expr::{RowScope, bind_row_expression};
 use crate::cost::{self, RowPart};
-use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::expr::{Expr, ExprKind};
 use crate::sql;
 use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_STRING_BYTES, Value};
 

@@ -7,10 +7,9 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
 use super::read::{ContractError, Item, Section};
 use super::{Defaults, GroupLimit};
-use crate::interval::Level;
-use crate::noise_kind::NoiseKind;
-use crate::objective::Prefer;
-use crate::quote::Strategy;
+use crate::intervals_wanted::Level;
+use crate::wishes::{NoiseKind, Prefer};
+use hushtable_mechanisms::Strategy;
 
 /// Most groups that a unit may be allowed to enter: what one unit can make the engine do grows with
 /// its square.

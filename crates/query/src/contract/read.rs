@@ -6,7 +6,7 @@ use hushtable_numbers::Number;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::bind::AUTO;
+use super::AUTO;
 
 /// A contract, a workload or a model that cannot be used, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::explain_measurement;
 use crate::bind::Groups;
 use crate::contract::MAX_GROUPS;
-use crate::noise_kind::NoiseKind;
-use crate::quote::{Quote, Strategy};
+use crate::quote::Quote;
+use crate::wishes::NoiseKind;
+use hushtable_mechanisms::Strategy;
 
 /// A limit on the groups of a unit, and what the same query costs with it. From the query alone:
 /// how much a limit cuts off is for the owner of the data to see.

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::bind::{Clamps, Groups, Measure, Measurement};
 use crate::expr::Expr;
-use crate::interval::{Covered, Intervals, IntervalsWanted, ReleasedRow};
-use crate::noise_kind::NoiseKind;
+use crate::interval::{Covered, Intervals, ReleasedRow};
+use crate::intervals_wanted::IntervalsWanted;
 use crate::quote::{Noise, Quote};
 use crate::types::Value;
+use crate::wishes::NoiseKind;
 
 /// Rows of the groups that precision is stated for.
 const SIZES: [u64; 3] = [100, 1_000, 10_000];

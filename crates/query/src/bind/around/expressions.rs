@@ -7,9 +7,10 @@ use super::column_names::{Scope, ShownColumn};
 use super::trace::Hidden;
 use super::{Tables, Walk, unsupported};
 use crate::bind::parts::walk::{self, operands_mut};
+use crate::bind_expr::{RowScope, Visible, bind_row_expression};
 use crate::call::Call;
 use crate::error::Refusal;
-use crate::expr::{Expr, RowScope, Visible, bind_row_expression};
+use crate::expr::Expr;
 use crate::types::ColumnType;
 
 /// A scalar expression over released values, which is computed as in private queries.

@@ -5,18 +5,17 @@ use std::rc::Rc;
 use sqlparser::ast;
 
 use super::budget::Place;
-use super::released::placeholder;
 use super::splitter::{Kind, Names, Splitter, mixed};
 use super::syntax::{
     all_of, missing, plain_table, query_of, select_of, select_of_mut, simple_select, table_factor,
 };
-use super::walk::{
-    any, calls_aggregate, ident, on_mut, operands_mut, ordered_mut, shown, shown_mut, table_name,
-};
+use super::walk::{any, ident, on_mut, operands_mut, ordered_mut, shown, shown_mut, table_name};
 use super::{MAX_NAMES, Read, private};
+use crate::aggregate_names::calls_aggregate;
 use crate::bind::Groups;
 use crate::bind::clauses::{self, bound_keys, plain_clauses};
 use crate::bind::from::{Selected, Tables, not_a_table};
+use crate::bind_expr::placeholder;
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::place::Placed;
 use crate::relation::Protection;
@@ -375,7 +374,8 @@ impl Splitter<'_> {
                 "(SELECT AVG(x) FROM table WHERE …), without GROUP BY; or ORDER BY … LIMIT 1",
             ));
         }
-        Ok(placeholder(Read { part, column: place, all: false }, output.expr.column_type))
+        let read = Read { part, column: place, all: false };
+        Ok(placeholder(read.number(), output.expr.column_type))
     }
 
     /// Takes the parts out of the sub-queries in the clauses of a SELECT over releases. Whether it

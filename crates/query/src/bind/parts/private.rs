@@ -9,15 +9,17 @@ use super::levels::{self, Levels, grouping};
 use super::splitter::{Kind, Names, Splitter};
 use super::syntax::{from_table, missing, query_of, select_of, select_of_mut, simple_select};
 use super::walk::{
-    any, calls_aggregate, column, ident, looks_around, operands, operands_mut, ordered,
-    ordered_mut, shown, substitute,
+    any, column, ident, looks_around, operands, operands_mut, ordered, ordered_mut, shown,
+    substitute,
 };
+use crate::aggregate_names::calls_aggregate;
 use crate::bind::around;
 use crate::bind::clauses::{self, MAX_KEYS, default_name, select_item};
 use crate::bind::from::Selected;
+use crate::bind_expr::{RowScope, bind_row_expression};
 use crate::contract::Contract;
 use crate::error::Refusal;
-use crate::expr::{Expr, ExprKind, RowScope, bind_row_expression};
+use crate::expr::{Expr, ExprKind};
 use crate::types::ColumnType;
 
 /// Whether a part's SELECT computes from several of its groups.

@@ -1,22 +1,10 @@
 //! Values that earlier parts release, in expressions of later ones.
 
-use sqlparser::ast;
-
 use super::{MAX_SHOWN, Read};
 use crate::bind::PrivateQuery;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, Rows};
 use crate::types::{ColumnType, MAX_KEY_BYTES, Value};
-
-/// Begins the text of a placeholder in a syntax tree. No placeholder that SQL can write has a
-/// space.
-const MARK: &str = "released value ";
-
-/// The syntax that stands for the one value that a part releases.
-pub(super) fn placeholder(read: Read, column_type: ColumnType) -> ast::Expr {
-    let text = format!("{MARK}{} {column_type}", read.part * MAX_SHOWN + read.column);
-    ast::Expr::Value(ast::Value::Placeholder(text).into())
-}
 
 /// Released values of an earlier part, for one that reads them.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,14 +13,6 @@ pub enum Given {
     One(Value),
     /// The values in all of its rows.
     All(Vec<Value>),
-}
-
-/// The typed placeholder that a syntax stands for, if it does.
-pub(crate) fn released(value: &ast::Value) -> Option<Expr> {
-    let ast::Value::Placeholder(text) = value else { return None };
-    let (read, column_type) = text.strip_prefix(MARK)?.split_once(' ')?;
-    let kind = ExprKind::Released(read.parse().ok()?);
-    Some(Expr::new(kind, ColumnType::from_name(column_type)?))
 }
 
 impl PrivateQuery {

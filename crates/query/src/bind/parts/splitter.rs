@@ -7,12 +7,12 @@ use sqlparser::ast;
 
 use super::budget::{Clauses, Draft, Paying, Place, Terms};
 use super::consistent_levels::{Consistent, ConsistentLevel, consistent_name};
-use super::released::placeholder;
 use super::syntax::missing;
 use super::{MAX_PARTS, MAX_SHOWN, Read, part_name};
 use crate::bind::clauses;
 use crate::bind::from::{Selected, Tables};
 use crate::bind::{ChosenLimits, PrivateQuery};
+use crate::bind_expr::placeholder;
 use crate::contract::Contract;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, Rows};
@@ -300,8 +300,8 @@ impl<'a> Splitter<'a> {
     fn readable(&self, mut sql: String) -> String {
         for (part, draft) in self.drafts.iter().enumerate().rev() {
             for (column, output) in draft.query.outputs.iter().enumerate() {
-                let own = placeholder(Read { part, column, all: false }, output.expr.column_type)
-                    .to_string();
+                let own = Read { part, column, all: false };
+                let own = placeholder(own.number(), output.expr.column_type).to_string();
                 if sql.contains(&own) {
                     sql = sql.replace(&own, &format!("({}.{})", draft.name, output.name));
                 }

@@ -3,8 +3,6 @@
 use sqlparser::ast::{self, BinaryOperator as Operator};
 
 use super::named_windows::NamedWindows;
-use crate::bind::AGGREGATES;
-use crate::bind::subquery::is_aggregate;
 use crate::bind_expr::{paired, too_deep};
 use crate::error::Refusal;
 
@@ -410,19 +408,6 @@ pub(super) fn on_mut(joins: &mut [ast::Join]) -> impl Iterator<Item = &mut ast::
 /// Whether a test holds for an expression or a part of it, in the forms that the binder knows.
 pub(in crate::bind) fn any(node: &ast::Expr, test: &dyn Fn(&ast::Expr) -> bool) -> bool {
     test(node) || operands(node).into_iter().flatten().any(|operand| any(operand, test))
-}
-
-/// Whether an expression is an aggregate, over rows or over released values, that is no window.
-pub(in crate::bind) fn calls_aggregate(node: &ast::Expr) -> bool {
-    match node {
-        ast::Expr::Function(function) => {
-            let name = function.name.to_string();
-            function.over.is_none()
-                && (is_aggregate(function)
-                    || AGGREGATES.iter().any(|own| name.eq_ignore_ascii_case(own)))
-        }
-        _ => false,
-    }
 }
 
 /// Whether an expression looks at more than one row of what is released: a window, or a

@@ -8,7 +8,8 @@ use crate::bind::SqlStatement;
 use crate::consistent::*;
 use crate::contract::Contract;
 use crate::interval::tests::{number, released};
-use crate::interval::{Intervals, IntervalsWanted, ReleasedRow};
+use crate::interval::{Intervals, ReleasedRow};
+use crate::intervals_wanted::IntervalsWanted;
 use crate::quote::Quote;
 
 const CONTRACT: &str = r#"

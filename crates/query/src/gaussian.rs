@@ -1,37 +1,10 @@
-//! The noise that a query asks for, and Gaussian noise at the cost of an epsilon and a delta.
-
-use std::fmt;
+//! Gaussian noise at the cost of an epsilon and a delta.
 
 use hushtable_mechanisms::Strategy;
 use hushtable_privacy::{Delta, Loss, Rho, analytic_gaussian_mu};
-use serde::{Deserialize, Serialize};
 
 use crate::bind::{Groups, Measure, PrivateQuery};
 use crate::error::Refusal;
-
-/// A kind of noise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum NoiseKind {
-    /// Discrete Laplace, of an epsilon.
-    Laplace,
-    /// Rounded Gaussian, of a rho, or of an epsilon and a delta.
-    Gaussian,
-}
-
-impl NoiseKind {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Laplace, Self::Gaussian];
-}
-
-impl fmt::Display for NoiseKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Laplace => "LAPLACE",
-            Self::Gaussian => "GAUSSIAN",
-        })
-    }
-}
 
 /// How often delta is halved for the part that choosing groups has beside Gaussian noise, where
 /// more than once is tried.

@@ -4,29 +4,39 @@ mod aggregate;
 mod approx;
 mod around;
 mod automatic;
+mod automatic_limits;
+mod bounds_in_steps;
 mod call_arguments;
 mod clauses;
 mod clipping;
+mod collected;
 mod conditions;
 mod count_release;
+mod describe;
 mod from;
+mod group_by;
+mod listed_groups;
 mod mentions;
 mod moments;
 mod named_noise;
-
 mod options;
 mod output_exprs;
 mod parts;
 mod quantile;
 mod query;
+mod released_tables;
 mod repeats;
 mod row_bounds;
 mod rowset;
 mod same_rows;
+mod select;
 mod subquery;
+mod syntax;
 mod thresholds;
 mod two_populations;
+mod unit_aggregate;
 mod view;
+mod walk;
 mod windows;
 
 use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism, Strategy};
@@ -342,7 +352,9 @@ pub struct Order {
     pub nulls_first: bool,
 }
 
-pub use automatic::{Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, ReleasedSizes};
+pub use automatic_limits::{
+    Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, ReleasedSizes,
+};
 
 /// Checks a query against a contract: a statement that is one private SELECT.
 ///
@@ -369,6 +381,6 @@ pub use parts::{
 };
 pub use query::{MAX_MATCH_OPERATIONS, PrivateQuery};
 
-pub use clauses::{known_groups, public_groups};
 pub use count_release::{CountRelease, bind_count_release};
+pub use listed_groups::{known_groups, public_groups};
 pub use options::option_names;

@@ -10,11 +10,9 @@ use crate::modules::{below, code};
 /// A module's path in its crate; the crate's root has none.
 type Path = Vec<String>;
 
-/// Groups of modules that may use each other: the folder, and a module of the group. Binders call
-/// each other as the grammar does, since queries hold expressions, and those hold queries. The
-/// other groups of `query` are left to be taken apart.
-const RECURSIVE: [(&str, &str); 2] =
-    [("crates/query/src/bind", "clauses"), ("crates/query/src/", "quote")];
+/// Groups of modules that may use each other, which are left to be taken apart: the folder, and a
+/// module of the group.
+const RECURSIVE: [(&str, &str); 1] = [("crates/query/src/", "quote")];
 
 /// A crate's modules, but for tests.
 struct Modules {

@@ -1,41 +1,23 @@
 //! COUNT, SUM, AVG and what is made of them: what they measure, and how it is bounded.
 
-use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism};
+use hushtable_mechanisms::RecordMechanism;
 use hushtable_numbers::{MAX_LATTICE, Number, Step};
 use hushtable_privacy::Loss;
 use sqlparser::ast;
 
-use super::automatic::{AutomaticBounds, EXAMPLE_BOUND};
+use super::automatic_limits::{AutomaticBounds, EXAMPLE_BOUND};
+use super::bounds_in_steps::{in_steps, no_step_within, released_as};
 use super::call_arguments::Arguments;
-use super::options::Options;
+use super::collected::Aggregates;
 use super::row_bounds::RowBounds;
-use super::view::{Unit, View};
-use super::{Clamps, Key, Measure, Measurement, PerRecordSum, QuantileEnd};
+use super::view::Unit;
+use super::{Clamps, Measure, Measurement, PerRecordSum};
 use crate::aggregate_names::is_percentile;
-use crate::bind_expr::{bind_row_expression, cast, condition, where_true};
+use crate::bind_expr::{cast, condition, where_true};
 use crate::contract::MAX_ROWS;
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::types::{ColumnType, Value};
-use crate::warning::Warning;
-
-/// Most different measurements in one query.
-const MAX_MEASUREMENTS: usize = 100;
-
-/// Collects the measurements of a query.
-pub(super) struct Aggregates<'a> {
-    pub(super) table: &'a View,
-    pub(super) options: &'a Options,
-    pub(super) stored: &'a [(String, ColumnType)],
-    pub(super) keys: &'a [Key],
-    pub(super) filter: Option<&'a Expr>,
-    pub(super) measurements: Vec<Measurement>,
-    pub(super) warnings: Vec<Warning>,
-    /// Whether a count of rows is one of units, of which one row counts.
-    pub(super) rows_as_units: bool,
-    /// The sums whose bounds are chosen privately.
-    pub(super) automatic: Vec<AutomaticBounds>,
-}
 
 impl Aggregates<'_> {
     /// The aggregate as an expression over released columns, of which the first `keys` are keys.
@@ -55,50 +37,6 @@ impl Aggregates<'_> {
             }
             _ => self.moment(function, name, &arguments, keys),
         }
-    }
-
-    /// The expression in a few words.
-    pub(super) fn name_of(&self, expr: &Expr) -> String {
-        short(expr, self.stored)
-    }
-
-    pub(super) fn row(&self, node: &ast::Expr) -> Result<Expr, Refusal> {
-        bind_row_expression(node, &self.table.scope)
-    }
-
-    /// Adds a measurement, or finds the same one, and gives its released column.
-    pub(super) fn measured(
-        &mut self,
-        mut wanted: Measurement,
-        keys: usize,
-    ) -> Result<Expr, Refusal> {
-        let column_type = wanted.column_type;
-        let weight = wanted.weight;
-        let same = self.measurements.iter_mut().position(|own| {
-            wanted.weight = own.weight;
-            wanted.name.clone_from(&own.name);
-            *own == wanted
-        });
-        let index = match same {
-            Some(index) => {
-                let own = &mut self.measurements[index];
-                own.weight = own.weight.max(weight);
-                index
-            }
-            None => {
-                wanted.weight = weight;
-                wanted.name = describe(&wanted, self.stored);
-                self.measurements.push(wanted);
-                self.measurements.len() - 1
-            }
-        };
-        if self.measurements.len() > MAX_MEASUREMENTS {
-            return Err(Refusal::new(
-                format!("the query has more than {MAX_MEASUREMENTS} different aggregates"),
-                "ask several queries: each aggregate's share of the budget would be very small",
-            ));
-        }
-        Ok(Expr::column(keys + index, column_type))
     }
 
     fn count(&mut self, arguments: &Arguments, name: &str, keys: usize) -> Result<Expr, Refusal> {
@@ -502,39 +440,6 @@ impl Aggregates<'_> {
     }
 }
 
-/// Bounds in steps of the lattice, rounded inwards.
-pub(super) fn in_steps((low, high): (Number, Number), step: Step) -> Result<(i64, i64), Refusal> {
-    step.ceil(low).zip(step.floor(high)).ok_or_else(|| {
-        Refusal::new(
-            format!(
-                "the bounds ({low}, {high}) are more than {MAX_LATTICE} steps of {} wide",
-                step.to_f64()
-            ),
-            "use narrower bounds, or a coarser granularity of the column in the contract",
-        )
-    })
-}
-
-/// The refusal of bounds within which a sum is always zero.
-pub(super) fn no_step_within((low, high): (Number, Number), step: Step) -> Refusal {
-    Refusal::new(
-        format!(
-            "the bounds ({low}, {high}) hold no multiple of the granularity {} but zero",
-            step.to_f64()
-        ),
-        "use wider bounds, or a finer granularity of the column in the contract",
-    )
-}
-
-/// The type of what is released in such steps.
-pub(super) fn released_as(step: Step) -> ColumnType {
-    match step {
-        Step::Whole(_) => ColumnType::Int,
-        Step::Decimal(scale) => ColumnType::Decimal { scale },
-        Step::PowerOfTwo(_) => ColumnType::Float,
-    }
-}
-
 /// The mechanism of a sum: what is named is for sums that are not clamped.
 fn released_by(
     function: &ast::Function,
@@ -566,76 +471,5 @@ pub(super) fn counting(measure: Measure, low: i64, high: i64, weight: u32) -> Me
         step: Step::Whole(1),
         weight,
         column_type: ColumnType::Int,
-    }
-}
-
-/// Name of the measurement for readers.
-fn describe(measurement: &Measurement, stored: &[(String, ColumnType)]) -> String {
-    let what = value_of(measurement, stored);
-    match measurement.measure {
-        Measure::Quantile { end: Some(QuantileEnd { side: QuantileSide::Low, .. }), .. } => {
-            format!("low end of the {what}")
-        }
-        Measure::Quantile { end: Some(QuantileEnd { side: QuantileSide::High, .. }), .. } => {
-            format!("high end of the {what}")
-        }
-        _ => what,
-    }
-}
-
-/// Name of the values that a measurement is of.
-fn value_of(measurement: &Measurement, stored: &[(String, ColumnType)]) -> String {
-    match &measurement.measure {
-        Measure::Units => "count of privacy units".to_owned(),
-        Measure::Rows => "count of rows".to_owned(),
-        Measure::Values(expr) => format!("count of {}", short(expr, stored)),
-        Measure::SumOfRows { of, .. } => format!("sum of {}", short(of, stored)),
-        Measure::Distinct { of, .. } => format!("count of different {}", short(of, stored)),
-        Measure::ClampedSum(expr) => format!("sum of {}", short(expr, stored)),
-        Measure::PerRecordSum(sum) if sum.mechanism == RecordMechanism::default() => {
-            format!("sum of {}", short(&sum.of, stored))
-        }
-        Measure::PerRecordSum(sum) => {
-            format!("sum of {} by {}", short(&sum.of, stored), sum.mechanism)
-        }
-        Measure::Quantile { of, percentile, .. } if *percentile == Percentile::MEDIAN => {
-            format!("median of {}", short(of, stored))
-        }
-        Measure::Quantile { of, percentile, .. } => {
-            format!("{percentile} quantile of {}", short(of, stored))
-        }
-    }
-}
-
-/// The expression in a few words.
-pub(super) fn short(expr: &Expr, stored: &[(String, ColumnType)]) -> String {
-    match &expr.kind {
-        ExprKind::Column(i) => stored.get(*i).map_or("?", |(name, _)| name).to_owned(),
-        // Zero stands in for what the contract promises not to be there.
-        ExprKind::Call(Function::ToInt | Function::Code | Function::Coalesce, inner)
-            if inner
-                .iter()
-                .skip(1)
-                .all(|e| matches!(&e.kind, ExprKind::Literal(v) if v.is_zero())) =>
-        {
-            inner.first().map_or_else(|| "?".to_owned(), |e| short(e, stored))
-        }
-        _ => {
-            let mut names = Vec::new();
-            expr.visit_columns(&mut |i| {
-                if let Some((name, _)) = stored.get(i)
-                    && !names.contains(name)
-                {
-                    names.push(name.clone());
-                }
-            });
-            if names.is_empty() {
-                let mut released = false;
-                expr.visit(&mut |e| released |= matches!(e.kind, ExprKind::Released(_)));
-                let name = if released { "a released value" } else { "a constant" };
-                return name.to_owned();
-            }
-            format!("an expression of {}", names.join(", "))
-        }
     }
 }

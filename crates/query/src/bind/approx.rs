@@ -4,7 +4,7 @@
 
 use sqlparser::ast;
 
-use super::aggregate::Aggregates;
+use super::collected::Aggregates;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind};
 use crate::types::Value;

@@ -17,11 +17,10 @@ use sqlparser::ast;
 
 use self::column_names::{Shown, ShownColumn};
 pub use self::expressions::Computed;
-pub(super) use self::expressions::{call, ordered};
 use self::origins::Origins;
 pub use self::origins::{Origins as CellOrigins, cell_name};
 pub use self::trace::{Traced, TracedExpression};
-use crate::bind::parts::{Part, part_name, part_of};
+use super::released_tables::{part_name, part_of};
 use crate::error::Refusal;
 
 /// SQL over released tables.
@@ -61,12 +60,12 @@ impl Around {
         Ok((around, used))
     }
 
-    /// Counts parts by their places among those that are left of so many. Tables that fit other
+    /// Counts parts by their places among the names of those that are left of so many. Tables that fit other
     /// levels are behind them, in their order.
-    pub(super) fn place_parts(&mut self, left: &[Part], all: usize) {
+    pub(super) fn place_parts(&mut self, left: &[&str], all: usize) {
         let place = |part: usize| match part.checked_sub(all) {
             Some(consistent) => Some(left.len() + consistent),
-            None => left.iter().position(|own| own.name == part_name(part)),
+            None => left.iter().position(|own| *own == part_name(part)),
         };
         for Traced { origins, computed } in &mut self.traced {
             let operands = computed.iter_mut().flat_map(|own| &mut own.operands);

@@ -4,7 +4,7 @@ use hushtable_mechanisms::RecordMechanism;
 use hushtable_numbers::Number;
 use sqlparser::ast;
 
-use super::aggregate::Aggregates;
+use super::collected::Aggregates;
 use super::options::MAX_WEIGHT;
 use crate::aggregate_names::{is_of_two, is_percentile};
 use crate::bind_expr::condition;

@@ -5,28 +5,24 @@ use std::collections::{HashMap, HashSet};
 use hushtable_privacy::{Delta, Loss};
 use sqlparser::ast;
 
-use super::aggregate::Aggregates;
-use super::automatic::EXAMPLE_GROUPS;
+use super::automatic_limits::EXAMPLE_GROUPS;
+use super::collected::Aggregates;
 use super::conditions::{Conditions, check_public_keys};
 use super::from::Selected;
-use super::mentions::{aggregates_rows, names_columns};
+use super::group_by::bound_keys;
+use super::listed_groups::listed_groups;
 use super::options::Options;
 use super::output_exprs::OutputScope;
-use super::parts::walk::shown;
-use super::subquery::has_aggregate;
+use super::select::{default_name, limits, plain_clauses};
 use super::two_populations::check_groups;
 use super::view::{Unit, View};
 use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output, PrivateQuery};
 use crate::aggregate_names::quantiles;
-use crate::bind_expr::{RowScope, balanced, bind_row_expression, condition};
+use crate::bind_expr::{balanced, condition};
 use crate::contract::{Contract, GroupLimit, MAX_PUBLIC_KEYS};
 use crate::error::Refusal;
 use crate::expr::Expr;
 use crate::relation::Origin;
-use crate::types::Value;
-
-/// Most group keys.
-pub(super) const MAX_KEYS: usize = 16;
 
 /// The one SELECT of a query; every clause that is not supported is refused, by name.
 pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
@@ -52,83 +48,6 @@ pub(super) fn check(query: &ast::Query) -> Result<&ast::Select, Refusal> {
         return refused.map_err(|refusal| refusal.at(node));
     }
     Ok(select)
-}
-
-/// Refuses what neither queries nor sub-queries may have.
-pub(super) fn plain_clauses(query: &ast::Query, select: &ast::Select) -> Result<(), Refusal> {
-    let refuse =
-        |what: &str, hint: &str| Err(Refusal::new(format!("{what} is not supported"), hint));
-    // Taken apart whole, so that a clause that a new version of the parser knows is no clause that
-    // is accepted here in silence. The callers see to what is named `_`.
-    let ast::Query {
-        with: _,
-        body: _,
-        order_by: _,
-        limit_clause: _,
-        fetch: _,
-        locks,
-        for_clause,
-        settings,
-        format_clause,
-        pipe_operators,
-    } = query;
-    if !locks.is_empty()
-        || for_clause.is_some()
-        || settings.is_some()
-        || format_clause.is_some()
-        || !pipe_operators.is_empty()
-    {
-        return refuse("a clause after ORDER BY and LIMIT", "end the query there");
-    }
-    let ast::Select {
-        select_token: _,
-        // A comment: nothing is done by it.
-        optimizer_hints: _,
-        distinct: _,
-        select_modifiers,
-        top,
-        top_before_distinct: _,
-        projection: _,
-        exclude,
-        into,
-        from: _,
-        lateral_views,
-        prewhere,
-        selection: _,
-        connect_by,
-        group_by: _,
-        cluster_by,
-        distribute_by,
-        sort_by,
-        having: _,
-        named_window,
-        qualify: _,
-        window_before_qualify: _,
-        value_table_mode,
-        // FROM before SELECT means the same.
-        flavor: _,
-    } = select;
-    if !named_window.is_empty() {
-        return refuse("WINDOW", "write OVER (…) where the window is used, in a sub-query");
-    }
-    let odd = top.is_some()
-        || into.is_some()
-        || exclude.is_some()
-        || select_modifiers.is_some()
-        || !lateral_views.is_empty()
-        || prewhere.is_some()
-        || !connect_by.is_empty()
-        || !cluster_by.is_empty()
-        || !distribute_by.is_empty()
-        || !sort_by.is_empty()
-        || value_table_mode.is_some();
-    if odd {
-        return refuse(
-            "a clause of this SELECT",
-            "write SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LIMIT",
-        );
-    }
-    Ok(())
 }
 
 /// The rows that a query aggregates, and the conditions that are tested on each of them.
@@ -273,75 +192,6 @@ fn distinct_rows(outputs: &[Output], keys: usize) -> Result<(), Refusal> {
     ))
 }
 
-/// Whether SELECT alone says what to group by: with GROUP BY ALL, and with DISTINCT.
-fn groups_by_all(select: &ast::Select) -> bool {
-    match &select.group_by {
-        ast::GroupByExpr::All(modifiers) => modifiers.is_empty(),
-        ast::GroupByExpr::Expressions(nodes, modifiers) => {
-            nodes.is_empty()
-                && modifiers.is_empty()
-                && select.distinct.is_some()
-                && select.having.is_none()
-                && !has_aggregate(select)
-        }
-    }
-}
-
-/// Everything that GROUP BY names: columns, expressions, names and positions in SELECT. Each once.
-pub(super) fn bound_keys<'a>(
-    select: &'a ast::Select,
-    rows: &RowScope,
-) -> Result<Vec<(&'a ast::Expr, Expr)>, Refusal> {
-    let nodes: Vec<&ast::Expr> = match &select.group_by {
-        _ if groups_by_all(select) => {
-            shown(select).filter(|e| !aggregates_rows(e) && names_columns(e)).collect()
-        }
-        ast::GroupByExpr::Expressions(nodes, modifiers) if modifiers.is_empty() => {
-            nodes.iter().collect()
-        }
-        _ => return Err(levels().at(&select.group_by)),
-    };
-    if nodes.len() > MAX_KEYS {
-        return Err(Refusal::new(
-            format!("GROUP BY has {} keys; at most {MAX_KEYS} are allowed", nodes.len()),
-            "use fewer keys: groups would be very small",
-        ));
-    }
-    let mut keys: Vec<(&ast::Expr, Expr)> = Vec::new();
-    let mut constant = None;
-    for node in nodes {
-        let node = select_item(node, select).map_err(|refusal| refusal.at(node))?;
-        if matches!(node, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_)) {
-            return Err(levels().at(node));
-        }
-        let expr = bind_row_expression(node, rows)?;
-        let mut reads = false;
-        expr.visit_columns(&mut |_| reads = true);
-        if !reads {
-            // The same for all rows: it divides no group.
-            constant = constant.or(Some(node));
-        } else if !keys.iter().any(|(_, key)| *key == expr) {
-            keys.push((node, expr));
-        }
-    }
-    if let (Some(node), true) = (constant, keys.is_empty()) {
-        return Err(Refusal::new(
-            format!("GROUP BY `{node}` is a constant"),
-            "leave GROUP BY out to have one row",
-        )
-        .at(node));
-    }
-    Ok(keys)
-}
-
-/// Refuses levels where there is one list of groups.
-fn levels() -> Refusal {
-    Refusal::new(
-        "GROUP BY with ROLLUP, CUBE and GROUPING SETS is not supported here",
-        "write GROUP BY a, b; only a SELECT that makes a release may have levels",
-    )
-}
-
 /// The keys with what the contract says of them.
 fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
     let mut keys: Vec<Key> = Vec::new();
@@ -373,42 +223,6 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
         keys.push(Key { expr, public, known });
     }
     Ok(keys)
-}
-
-/// The expression that a GROUP BY item stands for: a position or a name in SELECT stands for that
-/// item.
-pub(super) fn select_item<'a>(
-    node: &'a ast::Expr,
-    select: &'a ast::Select,
-) -> Result<&'a ast::Expr, Refusal> {
-    let items = &select.projection;
-    match node {
-        ast::Expr::Value(value) => {
-            let ast::Value::Number(text, _) = &value.value else { return Ok(node) };
-            let position = text.parse::<usize>().ok();
-            let item = position.and_then(|p| p.checked_sub(1)).and_then(|p| items.get(p));
-            match item {
-                Some(ast::SelectItem::UnnamedExpr(e))
-                | Some(ast::SelectItem::ExprWithAlias { expr: e, alias: _ }) => Ok(e),
-                _ => Err(Refusal::new(
-                    format!("GROUP BY {node} is not the position of a column in SELECT"),
-                    "GROUP BY 1 is the first column",
-                )),
-            }
-        }
-        ast::Expr::Identifier(name) => {
-            let named = items.iter().find_map(|item| match item {
-                ast::SelectItem::ExprWithAlias { expr, alias }
-                    if alias.value.eq_ignore_ascii_case(&name.value) =>
-                {
-                    Some(expr)
-                }
-                _ => None,
-            });
-            Ok(named.unwrap_or(node))
-        }
-        _ => Ok(node),
-    }
 }
 
 fn groups_of(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
@@ -514,17 +328,6 @@ fn outputs(
     Ok(outputs)
 }
 
-pub(super) fn default_name(node: &ast::Expr, position: usize) -> String {
-    match node {
-        ast::Expr::Identifier(name) => name.value.clone(),
-        ast::Expr::CompoundIdentifier(path) => {
-            path.last().map_or_else(String::new, |i| i.value.clone())
-        }
-        ast::Expr::Function(function) => function.name.to_string().to_lowercase(),
-        _ => format!("column_{}", position + 1),
-    }
-}
-
 fn order_by(
     query: &ast::Query,
     scope: &mut OutputScope<'_, '_>,
@@ -566,24 +369,6 @@ fn order_by(
             Ok(Order { expr, descending, nulls_first })
         })
         .collect()
-}
-
-pub(super) fn limits(query: &ast::Query) -> Result<(Option<u64>, u64), Refusal> {
-    let number = |node: &ast::Expr| {
-        let text = node.to_string();
-        text.parse::<u64>().map_err(|_| {
-            Refusal::new(format!("LIMIT or OFFSET {text} is not a whole number"), "LIMIT 10")
-        })
-    };
-    match &query.limit_clause {
-        None => Ok((None, 0)),
-        Some(ast::LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
-            let limit = limit.as_ref().map(&number).transpose()?;
-            let offset = offset.as_ref().map(|o| number(&o.value)).transpose()?;
-            Ok((limit, offset.unwrap_or(0)))
-        }
-        Some(_) => Err(Refusal::new("this form of LIMIT is not supported", "LIMIT 10 OFFSET 20")),
-    }
 }
 
 /// An example of a limit: no more than there are groups.
@@ -634,39 +419,4 @@ fn budget(options: &Options, groups: Groups) -> Result<Loss, Refusal> {
     }
     // Public groups and one group cost no delta.
     Ok(loss.without_delta())
-}
-
-/// The number of groups of keys whose values are all public.
-pub(super) fn listed_groups(keys: &[Key]) -> usize {
-    let listed = keys.iter().map(|key| key.public.as_ref().map_or(1, Vec::len));
-    listed.fold(1, usize::saturating_mul)
-}
-
-/// The public groups as rows of key values, in the order of the contract's lists.
-pub fn public_groups(keys: &[Key]) -> Vec<Vec<Value>> {
-    combined(keys, |key| key.public.as_deref())
-}
-
-/// The groups that are known without the data among others that may appear: all combinations of
-/// public and known keys; none where a key has neither.
-pub fn known_groups(keys: &[Key]) -> Vec<Vec<Value>> {
-    combined(keys, |key| key.public.as_deref().or(key.known.as_deref()))
-}
-
-fn combined(keys: &[Key], listed: impl Fn(&Key) -> Option<&[Value]>) -> Vec<Vec<Value>> {
-    let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
-    for key in keys {
-        let values = listed(key).unwrap_or_default();
-        rows = rows
-            .into_iter()
-            .flat_map(|row| {
-                values.iter().map(move |value| {
-                    let mut next = row.clone();
-                    next.push(value.clone());
-                    next
-                })
-            })
-            .collect();
-    }
-    rows
 }

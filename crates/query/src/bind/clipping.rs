@@ -9,7 +9,7 @@
 
 use hushtable_numbers::Step;
 
-use super::clauses::listed_groups;
+use super::listed_groups::listed_groups;
 use super::{Clamps, Groups, Measure, Measurement, Output, PrivateQuery};
 use crate::bind_expr::{cast, where_true};
 use crate::error::Refusal;

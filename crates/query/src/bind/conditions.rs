@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::aggregate::short;
+use super::describe::short;
 use super::thresholds::met;
 use super::view::View;
 use super::{Key, Measure, Measurement};

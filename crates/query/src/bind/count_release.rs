@@ -2,8 +2,10 @@
 
 use sqlparser::ast;
 
-use super::clauses::{bound_keys, check, default_name};
-use super::parts::syntax::plain_table;
+use super::clauses::check;
+use super::group_by::bound_keys;
+use super::select::default_name;
+use super::syntax::plain_table;
 use crate::aggregate_names::aggregate_name;
 use crate::bind_expr::{RowScope, bind_row_expression, condition};
 use crate::call::Call;

@@ -2,10 +2,11 @@
 
 use sqlparser::ast;
 
-use super::parts::syntax::plain_table;
-use super::parts::walk::table_name;
+use super::mentions::has_aggregate;
 use super::rowset::{References, Rows, RowsColumn, conjuncts, same_unit};
-use super::subquery::has_aggregate;
+use super::select::plain_clauses;
+use super::syntax::{not_a_table, plain_table};
+use super::walk::table_name;
 use crate::bind_expr::{RowScope, Visible, bind_row_expression, compare, condition};
 use crate::contract::Contract;
 use crate::error::{Refusal, did_you_mean, similar};
@@ -156,7 +157,7 @@ impl<'a> Tables<'a> {
                     )
                     && select.having.is_none() =>
             {
-                super::clauses::plain_clauses(query, select)?;
+                plain_clauses(query, select)?;
                 Ok(select)
             }
             _ => Err(Refusal::new("this form of EXISTS is not supported", hint)),
@@ -290,24 +291,6 @@ fn no_join(join: &ast::Join) -> Refusal {
         "use JOIN … ON, LEFT JOIN … ON or RIGHT JOIN … ON, or tables after commas in FROM with \
          equalities in WHERE",
     )
-}
-
-/// Refuses what is no table, join or sub-query.
-pub(super) fn not_a_table(factor: &ast::TableFactor) -> Refusal {
-    let hint = match factor {
-        ast::TableFactor::UNNEST {
-            alias: _,
-            array_exprs: _,
-            with_offset: _,
-            with_offset_alias: _,
-            with_ordinality: _,
-        } => {
-            "x IN UNNEST([1, 2]) or x IN (1, 2) for a condition; a public table of the contract \
-             for rows of constants"
-        }
-        _ => "use tables, joins and sub-queries",
-    };
-    Refusal::new(format!("`{factor}` in FROM is not supported"), hint).at(factor)
 }
 
 /// `x [NOT] IN (SELECT …)` or `[NOT] EXISTS (SELECT …)`.

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, Visit, Visitor};
 
+use super::walk::shown;
 use crate::aggregate_names::{aggregate_name, is_aggregate, quantiles};
 
 /// Whether the node aggregates rows, outside of sub-queries and windows.
@@ -51,4 +52,9 @@ impl<F: Fn(&ast::Expr) -> bool> Visitor for Look<F> {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Whether SELECT has an aggregate that is not a window.
+pub(super) fn has_aggregate(select: &ast::Select) -> bool {
+    shown(select).any(aggregates_rows)
 }

@@ -7,8 +7,8 @@
 use sqlparser::ast;
 
 use super::Clamps;
-use super::aggregate::Aggregates;
 use super::call_arguments::Arguments;
+use super::collected::Aggregates;
 use super::row_bounds::RowBounds;
 use crate::bind_expr::{cast, where_true};
 use crate::error::Refusal;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
-use super::automatic::ChosenLimits;
+use super::automatic_limits::ChosenLimits;
 use super::view::{Unit, View};
 use crate::contract::{AUTO, Defaults, GroupLimit, MAX_GROUPS, MAX_ROWS};
 use crate::error::{Refusal, did_you_mean, similar};

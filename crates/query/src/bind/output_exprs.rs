@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::Key;
-use super::aggregate::Aggregates;
+use super::collected::Aggregates;
 use crate::aggregate_names::{aggregate_name, quantile_at};
 use crate::bind_expr::{Binder, Resolve, bind_row_expression};
 use crate::error::Refusal;

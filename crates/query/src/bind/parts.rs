@@ -9,24 +9,24 @@
 mod budget;
 mod consistent_levels;
 mod extract;
-pub(super) mod levels;
+mod levels;
 mod named_windows;
 mod private;
 mod released;
+mod settle;
 mod splitter;
-pub(super) mod syntax;
-pub(super) mod walk;
 
 use serde::Serialize;
 
 use sqlparser::tokenizer::Span;
 
 use self::budget::{Draft, Paying};
-pub(super) use self::consistent_levels::part_of;
 pub use self::consistent_levels::{Adjusted, Consistent, ConsistentLevel, ConsistentPrecision};
 pub use self::released::Given;
+use self::settle::settle;
 use self::splitter::{Kind, Splitter};
 use super::around::Around;
+use super::released_tables::MAX_SHOWN;
 use super::{ChosenLimits, PrivateQuery};
 use crate::contract::{Contract, Defaults};
 use crate::error::Refusal;
@@ -37,8 +37,6 @@ use hushtable_privacy::Loss;
 pub const MAX_PARTS: usize = 50;
 /// Most common table expressions in reach of one query.
 const MAX_NAMES: usize = 200;
-/// Most columns of a SELECT that shows released values.
-pub(super) const MAX_SHOWN: usize = 1_000;
 
 /// A checked statement: private parts, and the SQL around them.
 #[derive(Clone, Debug)]
@@ -136,7 +134,7 @@ impl SqlStatement {
         let wanted = (own.example.as_deref().ok_or_else(missing)?, limits);
         let sql::Parsed { clauses, mut query } =
             sql::parse(text, contract.quoted_names, self.day.as_deref())?;
-        let unread = walk::settle(&mut query)?;
+        let unread = settle(&mut query)?;
         let mut splitter =
             Splitter::new(contract, &clauses, Paying::Own, &query, unread, Some(wanted));
         splitter.whole(&mut query)?;
@@ -202,11 +200,6 @@ impl SqlStatement {
     }
 }
 
-/// The name of a part's released table.
-pub(super) fn part_name(place: usize) -> String {
-    format!("part_{}", place + 1)
-}
-
 /// Does as [`SqlStatement::bind`] for a query of a workload, which must be one private SELECT: with
 /// its share of the workload's budget, which it may not name itself, and the workload's defaults
 /// before the contract's.
@@ -242,7 +235,7 @@ fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatem
     let day = sql::today();
     let sql::Parsed { clauses, mut query } =
         sql::parse(text, contract.quoted_names, day.as_deref())?;
-    let unread = walk::settle(&mut query)?;
+    let unread = settle(&mut query)?;
     let mut splitter = Splitter::new(contract, &clauses, paying, &query, unread, None);
     let kind = splitter.whole(&mut query)?;
     let asked_for_reports = splitter.clauses.asked_for_reports();
@@ -260,7 +253,8 @@ fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatem
     let all = drafts.len();
     let parts = budget::shared(drafts, &used)?;
     if let Some(around) = &mut around {
-        around.place_parts(&parts, all);
+        let left: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        around.place_parts(&left, all);
     }
     if let Some(place) = asked_for_reports
         && parts.iter().all(|part| part.report_of.is_empty())

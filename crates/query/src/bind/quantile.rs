@@ -5,8 +5,9 @@ use hushtable_mechanisms::{Percentile, QuantileSide};
 use hushtable_numbers::{MAX_LATTICE, Number};
 use sqlparser::ast;
 
-use super::aggregate::{Aggregates, in_steps, released_as};
+use super::bounds_in_steps::{in_steps, released_as};
 use super::call_arguments::Arguments;
+use super::collected::Aggregates;
 use super::row_bounds::RowBounds;
 use super::{Measure, Measurement, QuantileEnd};
 use crate::bind_expr::cast;

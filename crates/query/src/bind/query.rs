@@ -5,7 +5,7 @@ use hushtable_numbers::MAX_LATTICE;
 use hushtable_privacy::{Contribution, Delta, Loss, Neighbouring};
 use serde::{Deserialize, Serialize};
 
-use super::clauses::listed_groups;
+use super::listed_groups::listed_groups;
 use super::{Automatic, Groups, Key, Measure, Measurement, Order, Output};
 use crate::cost::{self, RowPart};
 use crate::error::Refusal;

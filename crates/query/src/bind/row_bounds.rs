@@ -4,8 +4,9 @@
 use hushtable_numbers::{MAX_LATTICE, Number, Step};
 use sqlparser::ast;
 
-use super::aggregate::{Aggregates, in_steps, no_step_within, released_as};
+use super::bounds_in_steps::{in_steps, no_step_within, released_as};
 use super::call_arguments::Arguments;
+use super::collected::Aggregates;
 use super::view::{Unit, View};
 use super::{Clamps, Measure, Measurement};
 use crate::error::Refusal;

@@ -3,7 +3,7 @@
 
 use hushtable_numbers::{Number, Step};
 
-use super::aggregate::Aggregates;
+use super::collected::Aggregates;
 use super::{Classes, Thresholds};
 use crate::contract::Split;
 use crate::error::Refusal;

@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::rowset::Rows;
-use super::subquery::unit_aggregate;
+use super::unit_aggregate::unit_aggregate;
 use crate::aggregate_names::is_aggregate;
 use crate::bind_expr::{Binder, Resolve, RowScope, bind_row_expression};
 use crate::call::Call;

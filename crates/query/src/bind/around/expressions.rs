@@ -6,7 +6,8 @@ use super::collective::{aggregate, is_collective, window};
 use super::column_names::{Scope, ShownColumn};
 use super::trace::Hidden;
 use super::{Tables, Walk, unsupported};
-use crate::bind::parts::walk::{self, operands_mut};
+use crate::bind::syntax::{call, ordered, unnamed};
+use crate::bind::walk::{self, operands_mut};
 use crate::bind_expr::{RowScope, Visible, bind_row_expression};
 use crate::call::Call;
 use crate::error::Refusal;
@@ -329,37 +330,6 @@ impl Walk<'_> {
             window_frame: window_frame.clone(),
         })
     }
-}
-
-/// A sort key with the place of NULL said: in GoogleSQL, NULL is the least value.
-pub(in crate::bind) fn ordered(expr: ast::Expr, options: ast::OrderByOptions) -> ast::OrderByExpr {
-    let descending = options.asc == Some(false);
-    let nulls_first = Some(options.nulls_first.unwrap_or(!descending));
-    let options = ast::OrderByOptions { asc: Some(!descending), nulls_first };
-    ast::OrderByExpr { expr, options, with_fill: None }
-}
-
-fn unnamed(expr: ast::Expr) -> ast::FunctionArg {
-    ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr))
-}
-
-/// A call of a function.
-pub(in crate::bind) fn call(name: &str, operands: Vec<ast::Expr>) -> ast::Expr {
-    let args = operands.into_iter().map(unnamed).collect();
-    ast::Expr::Function(ast::Function {
-        name: ast::ObjectName::from(vec![ast::Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: ast::FunctionArguments::None,
-        args: ast::FunctionArguments::List(ast::FunctionArgumentList {
-            duplicate_treatment: None,
-            args,
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 /// One where the condition holds, else NULL.

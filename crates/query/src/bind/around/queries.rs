@@ -5,17 +5,14 @@ use std::collections::HashSet;
 use sqlparser::ast;
 
 use super::column_names::{Scope, Shown, ShownColumn, quoted};
-use super::expressions::ordered;
 use super::origins::cell_name;
 use super::trace::{Hidden, Traced, brings_rows_together, hidden};
 use super::{Tables, Walk, unsupported};
-use crate::bind::clauses::{default_name, limits, plain_clauses, select_item};
-use crate::bind::from::not_a_table;
-use crate::bind::parts::MAX_SHOWN;
-use crate::bind::parts::levels::name_all;
-use crate::bind::parts::syntax::{plain_table, table_factor};
-use crate::bind::parts::walk::substitute;
-use crate::bind::subquery::is_plain;
+use crate::bind::group_by::name_all;
+use crate::bind::released_tables::MAX_SHOWN;
+use crate::bind::select::{default_name, is_plain, limits, plain_clauses, select_item};
+use crate::bind::syntax::{not_a_table, ordered, plain_table, table_factor};
+use crate::bind::walk::substitute;
 use crate::error::Refusal;
 
 impl Walk<'_> {

@@ -10,10 +10,8 @@
 use hushtable_numbers::Number;
 
 use super::decay::Octaves;
-use super::{
-    AutomaticBounds, ChosenLimits, EXAMPLE_BOUND, GROUP_OCTAVES, LAST_OCTAVE, ReleasedSizes,
-    octaves,
-};
+use super::{GROUP_OCTAVES, LAST_OCTAVE, octaves};
+use crate::bind::automatic_limits::{AutomaticBounds, ChosenLimits, EXAMPLE_BOUND, ReleasedSizes};
 use crate::bind::{Measure, Measurement, PrivateQuery};
 use crate::contract::MAX_GROUPS;
 use crate::error::Refusal;

@@ -56,20 +56,6 @@ pub struct ConsistentPrecision {
     pub adjusted: Option<f64>,
 }
 
-/// The name of a part's table when it fits the other levels of its SELECT, which is the statement's
-/// n-th that asks for that.
-pub(super) fn consistent_name(part: &str, select: usize) -> String {
-    match select {
-        ..=1 => format!("{part}_consistent"),
-        select => format!("{part}_consistent_{select}"),
-    }
-}
-
-/// The name of the part that a released table is of.
-pub(in crate::bind) fn part_of(table: &str) -> &str {
-    table.split_once("_consistent").map_or(table, |(part, _)| part)
-}
-
 impl Consistent {
     /// The measurements that can be adjusted, from the quotes of all levels.
     ///

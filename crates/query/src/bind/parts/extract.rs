@@ -6,15 +6,20 @@ use sqlparser::ast;
 
 use super::budget::Place;
 use super::splitter::{Kind, Names, Splitter, mixed};
-use super::syntax::{
-    all_of, missing, plain_table, query_of, select_of, select_of_mut, simple_select, table_factor,
-};
-use super::walk::{any, ident, on_mut, operands_mut, ordered_mut, shown, shown_mut, table_name};
 use super::{MAX_NAMES, Read, private};
 use crate::aggregate_names::calls_aggregate;
 use crate::bind::Groups;
-use crate::bind::clauses::{self, bound_keys, plain_clauses};
-use crate::bind::from::{Selected, Tables, not_a_table};
+use crate::bind::clauses::{self};
+use crate::bind::from::{Selected, Tables};
+use crate::bind::group_by::bound_keys;
+use crate::bind::select::plain_clauses;
+use crate::bind::syntax::{
+    all_of, missing, not_a_table, plain_table, query_of, select_of, select_of_mut, simple_select,
+    table_factor,
+};
+use crate::bind::walk::{
+    any, ident, on_mut, operands_mut, ordered_mut, shown, shown_mut, table_name,
+};
 use crate::bind_expr::placeholder;
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::place::Placed;

@@ -2,10 +2,9 @@
 
 use sqlparser::ast;
 
-use super::walk::{any, looks_around, ordered, shown};
-use crate::bind::around::call;
-use crate::bind::clauses::select_item;
-use crate::bind::mentions::{aggregates_rows, names_columns};
+use crate::bind::select::select_item;
+use crate::bind::syntax::call;
+use crate::bind::walk::{any, ordered, shown};
 use crate::error::Refusal;
 
 /// Most levels of one GROUP BY: a CUBE of five keys.
@@ -55,19 +54,6 @@ pub(super) fn flatten(query: &mut ast::Query) -> Result<Option<Levels>, Refusal>
     }
     select.group_by = ast::GroupByExpr::Expressions(keys, Vec::new());
     Ok(Some(levels))
-}
-
-/// Writes GROUP BY ALL as the list of its keys: the columns of SELECT that are computed from one
-/// row.
-pub(in crate::bind) fn name_all(select: &mut ast::Select) {
-    if !matches!(&select.group_by, ast::GroupByExpr::All(modifiers) if modifiers.is_empty()) {
-        return;
-    }
-    let is_key = |node: &&ast::Expr| {
-        !aggregates_rows(node) && names_columns(node) && !any(node, &looks_around)
-    };
-    let keys = shown(select).filter(is_key).cloned().collect();
-    select.group_by = ast::GroupByExpr::Expressions(keys, Vec::new());
 }
 
 /// The keys that GROUPING is about, where an expression calls it.

@@ -3,19 +3,22 @@
 
 use sqlparser::ast::{self, SetExpr};
 
-use super::MAX_SHOWN;
 use super::budget::Place;
 use super::levels::{self, Levels, grouping};
 use super::splitter::{Kind, Names, Splitter};
-use super::syntax::{from_table, missing, query_of, select_of, select_of_mut, simple_select};
-use super::walk::{
+use crate::aggregate_names::calls_aggregate;
+use crate::bind::clauses::{self};
+use crate::bind::from::Selected;
+use crate::bind::group_by::{MAX_KEYS, name_all};
+use crate::bind::released_tables::MAX_SHOWN;
+use crate::bind::select::{default_name, select_item};
+use crate::bind::syntax::{
+    self, from_table, missing, query_of, select_of, select_of_mut, simple_select,
+};
+use crate::bind::walk::{
     any, column, ident, looks_around, operands, operands_mut, ordered, ordered_mut, shown,
     substitute,
 };
-use crate::aggregate_names::calls_aggregate;
-use crate::bind::around;
-use crate::bind::clauses::{self, MAX_KEYS, default_name, select_item};
-use crate::bind::from::Selected;
 use crate::bind_expr::{RowScope, bind_row_expression};
 use crate::contract::Contract;
 use crate::error::Refusal;
@@ -85,7 +88,7 @@ pub(super) fn grouped(
         return Ok(None);
     }
     let select = select_of_mut(query)?;
-    levels::name_all(select);
+    name_all(select);
     let ast::GroupByExpr::Expressions(keys, _) = &select.group_by else { return Ok(None) };
     if keys.len() > MAX_KEYS {
         // Refused by name when they are bound.
@@ -373,7 +376,7 @@ impl Splitter<'_> {
         }
         if let (true, Some(key)) = (keys.with_other, keys.placed.first()) {
             let last = outputs.add(levels::grouping_of(key), "other_row");
-            let last = around::ordered(last, ast::OrderByOptions::default());
+            let last = syntax::ordered(last, ast::OrderByOptions::default());
             let by = query.order_by.take().map(|by| by.kind);
             let rest = match by {
                 Some(ast::OrderByKind::Expressions(items)) => items,

@@ -1,7 +1,8 @@
 //! Values that earlier parts release, in expressions of later ones.
 
-use super::{MAX_SHOWN, Read};
+use super::Read;
 use crate::bind::PrivateQuery;
+use crate::bind::released_tables::MAX_SHOWN;
 use crate::error::Refusal;
 use crate::expr::{Expr, ExprKind, Rows};
 use crate::types::{ColumnType, MAX_KEY_BYTES, Value};

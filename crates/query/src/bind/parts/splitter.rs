@@ -6,11 +6,12 @@ use std::rc::Rc;
 use sqlparser::ast;
 
 use super::budget::{Clauses, Draft, Paying, Place, Terms};
-use super::consistent_levels::{Consistent, ConsistentLevel, consistent_name};
-use super::syntax::missing;
-use super::{MAX_PARTS, MAX_SHOWN, Read, part_name};
+use super::consistent_levels::{Consistent, ConsistentLevel};
+use super::{MAX_PARTS, Read};
 use crate::bind::clauses;
 use crate::bind::from::{Selected, Tables};
+use crate::bind::released_tables::{MAX_SHOWN, consistent_name, part_name};
+use crate::bind::syntax::missing;
 use crate::bind::{ChosenLimits, PrivateQuery};
 use crate::bind_expr::placeholder;
 use crate::contract::Contract;

@@ -49,7 +49,7 @@ pub(super) fn from_table(table: &str) -> ast::TableWithJoins {
 }
 
 /// A table under its name, or another one.
-pub(in crate::bind) fn table_factor(
+pub(super) fn table_factor(
     name: ast::ObjectName,
     alias: Option<ast::TableAlias>,
 ) -> ast::TableFactor {
@@ -68,7 +68,7 @@ pub(in crate::bind) fn table_factor(
 }
 
 /// The name of a table that nothing but another name is given to.
-pub(in crate::bind) fn plain_table(
+pub(super) fn plain_table(
     factor: &ast::TableFactor,
 ) -> Option<(&ast::ObjectName, Option<&ast::TableAlias>)> {
     match factor {
@@ -128,4 +128,53 @@ pub(super) fn missing() -> Refusal {
         "the statement could not be divided into its private parts",
         "use fewer nested sub-queries",
     )
+}
+
+/// A sort key with the place of NULL said: in GoogleSQL, NULL is the least value.
+pub(super) fn ordered(expr: ast::Expr, options: ast::OrderByOptions) -> ast::OrderByExpr {
+    let descending = options.asc == Some(false);
+    let nulls_first = Some(options.nulls_first.unwrap_or(!descending));
+    let options = ast::OrderByOptions { asc: Some(!descending), nulls_first };
+    ast::OrderByExpr { expr, options, with_fill: None }
+}
+
+pub(super) fn unnamed(expr: ast::Expr) -> ast::FunctionArg {
+    ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr))
+}
+
+/// A call of a function.
+pub(super) fn call(name: &str, operands: Vec<ast::Expr>) -> ast::Expr {
+    let args = operands.into_iter().map(unnamed).collect();
+    ast::Expr::Function(ast::Function {
+        name: ast::ObjectName::from(vec![ast::Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: ast::FunctionArguments::None,
+        args: ast::FunctionArguments::List(ast::FunctionArgumentList {
+            duplicate_treatment: None,
+            args,
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// Refuses what is no table, join or sub-query.
+pub(super) fn not_a_table(factor: &ast::TableFactor) -> Refusal {
+    let hint = match factor {
+        ast::TableFactor::UNNEST {
+            alias: _,
+            array_exprs: _,
+            with_offset: _,
+            with_offset_alias: _,
+            with_ordinality: _,
+        } => {
+            "x IN UNNEST([1, 2]) or x IN (1, 2) for a condition; a public table of the contract \
+             for rows of constants"
+        }
+        _ => "use tables, joins and sub-queries",
+    };
+    Refusal::new(format!("`{factor}` in FROM is not supported"), hint).at(factor)
 }

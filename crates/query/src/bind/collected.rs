@@ -1,0 +1,78 @@
+//! Collects the measurements of a query.
+
+use sqlparser::ast;
+
+use super::automatic_limits::AutomaticBounds;
+use super::describe::{describe, short};
+use super::options::Options;
+use super::view::View;
+use super::{Key, Measurement};
+use crate::bind_expr::bind_row_expression;
+use crate::error::Refusal;
+use crate::expr::Expr;
+use crate::types::ColumnType;
+use crate::warning::Warning;
+
+/// Most different measurements in one query.
+const MAX_MEASUREMENTS: usize = 100;
+
+/// Collects the measurements of a query.
+pub(super) struct Aggregates<'a> {
+    pub(super) table: &'a View,
+    pub(super) options: &'a Options,
+    pub(super) stored: &'a [(String, ColumnType)],
+    pub(super) keys: &'a [Key],
+    pub(super) filter: Option<&'a Expr>,
+    pub(super) measurements: Vec<Measurement>,
+    pub(super) warnings: Vec<Warning>,
+    /// Whether a count of rows is one of units, of which one row counts.
+    pub(super) rows_as_units: bool,
+    /// The sums whose bounds are chosen privately.
+    pub(super) automatic: Vec<AutomaticBounds>,
+}
+
+impl Aggregates<'_> {
+    /// The expression in a few words.
+    pub(super) fn name_of(&self, expr: &Expr) -> String {
+        short(expr, self.stored)
+    }
+
+    pub(super) fn row(&self, node: &ast::Expr) -> Result<Expr, Refusal> {
+        bind_row_expression(node, &self.table.scope)
+    }
+
+    /// Adds a measurement, or finds the same one, and gives its released column.
+    pub(super) fn measured(
+        &mut self,
+        mut wanted: Measurement,
+        keys: usize,
+    ) -> Result<Expr, Refusal> {
+        let column_type = wanted.column_type;
+        let weight = wanted.weight;
+        let same = self.measurements.iter_mut().position(|own| {
+            wanted.weight = own.weight;
+            wanted.name.clone_from(&own.name);
+            *own == wanted
+        });
+        let index = match same {
+            Some(index) => {
+                let own = &mut self.measurements[index];
+                own.weight = own.weight.max(weight);
+                index
+            }
+            None => {
+                wanted.weight = weight;
+                wanted.name = describe(&wanted, self.stored);
+                self.measurements.push(wanted);
+                self.measurements.len() - 1
+            }
+        };
+        if self.measurements.len() > MAX_MEASUREMENTS {
+            return Err(Refusal::new(
+                format!("the query has more than {MAX_MEASUREMENTS} different aggregates"),
+                "ask several queries: each aggregate's share of the budget would be very small",
+            ));
+        }
+        Ok(Expr::column(keys + index, column_type))
+    }
+}

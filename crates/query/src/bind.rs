@@ -14,6 +14,7 @@ mod conditions;
 mod count_release;
 mod describe;
 mod from;
+mod gaussian;
 mod group_by;
 mod listed_groups;
 mod mentions;
@@ -352,6 +353,8 @@ pub struct Order {
     pub nulls_first: bool,
 }
 
+pub(crate) use automatic::{GROUP_OCTAVES, LAST_OCTAVE, octaves};
+pub(crate) use automatic_limits::EXAMPLE_BOUND;
 pub use automatic_limits::{
     Automatic, AutomaticBounds, AutomaticLimit, ChosenLimits, ReleasedSizes,
 };
@@ -376,11 +379,11 @@ pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<E
 pub use around::{Around, CellOrigins, Computed, Traced, TracedExpression, cell_name};
 pub(crate) use parts::bind_part;
 pub use parts::{
-    Adjusted, Consistent, ConsistentLevel, ConsistentPrecision, Given, MAX_PARTS, Part, Read,
-    SqlStatement, bind_trial,
+    Consistent, ConsistentLevel, Given, MAX_PARTS, Part, Read, SqlStatement, bind_trial,
 };
 pub use query::{MAX_MATCH_OPERATIONS, PrivateQuery};
 
 pub use count_release::{CountRelease, bind_count_release};
+pub(crate) use gaussian::{DELTA_HALVINGS, as_gaussian, is_gaussian};
 pub use listed_groups::{known_groups, public_groups};
 pub use options::option_names;

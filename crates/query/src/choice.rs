@@ -6,9 +6,8 @@ use hushtable_mechanisms::{Selection, Strategy};
 use hushtable_privacy::Loss;
 use serde::{Deserialize, Serialize};
 
-use crate::bind::{Groups, Measure, PrivateQuery};
+use crate::bind::{DELTA_HALVINGS, Groups, Measure, PrivateQuery, as_gaussian, is_gaussian};
 use crate::error::Refusal;
-use crate::gaussian::{DELTA_HALVINGS, as_gaussian, is_gaussian};
 use crate::objective::{Needed, Rank, Usefulness};
 use crate::quote::{Mechanisms, calibrated};
 use crate::wishes::NoiseKind;

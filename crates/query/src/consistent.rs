@@ -11,6 +11,7 @@
 //! moved where they are against that, and as little as it needs ([`shown_parts`]). A sum that may
 //! be below zero says nothing about what is not shown, and stays.
 
+mod adjusted;
 mod adjusted_noise;
 mod alike;
 mod complete;
@@ -18,6 +19,7 @@ mod shown_parts;
 
 use std::collections::HashMap;
 
+pub use self::adjusted::{Adjusted, ConsistentPrecision};
 pub use self::adjusted_noise::AdjustedNoise;
 use self::alike::Alike;
 use self::complete::{Complete, Keys};

@@ -17,11 +17,11 @@ use hushtable_privacy::{
 use serde::{Deserialize, Serialize};
 
 use crate::bind::{
-    Clamps, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, Thresholds, known_groups,
+    Clamps, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, Thresholds, is_gaussian,
+    known_groups,
 };
 use crate::choice::RunnerUp;
 use crate::expr::{Expr, ExprKind};
-use crate::gaussian::is_gaussian;
 use crate::objective::Usefulness;
 use crate::quote::{Joint, Noise, NoiseByClass, Quote};
 use crate::relation::Beside;

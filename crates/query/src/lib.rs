@@ -2,6 +2,7 @@
 //! model of partial knowledge to a [`ModelFile`]. Pure: reads no file, and nothing of the data.
 
 mod aggregate_names;
+mod best_limit;
 mod bind;
 mod bind_expr;
 mod call;
@@ -14,7 +15,6 @@ mod drawn_together;
 mod error;
 mod explain;
 mod expr;
-mod gaussian;
 mod identity;
 mod interval;
 mod intervals_wanted;
@@ -35,16 +35,18 @@ mod wishes;
 mod workload;
 
 pub use bind::{
-    Adjusted, Around, Automatic, AutomaticBounds, AutomaticLimit, CellOrigins, ChosenLimits,
-    Clamps, Classes, Computed, Consistent, ConsistentLevel, ConsistentPrecision, CountRelease,
-    Given, Groups, Key, MAX_MATCH_OPERATIONS, MAX_PARTS, Measure, Measurement, Order, Output, Part,
-    PerRecordSum, PrivateQuery, QuantileEnd, Read, ReleasedSizes, SqlStatement, Thresholds, Traced,
-    TracedExpression, bind, bind_count_release, bind_expression, bind_trial, cell_name,
-    known_groups, option_names, public_groups,
+    Around, Automatic, AutomaticBounds, AutomaticLimit, CellOrigins, ChosenLimits, Clamps, Classes,
+    Computed, Consistent, ConsistentLevel, CountRelease, Given, Groups, Key, MAX_MATCH_OPERATIONS,
+    MAX_PARTS, Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, QuantileEnd,
+    Read, ReleasedSizes, SqlStatement, Thresholds, Traced, TracedExpression, bind,
+    bind_count_release, bind_expression, bind_trial, cell_name, known_groups, option_names,
+    public_groups,
 };
 pub use bind_expr::function_names;
 pub use choice::RunnerUp;
-pub use consistent::{AdjustOptions, AdjustedNoise, LeastSquares, LevelCells, adjust};
+pub use consistent::{
+    AdjustOptions, Adjusted, AdjustedNoise, ConsistentPrecision, LeastSquares, LevelCells, adjust,
+};
 pub use contract::{
     Column, Contract, ContractError, CsvSettingError, CsvSettings, DateOrder, Defaults, GroupLimit,
     MAX_PUBLIC_KEYS, NumberFormat, Population, Split, SplitBy, Table, TableUnit, TextFormat,

@@ -8,10 +8,11 @@ use hushtable_mechanisms::{
 };
 use hushtable_privacy::{Epsilon, Event, Loss, Rho};
 
-use crate::bind::{Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd};
+use crate::bind::{
+    Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, as_gaussian, is_gaussian,
+};
 use crate::choice::{PARTS, Plan, RunnerUp, chosen};
 use crate::error::Refusal;
-use crate::gaussian::{as_gaussian, is_gaussian};
 use crate::objective::{Needed, Usefulness, deviation};
 use crate::types::Value;
 use crate::wishes::NoiseKind;

@@ -4,7 +4,7 @@
 //! many units are of which size. A size is the number of a unit's groups, or its largest
 //! contribution to a sum, in octaves. Each unit has one size, and so is in one group of the
 //! histogram, and all of its groups are public. The histograms are released first, for a share of
-//! the part's budget. The limit is computed from what they release ([`best_limit`]), and the query
+//! the part's budget. The limit is computed from what they release ([`best_limit`](crate::best_limit)), and the query
 //! is then bound with it, as if its author had written it.
 //!
 //! *Privacy.* For every value of the limit the query keeps within its own share of the budget. The
@@ -12,9 +12,6 @@
 //! are an adaptive composition of mechanisms whose losses are fixed in advance, and their shares
 //! add up. The query's mechanisms depend on the limit; the ledger is therefore charged what any of
 //! them may lose: the whole share, as an (epsilon, delta) or a rho.
-
-mod best_limit;
-mod decay;
 
 use hushtable_numbers::Step;
 use hushtable_privacy::Delta;
@@ -31,9 +28,9 @@ use crate::types::{ColumnType, Value};
 use crate::wishes::Prefer;
 
 /// Octaves of numbers of groups: the last begins at 2^15.
-const GROUP_OCTAVES: i32 = 16;
+pub(crate) const GROUP_OCTAVES: i32 = 16;
 /// Octaves of contributions of whole numbers: the last begins at 2^40.
-const LAST_OCTAVE: i32 = 40;
+pub(crate) const LAST_OCTAVE: i32 = 40;
 /// The first octave of other contributions begins at 2^-10.
 const FIRST_OCTAVE: i32 = -10;
 
@@ -241,7 +238,7 @@ fn group_edges() -> impl Iterator<Item = f64> {
 }
 
 /// The octaves of a sum's contributions.
-fn octaves(of: &Expr) -> std::ops::RangeInclusive<i32> {
+pub(crate) fn octaves(of: &Expr) -> std::ops::RangeInclusive<i32> {
     let first = if of.column_type == ColumnType::Int { 0 } else { FIRST_OCTAVE };
     first..=LAST_OCTAVE
 }

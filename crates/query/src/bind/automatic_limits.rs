@@ -8,7 +8,7 @@ use crate::expr::Expr;
 /// The limit on groups with which a query is quoted before its own is chosen.
 pub(super) const EXAMPLE_GROUPS: u32 = 8;
 /// The bound with which a query is quoted before its own is chosen.
-pub(super) const EXAMPLE_BOUND: i64 = 1_000;
+pub(crate) const EXAMPLE_BOUND: i64 = 1_000;
 
 /// The limits of a query that are chosen privately.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

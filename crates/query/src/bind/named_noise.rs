@@ -2,9 +2,9 @@
 
 use hushtable_privacy::{Delta, Loss};
 
+use super::gaussian::{as_gaussian, is_gaussian};
 use super::options::Options;
 use super::{Groups, PrivateQuery};
-use crate::gaussian::{as_gaussian, is_gaussian};
 use crate::wishes::NoiseKind;
 
 impl PrivateQuery {

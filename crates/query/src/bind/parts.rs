@@ -21,7 +21,7 @@ use serde::Serialize;
 use sqlparser::tokenizer::Span;
 
 use self::budget::{Draft, Paying};
-pub use self::consistent_levels::{Adjusted, Consistent, ConsistentLevel, ConsistentPrecision};
+pub use self::consistent_levels::{Consistent, ConsistentLevel};
 pub use self::released::Given;
 use self::settle::settle;
 use self::splitter::{Kind, Splitter};

@@ -222,7 +222,7 @@ impl PrivateQuery {
     }
 
     /// The number of groups, where it is known without the data.
-    pub(super) fn listed_groups(&self) -> Option<usize> {
+    pub(crate) fn listed_groups(&self) -> Option<usize> {
         (!matches!(self.groups, Groups::Private { .. })).then(|| listed_groups(&self.keys))
     }
 

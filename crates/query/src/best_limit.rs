@@ -7,12 +7,15 @@
 //! groups, the squares of their shares then add up to about 1/sqrt(G). Nothing here is about
 //! privacy: it computes from what is released.
 
+mod decay;
+
 use hushtable_numbers::Number;
 
-use super::decay::Octaves;
-use super::{GROUP_OCTAVES, LAST_OCTAVE, octaves};
-use crate::bind::automatic_limits::{AutomaticBounds, ChosenLimits, EXAMPLE_BOUND, ReleasedSizes};
-use crate::bind::{Measure, Measurement, PrivateQuery};
+use self::decay::Octaves;
+use crate::bind::{
+    AutomaticBounds, ChosenLimits, EXAMPLE_BOUND, GROUP_OCTAVES, LAST_OCTAVE, Measure, Measurement,
+    PrivateQuery, ReleasedSizes, octaves,
+};
 use crate::contract::MAX_GROUPS;
 use crate::error::Refusal;
 use crate::quote::Quote;
@@ -32,15 +35,15 @@ impl PrivateQuery {
         let mut next = || histograms.next().ok_or_else(no_histogram);
         let mut chosen = ChosenLimits::default();
         let mut query = self.clone();
-        if self.automatic.groups {
+        if self.automatic().groups {
             let (sizes, deviation) = next()?;
             let groups = self.chosen_groups(&group_octaves(sizes, *deviation))?;
             chosen.groups = Some(groups);
             query = query.with_max_groups(groups);
         }
-        if !self.automatic.bounds.is_empty() {
+        if !self.automatic().bounds.is_empty() {
             let quote = Quote::new(query)?;
-            for sum in &self.automatic.bounds {
+            for sum in &self.automatic().bounds {
                 let (sizes, deviation) = next()?;
                 let bounds = chosen_bounds(&quote, sum, sizes, *deviation)?;
                 chosen.bounds.push(bounds);
@@ -154,7 +157,7 @@ fn chosen_bounds(
         Some(groups) => groups as f64,
         None => {
             let units: f64 = sizes.iter().map(|(_, units)| units.max(0.0)).sum();
-            let all = units * f64::from(query.max_groups_contributed).sqrt();
+            let all = units * f64::from(query.max_groups_contributed()).sqrt();
             zipf(all / quote.usefulness().to_appear)
         }
     };
@@ -168,7 +171,7 @@ fn chosen_bounds(
         let bound = high as f64 * m.step.to_f64();
         (bound == EXAMPLE_BOUND as f64 || high == 1).then_some(bound)
     };
-    let mut all = query.measurements.iter().enumerate();
+    let mut all = query.measurements().iter().enumerate();
     let own = all.find_map(|(place, m)| Some((place, m.step.to_f64(), example(m)?)));
     let (place, step, example) = own.ok_or_else(no_histogram)?;
     let noise = quote.deviation(place).ok_or_else(no_histogram)? * step / example;

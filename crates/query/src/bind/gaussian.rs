@@ -3,7 +3,7 @@
 use hushtable_mechanisms::Strategy;
 use hushtable_privacy::{Delta, Loss, Rho, analytic_gaussian_mu};
 
-use crate::bind::{Groups, Measure, PrivateQuery};
+use super::{Groups, Measure, PrivateQuery};
 use crate::error::Refusal;
 
 /// How often delta is halved for the part that choosing groups has beside Gaussian noise, where

@@ -1,0 +1,226 @@
+//! Which measurements of levels can fit each other, and under which noise.
+
+use hushtable_mechanisms::SumMechanism;
+use serde::Serialize;
+
+use super::{AdjustOptions, AdjustedNoise, has_base, shares, variances};
+use crate::bind::{Consistent, Groups, Measure, Measurement};
+use crate::contract::MAX_PUBLIC_KEYS;
+use crate::error::Refusal;
+use crate::quote::{Noise, Quote};
+
+/// Noise of less variance is never seen, and its weight would be unbounded.
+const LEAST_VARIANCE: f64 = 1e-9;
+
+/// A measurement that levels have in common and that adds up over their groups.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adjusted {
+    /// Its place in each level's part, and the variance of its noise there.
+    pub levels: Vec<(usize, f64)>,
+    /// The adjustment that is asked for.
+    pub wanted: AdjustOptions,
+}
+
+/// The precision of a measurement at one level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConsistentPrecision {
+    /// The name of the level's part.
+    pub part: String,
+    /// The measurement.
+    pub measurement: String,
+    /// The standard deviation of its noise as it is released.
+    pub released: f64,
+    /// The standard deviation of the number that fits the other levels; absent where groups are
+    /// chosen privately, as it then depends on the numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adjusted: Option<f64>,
+}
+
+impl Consistent {
+    /// The measurements that can be adjusted, from the quotes of all levels.
+    ///
+    /// # Errors
+    /// When an aggregate is no sum over the groups of a finer level, or its noise has no variance
+    /// that is known in advance.
+    pub fn measurements(&self, quotes: &[&Quote]) -> Result<Vec<Adjusted>, Refusal> {
+        let Some(first) = quotes.first() else { return Ok(Vec::new()) };
+        self.check_levels(quotes)?;
+        let mut all = Vec::new();
+        for measurement in first.query().measurements() {
+            if !adds_up(measurement, quotes)? {
+                continue;
+            }
+            let same = |own: &Measurement| own.is_measured_as(measurement);
+            let level = |quote: &&Quote| {
+                let place = quote.query().measurements().iter().position(same)?;
+                Some((place, variance(quote, place)?))
+            };
+            let levels: Option<Vec<_>> = quotes.iter().map(level).collect();
+            let levels = levels.ok_or_else(|| {
+                Refusal::new(
+                    format!(
+                        "consistent levels need additive noise of one size at each level, but \
+                         the {} has another mechanism",
+                        measurement.name
+                    ),
+                    "leave consistent out, or use bounds in place of `split`",
+                )
+            })?;
+            let from_zero = measurement.low >= 0;
+            let wanted = AdjustOptions { from_zero, non_negative: self.non_negative };
+            all.push(Adjusted { levels, wanted });
+        }
+        Ok(all)
+    }
+
+    /// The noise of a measurement's adjusted cells, by level. `sizes` counts the values of each
+    /// key. `None` where groups are chosen privately: then it depends on the numbers.
+    pub fn noises(
+        &self,
+        quotes: &[&Quote],
+        own: &Adjusted,
+        sizes: &[usize],
+    ) -> Option<Vec<AdjustedNoise>> {
+        if !quotes.iter().all(|quote| is_complete(quote)) {
+            return None;
+        }
+        let levels = self.levels.iter().zip(&own.levels);
+        let levels: Vec<_> = levels.map(|(l, (_, v))| (l.keys.as_slice(), *v)).collect();
+        // Each row is a unit, and enters one group of each level.
+        let fits = quotes.iter().all(|quote| quote.query().unit().is_none());
+        let of_level = |of: usize| {
+            let mut noise = AdjustedNoise::new(fits);
+            for (level, share) in shares(sizes, &levels, of)? {
+                let (place, _) = own.levels.get(level)?;
+                match quotes.get(level)?.noise().get(*place)? {
+                    Noise::Own(SumMechanism::Additive(own)) => noise.add(share, 1.0, own),
+                    Noise::Tied(tied) => {
+                        let draws = tied.noise.draws(tied.part).into_iter();
+                        draws.for_each(|(times, own)| noise.add(share, times, own));
+                        noise.add_rounding(share);
+                    }
+                    _ => return None,
+                }
+            }
+            Some(noise)
+        };
+        (0..levels.len()).map(of_level).collect()
+    }
+
+    /// How precise the levels are, before and after: of each measurement that is adjusted.
+    ///
+    /// # Errors
+    /// Where [`measurements`](Self::measurements) has one.
+    pub fn precision(&self, quotes: &[&Quote]) -> Result<Vec<ConsistentPrecision>, Refusal> {
+        let sizes = self.sizes(quotes);
+        let complete = quotes.iter().all(|quote| is_complete(quote));
+        let mut all = Vec::new();
+        for own in self.measurements(quotes)? {
+            let levels = self.levels.iter().zip(&own.levels);
+            let before: Vec<_> = levels.map(|(l, (_, v))| (l.keys.as_slice(), *v)).collect();
+            let after = complete.then(|| variances(&sizes, &before));
+            for (at, (quote, &(place, variance))) in quotes.iter().zip(&own.levels).enumerate() {
+                let Some(measurement) = quote.query().measurements().get(place) else { continue };
+                let deviation = |variance: f64| variance.sqrt() * measurement.step.to_f64();
+                let after = after.as_ref().and_then(|all| all.get(at));
+                all.push(ConsistentPrecision {
+                    part: self.levels.get(at).map_or_else(String::new, |level| level.part.clone()),
+                    measurement: measurement.name.clone(),
+                    released: deviation(variance),
+                    adjusted: after.map(|variance| deviation(*variance)),
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// How many values each key has, where they are public; one for each other key.
+    fn sizes(&self, quotes: &[&Quote]) -> Vec<usize> {
+        let mut sizes = vec![1; self.keys()];
+        for (level, quote) in self.levels.iter().zip(quotes) {
+            for (&place, key) in level.keys.iter().zip(quote.query().keys()) {
+                sizes[place] = key.public.as_ref().map_or(1, Vec::len);
+            }
+        }
+        sizes
+    }
+
+    fn check_levels(&self, quotes: &[&Quote]) -> Result<(), Refusal> {
+        let levels = self.levels.iter().zip(quotes);
+        let kinds: Vec<_> =
+            levels.map(|(level, quote)| (level.keys.clone(), is_complete(quote))).collect();
+        let mut sets: Vec<Vec<usize>> = kinds.iter().map(|(keys, _)| keys.clone()).collect();
+        sets.iter_mut().for_each(|keys| keys.sort_unstable());
+        sets.sort_unstable();
+        if sets.windows(2).any(|two| two[0] == two[1]) {
+            return Err(Refusal::new(
+                "two consistent levels have the same keys in different orders",
+                "write GROUPING SETS ((a, b), (a)) in place of ((a, b), (b, a), (a))",
+            ));
+        }
+        if !has_base(&kinds) {
+            return Err(Refusal::new(
+                "consistent levels with public keys only need one level that has all of these \
+                 keys, but none has",
+                "write GROUPING SETS ((a, b), (a), (b)) in place of ((a), (b))",
+            ));
+        }
+        if kinds.iter().any(|(_, complete)| !complete) {
+            return Ok(());
+        }
+        // The table of all keys is computed, shown or not.
+        let sizes = self.sizes(quotes);
+        let cells = sizes.into_iter().fold(1, usize::saturating_mul);
+        if cells > MAX_PUBLIC_KEYS {
+            return Err(Refusal::new(
+                format!(
+                    "the public keys of consistent levels make {cells} groups; \
+                     at most {MAX_PUBLIC_KEYS} are allowed"
+                ),
+                "use fewer keys, or leave consistent out",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a level has all combinations of its keys' values.
+fn is_complete(quote: &Quote) -> bool {
+    !matches!(quote.query().groups(), Groups::Private { .. })
+}
+
+/// Whether a level's values are sums of those of a finer one; a quantile is left as it is.
+fn adds_up(measurement: &Measurement, quotes: &[&Quote]) -> Result<bool, Refusal> {
+    match &measurement.measure {
+        Measure::Quantile { .. } => Ok(false),
+        Measure::Rows
+        | Measure::Values(_)
+        | Measure::ClampedSum(_)
+        | Measure::PerRecordSum(_)
+        | Measure::SumOfRows { .. } => Ok(true),
+        // A unit in one group is counted once at each level.
+        Measure::Units if quotes.iter().all(|q| q.query().max_groups_contributed() == 1) => {
+            Ok(true)
+        }
+        Measure::Units | Measure::Distinct { .. } => Err(Refusal::new(
+            format!(
+                "the {} of a level is not the sum over the groups of a finer level, as several \
+                 groups may count the same",
+                measurement.name
+            ),
+            "use COUNT(*) or SUM; or set max_groups_contributed = 1 where a unit is in one \
+             group; or ask in a SELECT without consistent",
+        )),
+    }
+}
+
+/// The variance of a measurement's noise, in steps; that of a count which has shown its group is as
+/// before that is known.
+fn variance(quote: &Quote, place: usize) -> Option<f64> {
+    let noise = quote.noise().get(place)?;
+    let deviation = match noise {
+        Noise::OfSelection => quote.selection()?.count_deviation(),
+        noise => noise.deviation(),
+    };
+    deviation.map(|own| (own * own).max(LEAST_VARIANCE))
+}

@@ -6,7 +6,6 @@ use hushtable_mechanisms::{JointQuantiles, MechanismError, Percentile};
 use hushtable_privacy::Loss;
 
 use crate::bind::{Groups, Measure, Measurement, PrivateQuery};
-use crate::quote::Noise;
 
 /// Two separate draws cost what two levels do, and the second of these has both errors.
 const FEWEST: usize = 3;
@@ -125,14 +124,14 @@ pub(crate) fn joint(
     query: &PrivateQuery,
     groups: &[SameValues],
     shares: &[Loss],
-) -> Result<Vec<Option<Noise>>, MechanismError> {
-    let mut noises: Vec<Option<Noise>> = vec![None; query.measurements().len()];
+) -> Result<Vec<Option<Joint>>, MechanismError> {
+    let mut noises: Vec<Option<Joint>> = vec![None; query.measurements().len()];
     for group in groups {
         let draws = Arc::new(made(query, group, shares)?);
         for (part, place) in group.0.iter().enumerate() {
             if let (Some(own), Some(first)) = (noises.get_mut(*place), group.0.first()) {
                 let draws = Arc::clone(&draws);
-                *own = Some(Noise::Joint(Joint { first: *first, part, draws }));
+                *own = Some(Joint { first: *first, part, draws });
             }
         }
     }

@@ -20,10 +20,12 @@ use crate::bind::{
     Clamps, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, Thresholds, is_gaussian,
     known_groups,
 };
-use crate::choice::RunnerUp;
+use crate::drawn_together::Joint;
 use crate::expr::{Expr, ExprKind};
+use crate::measurement_noise::{Noise, NoiseByClass};
 use crate::objective::Usefulness;
-use crate::quote::{Joint, Noise, NoiseByClass, Quote};
+use crate::plan::RunnerUp;
+use crate::quote::Quote;
 use crate::relation::Beside;
 use crate::types::{ColumnType, Value};
 use crate::warning::Warning;

@@ -12,7 +12,10 @@ use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
 use crate::bind::PrivateQuery;
-use crate::quote::{Joint, Noise, Quote, Tied};
+use crate::drawn_together::Joint;
+use crate::measurement_noise::Noise;
+use crate::quote::Quote;
+use crate::tie::Tied;
 
 /// The format of identities. It changes when the same bytes would mean another release: when an
 /// expression, a bound or a mechanism comes to do something else than before.

@@ -6,7 +6,6 @@ mod best_limit;
 mod bind;
 mod bind_expr;
 mod call;
-mod choice;
 mod consistent;
 mod contract;
 mod cost;
@@ -19,10 +18,12 @@ mod identity;
 mod interval;
 mod intervals_wanted;
 mod like;
+mod measurement_noise;
 mod model;
 mod objective;
 mod pattern;
 mod place;
+mod plan;
 mod presence;
 mod quote;
 mod range;
@@ -43,7 +44,6 @@ pub use bind::{
     public_groups,
 };
 pub use bind_expr::function_names;
-pub use choice::RunnerUp;
 pub use consistent::{
     AdjustOptions, Adjusted, AdjustedNoise, ConsistentPrecision, LeastSquares, LevelCells, adjust,
 };
@@ -53,6 +53,7 @@ pub use contract::{
 };
 pub use cost::MAX_ROW_OPERATIONS;
 pub use date_forms::{FormPiece, form_pieces};
+pub use drawn_together::Joint;
 pub use error::Refusal;
 pub use explain::{
     ChoiceExplained, ClassExplained, ClassThreshold, ClassesExplained, Contributed, EpsilonAt,
@@ -69,15 +70,18 @@ pub use hushtable_numbers::{MAX_LATTICE, Number, Step};
 pub use interval::{Covered, Intervals, KnownOperand, NoInterval, ReleasedRow, interval_over};
 pub use intervals_wanted::{IntervalsWanted, Level};
 pub use like::like_parts;
+pub use measurement_noise::{Noise, NoiseByClass};
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use objective::Usefulness;
 pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
-pub use quote::{Joint, Noise, NoiseByClass, Quote, Tied, least_loss};
+pub use plan::RunnerUp;
+pub use quote::{Quote, least_loss};
 pub use relation::{
     Beside, Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
     WindowFunction, WindowOrder, WindowedColumn,
 };
 pub use sql::{MAX_QUERY_BYTES, statement_end, with_parameters};
+pub use tie::Tied;
 pub use types::{
     ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_SCALE, MAX_STRING_BYTES,
     Value,

@@ -9,7 +9,7 @@ use hushtable_mechanisms::{Selection, Strategy};
 use serde::{Deserialize, Serialize};
 
 use crate::bind::{Measure, Measurement, PrivateQuery};
-use crate::quote::Noise;
+use crate::measurement_noise::Noise;
 
 /// The level at which the error of a quantile is what one standard deviation of noise is to a sum.
 const ONE_DEVIATION: f64 = 0.682_689;

@@ -1,26 +1,25 @@
 //! The quote: every mechanism that a query will run, calibrated, with its exact privacy loss.
 
+mod choice;
+
 use std::num::NonZeroU32;
 
 use hushtable_mechanisms::{
     Additive, MechanismError, PerRecord, Quantile, Reach, RecordMechanism, Selection, Strategy,
-    SumMechanism, TiedPart,
+    SumMechanism,
 };
 use hushtable_privacy::{Epsilon, Event, Loss, Rho};
 
 use crate::bind::{
     Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, as_gaussian, is_gaussian,
 };
-use crate::choice::{PARTS, Plan, RunnerUp, chosen};
-use crate::error::Refusal;
-use crate::objective::{Needed, Usefulness, deviation};
-use crate::types::Value;
-use crate::wishes::NoiseKind;
-
-pub use crate::drawn_together::Joint;
 use crate::drawn_together::{better_joint, gathered, joint, least_shares};
-pub use crate::tie::Tied;
+use crate::error::Refusal;
+use crate::measurement_noise::{Noise, NoiseByClass};
+use crate::objective::{Needed, Usefulness, deviation};
+use crate::plan::{PARTS, Plan, RunnerUp};
 use crate::tie::{better_ties, handed_over, tied};
+use crate::wishes::NoiseKind;
 
 /// A query with its mechanisms. What they cost is what will be charged: the noise and the ledger's
 /// entry come from the same objects.
@@ -55,124 +54,7 @@ impl Mechanisms {
     }
 }
 
-/// Where a measurement's noise comes from.
-#[derive(Clone, Debug)]
-pub enum Noise {
-    /// Noise on its sums.
-    Own(SumMechanism),
-    /// A mechanism for each class of groups, all at the same loss: a record is in a group of one
-    /// class.
-    ByClass(NoiseByClass),
-    /// A draw near the quantile of the groups' values.
-    Quantile(Box<Quantile>),
-    /// One of several quantiles of the same values that are drawn together.
-    Joint(Joint),
-    /// The selection's noisy count, which is paid for already.
-    OfSelection,
-    /// A part of a common measurement of sums and their count.
-    Tied(Tied),
-}
-
-/// The noise of groups by their class, which a group key tells.
-#[derive(Clone, Debug)]
-pub struct NoiseByClass {
-    /// Position of the key.
-    pub key: usize,
-    /// The classes that have a threshold of their own.
-    pub classes: Vec<(Value, SumMechanism)>,
-    /// The noise of all others.
-    pub others: SumMechanism,
-}
-
-impl NoiseByClass {
-    /// The mechanisms by the place of their class, that of all others last.
-    pub fn all(&self) -> impl Iterator<Item = &SumMechanism> {
-        self.classes.iter().map(|(_, own)| own).chain([&self.others])
-    }
-
-    /// The mechanism of the class at that place.
-    pub fn of(&self, class: usize) -> &SumMechanism {
-        self.classes.get(class).map_or(&self.others, |(_, own)| own)
-    }
-}
-
-impl Noise {
-    /// Cost of the measurement; `None` where the selection or another measurement has paid.
-    pub fn loss(&self) -> Option<Loss> {
-        match self {
-            Self::Own(own) => Some(own.loss()),
-            Self::ByClass(by_class) => Some(by_class.others.loss()),
-            Self::Quantile(quantile) => Some(quantile.loss()),
-            Self::OfSelection => None,
-            Self::Joint(joint) => joint.pays().then(|| joint.draws.loss()),
-            Self::Tied(tied) => match tied.part {
-                // The sums have paid.
-                TiedPart::Count => None,
-                TiedPart::Sum(place) => tied.noise.noise(place).map(Additive::loss),
-            },
-        }
-    }
-
-    /// The standard deviation of additive noise in lattice units, but for rounding of what is
-    /// measured together; `None` for other mechanisms.
-    pub fn deviation(&self) -> Option<f64> {
-        match self {
-            Self::Own(SumMechanism::Additive(additive)) => Some(additive.variance().sqrt()),
-            Self::Tied(tied) => Some(tied.noise.deviation(tied.part)),
-            _ => None,
-        }
-    }
-
-    /// Whether what is released is Gaussian, or computed from what is; counts of the selection are
-    /// for it to say.
-    pub fn is_gaussian(&self) -> bool {
-        match self {
-            Self::Quantile(_) | Self::Joint(_) => false,
-            Self::Tied(tied) => tied.noise.is_gaussian(),
-            noise => noise.largest().is_none_or(SumMechanism::is_gaussian),
-        }
-    }
-
-    /// Whether it is a draw near a quantile, alone or with others.
-    pub fn is_quantile(&self) -> bool {
-        match self {
-            Self::Quantile(_) | Self::Joint(_) => true,
-            Self::Own(_) | Self::ByClass(_) | Self::OfSelection | Self::Tied(_) => false,
-        }
-    }
-
-    /// The mechanism of sums whose noise is the largest; `None` for a quantile, and where the
-    /// selection gives it.
-    pub fn largest(&self) -> Option<&SumMechanism> {
-        match self {
-            Self::Own(own) => Some(own),
-            Self::ByClass(by_class) => {
-                by_class.all().max_by(|a, b| a.scale().total_cmp(&b.scale()))
-            }
-            Self::Quantile(_) | Self::Joint(_) | Self::OfSelection | Self::Tied(_) => None,
-        }
-    }
-}
-
 impl Quote {
-    /// Calibrates a query: takes the noise, the selection strategy and the split of the budget with
-    /// which groups are of use from nearly the smallest size on ([`Usefulness`]), within the
-    /// query's loss and its delta for noise. What the query names is as it says.
-    ///
-    /// # Errors
-    /// When a share of the budget is too small, or a bound too large, to draw noise for.
-    pub fn new(query: PrivateQuery) -> Result<Self, Refusal> {
-        if query.is_without_limits() {
-            return Err(Refusal::new(
-                "a query without limits is for readings by the owner of the data",
-                "use the query as it was bound",
-            ));
-        }
-        query.check_beside()?;
-        let (mechanisms, runner_up) = chosen(&query)?;
-        Ok(Self { query, mechanisms, runner_up })
-    }
-
     /// The quote of the query with released values in the place of their placeholders: the
     /// mechanisms stay those that were paid for.
     ///
@@ -364,7 +246,8 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     };
     let mut noise = Vec::with_capacity(shares.len());
     let measurements = query.measurements().iter().zip(shares);
-    let common = tied.into_iter().zip(joint).map(|(tied, joint)| tied.or(joint));
+    let common = tied.into_iter().zip(joint);
+    let common = common.map(|(tied, joint)| tied.map(Noise::Tied).or(joint.map(Noise::Joint)));
     for ((measurement, share), common) in measurements.zip(common) {
         if let Some(common) = common {
             noise.push(common);

@@ -6,7 +6,6 @@ use hushtable_mechanisms::{MechanismError, Span, TiedPart, TiedSums};
 use hushtable_privacy::Loss;
 
 use crate::bind::{Measure, Measurement, PrivateQuery};
-use crate::quote::Noise;
 
 /// Every weight is divided into so many parts, so that a count's can be shared out.
 const PARTS: u32 = 840;
@@ -142,14 +141,14 @@ pub(crate) fn tied(
     query: &PrivateQuery,
     ties: &[Tie],
     shares: &[Loss],
-) -> Result<Vec<Option<Noise>>, MechanismError> {
-    let mut noises: Vec<Option<Noise>> = vec![None; query.measurements().len()];
+) -> Result<Vec<Option<Tied>>, MechanismError> {
+    let mut noises: Vec<Option<Tied>> = vec![None; query.measurements().len()];
     for tie in ties {
         let noise = Arc::new(made(query, tie, shares)?);
         let mut put = |place: usize, part| {
             if let Some(own) = noises.get_mut(place) {
                 let noise = Arc::clone(&noise);
-                *own = Some(Noise::Tied(Tied { count: tie.count, part, noise }));
+                *own = Some(Tied { count: tie.count, part, noise });
             }
         };
         put(tie.count, TiedPart::Count);

@@ -60,8 +60,8 @@ impl Around {
         Ok((around, used))
     }
 
-    /// Counts parts by their places among the names of those that are left of so many. Tables that fit other
-    /// levels are behind them, in their order.
+    /// Counts parts by their places among the names of those that are left, of `all`. Tables that
+    /// fit other levels are behind them, in their order.
     pub(super) fn place_parts(&mut self, left: &[&str], all: usize) {
         let place = |part: usize| match part.checked_sub(all) {
             Some(consistent) => Some(left.len() + consistent),

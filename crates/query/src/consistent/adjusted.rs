@@ -7,7 +7,8 @@ use super::{AdjustOptions, AdjustedNoise, has_base, shares, variances};
 use crate::bind::{Consistent, Groups, Measure, Measurement};
 use crate::contract::MAX_PUBLIC_KEYS;
 use crate::error::Refusal;
-use crate::quote::{Noise, Quote};
+use crate::measurement_noise::Noise;
+use crate::quote::Quote;
 
 /// Noise of less variance is never seen, and its weight would be unbounded.
 const LEAST_VARIANCE: f64 = 1e-9;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::all_gaussian;
 use crate::bind::{Groups, Measurement, PerRecordSum, Thresholds};
-use crate::quote::{Noise, Quote};
+use crate::measurement_noise::Noise;
+use crate::quote::Quote;
 
 /// Relative error that the selection's tail probabilities stay under.
 const TAIL_MARGIN: f64 = 1e-9;

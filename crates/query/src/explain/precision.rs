@@ -8,7 +8,8 @@ use crate::bind::{Clamps, Groups, Measure, Measurement};
 use crate::expr::Expr;
 use crate::interval::{Covered, Intervals, ReleasedRow};
 use crate::intervals_wanted::IntervalsWanted;
-use crate::quote::{Noise, Quote};
+use crate::measurement_noise::Noise;
+use crate::quote::Quote;
 use crate::types::Value;
 use crate::wishes::NoiseKind;
 

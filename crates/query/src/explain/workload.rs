@@ -11,7 +11,8 @@ use super::{
 use crate::bind::{Measure, Measurement};
 use crate::contract::Table;
 use crate::error::Refusal;
-use crate::quote::{Noise, Quote};
+use crate::measurement_noise::Noise;
+use crate::quote::Quote;
 
 /// Promise of a workload, all of its queries together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

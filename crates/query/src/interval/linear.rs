@@ -17,7 +17,7 @@ use hushtable_numbers::search::{first, grow};
 use hushtable_privacy::normal_quantile;
 
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
-use crate::quote::Noise;
+use crate::measurement_noise::Noise;
 use crate::range::{Facts, Range};
 use crate::types::{ColumnType, Value};
 

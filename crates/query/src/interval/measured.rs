@@ -5,7 +5,7 @@ use hushtable_numbers::Step;
 
 use crate::bind::{Measure, Measurement};
 use crate::consistent::AdjustedNoise;
-use crate::quote::Noise;
+use crate::measurement_noise::Noise;
 use crate::range::Range;
 
 /// A measurement with what is needed for its intervals at one level.

@@ -10,7 +10,7 @@ use hushtable_noise::{Generator, TestSeed};
 use super::*;
 use crate::bind::bind;
 use crate::contract::Contract;
-use crate::quote::Noise;
+use crate::measurement_noise::Noise;
 
 const CONTRACT: &str = r#"
 [tables.t]

@@ -11,7 +11,7 @@ use super::Walk;
 use super::collective::aggregates;
 use super::column_names::{Scope, Shown};
 use super::origins::Origins;
-use crate::bind::walk::any;
+use crate::bind::walk::{any, shown};
 
 /// How a column of the result can be followed back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(super) fn brings_rows_together(select: &ast::Select, order_by: &[ast::OrderB
     grouped
         || select.distinct.is_some()
         || select.having.is_some()
-        || crate::bind::walk::shown(select).any(aggregated)
+        || shown(select).any(aggregated)
         || select.qualify.iter().any(aggregated)
         || order_by.iter().any(|item| aggregated(&item.expr))
 }

@@ -4,16 +4,13 @@
 
 use hushtable_mechanisms::{Selection, Strategy};
 use hushtable_privacy::Loss;
-use serde::{Deserialize, Serialize};
 
+use super::{Mechanisms, Quote, calibrated};
 use crate::bind::{DELTA_HALVINGS, Groups, Measure, PrivateQuery, as_gaussian, is_gaussian};
 use crate::error::Refusal;
-use crate::objective::{Needed, Rank, Usefulness};
-use crate::quote::{Mechanisms, calibrated};
+use crate::objective::{Needed, Rank};
+use crate::plan::{PARTS, Plan, RunnerUp};
 use crate::wishes::NoiseKind;
-
-/// Selection has a number of such parts of the budget, where the split is chosen.
-pub(crate) const PARTS: u32 = 64;
 
 /// The fewest of the parts that selection or measurements have.
 const FEWEST_PARTS: u32 = 2;
@@ -26,29 +23,6 @@ const STEPS: usize = 3;
 
 /// How much larger the size from which on groups are of use may be, so that more groups appear.
 const FOR_GROUPS: f64 = 1.05;
-
-/// Mechanisms that were second best.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunnerUp {
-    /// The noise.
-    pub noise: NoiseKind,
-    /// The strategy, where groups are chosen privately.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<Strategy>,
-    /// The sizes from which on its groups are of use.
-    pub usefulness: Usefulness,
-}
-
-/// How a query's budget is used.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Plan {
-    /// The query's loss in the currency of its noise.
-    pub(crate) currency: Loss,
-    /// How groups are chosen, where they are chosen privately.
-    pub(crate) strategy: Option<Strategy>,
-    /// The parts of the budget, of [`PARTS`], that selection has; `None` to go by weights.
-    pub(crate) parts: Option<u32>,
-}
 
 /// Mechanisms, and the sizes of groups that they need.
 struct Candidate {
@@ -162,6 +136,27 @@ impl Candidate {
     }
 }
 
+impl Quote {
+    /// Calibrates a query: takes the noise, the selection strategy and the split of the budget with
+    /// which groups are of use from nearly the smallest size on
+    /// ([`Usefulness`](crate::Usefulness)), within the query's loss and its delta for noise. What
+    /// the query names is as it says.
+    ///
+    /// # Errors
+    /// When a share of the budget is too small, or a bound too large, to draw noise for.
+    pub fn new(query: PrivateQuery) -> Result<Self, Refusal> {
+        if query.is_without_limits() {
+            return Err(Refusal::new(
+                "a query without limits is for readings by the owner of the data",
+                "use the query as it was bound",
+            ));
+        }
+        query.check_beside()?;
+        let (mechanisms, runner_up) = chosen(&query)?;
+        Ok(Self { query, mechanisms, runner_up })
+    }
+}
+
 /// The mechanisms whose groups are of use from the smallest size on, at the cost of the query, and
 /// those that are second best. Of all plans, those that promise the most are compared with their
 /// best split. Of those that come within a twentieth of the best, the one is taken whose groups
@@ -169,7 +164,7 @@ impl Candidate {
 ///
 /// # Errors
 /// When the query allows no mechanisms, or its budget is too small for any.
-pub(crate) fn chosen(query: &PrivateQuery) -> Result<(Mechanisms, Option<RunnerUp>), Refusal> {
+fn chosen(query: &PrivateQuery) -> Result<(Mechanisms, Option<RunnerUp>), Refusal> {
     let mut failure = None;
     let mut candidates = Vec::new();
     for plan in plans(query)? {

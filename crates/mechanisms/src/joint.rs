@@ -128,7 +128,7 @@ pub(crate) fn appears(threshold: f64, sigma: f64, weight: f64, groups: f64) -> f
 /// The largest probability that an own group of a unit appears, over its number of groups.
 ///
 /// For weights of l2 norm one, `groups * ln P[no group of weight 1/sqrt(groups) appears]` rises and
-/// then falls in `groups` (its derivative has the sign of a function that falls), so the worst
+/// then falls in `groups` (its derivative changes its sign once, from plus to minus), so the worst
 /// number is the least or the greatest.
 pub(crate) fn appears_at_most(threshold: f64, sigma: f64, most: u64, weights: Weights) -> f64 {
     appears_with_part(threshold, sigma, most, weights, (1.0 / most as f64, 1.0))

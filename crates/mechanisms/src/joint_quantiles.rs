@@ -100,7 +100,7 @@ struct Place {
     upper: Option<usize>,
 }
 
-/// The places of so many nodes, splits before what they split.
+/// The places of `count` nodes, splits before what they split.
 fn arranged(count: usize) -> Vec<Place> {
     let mut places = Vec::with_capacity(count);
     let mut open = vec![(0..count, 0, None, None)];
@@ -119,7 +119,7 @@ fn middle(nodes: &Range<usize>) -> Option<usize> {
 }
 
 impl JointQuantiles {
-    /// Levels in which so many different quantiles are drawn.
+    /// Levels in which `count` different quantiles are drawn.
     pub fn levels(count: usize) -> u32 {
         usize::BITS - count.leading_zeros()
     }

@@ -97,7 +97,7 @@ struct Copies {
     high: u64,
 }
 
-/// A lattice point near a quantile of a group's values, of which each unit has at most so many.
+/// A lattice point near a quantile of a group's values, of which each unit has a limited number.
 ///
 /// With p the percentile and n values, the *rank distance* of a point x is how far p n is outside
 /// of the numbers from #{values < x} to #{values <= x}: zero at the quantile, and one more for each
@@ -384,7 +384,7 @@ impl Quantile {
         (before * of).saturating_sub(wanted).max(wanted.saturating_sub(to * of))
     }
 
-    /// How many of so many values are wanted up to a point, in units of 1/q, copies among them.
+    /// The number of `count` values that are wanted up to a point, in units of 1/q, with copies.
     fn wanted(&self, count: usize) -> u128 {
         let Percentile { below, of } = self.percentile;
         u128::from(below) * count as u128 + u128::from(of) * u128::from(self.copies.high)

@@ -62,8 +62,8 @@ impl SingleVote {
     ///
     /// Until a group has enough votes no other is preferred to it but by that order, so each of its
     /// units votes for it with a probability of at least one over the most groups, whatever the
-    /// votes before. So its votes are at least as many as the successes of so many trials, or
-    /// enough.
+    /// votes before. So its votes are at least as many as the successes of one such trial for
+    /// each unit, or enough.
     pub(crate) fn keep_probability(&self, units: u64, least: u64) -> f64 {
         if self.most_groups == 1 {
             return self.keep_probability_alone(units, least);
@@ -141,7 +141,7 @@ impl SingleVote {
         votes
     }
 
-    /// How much a group with so many votes needs another one: a smaller number is more, `None` is
+    /// How much a group with `votes` votes needs another one: a smaller number is more, `None` is
     /// not at all. It must never be more for more votes.
     #[inline]
     fn need(&self, votes: u64, least: u64) -> Option<u64> {

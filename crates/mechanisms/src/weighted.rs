@@ -252,7 +252,7 @@ fn sigma(noise: &RoundedGaussian) -> f64 {
 
 /// Rounds with these shares of mu^2 and of the probability `appear` that a new group appears.
 fn plan(mu: f64, appear: f64, reach: Reach, shares: &[f64]) -> Result<Plan, MechanismError> {
-    if mu <= 0.0 {
+    if mu <= 0.0 || shares.is_empty() {
         return Err(MechanismError::NoBudget("epsilon"));
     }
     let rounds = shares.iter().map(|share| {

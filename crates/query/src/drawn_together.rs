@@ -10,7 +10,7 @@ use crate::bind::{Groups, Measure, Measurement, PrivateQuery};
 /// Two separate draws cost what two levels do, and the second of these has both errors.
 const FEWEST: usize = 3;
 
-/// Every weight is divided into so many parts, so that those of quantiles can be made even.
+/// Parts that every weight is divided into, so that those of quantiles can be made even.
 const PARTS: u32 = 840;
 
 /// A quantile that is drawn together with others.

@@ -21,7 +21,7 @@ pub struct Usefulness {
     /// Zero where all appear.
     pub to_appear: f64,
     /// That from which on the noise of every value has a standard deviation of at most the relative
-    /// error times what so many units add at most. Zero where no value is measured.
+    /// error times the most that as many units add. Zero where no value is measured.
     pub to_be_precise: f64,
     /// The relative error.
     pub relative_error: f64,

@@ -7,7 +7,7 @@ use hushtable_privacy::Loss;
 
 use crate::bind::{Measure, Measurement, PrivateQuery};
 
-/// Every weight is divided into so many parts, so that a count's can be shared out.
+/// Parts that every weight is divided into, so that a count's can be shared out.
 const PARTS: u32 = 840;
 
 /// The part of a measurement in a common one.

@@ -2,7 +2,7 @@
 //!
 //! The paper leaves open how many records there are and how probable each category is. Here the
 //! probabilities are a draw from the uniform law on all that there could be, and there are
-//! [`RECORDS`], 100 a category: with so many, the paper's median error of 10 % is reached at rho =
+//! [`RECORDS`], 100 a category: with these, the paper's median error of 10 % is reached at rho =
 //! 1 with nearly the share of records above rho that it names. The figure `sim-headline` shows
 //! other numbers.
 

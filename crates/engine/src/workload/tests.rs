@@ -135,7 +135,7 @@ name = "towns"
 sql = "SELECT county, town, COUNT(*) AS n, SUM(jobs) AS jobs FROM firms GROUP BY county, town"
 "#;
 
-/// The answers to the workload, up to so many.
+/// The first `most` answers to the workload.
 fn answers(place: &Place, seed: u64, most: usize) -> (Vec<PartAnswer>, Option<WorkloadStatement>) {
     let plan = place.session().plan_workload(&workload(place), None).wait().unwrap();
     let mut all = Vec::new();

@@ -109,7 +109,7 @@ fn divergence(one: &Law, other: &Law, order: f64) -> f64 {
     sum.ln() / (order - 1.0) / order
 }
 
-/// Pairs of tables whose difference is one unit of so many values, as a relation has them.
+/// Pairs of tables whose difference is one unit of that many values, as a relation has them.
 fn neighbours(
     range: (i64, i64),
     rows: usize,

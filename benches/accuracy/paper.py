@@ -10,7 +10,7 @@ those of W3 and W4 are computed.
   sum. Their total chooses the groups: nothing is spent on that.
 - W3: Gaussian noise on counts and on sums of what a row has above half of its bound, with the shares of rho that make the sum
   of the relative variances the least.
-- W4: as W2, with two thirds of epsilon; a third is left for the median.
+- W4: as W2, with two thirds of epsilon; a third is left for the median, where there is one.
 """
 
 import math
@@ -88,7 +88,8 @@ def of_ends(folder, largest, random):
         return [(n >= threshold).sum()] + [rmse(error[:largest]) for error in errors]
 
     shown, n, s, mean = means(draw)
-    return {"workload": "W2", "tool": "on paper: K-norm, whose total chooses", "groups": shown, "n": n, "s": s, "mean": mean}
+    row = {"tool": "on paper: K-norm, whose total chooses", "groups": shown, "n": n, "s": s, "mean": mean}
+    return [row | {"workload": name} for name in ("W2", "W2 with PRECISION")]
 
 
 def of_halves():
@@ -103,14 +104,15 @@ def of_halves():
     return row | {"n": math.sqrt(n), "s": 1000 * relative, "pay": 1e7 * relative}
 
 
-def of_total():
+def of_total(name, share):
     """W4: standard deviations."""
-    a = math.exp(-EPSILON * 2 / 3)
+    a = math.exp(-EPSILON * share)
     one = math.sqrt(2 * a) / (1 - a)
-    row = {"workload": "W4", "tool": "on paper: K-norm", "groups": 1}
-    return row | {"n": math.sqrt(2) * one, "s": 1000 * math.sqrt(2) * 1.5 / EPSILON}
+    row = {"workload": name, "tool": "on paper: K-norm", "groups": 1}
+    return row | {"n": math.sqrt(2) * one, "s": 1000 * math.sqrt(2) / (EPSILON * share)}
 
 
 def rows(folder, groups, largest):
     random = np.random.default_rng(14)
-    return [of_counts(folder, most, random) for most in groups] + [of_ends(folder, largest, random), of_halves(), of_total()]
+    single = [of_halves(), of_total("W4", 2 / 3), of_total("W4 without a median", 1)]
+    return [of_counts(folder, most, random) for most in groups] + of_ends(folder, largest, random) + single

@@ -282,6 +282,8 @@ fn expressions() {
         "DATE '2020-02-30' = DATE '2020-01-01'",
         "EXTRACT(YEAR FROM amount) = 2020",
         "CAST(amount AS BYTES) = 1",
+        "CAST(county AS VARCHAR(3)) = 'abc'",
+        "CAST(county AS TIMESTAMP(3)) IS NULL",
         "CAST(amount AS DATE) = DATE '2020-01-01'",
         "amount MOD 2 = 1",
         "MOD(amount, 2) = 1",

@@ -76,8 +76,29 @@ pub(super) fn sql_name(column_type: ColumnType) -> &'static str {
     }
 }
 
+/// The type of that name.
+///
+/// # Errors
+/// When there is none, or a length or a precision would cut off parts of values.
 pub(super) fn sql_type(data_type: &ast::DataType) -> Result<ColumnType, Refusal> {
-    use ast::{DataType as D, ExactNumberInfo as N};
+    use ast::{CharacterLength as L, DataType as D, ExactNumberInfo as N};
+    match data_type {
+        D::String(Some(length))
+        | D::Varchar(Some(L::IntegerLength { length, unit: _ }))
+        | D::Char(Some(L::IntegerLength { length, unit: _ })) => {
+            return Err(Refusal::new(
+                format!("the length in {data_type} is not supported"),
+                format!("write STRING, or SUBSTR(x, 1, {length}) for the first characters"),
+            ));
+        }
+        D::Timestamp(Some(digits), _) | D::Datetime(Some(digits)) if *digits != 6 => {
+            return Err(Refusal::new(
+                format!("the precision in {data_type} is not supported"),
+                "write TIMESTAMP, which has microseconds; or TIMESTAMP_TRUNC(x, SECOND)",
+            ));
+        }
+        _ => {}
+    }
     let decimal = |info: &N| match info {
         // GoogleSQL's NUMERIC keeps nine decimal places.
         N::None => Some(9),

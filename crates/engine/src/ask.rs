@@ -36,7 +36,7 @@ impl Session {
     /// schemas, and changes no file.
     ///
     /// # Errors
-    /// As for [`explain`](Self::explain), and when the SQL around parts cannot be run.
+    /// Those of [`explain`](Self::explain), and when the SQL around parts cannot be run.
     pub async fn price(&self, sql: &str, analyst: Option<&str>) -> Result<Priced, EngineError> {
         let statement = heavy(|| SqlStatement::bind(sql, self.contract()))?;
         if statement.is_plain() {
@@ -50,8 +50,8 @@ impl Session {
     /// Answers a query: charges it, reads the data, adds noise, puts the release on record.
     ///
     /// # Errors
-    /// As [`explain`](Self::explain); when the budget does not suffice or the ledger cannot be
-    /// written; when the data cannot be read, which leaves the charge in place.
+    /// Those of [`explain`](Self::explain); when the budget does not suffice or the ledger cannot
+    /// be written; when the data cannot be read, which leaves the charge in place.
     pub async fn query(
         &self,
         sql: &str,
@@ -64,7 +64,7 @@ impl Session {
     /// Answers a query as [`query`](Self::query) does, and tells the owner where the time went.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`query`](Self::query).
     pub async fn timed(
         &self,
         sql: &str,

@@ -197,7 +197,7 @@ impl Scan {
     /// With what `look` asks for.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// Those of [`run`](Self::run).
     pub(crate) async fn look(
         self,
         key: SamplingKey,

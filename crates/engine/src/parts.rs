@@ -88,7 +88,7 @@ impl Session {
     /// but its files' schemas, and changes no file.
     ///
     /// # Errors
-    /// As for [`explain`](Self::explain), and when the SQL around the parts cannot be run.
+    /// Those of [`explain`](Self::explain), and when the SQL around the parts cannot be run.
     pub async fn explain_parts(
         &self,
         sql: &str,

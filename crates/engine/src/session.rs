@@ -199,7 +199,7 @@ impl Session {
     /// them.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`own_files_of`](Self::own_files_of).
     pub(crate) fn own_files(&self, query: &PrivateQuery) -> Result<Files, EngineError> {
         let mut files = Files::new();
         for name in query.relation().tables() {

@@ -103,7 +103,7 @@ impl Analyst {
     /// which is for this query alone.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`query`](Self::query).
     pub async fn query_watched(&self, sql: &str, progress: &Progress) -> Result<Answer, Error> {
         let (session, sql, name) = self.owned(sql);
         let progress = progress.clone();

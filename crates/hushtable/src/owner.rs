@@ -145,7 +145,7 @@ impl Owner {
     /// [`group_sizes`](crate::group_sizes) does.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`group_sizes`](crate::group_sizes).
     pub async fn group_sizes(
         &self,
         location: &str,

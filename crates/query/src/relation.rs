@@ -465,7 +465,7 @@ impl Relation {
     /// The relation with its expressions changed, checked anew.
     ///
     /// # Errors
-    /// As for [`Relation::new`].
+    /// Those of [`Relation::new`].
     pub(crate) fn with_expressions(
         self,
         change: &mut dyn FnMut(&mut Expr),

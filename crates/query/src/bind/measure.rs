@@ -1,4 +1,4 @@
-//! What a checked query groups by, measures and shows.
+//! Keys, measurements and columns of a checked query.
 
 use hushtable_mechanisms::{Percentile, QuantileSide, RecordMechanism, Strategy};
 use hushtable_numbers::Step;

@@ -36,7 +36,7 @@ impl Relation {
     /// Sets the most rows of a unit of a further population.
     ///
     /// # Errors
-    /// As for [`Relation::new`].
+    /// Those of [`Relation::new`].
     pub(crate) fn with_rows_beside(self, rows: u32) -> Result<Self, Refusal> {
         let Some(beside) = self.beside.clone() else { return Ok(self) };
         let mut operator = Operator::from(self);

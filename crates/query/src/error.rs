@@ -143,9 +143,14 @@ pub(crate) fn similar<'a>(
     names: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
-    let distance = |name: &str| strsim::damerau_levenshtein(&wanted, &name.to_lowercase());
-    let near = names.into_iter().map(|name| (distance(name), name));
-    let most = wanted.chars().count() / 3;
+    let length = wanted.chars().count();
+    let most = length / 3;
+    let near = names.into_iter().filter_map(|name| {
+        let other = name.to_lowercase();
+        // Names are as far apart as their lengths at least, which is found faster.
+        (other.chars().count().abs_diff(length) <= most)
+            .then(|| (strsim::damerau_levenshtein(&wanted, &other), name))
+    });
     // A name that is there was meant.
     near.filter(|(distance, _)| (1..=most).contains(distance)).min().map(|(_, name)| name)
 }

@@ -53,3 +53,15 @@ impl Memberships {
         order
     }
 }
+
+#[cfg(test)]
+impl Memberships {
+    /// Units with their places and groups.
+    pub(crate) fn of_units(units: &[(u64, Vec<u32>)]) -> Self {
+        let mut members = Self::default();
+        for (place, groups) in units {
+            members.push(u128::from(*place), groups.iter().copied());
+        }
+        members
+    }
+}

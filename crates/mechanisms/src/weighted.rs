@@ -16,7 +16,7 @@ use hushtable_privacy::{Delta, Epsilon, Rho, analytic_gaussian_mu, normal_quanti
 
 use crate::error::MechanismError;
 use crate::joint::{
-    self, FINE, NOISE_PARTS, Neighbours, Reach, Weights, calibrate, noise_and_threshold, to_lattice,
+    FINE, NOISE_PARTS, Neighbours, Reach, Weights, calibrate, noise_and_threshold, to_lattice,
 };
 use crate::memberships::Memberships;
 
@@ -100,7 +100,7 @@ impl WeightedGaussian {
             let appear = if is_whole { WHOLE } else { last(0.0, WHOLE, 8, fits) };
             match planned(appear) {
                 Ok(plan) => {
-                    let size = last_size(plan.iter().map(|&(law, t)| (sigma(&law), t)), reach);
+                    let size = last_size(plan.iter().map(|&(_, threshold)| threshold), reach);
                     if best.as_ref().is_some_and(|&(least, _)| size >= least) {
                         break;
                     }
@@ -142,10 +142,7 @@ impl WeightedGaussian {
 
     /// Standard deviation and threshold of every round, in units of weight.
     pub(crate) fn rounds(&self) -> impl Iterator<Item = (f64, f64)> {
-        let units = |fine: f64| fine / FINE as f64;
-        self.rounds
-            .iter()
-            .map(move |r| (units(r.noise.sigma().to_f64()), units(r.threshold as f64)))
+        self.rounds.iter().map(|round| (sigma(&round.noise), round.threshold as f64 / FINE as f64))
     }
 
     /// The probability that a group with this weight of each of `units` units in each round
@@ -250,13 +247,18 @@ fn sigma(noise: &RoundedGaussian) -> f64 {
     noise.sigma().to_f64() / FINE as f64
 }
 
+/// The standard deviation of a round with this share of `mu` squared, in units of weight.
+fn sigma_of(mu: f64, share: f64, reach: Reach) -> f64 {
+    reach.l2(Weights::Roots) / (mu * share.sqrt())
+}
+
 /// Rounds with these shares of mu^2 and of the probability `appear` that a new group appears.
 fn plan(mu: f64, appear: f64, reach: Reach, shares: &[f64]) -> Result<Plan, MechanismError> {
     if mu <= 0.0 || shares.is_empty() {
         return Err(MechanismError::NoBudget("epsilon"));
     }
     let rounds = shares.iter().map(|share| {
-        let sigma = reach.l2(Weights::Roots) / (mu * share.sqrt());
+        let sigma = sigma_of(mu, *share, reach);
         noise_and_threshold(sigma, appear * share, reach.groups, Weights::Roots)
     });
     rounds.collect()
@@ -270,14 +272,14 @@ fn plan(mu: f64, appear: f64, reach: Reach, shares: &[f64]) -> Result<Plan, Mech
 /// by less than a thousandth for any budget and number of groups that was tried.
 fn shares(mu: f64, appear: f64, reach: Reach) -> Vec<f64> {
     let size = |shares: &[f64]| {
-        let rounds = shares.iter().map(|share| {
-            let sigma = reach.l2(Weights::Roots) / (mu * share.sqrt());
+        let thresholds = shares.iter().map(|share| {
+            let sigma = sigma_of(mu, *share, reach);
             let alone = 1.0 + sigma * normal_quantile(appear * share);
             let groups = reach.groups as f64;
             let many = groups.sqrt().recip() + sigma * normal_quantile(appear * share / groups);
-            (sigma, alone.max(many))
+            alone.max(many)
         });
-        last_size(rounds, reach)
+        last_size(thresholds, reach)
     };
     let mut best = (f64::INFINITY, Vec::new());
     for rounds in ROUNDS {
@@ -299,9 +301,9 @@ fn shares(mu: f64, appear: f64, reach: Reach) -> Vec<f64> {
 /// Estimate of the size from which on groups appear in the last round, if every unit is in the most
 /// groups and these are of all sizes: as many of its groups in each octave up to a million. After a
 /// round, those of at least the size that appeared half of the time take no more weight.
-fn last_size(rounds: impl Iterator<Item = joint::Round>, reach: Reach) -> f64 {
+fn last_size(thresholds: impl Iterator<Item = f64>, reach: Reach) -> f64 {
     let (mut open, mut size) = (1.0f64, f64::INFINITY);
-    for (_, threshold) in rounds {
+    for threshold in thresholds {
         size = (threshold * (reach.groups as f64 * open).sqrt().max(1.0)).max(1.0);
         open = open.min(size.ln() / LOG_OF_LARGEST);
     }

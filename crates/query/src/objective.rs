@@ -17,11 +17,11 @@ const ONE_DEVIATION: f64 = 0.682_689;
 /// The numbers of units from which on a group is of use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Usefulness {
-    /// That with which a group appears half of the time, as [`Selection::size_to_appear`] has it.
-    /// Zero where all appear.
+    /// The size from which on groups are taken to appear ([`Selection::size_to_appear`]). Zero
+    /// where all appear.
     pub to_appear: f64,
-    /// That from which on the noise of every value has a standard deviation of at most the relative
-    /// error times the most that as many units add. Zero where no value is measured.
+    /// The size from which on the noise of every value has a standard deviation of at most the
+    /// relative error times the most that as many units add. Zero where no value is measured.
     pub to_be_precise: f64,
     /// The relative error.
     pub relative_error: f64,

@@ -70,7 +70,7 @@ proptest! {
         if let Some(groups) = limits.groups {
             prop_assert_eq!(query.max_groups_contributed(), groups);
         }
-        // What is charged for is the whole: the histograms have the rest.
+        // The charge is that of the whole: histograms have what the query leaves.
         let mut whole = template.total();
         for part in &statement.parts[..place] {
             prop_assert!(part.is_histogram);

@@ -212,7 +212,7 @@ fn tables_fit_each_other_and_are_on_record_as_they_were_released() {
             );
         }
     }
-    // What is on record does not add up.
+    // Released tables do not add up before they are adjusted.
     let plan = place.session().plan_workload(&workload(&place), None).wait().unwrap();
     let ledger = Ledger::open_read_only(&place.session().ledger_path()).unwrap().unwrap();
     let raw = |place: usize| {

@@ -9,14 +9,6 @@ fn policy(groups: u64) -> PolicyGaussian {
     PolicyGaussian::approximate("1".parse().unwrap(), "1e-5".parse().unwrap(), reach).unwrap()
 }
 
-fn members(units: &[(u64, Vec<u32>)]) -> Memberships {
-    let mut members = Memberships::default();
-    for (place, groups) in units {
-        members.push(u128::from(*place), groups.iter().copied());
-    }
-    members
-}
-
 fn unit() -> impl Strategy<Value = (u64, Vec<u32>)> {
     (any::<u64>(), proptest::collection::btree_set(0u32..12, 0..6))
         .prop_map(|(place, groups)| (place, groups.into_iter().collect()))
@@ -31,10 +23,10 @@ proptest! {
     ) {
         let policy = policy(6);
         let open = vec![true; 12];
-        let with = policy.weights(&members(&units), &open);
+        let with = policy.weights(&Memberships::of_units(&units), &open);
         let mut fewer = units.clone();
         let gone = fewer.remove(at.index(units.len()));
-        let without = policy.weights(&members(&fewer), &open);
+        let without = policy.weights(&Memberships::of_units(&fewer), &open);
         let squares: f64 = with.iter().zip(&without).map(|(a, b)| (a - b) * (a - b)).sum();
         prop_assert!(squares.sqrt() <= 1.0 + 1e-9, "{}", squares.sqrt());
         // New groups of the unit have the same weight, with squares of at most one, and leave to
@@ -57,7 +49,10 @@ fn it_is_indifferent_to_the_order_of_units() {
     let mut reversed = units.clone();
     reversed.reverse();
     let (policy, open) = (policy(2), vec![true; 12]);
-    assert_eq!(policy.weights(&members(&units), &open), policy.weights(&members(&reversed), &open));
+    assert_eq!(
+        policy.weights(&Memberships::of_units(&units), &open),
+        policy.weights(&Memberships::of_units(&reversed), &open)
+    );
 }
 
 #[test]
@@ -67,16 +62,18 @@ fn weight_goes_where_it_is_needed() {
     let units: Vec<(u64, Vec<u32>)> =
         (0..1000u64).map(|u| (u, if u < 970 { vec![0] } else { vec![0, 1] })).collect();
     let policy = policy(2);
-    let weights = policy.weights(&members(&units), &[true, true]);
+    let weights = policy.weights(&Memberships::of_units(&units), &[true, true]);
     assert!((weights[0] - policy.cutoff()).abs() < 1e-9);
     assert!((weights[1] - 30.0).abs() < 1e-9);
     let counts = [1000, 30];
     let mut generator = TestSeed(1).generator();
-    let appears =
-        policy.select(Some(&members(&units)), &counts, &[true, true], &mut generator).unwrap();
+    let appears = policy
+        .select(Some(&Memberships::of_units(&units)), &counts, &[true, true], &mut generator)
+        .unwrap();
     assert_eq!(appears, [true, true]);
-    let closed =
-        policy.select(Some(&members(&units)), &counts, &[true, false], &mut generator).unwrap();
+    let closed = policy
+        .select(Some(&Memberships::of_units(&units)), &counts, &[true, false], &mut generator)
+        .unwrap();
     assert_eq!(closed, [true, false]);
 }
 
@@ -97,7 +94,7 @@ fn the_stated_probability_is_that_of_the_worst_case() {
                 (u64::from(u), std::iter::once(0).chain(1 + u * 99..1 + (u + 1) * 99).collect())
             })
             .collect();
-        let members = members(&units);
+        let members = Memberships::of_units(&units);
         let open = vec![true; 1 + shared as usize * 99];
         let weight = policy.weights(&members, &open)[0];
         let want = policy.keep_probability(u64::from(shared));

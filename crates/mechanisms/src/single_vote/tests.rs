@@ -7,14 +7,6 @@ fn single_vote(groups: u64) -> SingleVote {
     SingleVote::new("1".parse().unwrap(), "1e-5".parse().unwrap(), groups).unwrap()
 }
 
-fn members(units: &[(u64, Vec<u32>)]) -> Memberships {
-    let mut members = Memberships::default();
-    for (place, groups) in units {
-        members.push(u128::from(*place), groups.iter().copied());
-    }
-    members
-}
-
 /// A unit in some of 12 groups, in any order.
 fn unit() -> impl Strategy<Value = (u64, Vec<u32>)> {
     let groups = prop::sample::subsequence((0..12u32).collect::<Vec<_>>(), 0..6).prop_shuffle();
@@ -30,10 +22,10 @@ proptest! {
         least in 1u64..5,
     ) {
         let mechanism = single_vote(6);
-        let with = mechanism.votes(&members(&units), &open, least);
+        let with = mechanism.votes(&Memberships::of_units(&units), &open, least);
         let mut fewer = units.clone();
         let (_, gone) = fewer.remove(at.index(units.len()));
-        let without = mechanism.votes(&members(&fewer), &open, least);
+        let without = mechanism.votes(&Memberships::of_units(&fewer), &open, least);
         let moved: Vec<(u64, u64)> =
             with.into_iter().zip(without).filter(|(with, without)| with != without).collect();
         prop_assert!(moved.len() <= 1, "{moved:?}");
@@ -63,8 +55,8 @@ fn the_order_in_which_units_come_does_not_matter() {
     let mut reversed = units.clone();
     reversed.reverse();
     let (mechanism, open) = (single_vote(2), vec![true; 12]);
-    let votes = mechanism.votes(&members(&units), &open, 1);
-    assert_eq!(votes, mechanism.votes(&members(&reversed), &open, 1));
+    let votes = mechanism.votes(&Memberships::of_units(&units), &open, 1);
+    assert_eq!(votes, mechanism.votes(&Memberships::of_units(&reversed), &open, 1));
     // Seven groups of 43 and five of 60 are certain from 23 votes on.
     assert!(votes.iter().all(|&votes| (20..=23).contains(&votes)), "{votes:?}");
 }
@@ -76,23 +68,24 @@ fn votes_go_where_they_are_needed() {
         (0..1000u64).map(|u| (u, if u < 985 { vec![0] } else { vec![0, 1] })).collect();
     let mechanism = single_vote(100);
     let open = vec![true; 2];
-    assert_eq!(mechanism.votes(&members(&units), &open, 1), [23, 15]);
-    let chances = mechanism.chances(&members(&units), &open, 1);
+    assert_eq!(mechanism.votes(&Memberships::of_units(&units), &open, 1), [23, 15]);
+    let chances = mechanism.chances(&Memberships::of_units(&units), &open, 1);
     assert_eq!(chances[0], 1.0);
     assert!((chances[1] - 0.988_072).abs() < 1e-6, "{chances:?}");
     let mut generator = TestSeed(1).generator();
     let counts = [1000, 15];
     let mut shown = [0; 2];
     for _ in 0..1000 {
-        let appears =
-            mechanism.select(Some(&members(&units)), &counts, &open, 1, &mut generator).unwrap();
+        let appears = mechanism
+            .select(Some(&Memberships::of_units(&units)), &counts, &open, 1, &mut generator)
+            .unwrap();
         (0..2).for_each(|g| shown[g] += u32::from(appears[g]));
     }
     assert_eq!(shown[0], 1000);
     // pi(15) is 0.988.
     assert!((965..=999).contains(&shown[1]), "{shown:?}");
     // Groups that are not open take none.
-    assert_eq!(mechanism.votes(&members(&units), &[false, true], 1), [0, 15]);
+    assert_eq!(mechanism.votes(&Memberships::of_units(&units), &[false, true], 1), [0, 15]);
     let appears = mechanism.select(None, &counts, &[true, false], 1, &mut generator).unwrap();
     assert_eq!(appears, [true, false]);
 }
@@ -101,10 +94,12 @@ fn votes_go_where_they_are_needed() {
 fn a_least_number_takes_votes_off() {
     let units: Vec<(u64, Vec<u32>)> = (0..100u64).map(|u| (u, vec![0])).collect();
     let mechanism = single_vote(2);
-    assert_eq!(mechanism.votes(&members(&units), &[true], 50), [72]);
+    assert_eq!(mechanism.votes(&Memberships::of_units(&units), &[true], 50), [72]);
     let mut generator = TestSeed(2).generator();
     let mut shown = |least| {
-        mechanism.select(Some(&members(&units)), &[100], &[true], least, &mut generator).unwrap()
+        mechanism
+            .select(Some(&Memberships::of_units(&units)), &[100], &[true], least, &mut generator)
+            .unwrap()
     };
     assert_eq!(shown(50), [true]);
     assert_eq!(shown(101), [false]);
@@ -132,7 +127,7 @@ fn the_stated_probability_is_that_of_the_worst_case() {
                 })
                 .collect();
             let open = vec![true; 1 + shared as usize * (groups - 1)];
-            let votes = mechanism.votes(&members(&units), &open, 1);
+            let votes = mechanism.votes(&Memberships::of_units(&units), &open, 1);
             chance += mechanism.optimal.keep_probability(votes[0]) / f64::from(tables);
         }
         let stated = mechanism.keep_probability(u64::from(shared), 1);

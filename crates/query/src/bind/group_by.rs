@@ -57,7 +57,7 @@ pub(super) fn bound_keys<'a>(
         let mut reads = false;
         expr.visit_columns(&mut |_| reads = true);
         if !reads {
-            // The same for all rows: it divides no group.
+            // A constant divides no group.
             constant = constant.or(Some(node));
         } else if !keys.iter().any(|(_, key)| *key == expr) {
             keys.push((node, expr));

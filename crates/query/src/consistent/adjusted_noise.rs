@@ -91,7 +91,7 @@ impl AdjustedNoise {
     /// most. `None` where the noise is too small for it.
     pub(crate) fn half_width(&self, outside: f64) -> Option<f64> {
         let mut own = self.clone();
-        // What is zero first is seen first.
+        // The widest laws first: their factors are the first to make a product zero.
         own.draws.sort_by(|a, b| b.variance().total_cmp(&a.variance()));
         let scale = own.variance().sqrt();
         if scale == 0.0 {

@@ -39,6 +39,17 @@ pub(crate) struct Counted {
     pub(crate) members: Option<Memberships>,
 }
 
+/// Noisy numbers of all groups, shown or not, by measurement: of the count that chooses groups and
+/// of what is drawn with it. No Debug, Display or Serialize: those of hidden groups stay here.
+#[derive(Default)]
+pub(crate) struct DrawnAhead(Vec<Option<Vec<i128>>>);
+
+impl DrawnAhead {
+    fn of(&self, measurement: usize) -> Option<&[i128]> {
+        self.0.get(measurement)?.as_deref()
+    }
+}
+
 impl Counted {
     /// The groups of the query: its only one, the public ones, or those found and the known ones.
     /// Their keys come first, a column each; none where no row had a group.
@@ -103,7 +114,7 @@ impl Counted {
         Ok((keys, counted))
     }
 
-    /// The groups that appear.
+    /// The groups that appear, and what was drawn for that.
     ///
     /// # Errors
     /// When the operating system's random generator fails.
@@ -111,39 +122,78 @@ impl Counted {
         &self,
         quote: &Quote,
         generator: &mut Generator,
-    ) -> Result<Vec<Chosen>, EngineError> {
+    ) -> Result<(Vec<Chosen>, DrawnAhead), EngineError> {
+        let all = || (0..self.groups).map(|group| Chosen { group, noisy_count: None }).collect();
         let Groups::Private { known_threshold, .. } = quote.query().groups() else {
-            let all = 0..self.groups;
-            return Ok(all.map(|group| Chosen { group, noisy_count: None }).collect());
+            return Ok((all(), DrawnAhead::default()));
         };
+        let mut ahead = DrawnAhead::default();
+        let mut counts: &[i128] = &[];
+        if let Some(place) = quote.deciding_count() {
+            // It is drawn for all groups, with the sums that it is measured with.
+            ahead.0 = self.measure_some(quote, &all(), generator, Some(place))?;
+            counts = ahead.of(place).ok_or(EngineError::Inconsistent)?;
+            if counts.len() != self.units.len() {
+                return Err(EngineError::Inconsistent);
+            }
+        }
         let Self { units, known, members, .. } = self;
-        let population = Candidates { units, members: members.as_ref(), known };
+        let population = Candidates { units, members: members.as_ref(), known, counts };
         let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
         let mut chosen = selection.choose(&population, generator)?;
         if let Some(threshold) = known_threshold {
             let reaches = |c: &Chosen| c.noisy_count.is_some_and(|n| n >= threshold.into());
             chosen.retain(|c| known.get(c.group) != Some(&true) || reaches(c));
         }
-        Ok(chosen)
+        Ok((chosen, ahead))
     }
 
-    /// Noisy sums, or points near the quantile, of the groups that appear, for each measurement.
+    /// Noisy sums, or points near the quantile, of the groups that appear, for each measurement:
+    /// those that were drawn to choose them, and fresh ones.
     ///
     /// # Errors
     /// When the operating system's random generator fails.
     pub(crate) fn measure(
         &self,
         quote: &Quote,
-        chosen: &[Chosen],
+        (chosen, ahead): (&[Chosen], &DrawnAhead),
         generator: &mut Generator,
     ) -> Result<Vec<Vec<i128>>, EngineError> {
+        let drawn = self.measure_some(quote, chosen, generator, None)?;
+        let both = drawn.into_iter().enumerate().map(|(place, drawn)| match ahead.of(place) {
+            Some(of_groups) => {
+                let own = chosen.iter().map(|c| of_groups.get(c.group).copied());
+                own.collect::<Option<Vec<i128>>>()
+            }
+            None => drawn,
+        });
+        both.collect::<Option<_>>().ok_or(EngineError::Inconsistent)
+    }
+
+    /// The numbers of these groups, for each measurement: of the count that chooses groups, in the
+    /// place `deciding`, and of what is drawn with it; or, without such a place, of all others.
+    fn measure_some(
+        &self,
+        quote: &Quote,
+        chosen: &[Chosen],
+        generator: &mut Generator,
+        deciding: Option<usize>,
+    ) -> Result<Vec<Option<Vec<i128>>>, EngineError> {
         if quote.noise().len() != self.measured.len() {
             return Err(EngineError::Inconsistent);
         }
         let missing = || EngineError::Inconsistent;
         // Nothing comes out but what was drawn.
         let mut noisy: Vec<Option<Vec<i128>>> = vec![None; self.measured.len()];
+        let ahead = quote.deciding_count();
         for (m, (noise, measured)) in quote.noise().iter().zip(&self.measured).enumerate() {
+            let with = match noise {
+                Noise::Tied(tied) => tied.count,
+                _ => m,
+            };
+            if (ahead == Some(with)) != deciding.is_some() {
+                continue;
+            }
             let exact = |c: &Chosen| measured.sum(c.group).ok_or_else(missing);
             let drawn = match noise {
                 Noise::Tied(tied) => {
@@ -204,7 +254,7 @@ impl Counted {
             };
             *noisy.get_mut(m).ok_or_else(missing)? = Some(drawn);
         }
-        noisy.into_iter().collect::<Option<_>>().ok_or(EngineError::Inconsistent)
+        Ok(noisy)
     }
 
     /// Draws a count, in place `count` of the measurements, and the sums that are measured with it.
@@ -248,6 +298,20 @@ impl Counted {
             *noisy.get_mut(place).ok_or_else(missing)? = Some(sums);
         }
         Ok(())
+    }
+
+    /// Bytes that numbers take which are drawn for all groups before they are chosen.
+    pub(crate) fn ahead_bytes(&self, quote: &Quote) -> usize {
+        let with = |noise: &Noise| match noise {
+            Noise::Tied(tied) => Some(tied.count) == quote.deciding_count(),
+            _ => false,
+        };
+        let drawn = quote.noise().iter().filter(|noise| with(noise)).count().max(1);
+        // Both ends of a sum and the common count beside what is kept; vectors may have twice the
+        // room that they need.
+        let numbers = (drawn + 4).saturating_mul(size_of::<i128>());
+        let bytes = 2 * numbers.saturating_add(size_of::<Chosen>());
+        quote.deciding_count().map_or(0, |_| self.groups.saturating_mul(bytes))
     }
 
     /// Bytes that joint draws take for a while: the fine values of a group and their digits.

@@ -54,9 +54,11 @@ impl ExactGroups {
         let query = quote.query();
         let Self { charge, exact, held } = self;
         let (keys, counted) = Counted::new(query, exact)?;
-        let chosen = counted.choose(quote, generator)?;
+        held.try_grow(counted.ahead_bytes(quote))?;
+        let (chosen, ahead) = counted.choose(quote, generator)?;
         held.try_grow(counted.fine_bytes(quote))?;
-        let sums = counted.measure(quote, &chosen, generator)?;
+        let sums = counted.measure(quote, (&chosen, &ahead), generator)?;
+        drop(ahead);
         let keys = match query.groups() {
             Groups::Single | Groups::Public => keys,
             // No row had a group: none is shown, in columns of the same types.

@@ -156,7 +156,11 @@ impl CountThreshold {
 }
 
 /// The least x with P\[X >= x\] (1 + MARGIN) <= `delta`; `scale` says where to look.
-fn least_tail(scale: f64, delta: f64, tail: impl Fn(i128) -> f64) -> Result<i128, MechanismError> {
+pub(crate) fn least_tail(
+    scale: f64,
+    delta: f64,
+    tail: impl Fn(i128) -> f64,
+) -> Result<i128, MechanismError> {
     let fits = |x: i128| tail(x) * (1.0 + MARGIN) <= delta;
     let (start, most) = ((scale.min(1e30) as i128).max(1), 1 << 126);
     let (_, high) = grow(start, 2, most, fits).ok_or(MechanismError::TooLarge)?;

@@ -9,18 +9,13 @@ use hushtable_privacy::{Contribution, Loss, Neighbouring, normal_quantile};
 
 use crate::additive::{Additive, AdditiveLaw};
 use crate::error::MechanismError;
+use crate::laplace_sum::{laplace_width, scale_around};
 
 /// Binary places of a noisy count before it is rounded.
 const PLACES: u32 = 32;
 
 /// Largest weight of a sum in the common count.
 const LARGEST_WEIGHT: f64 = (1u64 << 20) as f64;
-
-/// Most Laplace variables whose sum's law is computed.
-const MOST_PARTS: usize = 16;
-
-/// Points of the grid on which the law of a sum of noises is computed, for the largest scale.
-const FINENESS: f64 = 256.0;
 
 /// The range of values that are added up, in lattice units, and how many of them one unit may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,14 +209,23 @@ impl TiedSums {
     /// A w, in lattice units, with P\[|noise| <= w\] >= `level` for all of that many values at
     /// once: the least but for the rounding of draws and of results, for which it is wider.
     pub fn half_width(&self, part: TiedPart, level: f64, values: u64) -> u128 {
-        let draws = self.draws(part);
         // Of each, so that all are within with probability `level`.
-        let outside = -(level.ln() / values.max(1) as f64).exp_m1();
-        // P[|X| >= x] of a discrete Laplace draw is 2 q^x/(1 + q), at most that of a continuous one
-        // at x - 1/2; a rounded Gaussian draw is one within half a step. The result is rounded,
+        self.width_beyond(part, -(level.ln() / values.max(1) as f64).exp_m1())
+    }
+
+    /// A w, in lattice units, with P\[|noise| > w\] <= `outside`: the least but for the rounding
+    /// of draws and of results, for which it is wider.
+    pub(crate) fn width_beyond(&self, part: TiedPart, outside: f64) -> u128 {
+        let draws = self.draws(part);
+        // A discrete Laplace draw is within half a step of what is more peaked than the continuous
+        // law, also in sums, and a rounded Gaussian draw of a Gaussian one. The result is rounded,
         // too.
         let rounding = 0.5 + draws.iter().map(|(times, _)| 0.5 * times.abs()).sum::<f64>();
-        let scales: Vec<f64> = draws.iter().map(|(times, n)| times.abs() * n.scale()).collect();
+        let scale = |noise: &Additive| match noise.law() {
+            AdditiveLaw::DiscreteLaplace(_) => scale_around(noise.scale()),
+            AdditiveLaw::RoundedGaussian(_) => noise.scale(),
+        };
+        let scales: Vec<f64> = draws.iter().map(|(times, n)| times.abs() * scale(n)).collect();
         let width = if self.is_gaussian() {
             let deviation = scales.iter().map(|s| s * s).sum::<f64>().sqrt();
             deviation * normal_quantile(0.5 * outside) * (1.0 + 1e-9)
@@ -259,67 +263,6 @@ impl Ends {
         // Halves are rounded up, and what is left of the places is less than that.
         doubled.div_euclid(2).saturating_add(doubled.rem_euclid(2))
     }
-}
-
-/// A w such that a sum of independent Laplace variables is beyond it with probability `outside` at
-/// most, by Chernoff's bound, which is about a tenth too wide.
-fn chernoff_width(scales: &[f64], largest: f64, outside: f64) -> f64 {
-    let bound = |t: f64| {
-        let moments: f64 = scales.iter().map(|s| -(-(s * t).powi(2)).ln_1p()).sum();
-        (moments + (2.0 / outside).ln()) / t
-    };
-    // Any t below 1/S gives a bound.
-    let tried = (1..1000).map(|k| bound(f64::from(k) / (1000.0 * largest)));
-    tried.fold(f64::INFINITY, f64::min)
-}
-
-/// A w such that a sum of independent Laplace variables of these scales is beyond it, either way,
-/// with probability `outside` at most: the least within about a hundredth.
-///
-/// The law is computed on a grid of step g. A variable of scale s that is rounded to it has at each
-/// point at most cosh(g/2s) times the probability of a discrete Laplace variable, and that is the
-/// difference of two geometric ones, which are summed by a recursion of positive terms, so that
-/// tails have all their digits. Rounding moves each by g/2 at most. A scale far below the largest,
-/// S, stays outside of the grid: tails fall no faster than e^(-x/S), so that it multiplies them by
-/// E e^(|X|/S) = 1/(1 - s/S) at most.
-pub(crate) fn laplace_width(scales: &[f64], outside: f64) -> f64 {
-    let largest = scales.iter().copied().fold(0.0, f64::max);
-    let step = largest / FINENESS;
-    let (parts, small): (Vec<f64>, Vec<f64>) = scales.iter().partition(|s| **s > 2.0 * step);
-    let outside = small.iter().fold(outside, |all, s| all * (1.0 - s / largest));
-    if let [only] = parts.as_slice() {
-        return -only * outside.ln();
-    }
-    if parts.len() > MOST_PARTS {
-        return chernoff_width(&parts, largest, outside);
-    }
-    let outside = parts.iter().fold(outside, |all, s| all / (0.5 * step / s).cosh());
-    // A sum of n exponential variables is beyond x with probability 2^n e^(-x/2S) at most: e^-30 of
-    // the number in question is left out.
-    let reach = 30.0 + parts.len() as f64 - outside.ln();
-    let points = (2.0 * reach * FINENESS) as usize;
-    let mut law = vec![0.0f64; 2 * points + 1];
-    law[points] = 1.0;
-    for scale in &parts {
-        let ratio = (-step / scale).exp();
-        let sums = |carried: &mut f64, mass: &mut f64| {
-            *carried = ratio * *carried + (1.0 - ratio) * *mass;
-            *mass = *carried;
-        };
-        let mut carried = 0.0;
-        law.iter_mut().for_each(|mass| sums(&mut carried, mass));
-        carried = 0.0;
-        law.iter_mut().rev().for_each(|mass| sums(&mut carried, mass));
-    }
-    let rounding = 0.5 * step * parts.len() as f64;
-    let mut beyond = 0.0;
-    for (place, mass) in law.iter().enumerate().skip(points + 1).rev() {
-        beyond += mass;
-        if 2.0 * beyond > outside {
-            return (place - points) as f64 * step + rounding;
-        }
-    }
-    rounding
 }
 
 #[cfg(test)]

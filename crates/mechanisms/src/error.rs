@@ -21,6 +21,12 @@ pub enum MechanismError {
     /// A least number of units, where it has no meaning.
     #[error("POLICY_GAUSSIAN has no least number of units of a group")]
     NoLeast,
+    /// A count from more sums than its law is computed for.
+    #[error("MEASURED_COUNT takes a count that is measured together with at most 8 sums")]
+    ManySums,
+    /// A measured count for a selection that has none, or the other way round.
+    #[error("MEASURED_COUNT needs a count that is measured")]
+    NoCount,
     /// No mechanism exists at which a record at the threshold loses its rho.
     #[error("no noise gives this loss at the threshold: {0} would be out of range")]
     NoLossCurve(&'static str),

@@ -5,8 +5,8 @@ use std::ops::Range;
 use hushtable_noise::{BatchError, Generator, ParameterError};
 use hushtable_privacy::{Event, Loss, Neighbouring};
 
-use crate::ends::laplace_width;
 use crate::error::MechanismError;
+use crate::laplace_sum::laplace_width;
 use crate::prior::Prior;
 use crate::quantile::{Percentile, Quantile, distance};
 

@@ -2,12 +2,13 @@
 
 use hushtable_noise::{EntropyError, Generator, Law};
 use hushtable_numbers::search::least_whole;
-use hushtable_privacy::{Delta, Epsilon, Loss, homogeneous_shares, pure_epsilon};
+use hushtable_privacy::{Delta, Epsilon, Loss, Rho, homogeneous_shares, pure_epsilon};
 
 use crate::additive::half_width;
 use crate::count_threshold::CountThreshold;
 use crate::error::MechanismError;
 use crate::joint::Reach;
+use crate::measured_count::{MeasuredCount, MeasuredNoise};
 use crate::memberships::Memberships;
 use crate::optimal::Optimal;
 use crate::policy_gaussian::PolicyGaussian;
@@ -41,12 +42,14 @@ enum Mechanism {
     Threshold(CountThreshold),
     Weighted(WeightedGaussian),
     Votes(Box<SingleVote>),
+    Measured(Box<MeasuredCount>),
     Policy(PolicyGaussian),
 }
 
 impl Mechanism {
-    /// The probability that a group of `units` appears whose units are in the most groups; with
-    /// `alone`, where the units' other groups have no part of their weight left.
+    /// The probability that a group of `units` appears whose units are in the most groups, and
+    /// count once in it; with `alone`, where the units' other groups have no part of their weight
+    /// left, and they count as often as they may.
     fn keep_probability(&self, units: u64, least: u64, alone: bool) -> f64 {
         // The units beyond the least decide, see `before_least`.
         let beyond = units.saturating_sub(least.saturating_sub(1));
@@ -58,6 +61,11 @@ impl Mechanism {
             Self::Weighted(m) => m.keep_probability(units, least),
             Self::Votes(m) if alone => m.keep_probability_alone(units, least),
             Self::Votes(m) => m.keep_probability(units, least),
+            Self::Measured(_) if units < least => 0.0,
+            Self::Measured(m) => {
+                let counts = if alone { m.most() } else { m.most().min(1) };
+                m.tail(m.threshold_from(least) - i128::from(units) * i128::from(counts))
+            }
             Self::Policy(m) if alone => m.keep_probability_alone(units),
             Self::Policy(m) => m.keep_probability(units),
         }
@@ -79,6 +87,9 @@ pub struct Candidates<'a> {
     /// Which groups are known without the data, so that only their noisy counts are of interest;
     /// shorter than the groups where the last ones are not known.
     pub known: &'a [bool],
+    /// For [`Strategy::MeasuredCount`], the count of each group: with its noise to choose by, and
+    /// without it for [`Selection::chances`]. Empty for others.
+    pub counts: &'a [i128],
 }
 
 impl Candidates<'_> {
@@ -105,7 +116,7 @@ impl Selection {
     pub fn of_smallest_groups(loss: Loss, reach: Reach) -> Result<Self, MechanismError> {
         let mut best: Option<Self> = None;
         let mut failure = MechanismError::NoBudget("epsilon");
-        for strategy in Strategy::CANDIDATES {
+        for strategy in Strategy::CANDIDATES.into_iter().filter(|own| own.is_by_itself()) {
             match Self::new(strategy, loss, reach) {
                 Ok(selection) => {
                     if best.as_ref().is_none_or(|own| selection.shows_smaller_groups(own)) {
@@ -129,7 +140,8 @@ impl Selection {
     /// and shares delta with its threshold by their joint delta.
     ///
     /// # Errors
-    /// When a share is zero or too small to be drawn with, or units may be in no group.
+    /// When a share is zero or too small to be drawn with, or units may be in no group; and for
+    /// [`Strategy::MeasuredCount`], which is made [by itself](Self::by_measured_count).
     pub fn new(strategy: Strategy, loss: Loss, reach: Reach) -> Result<Self, MechanismError> {
         if reach.groups == 0 {
             return Err(MechanismError::NoGroups);
@@ -149,6 +161,7 @@ impl Selection {
             Strategy::SingleVote => {
                 &|e, d| Ok(Mechanism::Votes(Box::new(SingleVote::new(e, d, reach.groups)?)))
             }
+            Strategy::MeasuredCount => return Err(MechanismError::NoCount),
             _ => {
                 let mechanism = gaussian(strategy, loss, reach)?;
                 return Ok(Self { mechanism, least: 1, loss });
@@ -165,6 +178,30 @@ impl Selection {
             }
         };
         Ok(Self { mechanism, least: 1, loss })
+    }
+
+    /// [`Strategy::MeasuredCount`] by a count with this noise, of which one unit adds `most` to
+    /// each of its groups: for the delta of the loss alone, whose epsilon or rho is left for the
+    /// count itself.
+    ///
+    /// # Errors
+    /// When delta is zero, units may be in no group, or the noise is too large.
+    pub fn by_measured_count(
+        noise: MeasuredNoise<'_>,
+        most: u64,
+        loss: Loss,
+        reach: Reach,
+    ) -> Result<Self, MechanismError> {
+        if reach.groups == 0 {
+            return Err(MechanismError::NoGroups);
+        }
+        let delta = loss.delta();
+        let loss = match loss {
+            Loss::Approximate { .. } => Loss::Approximate { epsilon: Epsilon::ZERO, delta },
+            Loss::Concentrated { .. } => Loss::Concentrated { rho: Rho::ZERO, delta },
+        };
+        let made = MeasuredCount::new(noise, most, delta, reach.groups)?;
+        Ok(Self { mechanism: Mechanism::Measured(Box::new(made)), least: 1, loss })
     }
 
     /// Limits the selection to groups of at least `least` units. Others are decided by the number
@@ -191,6 +228,7 @@ impl Selection {
             Mechanism::Weighted(m) if m.is_iterated() => Strategy::Sips,
             Mechanism::Weighted(_) => Strategy::WeightedGaussian,
             Mechanism::Votes(_) => Strategy::SingleVote,
+            Mechanism::Measured(_) => Strategy::MeasuredCount,
             Mechanism::Policy(_) => Strategy::PolicyGaussian,
         }
     }
@@ -207,7 +245,8 @@ impl Selection {
 
     /// The probability that a group of `units` appears; it does not fall as `units` grows. Where
     /// units divide a weight over their groups, each of these is in the most groups and none of the
-    /// others has appeared: the group's chances are no worse than this.
+    /// others has appeared: the group's chances are no worse than this. For a measured count, each
+    /// unit counts once.
     pub fn keep_probability(&self, units: u64) -> f64 {
         self.mechanism.keep_probability(units, self.least, false)
     }
@@ -223,6 +262,7 @@ impl Selection {
             Mechanism::Optimal(_)
             | Mechanism::Weighted(_)
             | Mechanism::Votes(_)
+            | Mechanism::Measured(_)
             | Mechanism::Policy(_) => 0.0,
         }
     }
@@ -235,6 +275,7 @@ impl Selection {
 
     /// The [`half_size`](Self::half_size) where all other groups of its units have appeared before,
     /// or have enough weight: smaller for the strategies that then give a group all of the weight.
+    /// For a measured count, where each unit counts the most.
     pub fn half_size_alone(&self) -> u64 {
         self.mechanism.half_size(self.least, true)
     }
@@ -242,10 +283,14 @@ impl Selection {
     /// The size from which on groups are taken to appear: between [`half_size`](Self::half_size)
     /// and [`half_size_alone`](Self::half_size_alone), where it lies for every group. It is a
     /// geometric mean with four parts of five for the latter: in most tables few units are in as
-    /// many groups as they may be, and most of their groups are large and appear early.
+    /// many groups as they may be, and most of their groups are large and appear early. For a
+    /// measured count it is the latter, as errors are of the most that units count, too.
     pub fn size_to_appear(&self) -> f64 {
         let (half, alone) = (self.half_size() as f64, self.half_size_alone() as f64);
-        alone * (half / alone).powf(0.2)
+        match self.mechanism {
+            Mechanism::Measured(_) => alone,
+            _ => alone * (half / alone).powf(0.2),
+        }
     }
 
     /// Whether smaller groups appear than with `other`, by
@@ -265,6 +310,15 @@ impl Selection {
         match (&self.mechanism, population.members) {
             (Mechanism::Votes(m), Some(members)) => {
                 m.chances(members, &population.open(), self.least)
+            }
+            (Mechanism::Measured(m), _) => {
+                let threshold = m.threshold_from(self.least);
+                let groups = population.units.iter().zip(population.counts);
+                let chance = |(&units, &count)| match units < self.least {
+                    true => 0.0,
+                    false => m.tail(threshold - count),
+                };
+                groups.map(chance).collect()
             }
             _ => population.units.iter().map(|&units| self.keep_probability(units)).collect(),
         }
@@ -291,6 +345,14 @@ impl Selection {
                 _ => Vec::new(),
             };
             let shown = appears.iter().enumerate().filter(|&(g, &appears)| appears || known(g));
+            return Ok(shown.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
+        }
+        if let Mechanism::Measured(m) = &self.mechanism {
+            let threshold = m.threshold_from(self.least);
+            let groups = units.iter().zip(population.counts).enumerate();
+            let shown = groups.filter(|&(group, (&units, &noisy))| {
+                known(group) || units >= self.least && noisy >= threshold
+            });
             return Ok(shown.map(|(group, _)| Chosen { group, noisy_count: None }).collect());
         }
         let mut chosen = Vec::new();
@@ -352,6 +414,9 @@ impl Selection {
             before
                 + match &self.mechanism {
                     Mechanism::Optimal(_) | Mechanism::Votes(_) => return None,
+                    Mechanism::Measured(m) => {
+                        return Some(m.threshold_from(self.least) as f64);
+                    }
                     Mechanism::TruncatedGeometric(m) => m.threshold() as f64 + 1.0,
                     Mechanism::Threshold(m) => m.threshold(),
                     Mechanism::Weighted(m) => m.rounds().last()?.1,
@@ -361,10 +426,10 @@ impl Selection {
     }
 
     /// Scale of the noise in units of what is counted or weighed: b of a Laplace, sigma of a
-    /// Gaussian, of the last round where there are several.
+    /// Gaussian, of the last round where there are several; `None` where it has none of its own.
     pub fn noise_scale(&self) -> Option<f64> {
         match &self.mechanism {
-            Mechanism::Optimal(_) | Mechanism::Votes(_) => None,
+            Mechanism::Optimal(_) | Mechanism::Votes(_) | Mechanism::Measured(_) => None,
             Mechanism::TruncatedGeometric(m) => Some(m.law().scale().to_f64()),
             Mechanism::Threshold(m) => Some(m.scale()),
             Mechanism::Weighted(m) => Some(m.rounds().last()?.0),
@@ -381,6 +446,7 @@ impl Selection {
             Mechanism::Optimal(_)
             | Mechanism::Weighted(_)
             | Mechanism::Votes(_)
+            | Mechanism::Measured(_)
             | Mechanism::Policy(_) => None,
         }
     }
@@ -407,6 +473,7 @@ impl Selection {
             Mechanism::Optimal(_)
             | Mechanism::Weighted(_)
             | Mechanism::Votes(_)
+            | Mechanism::Measured(_)
             | Mechanism::Policy(_) => 0.0,
         }))
     }

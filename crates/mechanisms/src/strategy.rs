@@ -24,6 +24,9 @@ pub enum Strategy {
     /// One unit after the other votes for that of its groups which needs it most; pi_opt decides by
     /// the votes.
     SingleVote,
+    /// The count that the query measures, with its noise, above a threshold: choosing costs delta
+    /// alone.
+    MeasuredCount,
     /// One unit after the other gives its weight to those of its groups that still need it (Policy
     /// Gaussian: Gopi et al. 2020). It works on one processor.
     PolicyGaussian,
@@ -31,7 +34,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// All strategies, in the order in which ties are broken.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Optimal,
         Self::TruncatedGeometric,
         Self::LaplaceThreshold,
@@ -39,11 +42,12 @@ impl Strategy {
         Self::WeightedGaussian,
         Self::Sips,
         Self::SingleVote,
+        Self::MeasuredCount,
         Self::PolicyGaussian,
     ];
 
     /// The strategies that the default is taken from: all but one, which is a yardstick.
-    pub const CANDIDATES: [Self; 7] = [
+    pub const CANDIDATES: [Self; 8] = [
         Self::Optimal,
         Self::TruncatedGeometric,
         Self::LaplaceThreshold,
@@ -51,21 +55,28 @@ impl Strategy {
         Self::WeightedGaussian,
         Self::Sips,
         Self::SingleVote,
+        Self::MeasuredCount,
     ];
 
     /// Names that a user may write, in words.
     pub const NAMES: &'static str = "one of OPTIMAL, TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD, \
                                      GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS, SINGLE_VOTE, \
-                                     POLICY_GAUSSIAN";
+                                     MEASURED_COUNT, POLICY_GAUSSIAN";
 
     /// The strategy of that name, in any letter case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.to_string().eq_ignore_ascii_case(name))
     }
 
-    /// Whether the noise that decides also gives a count that may be released.
+    /// Whether the noise that decides also gives a count of units that may be released.
     pub fn gives_count(self) -> bool {
         matches!(self, Self::TruncatedGeometric | Self::LaplaceThreshold | Self::GaussianThreshold)
+    }
+
+    /// Whether it has noise of its own, or none: all but the one that looks at a count that is
+    /// measured.
+    pub fn is_by_itself(self) -> bool {
+        self != Self::MeasuredCount
     }
 
     /// Whether the decision looks at which groups each unit is in, not only at their numbers of
@@ -93,6 +104,7 @@ impl fmt::Display for Strategy {
             Self::WeightedGaussian => "WEIGHTED_GAUSSIAN",
             Self::Sips => "SIPS",
             Self::SingleVote => "SINGLE_VOTE",
+            Self::MeasuredCount => "MEASURED_COUNT",
             Self::PolicyGaussian => "POLICY_GAUSSIAN",
         })
     }

@@ -17,11 +17,11 @@ use hushtable_privacy::{
 use serde::{Deserialize, Serialize};
 
 use crate::bind::{
-    Clamps, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, Thresholds, is_gaussian,
-    known_groups,
+    Clamps, Groups, Measure, Measurement, QuantileEnd, Thresholds, is_gaussian, known_groups,
 };
 use crate::drawn_together::Joint;
 use crate::expr::{Expr, ExprKind};
+use crate::group_size::GroupSize;
 use crate::measurement_noise::{Noise, NoiseByClass};
 use crate::objective::Usefulness;
 use crate::plan::RunnerUp;
@@ -201,9 +201,9 @@ pub enum GroupsExplained {
 pub struct PrivateGroups {
     /// The strategy.
     pub strategy: Strategy,
-    /// Whether a record counts as often as it has pieces: then what is said of units is of pieces.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_pieces: bool,
+    /// What is counted where units are spoken of, if it is something else.
+    #[serde(default, skip_serializing_if = "GroupSize::is_units")]
+    pub sizes_in: GroupSize,
     /// Cost of choosing (with the noisy counts, where it gives them).
     pub loss: Loss,
     /// The noisy count that a group must reach.
@@ -442,7 +442,7 @@ impl Explanation {
             })
             .collect();
         let groups = match (quote.selection(), query.groups()) {
-            (Some(selection), _) => explain_selection(selection, query),
+            (Some(selection), _) => explain_selection(selection, quote),
             (None, Groups::Single) => GroupsExplained::Single,
             (None, _) => GroupsExplained::Public { groups: public() },
         };
@@ -490,7 +490,8 @@ fn all_gaussian(quote: &Quote) -> bool {
     quote.noise().iter().all(Noise::is_gaussian) && selected.is_none_or(is_gaussian)
 }
 
-fn explain_selection(selection: &Selection, query: &PrivateQuery) -> GroupsExplained {
+fn explain_selection(selection: &Selection, quote: &Quote) -> GroupsExplained {
+    let query = quote.query();
     let known_groups_threshold = match query.groups() {
         Groups::Private { known_threshold, .. } => known_threshold,
         Groups::Single | Groups::Public => None,
@@ -499,12 +500,14 @@ fn explain_selection(selection: &Selection, query: &PrivateQuery) -> GroupsExpla
     let keep = |units| KeepProbability { units, probability: selection.keep_probability(units) };
     let private = PrivateGroups {
         strategy: selection.strategy(),
-        by_pieces: query.chooses_by_pieces(),
+        sizes_in: quote.group_size(),
         loss: selection.loss(),
         threshold: selection.threshold(),
         keep: [1, 10, 100].into_iter().map(keep).collect(),
         units_for_half: half,
-        units_for_half_alone: (alone < half).then_some(alone),
+        // That of a measured count is of units, and not of what is counted.
+        units_for_half_alone: Some(alone)
+            .filter(|&alone| alone < half && quote.deciding_count().is_none()),
         min_units: (selection.least() > 1).then_some(selection.least()),
         known_groups: Some(known_groups(query.keys()).len()).filter(|&n| n > 0),
         known_groups_threshold,

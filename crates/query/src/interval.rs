@@ -13,7 +13,7 @@
 mod linear;
 mod measured;
 
-use hushtable_mechanisms::{QuantileSide, Seen};
+use hushtable_mechanisms::{QuantileSide, Seen, Selection};
 
 use self::linear::{Combined, Ratio, Term};
 use self::measured::{Group, Measured, share};
@@ -21,6 +21,7 @@ use crate::bind::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
 use crate::consistent::AdjustedNoise;
 use crate::expr::{Expr, ExprKind};
 use crate::intervals_wanted::{IntervalsWanted, Level};
+use crate::measurement_noise::Noise;
 use crate::quote::Quote;
 use crate::range::{Fact, Facts, Range};
 use crate::types::{ColumnType, Value};
@@ -59,6 +60,9 @@ struct Sharper<'a> {
     noise: Vec<(usize, Combined<'a>)>,
     /// The probability with which the ratio's interval may miss.
     outside: f64,
+    /// The place of the count by which groups are chosen, where the ratio shares its noise, and the
+    /// count from which on it is as if they were seen anyway: the interval is for those.
+    seen_anyway: Option<(usize, i128)>,
 }
 
 /// The part of the probability of a miss that is left to the ranges of measurements where there is
@@ -180,7 +184,8 @@ impl<'a> Intervals<'a> {
                     let own = suffices.then(|| Measured::between(measurement, ends, level))?;
                     return Some((place, own));
                 }
-                Some((place, Measured::new(measurement, noise, quote.selection(), level)?))
+                let chosen = (quote.selection(), quote.deciding_count());
+                Some((place, Measured::new(measurement, noise, chosen, level, place)?))
             };
             match read.iter().map(own).collect() {
                 Some(measured) => Planned::With { expr, measured, sharper },
@@ -257,7 +262,8 @@ impl<'a> Intervals<'a> {
             columns.extend(&known);
             let facts = Facts::released(columns, self.quotients.clone());
             let range = Range::given(expr, &facts);
-            let sharp = sharper.as_ref().and_then(|own| own.range(self.query, row.steps, facts));
+            let sharp =
+                sharper.as_ref().and_then(|own| own.range(self.query, row.steps, group, facts));
             let range = match (sharp, range) {
                 (Some(sharp), Some(range)) => sharp.within(range),
                 (sharp, range) => sharp.or(range)?,
@@ -307,11 +313,38 @@ impl<'a> Sharper<'a> {
         let noise = |place: usize| Some((place, Combined::new(place, quote.noise().get(place)?)?));
         let all = measurements_of(&ratio, 0).into_iter().filter(|&place| place < measurements);
         let noise: Vec<_> = all.map(noise).collect::<Option<_>>()?;
-        (noise.len() > 1).then_some(Self { ratio, around, noise, outside })
+        let shared = |&(place, _): &(usize, _)| match quote.noise().get(place) {
+            Some(Noise::Tied(tied)) => Some(tied.count) == quote.deciding_count(),
+            _ => Some(place) == quote.deciding_count(),
+        };
+        let shares = noise.iter().any(shared);
+        let mut seen_anyway = None;
+        let mut outside = outside;
+        if let (true, Some(selection), Some(count)) =
+            (shares, quote.selection(), quote.deciding_count())
+        {
+            // As for a sum that is measured with the count: where it only seems to be seen anyway,
+            // the ranges of the parts miss with less than what is left.
+            seen_anyway = Some((count, selection.seen_anyway_from(0.5 * outside)?));
+            outside *= Selection::SEEN_ANYWAY;
+        }
+        (noise.len() > 1).then_some(Self { ratio, around, noise, outside, seen_anyway })
     }
 
     /// The range of the expression; `None` where that of the ratio is unbounded.
-    fn range(&self, query: &PrivateQuery, steps: &[i128], mut facts: Facts) -> Option<Range> {
+    fn range(
+        &self,
+        query: &PrivateQuery,
+        steps: &[i128],
+        group: Group,
+        mut facts: Facts,
+    ) -> Option<Range> {
+        if let Some((count, from)) = self.seen_anyway
+            && group.seen == Seen::Selected
+            && *steps.get(count)? < from
+        {
+            return None;
+        }
         let ratio = Ratio::of(&self.ratio, query.measurements().len(), &facts)?;
         let mut terms = Vec::with_capacity(self.noise.len());
         for (place, noise) in &self.noise {

@@ -10,10 +10,12 @@ mod consistent;
 mod contract;
 mod cost;
 mod date_forms;
+mod deciding_count;
 mod drawn_together;
 mod error;
 mod explain;
 mod expr;
+mod group_size;
 mod identity;
 mod interval;
 mod intervals_wanted;
@@ -65,6 +67,7 @@ pub use explain::{
     WorkloadExplanation, WorkloadPolicy, WorkloadTerm, policy_of, policy_of_noise, rho_at,
 };
 pub use expr::{BinaryOp, DatePart, Expr, ExprKind, Function, MatchUse, Rows};
+pub use group_size::GroupSize;
 pub use hushtable_mechanisms::Strategy;
 pub use hushtable_numbers::{MAX_LATTICE, Number, Step};
 pub use interval::{Covered, Intervals, KnownOperand, NoInterval, ReleasedRow, interval_over};

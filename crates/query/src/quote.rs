@@ -13,6 +13,7 @@ use hushtable_privacy::{Epsilon, Event, Loss, Rho};
 use crate::bind::{
     Given, Groups, Measure, Measurement, PrivateQuery, QuantileEnd, as_gaussian, is_gaussian,
 };
+use crate::deciding_count::{by_deciding_count, deciding_count, no_deciding_count};
 use crate::drawn_together::{better_joint, gathered, joint, least_shares};
 use crate::error::Refusal;
 use crate::measurement_noise::{Noise, NoiseByClass};
@@ -35,7 +36,8 @@ pub struct Quote {
 pub(crate) struct Mechanisms {
     pub(crate) plan: Plan,
     pub(crate) selection: Option<Selection>,
-    /// The part of epsilon or rho that selection has, where groups are chosen privately.
+    /// The part of epsilon or rho that selection has, where groups are chosen privately and it has
+    /// one.
     pub(crate) selection_share: Option<f64>,
     pub(crate) noise: Vec<Noise>,
     total: Loss,
@@ -87,9 +89,15 @@ impl Quote {
     }
 
     /// The part of epsilon or rho that choosing groups has, with the noisy counts where it gives
-    /// them.
+    /// them; `None` where a measured count chooses.
     pub fn selection_share(&self) -> Option<f64> {
         self.mechanisms.selection_share
+    }
+
+    /// The place of the measured count by which groups are chosen, where one is.
+    pub fn deciding_count(&self) -> Option<usize> {
+        let own = self.selection().filter(|own| own.strategy() == Strategy::MeasuredCount);
+        own.and_then(|_| deciding_count(&self.query))
     }
 
     /// The kind of its noise.
@@ -133,7 +141,10 @@ impl Quote {
             let gaussian = is_gaussian(selection.strategy());
             match selection.loss() {
                 Loss::Concentrated { rho, delta } if gaussian => {
-                    events.push(Event::Gaussian { mu_squared: rho.into() });
+                    // A measured count pays for itself.
+                    if !rho.is_zero() {
+                        events.push(Event::Gaussian { mu_squared: rho.into() });
+                    }
                     events.push(Event::Approximate { epsilon: Epsilon::ZERO, delta });
                 }
                 loss => events.push(loss.into()),
@@ -188,10 +199,11 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     let counted = |m: &Measure| *m == Measure::Units;
     // A noisy count that decides about a group may be shown as its count of units.
     let reused = strategy.is_some_and(Strategy::gives_count) && !query.chooses_by_pieces();
+    let by_itself = strategy.is_some_and(Strategy::is_by_itself);
     let mut weights: Vec<u32> = query.measurements().iter().map(|m| m.weight).collect();
     let mut selection_weight = match query.groups() {
-        Groups::Private { weight, .. } => weight.unwrap_or(1),
-        Groups::Single | Groups::Public => 0,
+        Groups::Private { weight, .. } if by_itself => weight.unwrap_or(1),
+        _ => 0,
     };
     if reused {
         for (measurement, weight) in query.measurements().iter().zip(&mut weights) {
@@ -208,7 +220,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     }
     weights.push(selection_weight);
     let all: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
-    let selection_share = strategy.map(|_| f64::from(selection_weight) / all);
+    let selection_share = by_itself.then(|| f64::from(selection_weight) / all);
     let apart = |measurement: &Measurement, share| {
         noise_of(query, measurement, share).ok().and_then(|noise| noise.deviation())
     };
@@ -225,25 +237,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     let mut shares = currency.split(&weights);
     let tied = tied(query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
     let joint = joint(query, &drawn_together, &shares).map_err(|e| refuse("quantiles", e))?;
-    let selection = match (strategy, shares.pop()) {
-        (Some(strategy), Some(share)) => {
-            // Only selection uses delta, so it has all of it.
-            let share = share.with_delta(currency.delta());
-            let reach = Reach {
-                groups: u64::from(query.max_groups_contributed()),
-                neighbouring: query.neighbouring(),
-            };
-            let least = match query.groups() {
-                Groups::Private { least, .. } => u64::from(least),
-                Groups::Single | Groups::Public => 1,
-            };
-            let made = Selection::new(strategy, share, reach)
-                .and_then(|selection| selection.with_least(least))
-                .map_err(|e| refuse("choosing groups", e))?;
-            Some(made)
-        }
-        _ => None,
-    };
+    let own_share = shares.pop();
     let mut noise = Vec::with_capacity(shares.len());
     let measurements = query.measurements().iter().zip(shares);
     let common = tied.into_iter().zip(joint);
@@ -259,6 +253,27 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
         }
         noise.push(noise_of(query, measurement, share)?);
     }
+    let selection = match (strategy, own_share) {
+        (Some(strategy), Some(share)) => {
+            // Only selection uses delta, so it has all of it.
+            let share = share.with_delta(currency.delta());
+            let reach = Reach {
+                groups: u64::from(query.max_groups_contributed()),
+                neighbouring: query.neighbouring(),
+            };
+            let least = match query.groups() {
+                Groups::Private { least, .. } => u64::from(least),
+                Groups::Single | Groups::Public => 1,
+            };
+            let made = match by_itself {
+                true => Selection::new(strategy, share, reach),
+                false => by_deciding_count(query, &noise, share, reach),
+            };
+            let made = made.and_then(|selection| selection.with_least(least));
+            Some(made.map_err(|e| refuse("choosing groups", e))?)
+        }
+        _ => None,
+    };
     let own = noise.iter().filter_map(Noise::loss);
     let mut losses = selection.iter().map(Selection::loss).chain(own);
     let first = losses.next().unwrap_or(currency);
@@ -408,6 +423,16 @@ fn refuse_mechanism(what: &str, error: MechanismError) -> Refusal {
 }
 
 fn refuse(what: &str, error: MechanismError) -> Refusal {
+    match error {
+        MechanismError::NoCount => return no_deciding_count(),
+        MechanismError::ManySums => {
+            return Refusal::new(
+                format!("the groups cannot be chosen: {error}"),
+                "ask for fewer sums, or leave group_selection_strategy out",
+            );
+        }
+        _ => {}
+    }
     if error == MechanismError::NoLeast {
         return Refusal::new(
             format!("min_privacy_units_per_group is not supported here: {error}"),

@@ -108,11 +108,11 @@ fn one_objective_chooses_all() {
                 };
                 let own = size("");
                 for strategy in Strategy::CANDIDATES {
-                    for weight in [1, 2, 5, 12] {
-                        let named = format!(
-                            ", group_selection_strategy = {strategy}, \
-                             group_selection_weight = {weight}"
-                        );
+                    for weight in [None, Some(1), Some(2), Some(5), Some(12)] {
+                        let mut named = format!(", group_selection_strategy = {strategy}");
+                        if let Some(weight) = weight {
+                            named += &format!(", group_selection_weight = {weight}");
+                        }
                         let other = size(&named);
                         // Shares are whole parts of 64, and a twentieth is for more groups.
                         assert!(
@@ -130,18 +130,26 @@ fn one_objective_chooses_all() {
 /// precise, and larger by what a twentieth of that size pays for.
 #[test]
 fn the_split_makes_both_sizes_equal() {
+    let mut measured = 0;
     for groups in [1, 4, 64] {
         for select in [SUMS, MANY] {
             let own = quote(&options(groups, ""), select);
             let sizes = own.usefulness();
+            let Some(share) = own.selection_share() else {
+                // A measured count takes no share.
+                assert_eq!(own.selection().unwrap().strategy(), Strategy::MeasuredCount);
+                measured += 1;
+                continue;
+            };
             let ratio = sizes.to_appear / sizes.to_be_precise;
             assert!((0.15..1.1).contains(&ratio), "{groups} {select} {sizes:?}");
             // An even split is not as good.
             let even = quote(&options(groups, ", group_selection_weight = 1"), select);
             assert!(sizes.size() <= 1.05 * even.usefulness().size());
-            assert!(own.selection_share() != even.selection_share());
+            assert!(Some(share) != even.selection_share());
         }
     }
+    assert!((1..6).contains(&measured), "{measured}");
 }
 
 /// At four groups of a unit the smallest threshold had twice the noise of the second.
@@ -263,7 +271,7 @@ fn choices_do_not_change_by_mistake() {
                     let all = options(groups, &format!(", prefer = {prefer}"));
                     let own = quote(&all.replace("epsilon = 1, delta = 1e-8", budget), select);
                     let strategy = own.selection().unwrap().strategy();
-                    let share = own.selection_share().unwrap();
+                    let share = own.selection_share().unwrap_or_default();
                     let noise = own.noise_kind();
                     shown.push(format!(
                         "{budget}, {groups} groups, {name}, {prefer}: {strategy} {share:.4}, \

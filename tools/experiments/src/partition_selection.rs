@@ -107,7 +107,7 @@ fn figure_4(groups: &[u64]) -> Result<Figure, ExperimentError> {
         });
         sizes.collect::<Result<Vec<Option<f64>>, MechanismError>>()
     };
-    for strategy in Strategy::ALL {
+    for strategy in Strategy::ALL.into_iter().filter(|own| own.is_by_itself()) {
         let name = strategy.to_string();
         let column = name.to_lowercase();
         curves.push(Curve::ours(&name, &column, ours(strategy, false)?));

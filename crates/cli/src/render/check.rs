@@ -263,10 +263,10 @@ fn groups(groups: &GroupsCheck) -> String {
         "expected to be shown",
         &format!("{least}{expected}, with {share} of what units add"),
     ]);
-    let of = if groups.by_pieces { "pieces" } else { "units" };
     let sizes = format!(
-        "half of the time with {} {of}, 95 % of the time with {}",
+        "half of the time with {} {}, 95 % of the time with {}",
         count(half),
+        groups.sizes_in,
         count(most)
     );
     facts.push(["a group is shown", &sizes]);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hushtable::Quoted;
 use hushtable::privacy::Neighbouring;
 use hushtable::query::{
-    ChoiceExplained, Explanation, GroupsExplained, KeepProbability, LimitExplained,
+    ChoiceExplained, Explanation, GroupSize, GroupsExplained, KeepProbability, LimitExplained,
     MechanismsExplained, PrivateGroups, RunnerUp, Strategy, Usefulness,
 };
 
@@ -110,21 +110,25 @@ fn groups(groups: &GroupsExplained) -> String {
         }
         GroupsExplained::Private(private) => {
             chosen_privately(private, &mut grid);
-            let counted = if private.by_pieces { "pieces" } else { "units" };
-            appearing =
-                format!("\n{}", probabilities(&private.keep, private.units_for_half, counted));
+            let sizes = probabilities(&private.keep, private.units_for_half, private.sizes_in);
+            appearing = format!("\n{sizes}");
         }
     }
     format!("Groups\n{}{appearing}", grid.text(2))
 }
 
 fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
-    let by = if private.by_pieces { ", after records are split into pieces" } else { "" };
+    let by = match private.sizes_in {
+        GroupSize::Units => "",
+        GroupSize::Pieces => ", after records are split into pieces",
+        GroupSize::Rows => ", the noisy count of rows that is shown",
+        GroupSize::Values => ", the noisy count of values that is shown",
+    };
     grid.push(["chosen", &format!("privately, by {}{by}", private.strategy)]);
     grid.push(["privacy loss", &private.loss.to_string()]);
     if private.rounds.is_empty() {
         if let Some(threshold) = private.threshold {
-            let what = if private.strategy.gives_count() { "count" } else { "weight" };
+            let what = if private.strategy.by_membership() { "weight" } else { "count" };
             let text = format!("{}, which the noisy {what} must reach", number(threshold));
             grid.push(["threshold", &text]);
         }
@@ -204,7 +208,10 @@ fn limits(explanation: &Explanation, limits: &[LimitExplained]) -> String {
         let mut row = vec![
             if own { format!("{most} (now)") } else { most },
             mechanisms,
-            limit.units_for_half.map_or_else(|| "-".to_owned(), |units| number(units as f64)),
+            limit.units_for_half.map_or_else(
+                || "-".to_owned(),
+                |size| format!("{} {}", number(size as f64), limit.sizes_in),
+            ),
         ];
         let half =
             |half: &Option<f64>| half.map_or("by size".to_owned(), |w| format!("± {}", number(w)));
@@ -248,7 +255,7 @@ pub(super) fn mechanisms(second: &RunnerUp) -> String {
 }
 
 /// How large a group has to be to appear.
-fn probabilities(keep: &[KeepProbability], units_for_half: u64, counted: &str) -> String {
+fn probabilities(keep: &[KeepProbability], units_for_half: u64, counted: GroupSize) -> String {
     let mut sizes: Vec<(u64, Option<f64>)> =
         keep.iter().map(|kept| (kept.units, Some(kept.probability))).collect();
     if sizes.iter().all(|(units, _)| *units != units_for_half) {

@@ -2,7 +2,9 @@
 
 use hushtable::Quoted;
 use hushtable::privacy::Neighbouring;
-use hushtable::query::{Explanation, GroupsExplained, PrecisionExplained, PrivateGroups};
+use hushtable::query::{
+    Explanation, GroupSize, GroupsExplained, PrecisionExplained, PrivateGroups,
+};
 
 use super::assess::wrapped_at;
 use super::explanation::mechanisms;
@@ -140,8 +142,10 @@ fn of_use(explanation: &Explanation) -> Option<String> {
 
 /// From how many units on a group is shown.
 fn shown_from(private: &PrivateGroups, unit: &str) -> String {
-    let units = match (private.by_pieces, unit) {
-        (true, _) => "pieces of records".to_owned(),
+    let units = match (private.sizes_in, unit) {
+        (GroupSize::Pieces, _) => "pieces of records".to_owned(),
+        (GroupSize::Rows, _) => "rows".to_owned(),
+        (GroupSize::Values, _) => "values".to_owned(),
         (_, "row") => "rows".to_owned(),
         (_, unit) => format!("different {}", visible(unit)),
     };

@@ -11,9 +11,9 @@ use hushtable::arrow::record_batch::RecordBatch;
 use hushtable::ledger::Account;
 use hushtable::privacy::{Loss, Neighbouring};
 use hushtable::query::{
-    ChoiceExplained, EpsilonAt, Explanation, GroupsExplained, IntervalsExplained, IntervalsWanted,
-    KeepProbability, MeasurementExplained, NoInterval, NoiseKind, OutputExplained, PrivateGroups,
-    RoundExplained, RunnerUp, Strategy, Usefulness,
+    ChoiceExplained, EpsilonAt, Explanation, GroupSize, GroupsExplained, IntervalsExplained,
+    IntervalsWanted, KeepProbability, MeasurementExplained, NoInterval, NoiseKind, OutputExplained,
+    PrivateGroups, RoundExplained, RunnerUp, Strategy, Usefulness,
 };
 use hushtable::{ColumnIntervals, Quoted, TableIntervals};
 
@@ -245,9 +245,13 @@ fn chosen(noise: NoiseKind, to_appear: f64) -> ChoiceExplained {
 pub(super) fn private(strategy: Strategy) -> Quoted {
     let weighted = strategy.by_membership() && strategy != Strategy::SingleVote;
     let gaussian = strategy == Strategy::GaussianThreshold;
+    let measured = strategy == Strategy::MeasuredCount;
     let make = if gaussian { rho } else { epsilon };
     let (total, half) = (make("1", "1e-6"), make("0.5", "1e-6"));
-    let own = (!strategy.gives_count()).then(|| make("0.5", "0"));
+    let own = (!strategy.gives_count()).then(|| make(if measured { "1" } else { "0.5" }, "0"));
+    let counted = if measured { "count of rows" } else { "count of privacy units" };
+    let mut choice = chosen(if gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace }, 51.0);
+    choice.selection_share = choice.selection_share.filter(|_| !measured);
     Quoted {
         explanation: Explanation {
             intervals: noise_only(),
@@ -262,9 +266,16 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
             max_groups_contributed: 1_000,
             groups: GroupsExplained::Private(Box::new(PrivateGroups {
                 strategy,
-                by_pieces: false,
-                loss: if strategy.gives_count() { total } else { half },
-                threshold: (strategy.gives_count() || weighted).then_some(51.5),
+                sizes_in: match strategy {
+                    Strategy::MeasuredCount => GroupSize::Rows,
+                    _ => GroupSize::Units,
+                },
+                loss: match strategy {
+                    Strategy::MeasuredCount => make("0", "1e-6"),
+                    own if own.gives_count() => total,
+                    _ => half,
+                },
+                threshold: (strategy.gives_count() || weighted || measured).then_some(51.5),
                 keep: vec![
                     KeepProbability { units: 1, probability: 4.634_2e-7 },
                     KeepProbability { units: 10, probability: 0.000_018_245 },
@@ -287,8 +298,8 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
                     _ => Vec::new(),
                 },
             })),
-            choice: chosen(if gaussian { NoiseKind::Gaussian } else { NoiseKind::Laplace }, 51.0),
-            measurements: vec![measurement("count of privacy units", (0.0, 1.0), 1.0, own)],
+            choice,
+            measurements: vec![measurement(counted, (0.0, 1.0), 1.0, own)],
             outputs: vec![
                 output("forum", "string", &[], None),
                 output("authors", "int", &[0], Some(12.0)),

@@ -125,8 +125,7 @@ fn groups(groups: &GroupsExplained) -> String {
         GroupsExplained::Public { groups } => format!("{} public", number(*groups as f64)),
         GroupsExplained::Private(private) => {
             let half = number(private.units_for_half as f64);
-            let counted = if private.by_pieces { "pieces" } else { "units" };
-            format!("{}, half of the time from {half} {counted}", private.strategy)
+            format!("{}, half of the time from {half} {}", private.strategy, private.sizes_in)
         }
     }
 }

@@ -13,7 +13,13 @@ pub(crate) fn chances(quote: &Quote, counted: &Counted) -> Result<Vec<f64>, Engi
     };
     let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
     let (units, known) = (&counted.units[..], &counted.known[..]);
-    let population = Candidates { units, members: counted.members.as_ref(), known };
+    let deciding = quote.deciding_count();
+    let counts = deciding.and_then(|place| counted.measured.get(place)?.sums());
+    let counts = counts.as_deref().unwrap_or_default();
+    if deciding.is_some() && counts.len() != units.len() {
+        return Err(EngineError::Inconsistent);
+    }
+    let population = Candidates { units, members: counted.members.as_ref(), known, counts };
     let mut chances = selection.chances(&population);
     for ((chance, &size), _) in
         chances.iter_mut().zip(units).zip(known).filter(|(_, known)| **known)

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::bound::{Bounder, Total};
 use crate::contributions::{Kept, Listing, Rows, SamplingKey};
-use crate::draw::Counted;
+use crate::draw::{Counted, DrawnAhead};
 use crate::error::EngineError;
 use crate::exact::Exact;
 use crate::kept_values::{List, Values};
@@ -416,10 +416,14 @@ fn what_is_missing_is_no_zero() {
         let (_, mut lost) = Counted::new(&query, exact(found, found)).unwrap();
         lost.measured.swap(0, 1);
         let chosen = [Chosen { group: 0, noisy_count: None }];
-        let error = lost.measure(&quote, &chosen, &mut TestSeed(1).generator()).unwrap_err();
+        let measure = |lost: &Counted| {
+            let generator = &mut TestSeed(1).generator();
+            lost.measure(&quote, (&chosen, &DrawnAhead::default()), generator)
+        };
+        let error = measure(&lost).unwrap_err();
         assert!(matches!(error, EngineError::Inconsistent), "{sql}: {error}");
         lost.measured.clear();
-        let error = lost.measure(&quote, &chosen, &mut TestSeed(1).generator()).unwrap_err();
+        let error = measure(&lost).unwrap_err();
         assert!(matches!(error, EngineError::Inconsistent), "{sql}: {error}");
     }
 }

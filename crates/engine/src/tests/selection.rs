@@ -168,3 +168,120 @@ fn options_that_need_chosen_groups() {
     ];
     insta::assert_snapshot!(shown.join("\n"));
 }
+
+const SALES: &str = r#"
+[tables.sales]
+path = "sales.csv"
+privacy_unit = "who"
+[tables.sales.columns]
+who = { type = "int" }
+town = { type = "string", known_keys = ["Aa"] }
+shop = { type = "string" }
+x = { type = "int", bounds = [0, 100], not_null = true }
+y = { type = "int", bounds = [0, 10] }
+[tables.sales.budgets]
+ana = { epsilon = 1000, delta = 0.999 }
+"#;
+
+/// 40 shops: shop i has 10 (i + 1) buyers with two purchases each, of 30 and 50; `y` is missing in
+/// every second shop.
+fn sales() -> Place {
+    let mut csv = "who,town,shop,x,y\n".to_owned();
+    for shop in 0..40 {
+        for buyer in 0..10 * (shop + 1) {
+            let who = 1000 * shop + buyer;
+            let y = if shop % 2 == 0 { "4" } else { "" };
+            for x in [30, 50] {
+                writeln!(csv, "{who},town{},s{shop:02},{x},{y}", shop / 2).unwrap();
+            }
+        }
+    }
+    Place::new(SALES, &[("sales.csv", &csv)])
+}
+
+fn ask(place: &Place, options: &str, select: &str) -> Vec<Vec<String>> {
+    let text = place.rows(&format!(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-8, \
+         max_groups_contributed = 1, group_selection_strategy = MEASURED_COUNT{options}) {select}"
+    ));
+    text.lines().map(|row| row.split('|').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn a_measured_count_chooses_the_groups_that_it_is_shown_with() {
+    let place = sales();
+    let two = ", max_rows_per_group = 2";
+    let select = "shop, COUNT(*) AS n, SUM(x, contribution_bounds_per_row => (0, 100)) AS s, \
+                  AVG(x) AS mean FROM sales GROUP BY shop";
+    let shown = ask(&place, two, select);
+    // With 2 rows of noise of scale 2, twice: some 2 + 2 ln(1e8 * 6) = 43 rows suffice, and shop 2
+    // has 60.
+    assert!((37..=39).contains(&shown.len()), "{shown:?}");
+    for row in &shown {
+        let shop: f64 = row[0][1..].parse().unwrap();
+        let n: f64 = row[1].parse().unwrap();
+        assert!(n >= 40.0 && (n - 20.0 * (shop + 1.0)).abs() < 25.0, "{row:?}");
+        let (sum, mean): (f64, f64) = (row[2].parse().unwrap(), row[3].parse().unwrap());
+        assert!((sum / n - mean).abs() < 3.0 && (mean - 40.0).abs() < 40.0, "{row:?}");
+    }
+    // A count by itself: its noise has scale 2.
+    let alone = ask(&place, two, "shop, COUNT(*) AS n FROM sales GROUP BY shop");
+    assert!((37..=39).contains(&alone.len()), "{alone:?}");
+    // Of units, too.
+    let units = ask(&place, "", "shop, COUNT(DISTINCT who) AS n FROM sales GROUP BY shop");
+    assert!((37..=39).contains(&units.len()), "{units:?}");
+    // By the values of a column where they alone are counted: shops without any are hidden.
+    let values = ask(&place, two, "shop, AVG(y) AS mean FROM sales GROUP BY shop");
+    assert!((18..=20).contains(&values.len()), "{values:?}");
+    assert!(values.iter().all(|row| row[0][1..].parse::<u32>().unwrap() % 2 == 0));
+    // Other numbers are measured as well, for groups that are shown.
+    let more = ask(
+        &place,
+        &format!("{two}, intervals = 95"),
+        "shop, COUNT(*) AS n, MEDIAN(x) AS m FROM sales GROUP BY shop",
+    );
+    assert!((30..=39).contains(&more.len()), "{more:?}");
+}
+
+#[test]
+fn a_measured_count_respects_least_numbers_and_known_groups() {
+    let place = sales();
+    let two = ", max_rows_per_group = 2";
+    let count = "shop, COUNT(*) AS n FROM sales GROUP BY shop";
+    let least = |n: u32| format!("{two}, min_privacy_units_per_group = {n}");
+    // 2 (n - 1) rows more are needed.
+    let shown = ask(&place, &least(201), count);
+    assert!((16..=19).contains(&shown.len()), "{}", shown.len());
+    assert!(shown.iter().all(|row| row[0].as_str() >= "s20"));
+    assert_eq!(ask(&place, &least(1000), count).len(), 0);
+    // A known group of no row is shown with its noise.
+    let known = ask(&place, two, "town, COUNT(*) AS n FROM sales GROUP BY town");
+    assert_eq!(known[0][0], "Aa");
+    assert!(known[0][1].parse::<i64>().unwrap().abs() < 60, "{known:?}");
+    assert_eq!(known.len(), 21);
+    // No row at all.
+    let none = ask(&place, two, "town, COUNT(*) AS n FROM sales WHERE x < 0 GROUP BY town");
+    assert_eq!((none.len(), none[0][0].as_str()), (1, "Aa"));
+}
+
+#[test]
+fn what_no_measured_count_decides_is_refused() {
+    let place = sales();
+    let refused = |options: &str, select: &str| ask(&place, options, select).concat().join("|");
+    let by = "FROM sales GROUP BY shop";
+    insta::assert_snapshot!(
+        [
+            refused("", &format!("shop {by}")),
+            refused(", max_rows_per_group = 2", &format!("shop, COUNTIF(x > 3) AS n {by}")),
+            refused(
+                ", max_rows_per_group = 2, group_selection_weight = 2",
+                &format!("shop, COUNT(*) AS n {by}")
+            ),
+            refused(
+                ", max_rows_per_group = 2, known_groups_threshold = 2",
+                "town, COUNT(*) AS n FROM sales GROUP BY town"
+            ),
+        ]
+        .join("\n")
+    );
+}

@@ -1,4 +1,5 @@
-//! Intervals around noisy counts that are seen only because they reached a threshold.
+//! Intervals around noisy counts that are seen only because they reached a threshold: counts of
+//! units that the selection gives, and the measured count that it chooses by.
 
 use hushtable_noise::Law;
 use hushtable_numbers::search::{first_whole, least_whole};
@@ -15,20 +16,24 @@ pub enum Seen {
 }
 
 impl Selection {
-    /// The least and greatest number of units with which the noisy count is not in an outer tail of
-    /// its law, each tail with a probability of (1 - `level`)/2, *given that the count is seen*.
-    /// The interval holds the released count, too. `None` for strategies without noisy counts.
+    /// The least and greatest number of units, or of what a measured count counts, with which the
+    /// noisy count is not in an outer tail of its law, each tail with a probability of
+    /// (1 - `level`)/2, *given that the count is seen*. The interval holds the released count, too.
+    /// `None` for strategies without noisy counts.
     ///
     /// Of all counts that are seen of a group, a share of at least `level` has the true number in
     /// the interval: the number is left out only where the count is in one of the two tails. The
     /// tails are monotone in the number, as the laws have monotone likelihood ratios, also where
     /// they are cut off below.
     pub fn count_interval(&self, count: i128, level: f64, seen: Seen) -> Option<(i128, i128)> {
-        if !self.strategy().gives_count() {
+        let measured = matches!(self.mechanism, Mechanism::Measured(_));
+        if !measured && !self.strategy().gives_count() {
             return None;
         }
         let tail = 0.5 * (1.0 - level);
         let least = match seen {
+            // Units may count for nothing.
+            Seen::Selected if measured => 0,
             Seen::Selected => i128::from(self.least),
             Seen::Known(_) => 0,
         };
@@ -38,9 +43,39 @@ impl Selection {
         let below = |n: i128| law.at_most(count, n) > tail * law.seen(n);
         let low = if above(least) { least } else { first_whole(least, start, above) };
         let most = 1 << 126;
+        let room = match &self.mechanism {
+            Mechanism::Measured(m) => m.rounding(),
+            _ => 0,
+        };
         let beyond = least_whole(0, 1, most, |far| !below(start.saturating_add(far)));
-        Some((low.min(start), start.saturating_add(beyond.unwrap_or(most) - 1)))
+        let (low, beyond) = ((low - room).max(least), beyond.unwrap_or(most) - 1 + room);
+        Some((low.min(start), start.saturating_add(beyond)))
     }
+}
+
+/// The chance of being seen from which on a count is taken to be seen anyway.
+const ANYWAY: f64 = 0.8;
+
+impl Selection {
+    /// The released count from which on what is measured with a count that chooses groups may be
+    /// taken as if its group were always seen: such a count tells, but for a chance of `outside`,
+    /// that it is seen with a probability of [`SEEN_ANYWAY`](Self::SEEN_ANYWAY) at least. `None`
+    /// for other strategies.
+    pub fn seen_anyway_from(&self, outside: f64) -> Option<i128> {
+        let Mechanism::Measured(m) = &self.mechanism else { return None };
+        let often = m.seen_with(ANYWAY, self.least);
+        let seems = |count: i128| {
+            let interval = self.count_interval(count, 1.0 - 2.0 * outside, Seen::Selected);
+            interval.is_some_and(|(low, _)| low >= often)
+        };
+        // No count below it is seen.
+        let least = m.threshold_from(self.least);
+        least_whole(least - 1, least.max(1), 1 << 100, seems)
+    }
+
+    /// The factor by which a miss is rarer of numbers that are seen or not than of those that are
+    /// [`seen anyway`](Self::seen_anyway_from), at least.
+    pub const SEEN_ANYWAY: f64 = ANYWAY;
 }
 
 /// The law of a noisy count that is seen.
@@ -56,6 +91,7 @@ impl CountLaw<'_> {
             Mechanism::TruncatedGeometric(m) => m.law().tail(x).clamp(0.0, 1.0),
             // The fine noise is rounded to units.
             Mechanism::Threshold(m) => m.noise_tail(x as f64 - 0.5).clamp(0.0, 1.0),
+            Mechanism::Measured(m) => m.tail(x),
             Mechanism::Optimal(_)
             | Mechanism::Weighted(_)
             | Mechanism::Votes(_)
@@ -66,7 +102,10 @@ impl CountLaw<'_> {
     /// The probability that the count of a group of `n` units is seen.
     fn seen(&self, n: i128) -> f64 {
         match self.seen {
-            Seen::Selected => self.selection.keep_probability(u64::try_from(n).unwrap_or(u64::MAX)),
+            Seen::Selected => match &self.selection.mechanism {
+                Mechanism::Measured(m) => m.tail(m.threshold_from(self.selection.least) - n),
+                _ => self.selection.keep_probability(u64::try_from(n).unwrap_or(u64::MAX)),
+            },
             Seen::Known(Some(threshold)) => self.tail(i128::from(threshold).saturating_sub(n)),
             Seen::Known(None) => 1.0,
         }

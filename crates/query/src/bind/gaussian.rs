@@ -61,12 +61,14 @@ pub(crate) fn as_gaussian(query: &PrivateQuery, halvings: u32) -> Result<Loss, R
     Ok(Loss::Concentrated { rho, delta: selection })
 }
 
-/// Whether a strategy is Gaussian under a rho, so that it composes exactly with Gaussian noise.
+/// Whether a strategy is Gaussian under a rho, or has no rho, so that it composes exactly with
+/// Gaussian noise.
 pub(crate) fn is_gaussian(strategy: Strategy) -> bool {
     match strategy {
         Strategy::GaussianThreshold
         | Strategy::WeightedGaussian
         | Strategy::Sips
+        | Strategy::MeasuredCount
         | Strategy::PolicyGaussian => true,
         Strategy::Optimal
         | Strategy::TruncatedGeometric

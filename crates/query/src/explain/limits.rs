@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::explain_measurement;
 use crate::bind::Groups;
 use crate::contract::MAX_GROUPS;
+use crate::group_size::GroupSize;
 use crate::quote::Quote;
 use crate::wishes::NoiseKind;
 use hushtable_mechanisms::Strategy;
@@ -20,10 +21,13 @@ pub struct LimitExplained {
     /// The strategy that is then chosen, where groups are chosen privately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// The number of units with which a group appears half of the time, where groups are chosen
-    /// privately and the units' other groups take of their weight.
+    /// The number of units, or of rows or values, with which a group appears half of the time,
+    /// where groups are chosen privately and the units' other groups take of their weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units_for_half: Option<u64>,
+    /// What is counted where units are spoken of, if it is something else.
+    #[serde(default, skip_serializing_if = "GroupSize::is_units")]
+    pub sizes_in: GroupSize,
     /// The half-width of the 95 % interval of each measurement, in the column's units; absent where
     /// it depends on the released value.
     pub half_widths_95: Vec<Option<f64>>,
@@ -63,6 +67,7 @@ impl LimitExplained {
             noise: quote.noise_kind(),
             strategy: quote.selection().map(hushtable_mechanisms::Selection::strategy),
             units_for_half: quote.selection().map(hushtable_mechanisms::Selection::half_size),
+            sizes_in: quote.group_size(),
             half_widths_95: measurements.map(half_width).collect(),
         }
     }

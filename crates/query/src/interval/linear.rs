@@ -12,7 +12,7 @@
 //! the quantile is that of continuous laws, and half a step more for each draw. Sums that share a
 //! count share draws, whose multiples add up.
 
-use hushtable_mechanisms::{Additive, AdditiveLaw};
+use hushtable_mechanisms::{Additive, AdditiveLaw, scale_around};
 use hushtable_numbers::search::{first, grow};
 use hushtable_privacy::normal_quantile;
 
@@ -294,14 +294,6 @@ fn quantile(terms: &[Term<'_>], factors: &[f64], outside: f64) -> Option<f64> {
         )?,
     };
     Some((width + half_steps) * (1.0 + ROUNDING))
-}
-
-/// The scale of a Laplace law that is less peaked than a discrete one with a uniform number between
-/// -1/2 and 1/2 added. With x = 1/(2b), the tail of that is e^(-2xw) (1 - 2 s tanh x) at w + s for
-/// whole w and |s| <= 1/2, which is at most e^(-2 (w + s) tanh x), as tanh x <= x and 1 - y <=
-/// e^-y.
-fn scale_around(scale: f64) -> f64 {
-    0.5 / (0.5 / scale).tanh()
 }
 
 /// The t with P\[|sum of Laplace numbers of these scales| > t\] = `outside`, or a little more.

@@ -1,6 +1,6 @@
 //! The interval of one measurement, from its released value and the law of its noise.
 
-use hushtable_mechanisms::{PerRecord, Seen, Selection, SumMechanism};
+use hushtable_mechanisms::{PerRecord, Seen, Selection, SumMechanism, TiedPart};
 use hushtable_numbers::Step;
 
 use crate::bind::{Measure, Measurement};
@@ -22,6 +22,8 @@ enum ReleasedLaw<'a> {
         classes: Vec<Sum<'a>>,
     },
     Count(&'a Selection),
+    /// A sum that is measured together with the count that chooses groups.
+    WithCount(WithCount<'a>),
     /// Between the released values of two other measurements.
     Ends([usize; 2]),
     /// The adjusted number is within that of the one without noise.
@@ -29,6 +31,26 @@ enum ReleasedLaw<'a> {
         width: f64,
         fits: bool,
     },
+}
+
+/// A sum whose group is seen for the noise of its count, which the sum shares.
+///
+/// *Proof.* Of the sums that are seen, a share o may miss. Say that a count is often seen if its
+/// chance is 0.8 or more. Where the exact count is, the noise alone misses with 0.8 o at most,
+/// whether seen or not, and so with o given that it is seen; and every interval here holds that of
+/// the noise. Where it is not, the interval is that of the noise alone only if the count seems to
+/// be, which is so with half of o; else it holds the bounds of the sum for each count of the
+/// count's interval, which misses with half of o. Both are for counts that are seen.
+struct WithCount<'a> {
+    selection: &'a Selection,
+    /// The place of the count.
+    count: usize,
+    /// The noise alone is within it.
+    width: i128,
+    /// The least and the greatest value of what is counted.
+    values: (i64, i64),
+    /// The released count from which on it seems to be often seen.
+    anyway_from: i128,
 }
 
 enum Sum<'a> {
@@ -68,9 +90,30 @@ impl<'a> Measured<'a> {
     pub(super) fn new(
         measurement: &'a Measurement,
         noise: &'a Noise,
-        selection: Option<&'a Selection>,
+        (selection, decides): (Option<&'a Selection>, Option<usize>),
         level: f64,
+        place: usize,
     ) -> Option<Self> {
+        if decides == Some(place) {
+            return Some(Self { measurement, law: ReleasedLaw::Count(selection?), level });
+        }
+        if let Noise::Tied(tied) = noise
+            && decides == Some(tied.count)
+            && let TiedPart::Sum(sum) = tied.part
+        {
+            let own = 1.0 - (1.0 - level) * Selection::SEEN_ANYWAY;
+            let width = tied.noise.half_width(tied.part, own, 1);
+            let span = tied.noise.span(sum)?;
+            let selection = selection?;
+            let law = ReleasedLaw::WithCount(WithCount {
+                selection,
+                anyway_from: selection.seen_anyway_from(FOR_SEEMING * (1.0 - level))?,
+                count: tied.count,
+                width: i128::try_from(width).unwrap_or(i128::MAX),
+                values: (span.low, span.high),
+            });
+            return Some(Self { measurement, law, level });
+        }
         let sum = |own: &'a SumMechanism| match own {
             SumMechanism::Additive(additive) => {
                 Sum::Within(i128::try_from(additive.half_width(level, 1)).unwrap_or(i128::MAX))
@@ -98,7 +141,10 @@ impl<'a> Measured<'a> {
     pub(super) fn key(&self) -> Option<usize> {
         match &self.law {
             ReleasedLaw::Sums { key, .. } => *key,
-            ReleasedLaw::Count(_) | ReleasedLaw::Ends(_) | ReleasedLaw::Adjusted { .. } => None,
+            ReleasedLaw::Count(_)
+            | ReleasedLaw::WithCount(_)
+            | ReleasedLaw::Ends(_)
+            | ReleasedLaw::Adjusted { .. } => None,
         }
     }
 
@@ -123,6 +169,9 @@ impl<'a> Measured<'a> {
             },
             ReleasedLaw::Count(selection) => {
                 selection.count_interval(released, self.level, group.seen)?
+            }
+            ReleasedLaw::WithCount(own) => {
+                own.range(released, *steps.get(own.count)?, self.level, group.seen)?
             }
             // It was drawn by itself, and may be beyond an end.
             ReleasedLaw::Ends([low, high]) => {
@@ -157,6 +206,27 @@ impl<'a> Measured<'a> {
             most.map_or(end, |most| end.min(most))
         };
         (within(low), within(high))
+    }
+}
+
+/// The part of the probability of a miss for a count that seems to be seen often and is not; the
+/// rest is for its interval.
+const FOR_SEEMING: f64 = 0.5;
+
+impl WithCount<'_> {
+    fn range(&self, sum: i128, count: i128, level: f64, seen: Seen) -> Option<(i128, i128)> {
+        let outside = 1.0 - level;
+        let (low, high) = (sum.saturating_sub(self.width), sum.saturating_add(self.width));
+        if matches!(seen, Seen::Known(_)) || count >= self.anyway_from {
+            return Some((low, high));
+        }
+        let level = 1.0 - (1.0 - FOR_SEEMING) * outside;
+        let (least, most) = self.selection.count_interval(count, level, seen)?;
+        let times = |value: i64| {
+            let (a, b) = (least.saturating_mul(value.into()), most.saturating_mul(value.into()));
+            (a.min(b), a.max(b))
+        };
+        Some((low.min(times(self.values.0).0), high.max(times(self.values.1).1)))
     }
 }
 

@@ -32,6 +32,7 @@ path = "v.csv"
 privacy_unit = "who"
 [tables.visits.columns]
 who = { type = "int" }
+town = { type = "string" }
 x = { type = "int", bounds = [18, 100] }
 [tables.visits.budgets]
 ana = { epsilon = 100, delta = 0.1 }
@@ -239,7 +240,7 @@ fn counts_of_the_selection_are_covered_where_they_are_seen() {
         let selection = quote.selection().unwrap();
         for size in [5u64, 15, 25, 60] {
             let units = vec![size; 200_000];
-            let population = Candidates { units: &units, members: None, known: &[] };
+            let population = Candidates { units: &units, members: None, known: &[], counts: &[] };
             let chosen = selection.choose(&population, &mut TestSeed(size).generator()).unwrap();
             let seen = chosen.iter().filter_map(|chosen| chosen.noisy_count).take(2_000);
             let (mut held, mut of) = (0, 0);
@@ -257,6 +258,64 @@ fn counts_of_the_selection_are_covered_where_they_are_seen() {
             // The count of a small group is seen only because it is far too high.
             assert!(size < 60 || share < 0.945, "{strategy} {size}: {share}");
         }
+    }
+}
+
+/// Groups that are chosen by the noisy count that they are shown with: of those shown, the share
+/// whose interval holds the true number, for the count and for what shares its noise.
+#[test]
+fn what_is_measured_with_the_count_that_chooses_is_covered_where_it_is_seen() {
+    let sum = "SUM(x, contribution_bounds_per_row => (18, 100))";
+    let outputs = format!("COUNT(x) AS n, {sum} AS s, AVG(x) AS mean, {sum} - 40 * COUNT(x) AS d");
+    for (budget, noise) in
+        [("epsilon = 0.4, delta = 0.04", "LAPLACE"), ("rho = 0.05, delta = 0.04", "GAUSSIAN")]
+    {
+        let quote = quote(&format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({budget}, noise = {noise}, \
+             max_groups_contributed = 1, max_rows_per_group = 2, \
+             group_selection_strategy = MEASURED_COUNT) town, {outputs} FROM visits GROUP BY town"
+        ));
+        let count = quote.deciding_count().unwrap();
+        assert!(quote.noise().iter().all(|noise| matches!(noise, Noise::Tied(_))));
+        let threshold = quote.selection().unwrap().threshold().unwrap() as i128;
+        let intervals = Intervals::new(&quote, wanted("90"), 1);
+        let mut widths = Vec::new();
+        for size in [2, threshold / 3, threshold - 3, threshold + 40, 4 * threshold] {
+            let exact: Vec<i128> =
+                (0..2).map(|m| if m == count { size } else { 30 * size }).collect();
+            let truth = [size as f64, 30.0 * size as f64, 30.0, -10.0 * size as f64];
+            let mut generator = TestSeed(size as u64).generator();
+            let (mut held, mut of, mut width) = ([0; 4], 0, 0.0);
+            for _ in 0..100_000 {
+                let steps = released(&quote, &exact, &mut generator);
+                if steps[count] < threshold {
+                    continue;
+                }
+                let row = ReleasedRow { keys: &[], steps: &steps, rest: &[], known: &[] };
+                let ends = intervals.of(&row);
+                for ((held, ends), truth) in held.iter_mut().zip(&ends[1..]).zip(truth) {
+                    let (low, high) = ends.as_ref().expect("an interval");
+                    *held += usize::from(number(low) <= truth && truth <= number(high));
+                }
+                let (low, high) = ends[3].as_ref().unwrap();
+                width += number(high) - number(low);
+                of += 1;
+                if of == 2_000 {
+                    break;
+                }
+            }
+            assert!(of >= 1_000, "{noise} {size}: {of}");
+            let deviation = (0.09 / f64::from(of)).sqrt();
+            for held in held {
+                let share = held as f64 / f64::from(of);
+                assert!(share > 0.9 - 4.0 * deviation, "{noise} {size}: {share}");
+                // Far from the threshold a fifth of the misses is given away.
+                assert!(size < 4 * threshold || share < 0.97, "{noise} {size}: {share}");
+            }
+            widths.push(width / f64::from(of));
+        }
+        // A mean that is seen by luck tells nothing, and one of a large group much.
+        assert!(widths[0] > 70.0 && widths[3] < 50.0 && widths[4] < 25.0, "{noise}: {widths:?}");
     }
 }
 

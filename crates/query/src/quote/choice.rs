@@ -7,6 +7,7 @@ use hushtable_privacy::Loss;
 
 use super::{Mechanisms, Quote, calibrated};
 use crate::bind::{DELTA_HALVINGS, Groups, Measure, PrivateQuery, as_gaussian, is_gaussian};
+use crate::deciding_count::{deciding_count, no_deciding_count};
 use crate::error::Refusal;
 use crate::objective::{Needed, Rank};
 use crate::plan::{PARTS, Plan, RunnerUp};
@@ -212,7 +213,7 @@ fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
         }
         (own, _) => vec![own],
     };
-    let Groups::Private { strategy, known_threshold, .. } = query.groups() else {
+    let Groups::Private { strategy, known_threshold, weight, .. } = query.groups() else {
         let plan = |currency| Plan { currency, strategy: None, parts: None };
         return Ok(currencies.into_iter().map(plan).collect());
     };
@@ -220,6 +221,8 @@ fn plans(query: &PrivateQuery) -> Result<Vec<Plan>, Refusal> {
     let fits = |s: Strategy| {
         (known_threshold.is_none() || s.gives_count())
             && (!by_pieces || s == Strategy::GaussianThreshold)
+            // A weight asks for a share that it does not have.
+            && (s.is_by_itself() || weight.is_none() && deciding_count(query).is_some())
     };
     // Its noisy counts would be of the other kind.
     let counts = query.measurements().iter().any(|m| m.measure == Measure::Units);
@@ -267,13 +270,23 @@ fn check(query: &PrivateQuery, named: Strategy, fits: bool) -> Result<(), Refusa
     if gaussian_in_epsilon && !is_gaussian(named) {
         return Err(Refusal::new(
             format!("noise = GAUSSIAN with an epsilon and {named} is not supported"),
-            "use group_selection_strategy = GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS or \
-             POLICY_GAUSSIAN, or leave it out",
+            "use group_selection_strategy = GAUSSIAN_THRESHOLD, WEIGHTED_GAUSSIAN, SIPS, \
+             MEASURED_COUNT or POLICY_GAUSSIAN, or leave it out",
+        ));
+    }
+    if !fits && !named.is_by_itself() && deciding_count(query).is_none() {
+        return Err(no_deciding_count());
+    }
+    let weighted = matches!(query.groups(), Groups::Private { weight: Some(_), .. });
+    if weighted && !named.is_by_itself() {
+        return Err(Refusal::new(
+            format!("group_selection_weight with {named} is not supported: it has no share"),
+            "leave group_selection_weight out; weight => 2 in COUNT(*) gives the count more",
         ));
     }
     if !fits {
         return Err(Refusal::new(
-            format!("known_groups_threshold needs a noisy count, but {named} has none"),
+            format!("known_groups_threshold needs a noisy count of units, but {named} has none"),
             "use group_selection_strategy = TRUNCATED_GEOMETRIC, LAPLACE_THRESHOLD or \
              GAUSSIAN_THRESHOLD; or HAVING COUNT(DISTINCT unit) >= the threshold",
         ));

@@ -74,6 +74,7 @@ fn name(strategy: Strategy) -> &'static str {
         Strategy::WeightedGaussian => "weighted-gaussian",
         Strategy::Sips => "sips",
         Strategy::SingleVote => "single-vote",
+        Strategy::MeasuredCount => "measured-count",
         Strategy::PolicyGaussian => "policy-gaussian",
     }
 }

@@ -205,12 +205,12 @@ impl Side {
         generator: &mut Generator,
     ) -> Result<Output, EngineError> {
         let place = |group: usize| self.places.get(group).copied().flatten();
-        let mut chosen = self.counted.choose(quote, generator)?;
+        let (mut chosen, ahead) = self.counted.choose(quote, generator)?;
         chosen.retain(|c| place(c.group).is_some());
         // In one order on both sides: statistics add up floats, and values that are the same on
         // both must be the same to the last bit, or an event's edge would be between them.
         chosen.sort_unstable_by_key(|c| place(c.group));
-        let sums = self.counted.measure(quote, &chosen, generator)?;
+        let sums = self.counted.measure(quote, (&chosen, &ahead), generator)?;
         Ok(Output { places: chosen.iter().filter_map(|c| place(c.group)).collect(), sums })
     }
 }

@@ -110,6 +110,8 @@ pub(crate) struct Statistics {
     /// For each measurement, whether others have all that it tells: a count that is measured with
     /// its sums.
     told: Vec<bool>,
+    /// Whether a noisy number tells more than that its group appears, as it chose it.
+    chosen_by_number: bool,
     differing: Vec<Differing>,
     /// ln of the ratio of the chances with which each group appears, and of those with which not:
     /// as they were seen.
@@ -180,7 +182,9 @@ impl Statistics {
         }
         let appears = vec![(0.0, 0.0); differing.len()];
         let only_in = differing.iter().map(only_in).collect();
-        Self { all, meant, told, differing, appears, only_in }
+        let chosen_by_number =
+            meant.iter().any(|(_, of_selection)| *of_selection) || quote.deciding_count().is_some();
+        Self { all, meant, told, chosen_by_number, differing, appears, only_in }
     }
 
     /// All statistics, in the order of [`of`](Self::of).
@@ -262,12 +266,10 @@ impl Statistics {
     }
 
     fn everything(&self, output: &Output) -> f64 {
-        // A noisy count of the selection tells more than that its group appears.
-        let counted = self.meant.iter().any(|(_, of_selection)| *of_selection);
         let mut score: f64 = self.appears.iter().map(|(_, hidden)| hidden).sum();
         for &place in &output.places {
             let (appears, hidden) = self.appears.get(place).copied().unwrap_or_default();
-            score += if counted { -hidden } else { appears - hidden };
+            score += if self.chosen_by_number { -hidden } else { appears - hidden };
         }
         let own = (0..self.meant.len()).filter(|&m| self.told.get(m) != Some(&true));
         score + own.map(|m| self.values(m, output)).sum::<f64>()

@@ -220,7 +220,7 @@ fn query_advice(table: &Table, query: &QueryCheck, say: &mut Say<'_>) {
             grouped(groups.expected),
             percent_of(groups.share_of_contributions),
             grouped(size as f64),
-            if groups.by_pieces { "pieces" } else { "units" },
+            groups.sizes_in,
         );
         let change = "group by something coarser; a larger epsilon, rho or delta; fewer groups per \
                       unit; or `public_keys`, if the groups are public knowledge";

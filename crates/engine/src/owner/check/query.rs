@@ -4,7 +4,7 @@
 use hushtable_mechanisms::{Selection, Strategy};
 use hushtable_numbers::search::least_whole;
 use hushtable_query::{
-    Clamps, ColumnType, Groups, Measure, Measurement, PrivateQuery, Quote, Step,
+    Clamps, ColumnType, GroupSize, Groups, Measure, Measurement, PrivateQuery, Quote, Step,
 };
 
 use super::report::{ContributionLimit, CutOff, GroupsCheck, QueryCheck};
@@ -162,7 +162,7 @@ fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsChe
     let units: Vec<u64> =
         exact.units.iter().map(|&n| u64::try_from(n).unwrap_or_default()).collect();
     let (_, counted) = Counted::new(query, exact)?;
-    let Groups::Private { by_pieces, .. } = query.groups() else {
+    if !matches!(query.groups(), Groups::Private { .. }) {
         return Ok(GroupsCheck {
             in_data,
             known: counted.groups,
@@ -171,9 +171,9 @@ fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsChe
             share_of_contributions: 1.0,
             shown_half: None,
             shown_95: None,
-            by_pieces: false,
+            sizes_in: GroupSize::Units,
         });
-    };
+    }
     let selection = quote.selection().ok_or(EngineError::Inconsistent)?;
     let (mut expected, mut shown, mut all) = (0.0, 0.0, 0.0);
     for (group, chance) in chances(quote, &counted)?.into_iter().enumerate() {
@@ -190,7 +190,7 @@ fn groups(quote: &Quote, query: &PrivateQuery, exact: Exact) -> Result<GroupsChe
         share_of_contributions: if all > 0.0 { shown / all } else { 1.0 },
         shown_half: Some(selection.half_size()),
         shown_95: Some(size_shown(selection, 0.95)),
-        by_pieces,
+        sizes_in: quote.group_size(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! The findings of a check. About the exact data: for its owner, not to be published.
 
+use hushtable_query::GroupSize;
 use serde::Serialize;
 
 use super::forms::Forms;
@@ -183,17 +184,17 @@ pub struct GroupsCheck {
     /// Share of the contributions, one for each unit and group, that are in a group that is shown,
     /// in expectation.
     pub share_of_contributions: f64,
-    /// The least number of units, or pieces, with which a group appears half of the time; absent
+    /// The least size, in what `sizes_in` says, with which a group appears half of the time; absent
     /// where all groups are public.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_half: Option<u64>,
-    /// The least number with which a group appears 95 % of the time; absent where all groups are
+    /// The least size with which a group appears 95 % of the time; absent where all groups are
     /// public.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_95: Option<u64>,
-    /// Whether groups are chosen by pieces of records: then sizes are numbers of pieces.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub by_pieces: bool,
+    /// What sizes are numbers of, if not of units.
+    #[serde(skip_serializing_if = "GroupSize::is_units")]
+    pub sizes_in: GroupSize,
 }
 
 /// Something to change.

@@ -323,6 +323,22 @@ fn groups_are_expected_by_their_chances() {
     let least: f64 = sizes.values().map(|&n| selection.keep_probability(n)).sum();
     assert!(!found.at_least && found.expected > least, "{} {least}", found.expected);
 
+    // By the count of rows, of which two of a unit count.
+    let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2, delta = 1e-4, \
+               max_groups_contributed = 100, max_rows_per_group = 2, \
+               group_selection_strategy = MEASURED_COUNT) town, COUNT(*) AS n FROM sales \
+               GROUP BY town";
+    let selection = chance(sql);
+    let mut counted: BTreeMap<Option<u64>, u64> = BTreeMap::new();
+    for (town, (rows, _)) in by_unit(&sales).values().flatten() {
+        *counted.entry(*town).or_default() += (*rows).min(2) as u64;
+    }
+    let found = check(&place, "sales", Some(sql)).query.unwrap().groups;
+    let expected: f64 = counted.values().map(|&n| selection.keep_probability(n)).sum();
+    assert!((found.expected - expected).abs() < 1e-9, "{} {expected}", found.expected);
+    assert_eq!((found.at_least, found.sizes_in), (false, hushtable_query::GroupSize::Rows));
+    assert_eq!(found.shown_half, Some(selection.threshold().unwrap() as u64));
+
     // Rows as units, and groups that are known: one of them has no row.
     let mut rows: BTreeMap<Option<u64>, u64> = BTreeMap::new();
     sales.iter().for_each(|sale| *rows.entry(sale.town).or_default() += 1);

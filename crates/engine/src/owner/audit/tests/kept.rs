@@ -138,6 +138,7 @@ fn every_strategy_passes() {
         "WEIGHTED_GAUSSIAN",
         "SIPS",
         "SINGLE_VOTE",
+        "MEASURED_COUNT",
         "POLICY_GAUSSIAN",
     ];
     let mut seed = 100;
@@ -154,8 +155,16 @@ fn every_strategy_passes() {
             let ask = format!("{loss}, group_selection_strategy = {strategy}");
             let select = format!("town, SUM(days) AS d FROM {table} GROUP BY town");
             let select = match table {
+                // It needs a count of rows.
+                _ if strategy == "MEASURED_COUNT" => select.replace("SUM", "COUNT(*) AS n, SUM"),
                 "visits" => select.replace("SUM", "COUNT(DISTINCT person) AS n, SUM"),
                 _ => select,
+            };
+            let ask = match (strategy, table) {
+                ("MEASURED_COUNT", "visits" | "exchanged") => {
+                    format!("{ask}, max_rows_per_group = 3")
+                }
+                _ => ask,
             };
             let report = audit(&place, &sql(&ask, &select), 5_000, seed);
             let what = format!("{strategy} {loss} {table}: {report:#?}");

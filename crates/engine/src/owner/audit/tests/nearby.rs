@@ -59,7 +59,7 @@ proptest! {
             let (part, kept) = near(&whole, &wanted, rounds).unwrap();
             let shown = |counted: &Counted| {
                 let mut generator = TestSeed(1).generator();
-                let chosen = counted.choose(&quote, &mut generator).unwrap();
+                let (chosen, _) = counted.choose(&quote, &mut generator).unwrap();
                 chosen.into_iter().map(|c| c.group).collect::<Vec<_>>()
             };
             let asked = |groups: Vec<usize>| {
@@ -88,7 +88,7 @@ fn every_round_is_looked_behind() {
     wanted[0] = true;
     let appears = |rounds: usize| {
         let (part, kept) = near(&whole, &wanted, rounds).unwrap();
-        let chosen = part.choose(&quote, &mut TestSeed(2).generator()).unwrap();
+        let (chosen, _) = part.choose(&quote, &mut TestSeed(2).generator()).unwrap();
         chosen.iter().any(|c| kept[c.group] == 0)
     };
     assert_eq!([1, 2, 3, 4].map(appears), [false, false, true, true]);

@@ -1,0 +1,152 @@
+//! Choosing groups by a count that a query measures anyway: those whose noisy count reaches a
+//! threshold. It costs delta alone.
+//!
+//! *Proof.* Take neighbours D and D'. Groups that are known without the data are always shown, in
+//! both. Of the others, at most k have units in D alone, at most k in D' alone, and in each of them
+//! one unit counts, from 0 to m. Let E be that none of these groups is shown. As a group is shown
+//! only where count + noise >= T, one of them is shown with a probability of P\[noise >= T - m\] at
+//! most, and E fails with a probability of d, from D, and d', from D', that are both at most delta
+//! = k P\[noise >= T - m\]. Noise is drawn for each group apart, so that given E what is released
+//! has the law of the other groups' numbers, A for D and A' for D'; and whether they are shown
+//! follows from their noisy numbers, so that the noise alone bounds how far A and A' are apart, as
+//! if all groups were always shown. The release from D is in a set S with a probability of at most
+//! d + (1 - d) A(S), and that from D' with at least (1 - d') A'(S). With A(S) <= e^epsilon A'(S),
+//! the first is at most e^epsilon times the second and max(d, d'), as d + (1 - d) a <= (1 - d') a +
+//! max(d, d') for any a from 0 to 1. Where the noise has a delta of its own, A(S) is larger by that
+//! at most, and both deltas add up. Under a rho, E is the event that approximate zCDP asks for. So
+//! the chance that E fails is all of delta, also where a unit is replaced. With a least number of
+//! units l, T is (l - 1) m larger: groups that differ are those that have l units in one table
+//! alone.
+
+use hushtable_numbers::search::least_whole;
+use hushtable_privacy::{Delta, normal_tail};
+
+use crate::additive::{Additive, AdditiveLaw};
+use crate::count_threshold::least_tail;
+use crate::ends::{TiedPart, TiedSums};
+use crate::error::MechanismError;
+use crate::laplace_sum::LaplaceSum;
+
+/// The scale of noise, in steps, from which on its rounding is not seen.
+const FINE: f64 = 3.0;
+
+/// The noise of a count that is measured.
+#[derive(Clone, Copy, Debug)]
+pub enum MeasuredNoise<'a> {
+    /// It is measured by itself.
+    Own(&'a Additive),
+    /// It is measured together with sums.
+    Tied(&'a TiedSums),
+}
+
+/// The law of the count's noise, in whole counts.
+#[derive(Clone, Debug)]
+enum NoiseLaw {
+    Own(AdditiveLaw),
+    /// A normal law of this standard deviation, rounded.
+    Normal(f64),
+    /// A sum of Laplace draws, rounded.
+    Laplace(LaplaceSum),
+}
+
+/// A noisy count that shows its group where it reaches a threshold.
+#[derive(Clone, Debug)]
+pub(crate) struct MeasuredCount {
+    law: NoiseLaw,
+    most: u64,
+    threshold: i128,
+    rounding: i128,
+}
+
+impl MeasuredCount {
+    /// The least threshold at which one unit alone, which counts `most` times at most in each of
+    /// `groups` groups, shows any of them with a probability of `delta` at most.
+    ///
+    /// # Errors
+    /// When delta is zero, there are too many sums, or the noise is too large.
+    pub(crate) fn new(
+        noise: MeasuredNoise<'_>,
+        most: u64,
+        delta: Delta,
+        groups: u64,
+    ) -> Result<Self, MechanismError> {
+        if delta.is_zero() {
+            return Err(MechanismError::NoBudget("delta"));
+        }
+        let one = delta.to_f64() / groups.max(1) as f64;
+        let (law, above, rounding) = match noise {
+            MeasuredNoise::Own(own) => {
+                let law = own.law();
+                let above = least_tail(own.scale(), one, |x| law.as_law().tail(x))?;
+                (NoiseLaw::Own(law), above, 0)
+            }
+            MeasuredNoise::Tied(tied) => {
+                // Noise is as likely to be above as below, and one more than a width is beyond it.
+                let width = tied.width_beyond(TiedPart::Count, (2.0 * one).min(1.0));
+                let above = i128::try_from(width).map_err(|_| MechanismError::TooLarge)?;
+                (NoiseLaw::of(tied)?, above.saturating_add(1), rounding(tied))
+            }
+        };
+        Ok(Self { law, most, threshold: above.saturating_add(most.into()), rounding })
+    }
+
+    /// Noisy counts at or above it show their groups, where these have at least `least` units.
+    pub(crate) fn threshold_from(&self, least: u64) -> i128 {
+        let below = i128::from(least.saturating_sub(1)) * i128::from(self.most);
+        self.threshold.saturating_add(below)
+    }
+
+    /// The most that a unit counts in a group.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// How far apart the noise and its [law](Self::tail) may be where draws are rounded.
+    pub(crate) fn rounding(&self) -> i128 {
+        self.rounding
+    }
+
+    /// The least count that is seen with that probability at least.
+    pub(crate) fn seen_with(&self, probability: f64, least: u64) -> i128 {
+        let threshold = self.threshold_from(least);
+        let seen = |beyond: i128| self.tail(-beyond) >= probability;
+        threshold + least_whole(-threshold, 1, 1 << 100, seen).unwrap_or(1 << 100)
+    }
+
+    /// P\[noise >= `x`\]: of a count that is measured together with sums, but for the rounding of
+    /// draws.
+    pub(crate) fn tail(&self, x: i128) -> f64 {
+        // The result is rounded.
+        let from = x as f64 - 0.5;
+        let tail = match &self.law {
+            NoiseLaw::Own(law) => law.as_law().tail(x),
+            NoiseLaw::Normal(sigma) => normal_tail(from / sigma),
+            NoiseLaw::Laplace(law) => law.tail(from),
+        };
+        tail.clamp(0.0, 1.0)
+    }
+}
+
+/// Counts by which the rounding of draws may move the common count, where that is not far less than
+/// the noise.
+fn rounding(tied: &TiedSums) -> i128 {
+    let draws = tied.draws(TiedPart::Count);
+    if draws.iter().all(|(_, noise)| noise.scale() >= FINE) {
+        return 0;
+    }
+    draws.iter().map(|(times, _)| 0.5 * times.abs()).sum::<f64>().ceil() as i128
+}
+
+impl NoiseLaw {
+    fn of(tied: &TiedSums) -> Result<Self, MechanismError> {
+        if tied.is_gaussian() {
+            return Ok(Self::Normal(tied.deviation(TiedPart::Count)));
+        }
+        let draws = tied.draws(TiedPart::Count);
+        let scales: Vec<f64> = draws.iter().map(|(times, n)| times.abs() * n.scale()).collect();
+        LaplaceSum::new(&scales).map(Self::Laplace).ok_or(MechanismError::ManySums)
+    }
+}
+
+#[cfg(test)]
+mod tests;

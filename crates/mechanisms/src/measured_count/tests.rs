@@ -1,0 +1,197 @@
+//! Tests of [`super`], against laws that are summed up draw by draw.
+
+use hushtable_noise::{DiscreteLaplace, Law, TestSeed};
+use hushtable_privacy::{Contribution, Loss, Neighbouring, Rho};
+
+use super::*;
+use crate::ends::Span;
+use crate::{Candidates, Reach, Selection};
+
+fn own(groups: u32, most: i64, relation: Neighbouring, epsilon: &str) -> Additive {
+    let unit = Contribution { groups, single_group: false, low: 0, high: most };
+    Additive::laplace(unit, relation, epsilon.parse().unwrap()).unwrap()
+}
+
+fn pure(epsilon: &str) -> Loss {
+    Loss::pure(epsilon.parse().unwrap())
+}
+
+fn rho(rho: &str) -> Loss {
+    Loss::concentrated(rho.parse::<Rho>().unwrap())
+}
+
+/// The probabilities of a law's points from -`far` to `far`.
+fn points(law: AdditiveLaw, far: i128) -> Vec<f64> {
+    let law = law.as_law();
+    (-far..=far).map(|x| law.tail(x) - law.tail(x + 1)).collect()
+}
+
+/// P\[released count - count >= x\] for one sum: the sum of the noise on both ends over the width
+/// of the range, rounded with halves up, is at least x where twice that sum is at least
+/// width (2x - 1).
+fn tail_of_both_ends(noise: &Additive, width: i128, x: i128) -> f64 {
+    let far = (40.0 * noise.scale()) as i128;
+    let (law, least) = (points(noise.law(), far), (width * (2 * x - 1) + 1).div_euclid(2));
+    let mut beyond: Vec<f64> = law.clone();
+    for place in (0..beyond.len() - 1).rev() {
+        beyond[place] += beyond[place + 1];
+    }
+    let at_least = |first: i128| {
+        let place = (least - first + far).max(0) as usize;
+        beyond.get(place).copied().unwrap_or(0.0)
+    };
+    law.iter().zip(-far..).map(|(mass, first)| mass * at_least(first)).sum()
+}
+
+#[test]
+fn a_lone_unit_shows_its_groups_with_delta_at_most() {
+    let relations = [Neighbouring::AddRemove, Neighbouring::Replace];
+    for (delta, groups, relation) in [("1e-8", 4, relations[0]), ("0.01", 1, relations[1])] {
+        let delta: Delta = delta.parse().unwrap();
+        let all = groups as f64;
+        for most in [1i64, 2, 7] {
+            let noise = own(groups, most, relation, "0.7");
+            let m =
+                MeasuredCount::new(MeasuredNoise::Own(&noise), most as u64, delta, groups.into());
+            let m = m.unwrap();
+            let above = m.threshold_from(1) - i128::from(most);
+            let exact = all * noise.law().as_law().tail(above);
+            assert!(exact <= delta.to_f64() && exact > 0.5 * delta.to_f64(), "{most}: {exact}");
+            // With a least number, all other units count in both tables.
+            assert_eq!(m.threshold_from(3), m.threshold_from(1) + 2 * i128::from(most));
+        }
+        for (low, high) in [(0, 1), (0, 10), (-3, 50), (20, 60)] {
+            for (loss, rows) in [(pure("1"), 1), (pure("0.8"), 3), (rho("0.3"), 2)] {
+                let span = Span { low, high, rows };
+                let tied = TiedSums::new(&[(span, loss)], groups, relation).unwrap();
+                let noise = MeasuredNoise::Tied(&tied);
+                let m = MeasuredCount::new(noise, rows.into(), delta, groups.into()).unwrap();
+                let above = m.threshold_from(1) - i128::from(rows);
+                let width = i128::from(high - low);
+                let exact = tail_of_both_ends(tied.noise(0).unwrap(), width, above);
+                assert!(all * exact <= delta.to_f64(), "{span:?}: {exact} at {above}");
+                // Rounding takes more where it is of whole rows.
+                let least = if width > 5 { 0.4 } else { 0.1 };
+                assert!(all * exact > least * delta.to_f64(), "{span:?}: {exact} at {above}");
+                // The law is nearly exact where the lattice is fine.
+                if width > 5 {
+                    for x in [-9, 0, 3, above] {
+                        let want = tail_of_both_ends(tied.noise(0).unwrap(), width, x);
+                        let got = m.tail(x);
+                        assert!((got / want - 1.0).abs() < 0.05, "{span:?} {x}: {got} {want}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A table with one unit, and one without it, and a third that shares a group with it: everything
+/// that is released, summed up.
+#[test]
+fn small_tables_are_told_apart_within_epsilon_and_delta() {
+    for (epsilon, delta) in [("0.5", "0.05"), ("1", "0.2"), ("2", "0.001")] {
+        let noise = own(2, 1, Neighbouring::AddRemove, epsilon);
+        let (delta, e) = (delta.parse::<Delta>().unwrap(), epsilon.parse::<f64>().unwrap());
+        let m = MeasuredCount::new(MeasuredNoise::Own(&noise), 1, delta, 2).unwrap();
+        let law = noise.law();
+        // The law of what is shown of a group: hidden, and the noisy counts from the threshold on.
+        let shown = |count: i128| -> Vec<f64> {
+            if count == 0 {
+                return vec![1.0];
+            }
+            let law = law.as_law();
+            let first = m.threshold_from(1) - count;
+            let far = first.max(0) + (30.0 * noise.scale()) as i128;
+            let from = (first..far).map(|x| law.tail(x) - law.tail(x + 1));
+            std::iter::once(1.0 - law.tail(first)).chain(from).collect()
+        };
+        let both = |a: i128, b: i128| -> Vec<Vec<f64>> {
+            let (a, b) = (shown(a), shown(b));
+            a.iter().map(|x| b.iter().map(|y| x * y).collect()).collect()
+        };
+        let divergence = |p: &[Vec<f64>], q: &[Vec<f64>]| -> f64 {
+            let at = |t: &[Vec<f64>], i: usize, j: usize| {
+                t.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0)
+            };
+            let (rows, columns) = (p.len(), p.iter().map(Vec::len).max().unwrap_or(0));
+            let cells = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+            cells.map(|(i, j)| (at(p, i, j) - e.exp() * at(q, i, j)).max(0.0)).sum()
+        };
+        let mut worst = 0.0f64;
+        for with in [[1, 1], [2, 1], [4, 1], [4, 4], [9, 1]] {
+            let [a, b] = with;
+            let (own, less) = (both(a, b), both(a - 1, b - 1));
+            worst = worst.max(divergence(&own, &less)).max(divergence(&less, &own));
+        }
+        assert!(worst <= delta.to_f64() * (1.0 + 1e-9), "{epsilon}: {worst}");
+        assert!(worst > 0.3 * delta.to_f64(), "{epsilon}: {worst}");
+    }
+}
+
+#[test]
+fn groups_are_chosen_by_the_noisy_counts_that_they_are_shown_with() {
+    let (delta, reach) =
+        ("0.01".parse().unwrap(), Reach { groups: 1, neighbouring: Neighbouring::AddRemove });
+    let noise = own(1, 2, Neighbouring::AddRemove, "1");
+    let loss = pure("1").with_delta(delta);
+    let selection =
+        Selection::by_measured_count(MeasuredNoise::Own(&noise), 2, loss, reach).unwrap();
+    assert_eq!(selection.loss().to_f64(), 0.0);
+    assert_eq!(selection.loss().delta(), delta);
+    let least = selection.clone().with_least(3).unwrap();
+    let t = selection.threshold().unwrap() as i128;
+    assert_eq!(least.threshold().unwrap() as i128, t + 4);
+    let counts = [t - 1, t, t + 4, -90, t + 4];
+    let population = Candidates {
+        units: &[5, 5, 2, 5, 3],
+        members: None,
+        known: &[false, false, false, true, false],
+        counts: &counts,
+    };
+    let mut generator = TestSeed(3).generator();
+    let groups = |own: &Selection, generator: &mut _| -> Vec<usize> {
+        own.choose(&population, generator).unwrap().iter().map(|c| c.group).collect()
+    };
+    assert_eq!(groups(&selection, &mut generator), [1, 2, 3, 4]);
+    assert_eq!(groups(&least, &mut generator), [3, 4]);
+    // A group of two units that count twice has the chances of four that count once.
+    assert_eq!(selection.half_size(), t as u64);
+    assert_eq!(selection.half_size_alone(), t.unsigned_abs() as u64 / 2 + t as u64 % 2);
+    assert_eq!(selection.size_to_appear(), selection.half_size_alone() as f64);
+    let exact = Candidates { counts: &[4, t, t, 0, 9], ..population };
+    let AdditiveLaw::DiscreteLaplace(law) = noise.law() else { panic!("law") };
+    let want = |law: &DiscreteLaplace, n: i128| law.tail(t - n);
+    let chances = selection.chances(&exact);
+    assert_eq!(chances, [4, t, t, 0, 9].map(|n| want(&law, n)));
+    assert_eq!(least.chances(&exact)[2], 0.0);
+}
+
+/// Coverage given that the count is seen, summed over the exact law, also where the noise is hardly
+/// more than the rounding of its draws.
+#[test]
+fn intervals_of_counts_hold_where_these_are_seen() {
+    let reach = Reach { groups: 1, neighbouring: Neighbouring::AddRemove };
+    let delta: Delta = "0.001".parse().unwrap();
+    for (width, loss) in [(1, rho("4")), (2, rho("3.5")), (1, pure("3")), (9, rho("0.1"))] {
+        let span = Span { low: 0, high: width, rows: 1 };
+        let tied = TiedSums::new(&[(span, loss)], 1, reach.neighbouring).unwrap();
+        let noise = MeasuredNoise::Tied(&tied);
+        let selection =
+            Selection::by_measured_count(noise, 1, loss.with_delta(delta), reach).unwrap();
+        let threshold = selection.threshold().unwrap() as i128;
+        let tail = |x: i128| tail_of_both_ends(tied.noise(0).unwrap(), width.into(), x);
+        for count in [1, threshold - 1, threshold, threshold + 3, 4 * threshold] {
+            let (mut held, mut seen) = (0.0, 0.0);
+            for noisy in threshold..threshold + 60 {
+                let mass = tail(noisy - count) - tail(noisy - count + 1);
+                let interval = selection.count_interval(noisy, 0.99, crate::Seen::Selected);
+                let (low, high) = interval.unwrap();
+                assert!(low <= noisy && noisy <= high);
+                seen += mass;
+                held += if (low..=high).contains(&count) { mass } else { 0.0 };
+            }
+            assert!(held >= 0.99 * seen, "{width} {count} of {threshold}: {}", held / seen);
+        }
+    }
+}

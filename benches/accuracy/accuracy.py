@@ -139,7 +139,7 @@ def workloads(folder):
             f"SELECT item, COUNT(*) AS n FROM '{folder}/w1_{most}.parquet' GROUP BY item",
             ["item"],
         )
-    for name, prefer in ("W2", ""), ("W2 with PRECISION", ", prefer = PRECISION"):
+    for name, prefer in ("W2", ""), ("W2 with GROUPS", ", prefer = GROUPS"):
         yield (
             name,
             f"epsilon = 1, delta = 1e-8, max_groups_contributed = 4, max_rows_per_group = 2{prefer}",

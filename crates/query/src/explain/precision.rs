@@ -1,5 +1,6 @@
 //! How precise outputs are, by the size of a group; and what would make them more precise.
 
+use hushtable_mechanisms::Selection;
 use hushtable_numbers::search::first_whole;
 use hushtable_privacy::Loss;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,7 @@ pub(super) fn precision(quote: &Quote) -> Vec<PrecisionExplained> {
         });
         reads
     };
+    let sizes = sizes(quote);
     let outputs = query.outputs().iter().zip(intervals.covered()).enumerate();
     let told = outputs.filter_map(|(place, (output, covered))| {
         let name = output.name.clone();
@@ -75,10 +77,10 @@ pub(super) fn precision(quote: &Quote) -> Vec<PrecisionExplained> {
             }
             Covered::Interval => None,
         };
-        let half_widths: Vec<HalfWidth> = SIZES
-            .into_iter()
+        let half_widths: Vec<HalfWidth> = sizes
+            .iter()
             .filter(|_| without.is_none())
-            .filter_map(|rows| Some(HalfWidth { rows, half_width: at(rows, place)?.0 }))
+            .filter_map(|&rows| Some(HalfWidth { rows, half_width: at(rows, place)?.0 }))
             .collect();
         let near =
             |rows: u64| at(rows, place).is_some_and(|(half, middle)| half <= 0.1 * middle.abs());
@@ -87,6 +89,15 @@ pub(super) fn precision(quote: &Quote) -> Vec<PrecisionExplained> {
         Some(PrecisionExplained { name, half_widths, rows_for_tenth, without })
     });
     told.collect()
+}
+
+/// The sizes that precision is stated for: of those that are seen where groups are chosen by their
+/// rows, one at least.
+fn sizes(quote: &Quote) -> Vec<u64> {
+    let threshold = quote.selection().filter(|_| quote.deciding_count().is_some());
+    let threshold = threshold.and_then(Selection::threshold).unwrap_or(0.0);
+    let seen: Vec<u64> = SIZES.into_iter().filter(|&rows| rows as f64 >= threshold).collect();
+    if seen.is_empty() { vec![10f64.powf(threshold.log10().ceil()) as u64] } else { seen }
 }
 
 /// The released value, but for noise, in a group of that many rows with a value each in the middle

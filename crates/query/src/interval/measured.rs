@@ -197,7 +197,8 @@ impl<'a> Measured<'a> {
     fn possible(&self, low: i128, high: i128, least: u64) -> (i128, i128) {
         let own = self.measurement;
         let least = match own.measure {
-            Measure::Units => Some(least.into()),
+            // A unit has a row at least.
+            Measure::Units | Measure::Rows => Some(least.into()),
             _ => (own.low >= 0).then_some(0),
         };
         let most = (own.high <= 0).then_some(0);

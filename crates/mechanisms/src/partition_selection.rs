@@ -284,15 +284,15 @@ impl Selection {
     /// and [`half_size_alone`](Self::half_size_alone), where it lies for every group. It is a
     /// geometric mean with four parts of five for the latter: in most tables few units are in as
     /// many groups as they may be, and most of their groups are large and appear early. For a
-    /// measured count it is nine parts of ten: units count less often than they may, and then
-    /// errors are larger beside their groups, too.
+    /// measured count it is an arithmetic mean with nine parts of ten: units count less often than
+    /// they may, and then errors are larger beside their groups, too; but the more often they may,
+    /// the less is known of how often they do.
     pub fn size_to_appear(&self) -> f64 {
         let (half, alone) = (self.half_size() as f64, self.half_size_alone() as f64);
-        let part = match self.mechanism {
-            Mechanism::Measured(_) => 0.1,
-            _ => 0.2,
-        };
-        alone * (half / alone).powf(part)
+        match self.mechanism {
+            Mechanism::Measured(_) => 0.9 * alone + 0.1 * half,
+            _ => alone * (half / alone).powf(0.2),
+        }
     }
 
     /// Whether smaller groups appear than with `other`, by

@@ -16,8 +16,10 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
 
 pub(crate) fn sql() -> Vec<Vec<u8>> {
     let many = format!("SELECT {}town FROM visits GROUP BY town", "COUNT(*),".repeat(7_000));
+    let long = format!("SELECT {}(amount) FROM visits", "ab".repeat(5_000));
     texts(&[
         &many,
+        &long,
         include_str!("../../examples/establishments/counties.sql"),
         include_str!("../../examples/herds/districts.sql"),
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, \
@@ -28,6 +30,10 @@ pub(crate) fn sql() -> Vec<Vec<u8>> {
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 100000, delta = 1e-6, \
          max_groups_contributed = 1, group_selection_strategy = OPTIMAL) town, COUNT(*) \
          FROM visits GROUP BY town",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+         max_groups_contributed = 2, max_rows_per_group = 2, noise = LAPLACE, \
+         group_selection_strategy = MEASURED_COUNT) town, AVG(quantity), AVG(amount), \
+         AVG(quantity, contribution_bounds_per_row => (0, 7)) FROM visits GROUP BY town",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 900, delta = 1e-9, \
          max_groups_contributed = 20) town, MEDIAN(amount) FROM visits GROUP BY town",
         "WITH t AS (SELECT town, COUNT(*) AS n FROM visits \

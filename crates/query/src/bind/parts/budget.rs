@@ -293,6 +293,23 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// A draft for this one, about the same rows and from the same pot.
+    pub(super) fn beside(&self, name: String, sql: String, query: PrivateQuery) -> Self {
+        Self {
+            name,
+            sql,
+            query,
+            reads: self.reads.clone(),
+            pot: self.pot,
+            weight: self.weight,
+            whole: self.whole,
+            report_of: Vec::new(),
+            limits_from: Vec::new(),
+            is_histogram: false,
+            example: None,
+        }
+    }
+
     /// The names of its released columns.
     pub(super) fn columns(&self) -> Vec<String> {
         self.query.outputs.iter().map(|output| output.name.clone()).collect()

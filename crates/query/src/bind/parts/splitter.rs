@@ -239,19 +239,9 @@ impl<'a> Splitter<'a> {
         if let Some(own) = self.drafts.iter().position(same) {
             return own;
         }
-        self.drafts.push(Draft {
-            name: part_name(self.drafts.len()),
-            sql: "sizes of units, from which limits are chosen".to_owned(),
-            query,
-            reads: of.reads.clone(),
-            pot: of.pot,
-            weight: of.weight,
-            whole: of.whole,
-            report_of: Vec::new(),
-            limits_from: Vec::new(),
-            is_histogram: true,
-            example: None,
-        });
+        let sql = "sizes of units, from which limits are chosen".to_owned();
+        let own = of.beside(part_name(self.drafts.len()), sql, query);
+        self.drafts.push(Draft { is_histogram: true, ..own });
         self.drafts.len() - 1
     }
 
@@ -265,12 +255,12 @@ impl<'a> Splitter<'a> {
             Refusal::new(what, "use fewer aggregates, or two SELECTs with a part of them each")
         });
         let Some(query) = report? else { return Ok(()) };
-        let name = part_name(self.drafts.len());
         let sql = format!("the clipping report of {}", part.name);
-        let (reads, pot, weight, whole) = (part.reads.clone(), part.pot, part.weight, part.whole);
-        let asked =
-            |own: &Draft| (own.reads == reads && own.pot == pot).then(|| own.query.unnamed());
-        let unnamed = query.unnamed();
+        let draft = part.beside(part_name(self.drafts.len()), sql, query);
+        let asked = |own: &Draft| {
+            (own.reads == draft.reads && own.pot == draft.pot).then(|| own.query.unnamed())
+        };
+        let unnamed = draft.query.unnamed();
         if let Some(own) = self
             .drafts
             .iter_mut()
@@ -281,19 +271,7 @@ impl<'a> Splitter<'a> {
             }
             return Ok(());
         }
-        self.drafts.push(Draft {
-            name,
-            sql,
-            query,
-            reads,
-            pot,
-            weight,
-            whole,
-            report_of: vec![of],
-            limits_from: Vec::new(),
-            is_histogram: false,
-            example: None,
-        });
+        self.drafts.push(Draft { report_of: vec![of], ..draft });
         Ok(())
     }
 

@@ -131,7 +131,7 @@ impl Counted {
         let mut counts: &[i128] = &[];
         if let Some(place) = quote.deciding_count() {
             // It is drawn for all groups, with the sums that it is measured with.
-            ahead.0 = self.measure_some(quote, &all(), generator, Some(place))?;
+            ahead.0 = self.measure_some(quote, &all(), generator, true)?;
             counts = ahead.of(place).ok_or(EngineError::Inconsistent)?;
             if counts.len() != self.units.len() {
                 return Err(EngineError::Inconsistent);
@@ -159,7 +159,7 @@ impl Counted {
         (chosen, ahead): (&[Chosen], &DrawnAhead),
         generator: &mut Generator,
     ) -> Result<Vec<Vec<i128>>, EngineError> {
-        let drawn = self.measure_some(quote, chosen, generator, None)?;
+        let drawn = self.measure_some(quote, chosen, generator, false)?;
         let both = drawn.into_iter().enumerate().map(|(place, drawn)| match ahead.of(place) {
             Some(of_groups) => {
                 let own = chosen.iter().map(|c| of_groups.get(c.group).copied());
@@ -170,14 +170,14 @@ impl Counted {
         both.collect::<Option<_>>().ok_or(EngineError::Inconsistent)
     }
 
-    /// The numbers of these groups, for each measurement: of the count that chooses groups, in the
-    /// place `deciding`, and of what is drawn with it; or, without such a place, of all others.
+    /// The numbers of these groups, for each measurement: with `to_choose` of the count that
+    /// chooses groups and of what is drawn with it, or else of all others.
     fn measure_some(
         &self,
         quote: &Quote,
         chosen: &[Chosen],
         generator: &mut Generator,
-        deciding: Option<usize>,
+        to_choose: bool,
     ) -> Result<Vec<Option<Vec<i128>>>, EngineError> {
         if quote.noise().len() != self.measured.len() {
             return Err(EngineError::Inconsistent);
@@ -185,13 +185,8 @@ impl Counted {
         let missing = || EngineError::Inconsistent;
         // Nothing comes out but what was drawn.
         let mut noisy: Vec<Option<Vec<i128>>> = vec![None; self.measured.len()];
-        let ahead = quote.deciding_count();
         for (m, (noise, measured)) in quote.noise().iter().zip(&self.measured).enumerate() {
-            let with = match noise {
-                Noise::Tied(tied) => tied.count,
-                _ => m,
-            };
-            if (ahead == Some(with)) != deciding.is_some() {
+            if quote.is_drawn_to_choose(m) != to_choose {
                 continue;
             }
             let exact = |c: &Chosen| measured.sum(c.group).ok_or_else(missing);
@@ -302,16 +297,15 @@ impl Counted {
 
     /// Bytes that numbers take which are drawn for all groups before they are chosen.
     pub(crate) fn ahead_bytes(&self, quote: &Quote) -> usize {
-        let with = |noise: &Noise| match noise {
-            Noise::Tied(tied) => Some(tied.count) == quote.deciding_count(),
-            _ => false,
-        };
-        let drawn = quote.noise().iter().filter(|noise| with(noise)).count().max(1);
+        let drawn = (0..quote.noise().len()).filter(|&m| quote.is_drawn_to_choose(m)).count();
+        if drawn == 0 {
+            return 0;
+        }
         // Both ends of a sum and the common count beside what is kept; vectors may have twice the
         // room that they need.
         let numbers = (drawn + 4).saturating_mul(size_of::<i128>());
         let bytes = 2 * numbers.saturating_add(size_of::<Chosen>());
-        quote.deciding_count().map_or(0, |_| self.groups.saturating_mul(bytes))
+        self.groups.saturating_mul(bytes)
     }
 
     /// Bytes that joint draws take for a while: the fine values of a group and their digits.

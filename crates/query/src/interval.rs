@@ -21,7 +21,6 @@ use crate::bind::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
 use crate::consistent::AdjustedNoise;
 use crate::expr::{Expr, ExprKind};
 use crate::intervals_wanted::{IntervalsWanted, Level};
-use crate::measurement_noise::Noise;
 use crate::quote::Quote;
 use crate::range::{Fact, Facts, Range};
 use crate::types::{ColumnType, Value};
@@ -313,21 +312,17 @@ impl<'a> Sharper<'a> {
         let noise = |place: usize| Some((place, Combined::new(place, quote.noise().get(place)?)?));
         let all = measurements_of(&ratio, 0).into_iter().filter(|&place| place < measurements);
         let noise: Vec<_> = all.map(noise).collect::<Option<_>>()?;
-        let shared = |&(place, _): &(usize, _)| match quote.noise().get(place) {
-            Some(Noise::Tied(tied)) => Some(tied.count) == quote.deciding_count(),
-            _ => Some(place) == quote.deciding_count(),
-        };
-        let shares = noise.iter().any(shared);
-        let mut seen_anyway = None;
-        let mut outside = outside;
-        if let (true, Some(selection), Some(count)) =
-            (shares, quote.selection(), quote.deciding_count())
-        {
+        let shares = noise.iter().any(|&(place, _)| quote.is_drawn_to_choose(place));
+        let chosen = quote.selection().zip(quote.deciding_count()).filter(|_| shares);
+        let (seen_anyway, outside) = match chosen {
             // As for a sum that is measured with the count: where it only seems to be seen anyway,
             // the ranges of the parts miss with less than what is left.
-            seen_anyway = Some((count, selection.seen_anyway_from(0.5 * outside)?));
-            outside *= Selection::SEEN_ANYWAY;
-        }
+            Some((selection, count)) => {
+                let from = selection.seen_anyway_from(0.5 * outside)?;
+                (Some((count, from)), outside * Selection::SEEN_ANYWAY)
+            }
+            None => (None, outside),
+        };
         (noise.len() > 1).then_some(Self { ratio, around, noise, outside, seen_anyway })
     }
 

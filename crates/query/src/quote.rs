@@ -100,6 +100,15 @@ impl Quote {
         own.and_then(|_| deciding_count(&self.query))
     }
 
+    /// Whether a measurement is that count, or is drawn together with it.
+    pub fn is_drawn_to_choose(&self, measurement: usize) -> bool {
+        let count = match self.noise().get(measurement) {
+            Some(Noise::Tied(tied)) => tied.count,
+            _ => measurement,
+        };
+        self.deciding_count() == Some(count)
+    }
+
     /// The kind of its noise.
     pub fn noise_kind(&self) -> NoiseKind {
         self.mechanisms.noise_kind()

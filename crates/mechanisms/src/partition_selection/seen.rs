@@ -51,19 +51,18 @@ impl Selection {
         let (low, beyond) = ((low - room).max(least), beyond.unwrap_or(most) - 1 + room);
         Some((low.min(start), start.saturating_add(beyond)))
     }
-}
 
-/// The chance of being seen from which on a count is taken to be seen anyway.
-const ANYWAY: f64 = 0.8;
+    /// The chance of being seen from which on a count is taken to be seen anyway. An interval that
+    /// misses with this times o, seen or not, then misses with o at most of those that are seen.
+    pub const SEEN_ANYWAY: f64 = 0.8;
 
-impl Selection {
     /// The released count from which on what is measured with a count that chooses groups may be
     /// taken as if its group were always seen: such a count tells, but for a chance of `outside`,
     /// that it is seen with a probability of [`SEEN_ANYWAY`](Self::SEEN_ANYWAY) at least. `None`
     /// for other strategies.
     pub fn seen_anyway_from(&self, outside: f64) -> Option<i128> {
         let Mechanism::Measured(m) = &self.mechanism else { return None };
-        let often = m.seen_with(ANYWAY, self.least);
+        let often = m.seen_with(Self::SEEN_ANYWAY, self.least);
         let seems = |count: i128| {
             let interval = self.count_interval(count, 1.0 - 2.0 * outside, Seen::Selected);
             interval.is_some_and(|(low, _)| low >= often)
@@ -72,10 +71,6 @@ impl Selection {
         let least = m.threshold_from(self.least);
         least_whole(least - 1, least.max(1), 1 << 100, seems)
     }
-
-    /// The factor by which a miss is rarer of numbers that are seen or not than of those that are
-    /// [`seen anyway`](Self::seen_anyway_from), at least.
-    pub const SEEN_ANYWAY: f64 = ANYWAY;
 }
 
 /// The law of a noisy count that is seen.

@@ -66,7 +66,7 @@ impl LaplaceSum {
         if x < 0.0 {
             return 1.0 - self.tail(-x);
         }
-        // What is rounded to a point is from half a step before it on.
+        // Numbers from half a step before a point on are rounded to it or a later one.
         let place = x / self.step + 0.5;
         let (before, part) = (place as usize, place.fract());
         match (self.beyond.get(before), self.beyond.get(before + 1)) {

@@ -201,7 +201,7 @@ pub enum GroupsExplained {
 pub struct PrivateGroups {
     /// The strategy.
     pub strategy: Strategy,
-    /// What is counted where units are spoken of, if it is something else.
+    /// The unit of sizes: `units_for_half` and others are numbers of these.
     #[serde(default, skip_serializing_if = "GroupSize::is_units")]
     pub sizes_in: GroupSize,
     /// Cost of choosing (with the noisy counts, where it gives them).
@@ -505,7 +505,7 @@ fn explain_selection(selection: &Selection, quote: &Quote) -> GroupsExplained {
         threshold: selection.threshold(),
         keep: [1, 10, 100].into_iter().map(keep).collect(),
         units_for_half: half,
-        // That of a measured count is of units, and not of what is counted.
+        // A measured count has this size in units, not in rows.
         units_for_half_alone: Some(alone)
             .filter(|&alone| alone < half && quote.deciding_count().is_none()),
         min_units: (selection.least() > 1).then_some(selection.least()),

@@ -1,4 +1,4 @@
-//! What the sizes of groups are counted in, where it rests on them whether groups appear.
+//! The unit of sizes that groups need to appear.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::bind::Measure;
 use crate::quote::Quote;
 
-/// What the size of a group is counted in.
+/// The unit of a group's size: a group is as large as its number of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupSize {
@@ -42,7 +42,7 @@ impl fmt::Display for GroupSize {
 }
 
 impl Quote {
-    /// What the selection's sizes of groups are counted in.
+    /// The unit of the selection's sizes of groups.
     pub fn group_size(&self) -> GroupSize {
         let deciding = self.deciding_count().and_then(|own| self.query().measurements().get(own));
         match deciding.map(|own| &own.measure) {

@@ -25,7 +25,7 @@ pub struct LimitExplained {
     /// where groups are chosen privately and the units' other groups take of their weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units_for_half: Option<u64>,
-    /// What is counted where units are spoken of, if it is something else.
+    /// The unit of `units_for_half`.
     #[serde(default, skip_serializing_if = "GroupSize::is_units")]
     pub sizes_in: GroupSize,
     /// The half-width of the 95 % interval of each measurement, in the column's units; absent where

@@ -192,7 +192,7 @@ pub struct GroupsCheck {
     /// public.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_95: Option<u64>,
-    /// What sizes are numbers of, if not of units.
+    /// The unit of both sizes.
     #[serde(skip_serializing_if = "GroupSize::is_units")]
     pub sizes_in: GroupSize,
 }

@@ -8,6 +8,7 @@ mod given_numbers;
 mod guard;
 mod kept_effects;
 mod pace;
+mod process_limits;
 mod progress;
 mod render;
 mod sql_input;
@@ -26,6 +27,7 @@ use crate::pace::Pace;
 fn main() -> ExitCode {
     let started = Instant::now();
     guard::silence_panics();
+    process_limits::lift();
     let cli = Cli::parse_from(stdio::arguments());
     colour::choose(cli.color);
     let option = match &cli.command {

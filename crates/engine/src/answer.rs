@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hushtable_ledger::{Charge, Fingerprint, Ledger, Request};
+use hushtable_ledger::{Charge, Fingerprint, Ledger, Payment, Request};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{Explanation, Quote};
@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::record::{Asked, Statement, decode, encode, question};
+use crate::faults::{Point, reached};
+use crate::record::{Asked, Statement, decode, encode, question, room};
 use crate::release::{Released, ReleasedTable};
 use crate::runtime::heavy;
 
@@ -69,16 +70,37 @@ impl Question {
     }
 }
 
-/// How a query of a workload stands with the ledger.
+/// How a question stands with the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// To be paid.
     New,
-    /// Paid for, and to be answered: the workload was stopped, or is at work.
+    /// Paid for, and to be answered: a program was stopped, or is at work.
     Paid,
     /// Answered: its release is given again.
     OnRecord,
+}
+
+impl Standing {
+    /// The standing of a question of an account.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub(crate) fn of(
+        ledger: &Ledger,
+        analyst: &str,
+        population: &str,
+        identity: &Fingerprint,
+    ) -> Result<Self, EngineError> {
+        Ok(if ledger.stored(analyst, population, identity)?.is_some() {
+            Self::OnRecord
+        } else if ledger.is_paid(analyst, population, identity)? {
+            Self::Paid
+        } else {
+            Self::New
+        })
+    }
 }
 
 /// Time spent in the parts of a query; zero for what an answer on record did not need. It depends
@@ -115,17 +137,18 @@ pub(crate) struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    /// Reads what `charge` has paid for, adds noise and puts the release on record. Gives what is
-    /// on record: so that asking again gives the same to the byte, and where another process has
-    /// taken up the same charge and was first, that process's release and not this one.
+    /// Reads what `charge` has paid for, uses up its one draw, adds noise and puts the release on
+    /// record, for the accounts of `others`, too. Gives what is on record, so that asking again
+    /// gives the same to the byte.
     ///
     /// # Errors
-    /// When the data cannot be read, or the ledger not be written: the charge stays then.
+    /// When the data cannot be read, or the ledger not be written: the charge stays then. Up to the
+    /// draw it can be taken up again.
     pub(crate) async fn answer(
         &mut self,
         asked: &Question,
         identity: Fingerprint,
-        charge: Charge,
+        (charge, others): (Charge, Vec<Payment>),
         scan: Scan,
         timings: &mut Timings,
     ) -> Result<(ReleasedTable, Statement), EngineError> {
@@ -137,21 +160,30 @@ impl Answering<'_> {
         {
             return Err(EngineError::Inconsistent);
         }
+        reached(Point::Charged)?;
         let started = Instant::now();
         let key = SamplingKey::draw(self.generator)?;
         let exact = scan.run(charge.open(), key).await?;
         timings.exact = started.elapsed();
+        reached(Point::Read)?;
+        let started = Instant::now();
+        let stated = Asked { analyst, sql, question: question.clone() };
+        let statement = stated.stated(explanation, quote.query())?;
+        let room = room(&statement, explanation, quote.query());
+        let drawn = heavy(|| exact.draw(self.ledger, others, room))?;
+        timings.ledger += started.elapsed();
+        reached(Point::Drawn)?;
         let started = Instant::now();
         let Released { table: released, charge, showing } =
-            heavy(|| exact.release(quote, self.generator))?;
+            heavy(|| drawn.release(quote, self.generator))?;
         timings.noise = started.elapsed().saturating_sub(showing);
         timings.showing = showing;
         let started = Instant::now();
-        let asked = Asked { analyst, sql, question: question.clone() };
-        let release = encode(&released, asked, explanation, quote.query())?;
-        let earlier = heavy(|| self.ledger.record(charge, &release))?;
-        let shown = decode(earlier.as_ref().map_or(&release, |earlier| &earlier.release))?;
+        let release = encode(&released, statement)?;
+        reached(Point::Noisy)?;
+        heavy(|| self.ledger.record(charge, &release))?;
         timings.ledger += started.elapsed();
-        Ok(shown)
+        reached(Point::Recorded)?;
+        decode(&release)
     }
 }

@@ -107,6 +107,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use hushtable_ledger::ChargeState;
     use hushtable_privacy::{Event, Loss};
     use hushtable_testkit::Dice;
 
@@ -122,7 +123,7 @@ mod tests {
             query: String::new(),
             asked: nothing,
             charged: nothing,
-            released: true,
+            state: ChargeState::Recorded,
             events: vec![event],
         }
     }

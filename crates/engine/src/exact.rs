@@ -9,7 +9,7 @@ use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, displayable, execute_stream_partitioned,
 };
 use futures::{StreamExt, TryStreamExt};
-use hushtable_ledger::OpenedCharge;
+use hushtable_ledger::{DrawnCharge, Ledger, OpenedCharge, Payment};
 use hushtable_mechanisms::Memberships;
 use hushtable_query::{PrivateQuery, Quote};
 use tokio::task::JoinSet;
@@ -28,12 +28,37 @@ use crate::runtime::heavy;
 use crate::source::ReadProgress;
 use crate::survey::{ScanOptions, Surveyed, Without};
 
-/// Exact sums by group, with the charge that opened them: only this can be released.
+/// Exact sums by group, with the charge that opened them.
 pub(crate) struct ExactGroups {
-    pub(crate) charge: OpenedCharge,
-    pub(crate) exact: Exact,
+    charge: OpenedCharge,
+    exact: Exact,
     /// Their share of the memory, as long as they are there.
+    held: MemoryReservation,
+}
+
+/// Exact sums by group whose one draw is on disk: only this can be released.
+pub(crate) struct DrawnGroups {
+    pub(crate) charge: DrawnCharge,
+    pub(crate) exact: Exact,
     pub(crate) held: MemoryReservation,
+}
+
+impl ExactGroups {
+    /// Uses up the one draw of the charge, durably, before any random number of the release;
+    /// `others` are the payments of further accounts, and `room` the bytes that the release may
+    /// take on record.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written: nothing may be drawn then.
+    pub(crate) fn draw(
+        self,
+        ledger: &mut Ledger,
+        others: Vec<Payment>,
+        room: u64,
+    ) -> Result<DrawnGroups, EngineError> {
+        let Self { charge, exact, held } = self;
+        Ok(DrawnGroups { charge: ledger.draw(charge, others, room)?, exact, held })
+    }
 }
 
 /// Exact sums by group. No Debug, Display or Serialize, and no way out but with noise.

@@ -21,6 +21,7 @@ mod draw;
 mod error;
 mod eval;
 mod exact;
+mod faults;
 mod feed;
 mod intern;
 mod intervals;

@@ -10,7 +10,7 @@ use hushtable_query::{
     Explanation, IntervalsWanted, LimitExplained, MechanismsExplained, Population, PrivateQuery,
 };
 
-use crate::answer::{Answering, Question, Timings};
+use crate::answer::{Answering, Question, Standing, Timings};
 use crate::error::EngineError;
 use crate::exact::Scan;
 use crate::intervals::{TableIntervals, Uncertainty};
@@ -37,8 +37,8 @@ pub struct Quoted {
     /// Amount that this query would take from the account, in the account's currency; zero where
     /// the same question has been answered before.
     pub charge: Loss,
-    /// Whether the same question has a release on record, which is given again for free.
-    pub on_record: bool,
+    /// How the question stands with the ledger: what is paid or on record is free.
+    pub standing: Standing,
 }
 
 /// A release.
@@ -59,8 +59,10 @@ pub struct Answer {
     pub analyst: String,
     /// The population whose account paid.
     pub population: String,
-    /// Amount that was taken from the account; `None` where the release was on record already.
+    /// Amount that was taken from the account; `None` where nothing was.
     pub charged: Option<Loss>,
+    /// Whether the release is new, and a program that was stopped had paid for it.
+    pub taken_up: bool,
     /// The account after that.
     pub account: Account,
     /// Charges to the accounts of further populations, where a statement has parts of
@@ -139,22 +141,24 @@ impl Session {
         let Prepared { asked, limit, files, population } = prepared;
         let Question { quote, explanation, question, analyst, .. } = asked;
         let identity = fingerprint(&analyst, &question, &files)?;
-        let (account, on_record) = match self.ledger_for_looking()? {
+        let (account, standing) = match self.ledger_for_looking()? {
             Some(ledger) => (
                 ledger.account(&analyst, &population.name, limit)?,
-                ledger.stored(&analyst, &population.name, &identity)?.is_some(),
+                Standing::of(&ledger, &analyst, &population.name, &identity)?,
             ),
-            None => (Account::untouched(limit), false),
+            None => (Account::untouched(limit), Standing::New),
         };
         // A loss that the budget's currency cannot hold is shown as it is; the ledger would refuse
         // it.
-        let charge = match on_record {
-            true => limit.nothing(),
-            false => cost(quote.total(), &quote.events(), limit).unwrap_or_else(|_| quote.total()),
+        let charge = match standing {
+            Standing::Paid | Standing::OnRecord => limit.nothing(),
+            Standing::New => {
+                cost(quote.total(), &quote.events(), limit).unwrap_or_else(|_| quote.total())
+            }
         };
         let mechanisms = MechanismsExplained::of(&quote);
         let limits = LimitExplained::around(&quote);
-        Ok(Quoted { explanation, mechanisms, limits, analyst, account, charge, on_record })
+        Ok(Quoted { explanation, mechanisms, limits, analyst, account, charge, standing })
     }
 
     /// Answers a query with a given generator: charges it, reads the data, adds noise, puts the
@@ -191,13 +195,16 @@ impl Session {
         })?;
         let ledger_created = ledger.created();
         timings.ledger = started.elapsed();
+        let mut taken_up = false;
         let (charged, (released, statement)) = match outcome {
             Outcome::Stored(StoredRelease { release, .. }) => (None, decode(&release)?),
             Outcome::Charged(charge) => {
-                let charged = charge.charged();
+                taken_up = !charge.is_new();
+                let charged = charge.is_new().then(|| charge.charged());
                 let mut answering = Answering { ledger: &mut ledger, generator };
+                let charge = (charge, Vec::new());
                 let answer = answering.answer(&asked, identity, charge, scan, &mut timings);
-                (Some(charged), answer.await?)
+                (charged, answer.await?)
             }
         };
         let account = heavy(|| ledger.account(&asked.analyst, &population.name, limit))?;
@@ -210,6 +217,7 @@ impl Session {
             analyst: asked.analyst,
             population: population.name.clone(),
             charged,
+            taken_up,
             account,
             others: Vec::new(),
             ledger_created,

@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
-use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease, cost};
+use hushtable_ledger::{
+    Account, Fingerprint, Ledger, Outcome, Paid, Payment, Release, StoredRelease, cost,
+};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
@@ -224,23 +226,23 @@ impl Session {
             Ok::<_, EngineError>((ledger, paid))
         })?;
         let charged = plan.charged(&paid)?;
+        let resumed = |paid: &PaidPart| matches!(&paid.first, Paid::Charged(own) if !own.is_new());
+        let taken_up = paid.iter().any(resumed);
         timings.ledger = started.elapsed();
         let mut released: Vec<Released> = Vec::with_capacity(paid.len());
         for (place, (part, paid)) in plan.parts.iter().zip(paid).enumerate() {
             let mut own = Timings::default();
             let limited = heavy(|| plan.limited(place, &released))?;
             let mut answering = Answering { ledger: &mut ledger, generator };
-            let PaidPart { first, beside } = paid;
             let asked = limited.as_ref().unwrap_or(&part.asked);
             let next =
-                part.answered(asked, (self, first), &released, &mut answering, progress, &mut own);
+                part.answered(asked, (self, paid), &released, &mut answering, progress, &mut own);
             let next = next.await?;
             if limited.is_some() && !next.is_of(&next.quote)? {
                 // Other limits were chosen when it was released: it says nothing of these.
                 return Err(EngineError::Inconsistent);
             }
             released.push(next);
-            heavy(|| part.copied(&mut ledger, beside))?;
             timings = timings.and(own);
         }
         let started = Instant::now();
@@ -275,7 +277,7 @@ impl Session {
         };
         timings.showing += started.elapsed();
         let answer = heavy(|| plan.answer(&ledger, charged, (table, uncertainty), released))?;
-        Ok((answer, timings))
+        Ok((Answer { taken_up, ..answer }, timings))
     }
 }
 
@@ -293,16 +295,19 @@ impl Planned<'_> {
         self.payers.first().map(|(population, _)| *population).ok_or(EngineError::Inconsistent)
     }
 
-    /// Puts the release on record for a further population, too, where it has paid.
-    fn copied(&self, ledger: &mut Ledger, beside: Vec<Paid>) -> Result<(), EngineError> {
-        for paid in beside {
-            let Paid::Charged(payment) = paid else { continue };
-            let (analyst, population) = (&self.asked.analyst, &self.population()?.name);
-            let stored = ledger.stored(analyst, population, &self.identity)?;
-            let release = stored.ok_or(EngineError::Inconsistent)?.release;
+    /// Puts a release that the first population has on record there for further ones, too.
+    fn copied(
+        &self,
+        ledger: &mut Ledger,
+        release: &Release,
+        others: Vec<Payment>,
+    ) -> Result<(), EngineError> {
+        for payment in others {
             if let Outcome::Charged(charge) = ledger.begin(&payment)? {
-                // Nothing is read for it: what it records is on record.
-                ledger.record(charge.open(), &release)?;
+                // Nothing is read or drawn for it.
+                let room = release.table.len() + release.statement.len();
+                let charge = ledger.draw(charge.open(), Vec::new(), room as u64)?;
+                ledger.record(charge, release)?;
             }
         }
         Ok(())
@@ -343,7 +348,7 @@ impl Planned<'_> {
     async fn answered(
         &self,
         asked: &Question,
-        (session, paid): (&Session, Paid),
+        (session, paid): (&Session, PaidPart),
         earlier: &[Released],
         answering: &mut Answering<'_>,
         progress: &Progress,
@@ -355,26 +360,32 @@ impl Planned<'_> {
             values.push(given(&table.table, read)?);
         }
         let quote = asked.quote.clone().with_released(&values)?;
-        let payment = match paid {
-            Paid::Stored(stored) => return read(&stored, quote),
+        let PaidPart { first, beside } = paid;
+        let unpaid = |paid| match paid {
+            Paid::Charged(payment) => Some(payment),
+            Paid::Stored(_) => None,
+        };
+        let others: Vec<Payment> = beside.into_iter().filter_map(unpaid).collect();
+        let payment = match first {
+            Paid::Stored(stored) => {
+                heavy(|| self.copied(answering.ledger, &stored.release, others))?;
+                return read(&stored, quote);
+            }
             Paid::Charged(payment) => payment,
         };
         let scan = Scan::plan(&quote, &self.files, &progress.0, session.memory()).await?;
         let asked = asked.with_quote(quote);
         let query = asked.quote.query();
         match heavy(|| begin(session, query, &self.files, answering.ledger, &payment))? {
-            Outcome::Stored(stored) => read(&stored, asked.quote),
+            Outcome::Stored(stored) => {
+                heavy(|| self.copied(answering.ledger, &stored.release, others))?;
+                read(&stored, asked.quote)
+            }
             Outcome::Charged(charge) => {
+                let charge = (charge, others);
                 let (table, statement) =
                     answering.answer(&asked, self.identity, charge, scan, timings).await?;
-                // Where another process has paid for the same, and was first, its release counts.
-                let (analyst, population) = (&self.asked.analyst, &self.population()?.name);
-                let stored =
-                    heavy(|| answering.ledger.stored(analyst, population, &self.identity))?;
-                match stored {
-                    Some(stored) => read(&stored, asked.quote),
-                    None => Ok(Released { table, statement, quote: asked.quote }),
-                }
+                Ok(Released { table, statement, quote: asked.quote })
             }
         }
     }
@@ -513,13 +524,8 @@ impl StatementPlan<'_> {
         for part in &self.parts {
             let (analyst, population) = (&self.analyst, &part.population()?.name);
             let standing = match &ledger {
-                Some(ledger) if ledger.stored(analyst, population, &part.identity)?.is_some() => {
-                    Standing::OnRecord
-                }
-                Some(ledger) if ledger.is_paid(analyst, population, &part.identity)? => {
-                    Standing::Paid
-                }
-                _ => Standing::New,
+                Some(ledger) => Standing::of(ledger, analyst, population, &part.identity)?,
+                None => Standing::New,
             };
             let reads = self.names_read(part);
             parts.push(StatementPartQuoted {
@@ -672,6 +678,7 @@ impl StatementPlan<'_> {
             analyst: self.analyst.clone(),
             population,
             charged,
+            taken_up: false,
             account,
             others: charges.collect(),
             ledger_created,

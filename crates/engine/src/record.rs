@@ -8,7 +8,9 @@ use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
 use hushtable_ledger::{Fingerprint, Release};
-use hushtable_query::{Explanation, PrivateQuery, Quote, Refusal};
+use hushtable_query::{
+    ColumnType, Explanation, GroupsExplained, MAX_KEY_BYTES, PrivateQuery, Quote, Refusal,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -106,17 +108,66 @@ pub(crate) struct Asked<'a> {
     pub(crate) question: String,
 }
 
+impl Asked<'_> {
+    /// The text of the statement, which follows from the question alone.
+    ///
+    /// # Errors
+    /// Only by a fault of this program.
+    pub(crate) fn stated(
+        self,
+        explanation: &Explanation,
+        query: &PrivateQuery,
+    ) -> Result<String, EngineError> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let statement = Statement {
+            format: 1,
+            engine: ENGINE.to_owned(),
+            analyst: self.analyst.to_owned(),
+            sql: self.sql.to_owned(),
+            question: self.question,
+            released_at: now.map_or(0, |d| d.as_secs()),
+            accountant: ACCOUNTANT.to_owned(),
+            randomness: RANDOMNESS.to_owned(),
+            explanation: explanation.clone(),
+            query: query.clone(),
+        };
+        serde_json::to_string_pretty(&statement).map_err(|_| EngineError::Inconsistent)
+    }
+}
+
+/// Most bytes for which room is made before a draw.
+const MOST_ROOM: u64 = 64 << 20;
+
+/// The bytes that a release takes in the ledger, by the query alone: those of its statement, and of
+/// its rows where the query bounds their number.
+pub(crate) fn room(statement: &str, explanation: &Explanation, query: &PrivateQuery) -> u64 {
+    let rows = match explanation.groups {
+        GroupsExplained::Single => 1,
+        GroupsExplained::Public { groups } => groups as u64,
+        GroupsExplained::Private(_) => query.limit().unwrap_or(0),
+    };
+    // Keys and columns, and a name and a type for each.
+    let width = |column_type| match column_type {
+        ColumnType::String => MAX_KEY_BYTES as u64 + 8,
+        _ => 24,
+    };
+    let columns = query.keys().iter().map(|key| width(key.expr.column_type));
+    let columns = columns.chain(query.outputs().iter().map(|o| width(o.expr.column_type)));
+    let columns: Vec<u64> =
+        columns.chain(query.measurements().iter().map(|_| width(ColumnType::Int))).collect();
+    let row: u64 = columns.iter().sum();
+    let table = rows.saturating_mul(row) + 512 * columns.len() as u64 + 4096;
+    // Pages are not filled to the end.
+    let bytes = table.saturating_add(statement.len() as u64);
+    bytes.saturating_add(bytes / 8).min(MOST_ROOM)
+}
+
 /// The number of released groups, in the metadata of a table on record.
 const GROUPS: &str = "released_groups";
 
 /// The release as the ledger keeps it: after the columns shown come the released values that they
 /// were computed from.
-pub(crate) fn encode(
-    released: &ReleasedTable,
-    asked: Asked<'_>,
-    explanation: &Explanation,
-    query: &PrivateQuery,
-) -> Result<Release, EngineError> {
+pub(crate) fn encode(released: &ReleasedTable, statement: String) -> Result<Release, EngineError> {
     let ReleasedTable { table, values, groups } = released;
     let mut fields = table.schema().fields().to_vec();
     let field = |(place, column): (usize, &ArrayRef)| {
@@ -133,21 +184,6 @@ pub(crate) fn encode(
     writer.write(&whole)?;
     writer.finish()?;
     drop(writer);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let statement = Statement {
-        format: 1,
-        engine: ENGINE.to_owned(),
-        analyst: asked.analyst.to_owned(),
-        sql: asked.sql.to_owned(),
-        question: asked.question,
-        released_at: now.map_or(0, |d| d.as_secs()),
-        accountant: ACCOUNTANT.to_owned(),
-        randomness: RANDOMNESS.to_owned(),
-        explanation: explanation.clone(),
-        query: query.clone(),
-    };
-    let statement =
-        serde_json::to_string_pretty(&statement).map_err(|_| EngineError::Inconsistent)?;
     Ok(Release { table: bytes, statement })
 }
 

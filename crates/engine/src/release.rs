@@ -10,14 +10,14 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{SortColumn, SortOptions, filter, lexsort_to_indices, take};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::error::DataFusionError;
-use hushtable_ledger::OpenedCharge;
+use hushtable_ledger::DrawnCharge;
 use hushtable_noise::Generator;
 use hushtable_query::{Groups, Measurement, Order, PrivateQuery, Quote, Step};
 
 use crate::draw::Counted;
 use crate::error::EngineError;
 use crate::eval::{Program, known};
-use crate::exact::ExactGroups;
+use crate::exact::DrawnGroups;
 use crate::rebuild::rebuilt;
 use crate::source::convert::{arrow_type, decimals};
 
@@ -36,12 +36,12 @@ pub(crate) struct ReleasedTable {
 /// A released table, with the charge under which it is to be recorded.
 pub(crate) struct Released {
     pub(crate) table: ReleasedTable,
-    pub(crate) charge: OpenedCharge,
+    pub(crate) charge: DrawnCharge,
     /// Time that computing what is shown took, after all noise was drawn.
     pub(crate) showing: Duration,
 }
 
-impl ExactGroups {
+impl DrawnGroups {
     /// Selects groups, adds noise, and computes what the query shows. Consumes the exact groups.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod budgets;
 mod distinct;
 mod errors;
 mod mechanisms;
+mod one_draw;
 mod one_row;
 mod places;
 mod plans;

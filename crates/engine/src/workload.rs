@@ -183,11 +183,8 @@ impl WorkloadPlan {
         let mut parts = Vec::with_capacity(self.parts.len());
         for (query, Part { asked, identity, .. }) in self.workload.queries.iter().zip(&self.parts) {
             let standing = match &ledger {
-                Some(ledger) if ledger.stored(analyst, table, identity)?.is_some() => {
-                    Standing::OnRecord
-                }
-                Some(ledger) if ledger.is_paid(analyst, table, identity)? => Standing::Paid,
-                _ => Standing::New,
+                Some(ledger) => Standing::of(ledger, analyst, table, identity)?,
+                None => Standing::New,
             };
             if standing == Standing::New {
                 // A loss that the budget's currency cannot hold is shown as it is; the ledger would
@@ -274,6 +271,7 @@ impl WorkloadPlan {
                     let Part { asked, identity, scan, .. } = part;
                     let mut answering = Answering { ledger: &mut ledger, generator };
                     let mut timings = Timings::default();
+                    let charge = (charge, Vec::new());
                     answering.answer(&asked, identity, charge, scan, &mut timings).await
                 }
             };

@@ -96,5 +96,7 @@ pub mod query {
 
 /// Accounts, charges and what the ledger says.
 pub mod ledger {
-    pub use hushtable_ledger::{Account, ChargeRecord, Inspection, LedgerError, Notice};
+    pub use hushtable_ledger::{
+        Account, ChargeRecord, ChargeState, Inspection, Lapse, LedgerError, Notice,
+    };
 }

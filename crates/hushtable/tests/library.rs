@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use hushtable::arrow::array::{AsArray, RecordBatch};
 use hushtable::arrow::datatypes::Int64Type;
-use hushtable::ledger::ChargeRecord;
+use hushtable::ledger::{ChargeRecord, ChargeState};
 use hushtable::{
     AuditOptions, Engine, Error, LossOptions, Progress, WorkloadStatement, WorkloadStep, wait,
 };
@@ -103,10 +103,10 @@ fn a_future_that_is_dropped_after_the_charge_leaves_its_release() {
         let charged = charges(&contract);
         // With the future everything goes that the program has of the engine.
         drop(asked);
-        !charged[attempt].released
+        charged[attempt].state != ChargeState::Recorded
     });
     let dropped = dropped.unwrap();
-    sometime(|| charges(&contract)[dropped].released);
+    sometime(|| charges(&contract)[dropped].state == ChargeState::Recorded);
     let again = Engine::open(&contract).unwrap().analyst(Some("ana"));
     let answer = wait(again.query(&count(&format!("n{dropped}")))).unwrap();
     assert_eq!((number(&answer.table), answer.charged), (100_000, None));
@@ -199,7 +199,10 @@ fn a_workload_goes_on_record_whether_anybody_waits_or_not() {
     wait(analyst.affords(&workload)).unwrap();
     let plan = wait(analyst.plan(&workload)).unwrap();
     drop(plan.release(|name| format!("{name}.csv")).unwrap());
-    let done = || charges(&contract).iter().filter(|charge| charge.released).count() == 2;
+    let done = || {
+        charges(&contract).iter().filter(|charge| charge.state == ChargeState::Recorded).count()
+            == 2
+    };
     sometime(done);
     let plan = wait(analyst.plan(&workload)).unwrap();
     let mut releasing = plan.release(|name| format!("{name}.csv")).unwrap();

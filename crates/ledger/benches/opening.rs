@@ -47,7 +47,8 @@ fn make(path: &Path) {
             let Paid::Charged(payment) = paid else { panic!("free") };
             let Outcome::Charged(charge) = ledger.begin(payment).unwrap() else { panic!("free") };
             let release = Release { table: vec![1; 5_000], statement: "x".repeat(5_000) };
-            ledger.record(charge.open(), &release).unwrap();
+            let drawn = ledger.draw(charge.open(), Vec::new(), 10_000).unwrap();
+            ledger.record(drawn, &release).unwrap();
         }
     }
 }

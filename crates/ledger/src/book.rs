@@ -11,7 +11,7 @@ use rusqlite::types::Type;
 use crate::chain::{Broken, Chain, Head};
 use crate::charge::Receipt;
 use crate::records::{self, Recorded, Records};
-use crate::{Account, ChargeRecord, Fingerprint, LedgerError, MOST_ATTEMPTS};
+use crate::{Account, ChargeRecord, ChargeState, Fingerprint, LedgerError, MOST_ATTEMPTS};
 
 /// All charges, with their attempts and releases.
 #[derive(Default)]
@@ -28,6 +28,7 @@ pub(crate) struct Book {
 struct Heads {
     charges: Head,
     attempts: Head,
+    draws: Head,
     releases: Head,
 }
 
@@ -36,9 +37,9 @@ pub(crate) struct Entry {
     pub(crate) receipt: Receipt,
     analyst: Box<str>,
     population: Box<str>,
-    /// Whether it may be taken up again after a crash: it is for a part of a workload.
-    resumable: bool,
     pub(crate) attempts: u32,
+    /// Whether its release was drawn, or was about to be.
+    pub(crate) drawn: bool,
     pub(crate) release: Option<Recorded>,
 }
 
@@ -68,8 +69,8 @@ impl Book {
                     receipt: Receipt { id, link, fingerprint, loss, charged },
                     analyst: row.get(2)?,
                     population: row.get(3)?,
-                    resumable: row.get(12)?,
                     attempts: 0,
+                    drawn: false,
                     release: None,
                 });
                 Ok(())
@@ -79,20 +80,29 @@ impl Book {
             records.follow(Chain::Attempts, heads.map(|h| h.attempts), |id, _, row| {
                 let attempt: u32 = row.get(2)?;
                 match entry(charges, row.get(1)?) {
-                    Some(entry) if entry.resumable && attempt == entry.attempts + 1 => {
+                    Some(entry) if attempt == entry.attempts + 1 => {
                         entry.attempts = attempt;
                     }
                     _ => misplaced = Some(Broken::Misplaced(Chain::Attempts, id)),
                 }
                 Ok(())
             })?;
+        let draws_head = records.follow(Chain::Draws, heads.map(|h| h.draws), |id, _, row| {
+            match entry(charges, row.get(1)?) {
+                Some(entry) if !entry.drawn && entry.attempts > 0 => entry.drawn = true,
+                _ => misplaced = Some(Broken::Misplaced(Chain::Draws, id)),
+            }
+            Ok(())
+        })?;
         let releases_head =
             records.follow(Chain::Releases, heads.map(|h| h.releases), |id, _, row| {
                 let charge_id = row.get(1)?;
                 let recorded =
                     Recorded { id, charge_id, recorded_at: row.get(2)?, content: row.get(3)? };
                 match entry(charges, charge_id) {
-                    Some(entry) if entry.release.is_none() => entry.release = Some(recorded),
+                    Some(entry) if entry.drawn && entry.release.is_none() => {
+                        entry.release = Some(recorded);
+                    }
                     _ => misplaced = Some(Broken::Misplaced(Chain::Releases, id)),
                 }
                 Ok(())
@@ -100,8 +110,12 @@ impl Book {
         if let Some(misplaced) = misplaced {
             return Err(broken(misplaced));
         }
-        *heads =
-            Some(Heads { charges: charges_head, attempts: attempts_head, releases: releases_head });
+        *heads = Some(Heads {
+            charges: charges_head,
+            attempts: attempts_head,
+            draws: draws_head,
+            releases: releases_head,
+        });
         Ok(())
     }
 
@@ -124,7 +138,10 @@ impl Book {
                 query: row.get(4)?,
                 asked,
                 charged,
-                released: self.charges.get(charges.len()).is_some_and(|c| c.release.is_some()),
+                state: match self.charges.get(charges.len()) {
+                    Some(entry) => entry.state(),
+                    None => return Err(rusqlite::Error::QueryReturnedNoRows),
+                },
                 events: serde_json::from_str(&events).map_err(|error| {
                     rusqlite::Error::FromSqlConversionFailure(11, Type::Text, error.into())
                 })?,
@@ -165,16 +182,27 @@ impl Book {
         releases.min_by_key(|release| release.id)
     }
 
-    /// The first charge for the question that was made as a part of a workload and has no release.
-    pub(crate) fn unreleased(
+    /// The charge for the question that can still be answered: nothing was drawn for it, and the
+    /// data may be read once more.
+    pub(crate) fn resumable(
         &self,
         analyst: &str,
         population: &str,
         fingerprint: &Fingerprint,
-    ) -> Option<&Receipt> {
+    ) -> Option<&Entry> {
+        self.asked(analyst, population, fingerprint).find(|entry| entry.may_begin())
+    }
+
+    /// The charges for the question whose release was drawn and is not on record.
+    pub(crate) fn drawn<'a, 'b>(
+        &'a self,
+        analyst: &'b str,
+        population: &'b str,
+        fingerprint: &Fingerprint,
+    ) -> impl Iterator<Item = i64> + use<'a, 'b> {
         self.asked(analyst, population, fingerprint)
-            .find(|entry| entry.resumable && entry.release.is_none())
-            .map(|entry| &entry.receipt)
+            .filter(|entry| entry.state() == ChargeState::Drawn)
+            .map(|entry| entry.receipt.id)
     }
 
     /// The account in the currency of `limit`, summed up charge by charge.
@@ -213,7 +241,15 @@ impl Book {
 impl Entry {
     /// Whether the data may be read once more for this charge.
     pub(crate) fn may_begin(&self) -> bool {
-        self.resumable && self.attempts < MOST_ATTEMPTS
+        self.state() == ChargeState::Charged && self.attempts < MOST_ATTEMPTS
+    }
+
+    pub(crate) fn state(&self) -> ChargeState {
+        match (&self.release, self.drawn) {
+            (Some(_), _) => ChargeState::Recorded,
+            (None, true) => ChargeState::Drawn,
+            (None, false) => ChargeState::Charged,
+        }
     }
 }
 

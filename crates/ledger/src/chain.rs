@@ -10,6 +10,7 @@ use rusqlite::types::ValueRef;
 pub(crate) enum Chain {
     Charges,
     Attempts,
+    Draws,
     Releases,
 }
 
@@ -19,6 +20,7 @@ impl Chain {
         match self {
             Self::Charges => "charges",
             Self::Attempts => "attempts",
+            Self::Draws => "draws",
             Self::Releases => "releases",
         }
     }
@@ -28,6 +30,7 @@ impl Chain {
         match self {
             Self::Charges => "charge",
             Self::Attempts => "attempt",
+            Self::Draws => "draw",
             Self::Releases => "release",
         }
     }

@@ -4,6 +4,7 @@ use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
 use crate::chain::Link;
+use crate::claim::Claim;
 use crate::{Fingerprint, StoredRelease};
 
 /// A question and what it costs.
@@ -39,19 +40,32 @@ pub enum Outcome {
 /// The ledger's receipt: a loss that has been taken from a budget and is on disk.
 ///
 /// Only a [`crate::Ledger`] can make one, and it cannot be copied, so that each is a distinct
-/// payment.
+/// payment. While there is one, whoever asks the same question waits.
 #[derive(Debug)]
 #[must_use = "the charge is spent, whether it is used or not"]
 pub struct Charge {
     pub(crate) receipt: Receipt,
+    pub(crate) claim: Claim,
+    pub(crate) new: bool,
 }
 
-/// A charge with which the exact data have been opened: all that is left to do is to
-/// [`crate::Ledger::record`] the release.
+/// A charge with which the exact data have been opened: the next step is [`crate::Ledger::draw`].
 #[derive(Debug)]
-#[must_use = "the release has to be recorded before it may be shown"]
+#[must_use = "the release has to be drawn and recorded before it may be shown"]
 pub struct OpenedCharge {
     pub(crate) receipt: Receipt,
+    pub(crate) claim: Claim,
+}
+
+/// A charge whose state *drawn* is on disk: the one with which random numbers of a release may be
+/// drawn. All that is left to do is to [`crate::Ledger::record`] the release.
+#[derive(Debug)]
+#[must_use = "the release has to be recorded before it may be shown"]
+pub struct DrawnCharge {
+    pub(crate) receipt: Receipt,
+    /// The charges of further accounts for the same release.
+    pub(crate) others: Vec<Receipt>,
+    pub(crate) _claim: Claim,
 }
 
 #[derive(Clone, Debug)]
@@ -85,10 +99,15 @@ impl Charge {
         self.receipt.charged
     }
 
-    /// Gives up the charge for what [`crate::Ledger::record`] takes, so that one charge opens the
+    /// Whether it was charged now, and not by a program that was stopped.
+    pub fn is_new(&self) -> bool {
+        self.new
+    }
+
+    /// Gives up the charge for what [`crate::Ledger::draw`] takes, so that one charge opens the
     /// exact data once.
     pub fn open(self) -> OpenedCharge {
-        OpenedCharge { receipt: self.receipt }
+        OpenedCharge { receipt: self.receipt, claim: self.claim }
     }
 }
 
@@ -126,11 +145,24 @@ pub struct ChargeRecord {
     pub asked: Loss,
     /// The loss in the currency that the budget had then.
     pub charged: Loss,
-    /// Whether a release was recorded for it. If not, the query failed, or the program was
-    /// stopped, after the charge; the loss is spent all the same.
-    pub released: bool,
+    /// How far its release is. The loss is spent in every state.
+    pub state: ChargeState,
     /// The mechanisms that ran.
     pub events: Vec<Event>,
+}
+
+/// The states of a charge, in their order. Each is on disk before the next step is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChargeState {
+    /// Nothing was drawn for it. A program is at work, was stopped or failed: whoever asks the
+    /// question again takes the charge up.
+    Charged,
+    /// The release was drawn, or was about to be. A program is about to record it, or the release
+    /// is lost: then the question is charged anew.
+    Drawn,
+    /// The release is on record.
+    Recorded,
 }
 
 #[cfg(test)]
@@ -155,5 +187,7 @@ mod tests {
     fn a_charge_can_be_made_by_the_ledger_alone() {
         assert_not_impl!(Charge: Clone, Default, serde::de::DeserializeOwned, From<OpenedCharge>);
         assert_not_impl!(OpenedCharge: Clone, Default, serde::de::DeserializeOwned, From<Charge>);
+        assert_not_impl!(DrawnCharge: Clone, Default, serde::de::DeserializeOwned);
+        assert_not_impl!(DrawnCharge: From<Charge>, From<OpenedCharge>);
     }
 }

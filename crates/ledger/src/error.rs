@@ -6,7 +6,16 @@ use std::path::{Path, PathBuf};
 
 use hushtable_privacy::Loss;
 
-use crate::BudgetExceeded;
+use crate::{BudgetExceeded, MOST_ATTEMPTS};
+
+/// Why a charge cannot be answered any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lapse {
+    /// Its release was drawn, and is not on record.
+    Drawn,
+    /// The data were read for it as often as allowed.
+    Attempts,
+}
 
 /// Why the ledger did not do what was asked.
 ///
@@ -64,14 +73,36 @@ pub enum LedgerError {
         charge: i64,
     },
 
-    /// The data were read for a charge as often as may be, and there is no release.
-    TooManyAttempts {
+    /// Another program took up a charge, and ended so that the charge cannot be answered any more.
+    Lapsed {
         /// The charge.
         charge: i64,
-        /// How often.
-        attempts: u32,
-        /// The question that it has paid for.
-        loss: Loss,
+        /// Why.
+        lapse: Lapse,
+    },
+
+    /// The state *drawn* could not be written, so that nothing was drawn.
+    Undrawn {
+        /// The charge.
+        charge: i64,
+        /// Why.
+        reason: Box<LedgerError>,
+    },
+
+    /// The process has a limit on the size of files.
+    FileSizeLimited {
+        /// The ledger.
+        path: PathBuf,
+        /// The limit.
+        bytes: u64,
+    },
+
+    /// The system failed to lock a file beside the ledger.
+    Claim {
+        /// The ledger.
+        path: PathBuf,
+        /// The system's own words.
+        detail: String,
     },
 
     /// A release was not stored, and so must not be shown, though it was paid for.
@@ -281,17 +312,38 @@ impl LedgerError {
                 ),
                 Some("record a release in the ledger that it was paid from".to_owned()),
             ),
-            Self::TooManyAttempts { charge, attempts, loss } => (
+            Self::Lapsed { charge, lapse } => {
+                let why = match lapse {
+                    Lapse::Drawn => "its release was drawn and not recorded".to_owned(),
+                    Lapse::Attempts => format!("the data were read {MOST_ATTEMPTS} times for it"),
+                };
+                (
+                    format!(
+                        "charge {charge} was taken up by another program and cannot be answered \
+                         any more: {why}; its loss stays spent"
+                    ),
+                    Some("ask again: the question is charged anew".to_owned()),
+                )
+            }
+            Self::Undrawn { charge, reason } => {
+                let (why, hint) = reason.what_and_hint();
+                let what = "was not drawn; asking again takes up the charge";
+                (format!("the release of charge {charge} {what}: {why}"), hint)
+            }
+            Self::FileSizeLimited { path, bytes } => (
                 format!(
-                    "the data were read {attempts} times for charge {charge}, but the program \
-                     was stopped each time before it had an answer; they are not read again for \
-                     this charge"
+                    "cannot charge with the ledger `{}`: this process may write files of at most \
+                     {bytes} bytes, so that an answer could be paid for and not be recorded",
+                    path.display()
                 ),
-                Some(format!(
-                    "find out what stops it (too little memory?), then ask the same query by \
-                     itself, with `hushtable query` and {loss} in its OPTIONS: it is charged \
-                     anew, and a workload then has its answer from the record"
-                )),
+                Some("run it without a limit on the size of files: `ulimit -f unlimited`".into()),
+            ),
+            Self::Claim { path, detail } => (
+                format!("cannot lock a file beside the ledger `{}`: {detail}", path.display()),
+                Some(
+                    "give this program write access to the ledger's folder, on a local disk"
+                        .to_owned(),
+                ),
             ),
             Self::Unrecorded { charge, reason } => {
                 let (why, hint) = reason.what_and_hint();

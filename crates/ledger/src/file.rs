@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::schema::{self, Contents};
 use crate::temporary::temporary_beside;
-use crate::{LedgerError, locks};
+use crate::{LedgerError, file_size, locks};
 
 /// How long to wait for another process, in seconds.
 pub(crate) const BUSY_SECONDS: u64 = 10;
@@ -19,12 +19,15 @@ pub(crate) const BUSY_SECONDS: u64 = 10;
 pub(crate) struct Opened {
     pub(crate) conn: Connection,
     pub(crate) path: PathBuf,
+    /// The path without links.
+    pub(crate) real: PathBuf,
     pub(crate) created: bool,
 }
 
 /// Opens the ledger at `path` for charging; makes it if there is no file.
 pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
     let path = absolute(path)?;
+    file_size::check(&path)?;
     let sql = |error| LedgerError::sqlite(&path, error);
     if let Some(folder) = path.parent() {
         // SQLite would not say that it is the folder that is missing.
@@ -49,7 +52,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, LedgerError> {
     locks::check(&path, &real)?;
     // Every time: the process that made the file may have been stopped before it came to this.
     sync_folder(&real).map_err(|error| LedgerError::open(&path, &error))?;
-    Ok(Opened { conn, path, created })
+    Ok(Opened { conn, path, real, created })
 }
 
 /// Makes a new ledger, whole or not at all, for its owner alone to open; false where another
@@ -85,7 +88,8 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Option<Opened>, LedgerError>
     let sql = |error| LedgerError::sqlite(&path, error);
     conn.pragma_update(None, "query_only", true).map_err(sql)?;
     look(&mut conn, &path)?;
-    Ok(Some(Opened { conn, path, created: false }))
+    let real = fs::canonicalize(&path).map_err(|error| LedgerError::open(&path, &error))?;
+    Ok(Some(Opened { conn, path, real, created: false }))
 }
 
 /// An absolute path is always a file's name to SQLite, and never `:memory:` or a URI, which

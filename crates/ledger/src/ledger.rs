@@ -11,8 +11,7 @@ use crate::book::Book;
 use crate::file::{self, Opened};
 use crate::records::Records;
 use crate::{
-    Account, BudgetExceeded, Charge, ChargeRecord, Fingerprint, LedgerError, Notice, OpenedCharge,
-    Outcome, Release, Request, StoredRelease,
+    Account, BudgetExceeded, ChargeRecord, Fingerprint, LedgerError, Notice, Request, StoredRelease,
 };
 
 /// One connection to a ledger's file. Any number of processes and threads may each have one of
@@ -20,6 +19,8 @@ use crate::{
 pub struct Ledger {
     conn: Connection,
     path: PathBuf,
+    /// The path without links: claims are beside it.
+    real: PathBuf,
     created: bool,
     /// The rows, as far as they were read.
     book: RefCell<Book>,
@@ -48,9 +49,9 @@ impl Ledger {
         file::open_read_only(path)?.map(Self::read).transpose()
     }
 
-    fn read(Opened { conn, path, created }: Opened) -> Result<Self, LedgerError> {
-        let ledger =
-            Self { conn, path, created, book: RefCell::default(), listener: Box::new(|_| {}) };
+    fn read(Opened { conn, path, real, created }: Opened) -> Result<Self, LedgerError> {
+        let (book, listener) = (RefCell::default(), Box::new(|_: &Notice| {}));
+        let ledger = Self { conn, path, real, created, book, listener };
         ledger.look(|_, _| Ok(()))?;
         Ok(ledger)
     }
@@ -74,31 +75,6 @@ impl Ledger {
     /// The file's absolute path.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Pays for a question, or finds that the account has paid for it before.
-    ///
-    /// A release stored under the same fingerprint for the same analyst and population is returned,
-    /// free. Otherwise the loss is added to what the account has spent, and refused if that is
-    /// above the limit in any component; exactly at the limit is allowed. A loss in epsilon
-    /// against a limit in rho is charged as [`Loss::in_rho`]. When this returns a charge, it is
-    /// on disk.
-    ///
-    /// # Errors
-    /// When the budget does not allow it ([`LedgerError::Exhausted`]), when the currencies do not
-    /// fit, and when the file cannot be read or written. Nothing is charged then.
-    pub fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
-        let Request { analyst, population, fingerprint, loss, limit, .. } = request;
-        self.change(|records, book| {
-            if let Some(stored) = book.stored(analyst, population, fingerprint) {
-                return records.release(stored).map(Outcome::Stored);
-            }
-            let charged = in_budget_currency(request)?;
-            let account = book.account(analyst, population, *limit)?;
-            admitted(analyst, population, *loss, charged, account)?;
-            let receipt = records.add_charge(request, charged, false)?;
-            Ok(Outcome::Charged(Charge { receipt }))
-        })
     }
 
     /// Refuses questions that cannot be answered whatever they are about, as [`Self::charge`]
@@ -145,43 +121,6 @@ impl Ledger {
         if found { Ok(()) } else { Err(refusal) }
     }
 
-    /// Stores the release that `charge` paid for. When this returns, it is on disk and may be
-    /// shown.
-    ///
-    /// If the same question was paid for twice at once, both releases are stored, and the one that
-    /// was stored first is the answer from then on. But a charge has one release: where another
-    /// process has taken up the same charge ([`Self::begin`]) and was first, its release is
-    /// returned, and only that may be shown.
-    ///
-    /// Where another program keeps the file locked, this waits for as long as that takes, and says
-    /// so once ([`Self::telling`]): the release is paid for.
-    ///
-    /// # Errors
-    /// When the charge is of another ledger, and when the file cannot be written
-    /// ([`LedgerError::Unrecorded`]). The release must not be shown then; the loss stays spent.
-    pub fn record(
-        &mut self,
-        charge: OpenedCharge,
-        release: &Release,
-    ) -> Result<Option<StoredRelease>, LedgerError> {
-        let mut told = false;
-        loop {
-            match self.store(&charge, release) {
-                Err(LedgerError::Busy { path, .. }) => {
-                    if !std::mem::replace(&mut told, true) {
-                        (self.listener)(&Notice::Waiting { path, charge: charge.id() });
-                    }
-                }
-                Err(error @ LedgerError::ForeignCharge { .. }) => return Err(error),
-                Err(error) => {
-                    let (charge, reason) = (charge.id(), Box::new(error));
-                    return Err(LedgerError::Unrecorded { charge, reason });
-                }
-                Ok(earlier) => return Ok(earlier),
-            }
-        }
-    }
-
     /// The release that [`Self::charge`] would return for free, without charging if there is
     /// none.
     ///
@@ -220,21 +159,6 @@ impl Ledger {
     /// When the file cannot be read.
     pub fn charges(&self) -> Result<Vec<ChargeRecord>, LedgerError> {
         self.look(|records, book| book.recorded(records))
-    }
-
-    fn store(
-        &mut self,
-        charge: &OpenedCharge,
-        release: &Release,
-    ) -> Result<Option<StoredRelease>, LedgerError> {
-        let OpenedCharge { receipt } = charge;
-        self.change(|records, book| match book.charge(receipt) {
-            None => Err(records.foreign(receipt)),
-            Some(entry) => match &entry.release {
-                Some(earlier) => records.release(earlier).map(Some),
-                None => records.add_release(receipt.id, release).map(|()| None),
-            },
-        })
     }
 
     /// Reads in one state of the file, and checks the rows that are new since the last time.
@@ -324,23 +248,8 @@ fn rho_from_epsilon((analyst, population): (&str, &str), loss: Loss, limit: Loss
     LedgerError::RhoFromEpsilon { analyst, population, loss, limit }
 }
 
-/// Refuses what the account cannot pay.
-fn admitted(
-    analyst: &str,
-    population: &str,
-    asked: Loss,
-    charged: Loss,
-    account: Account,
-) -> Result<(), LedgerError> {
-    if account.admits(charged) {
-        return Ok(());
-    }
-    let (analyst, population) = (analyst.to_owned(), population.to_owned());
-    let refusal = BudgetExceeded { analyst, population, questions: 1, asked, charged, account };
-    Err(LedgerError::Exhausted(Box::new(refusal)))
-}
-
-mod parts;
+mod draw;
+mod pay;
 
 #[cfg(test)]
 mod faults;

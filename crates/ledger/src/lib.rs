@@ -7,14 +7,19 @@
 //!    `Charge` is returned the loss is on disk, so neither a crash nor a power cut gives it back.
 //! 2. [`Charge::open`] turns it into the one [`OpenedCharge`], with which the exact data may be
 //!    read.
-//! 3. [`Ledger::record`] takes the `OpenedCharge` and stores the [`Release`]. Only after that may
+//! 3. [`Ledger::draw`] takes the `OpenedCharge`, puts the state *drawn* on disk and answers with a
+//!    [`DrawnCharge`]. Only with that may random numbers of a release be drawn.
+//! 4. [`Ledger::record`] takes the `DrawnCharge` and stores the [`Release`]. Only after that may
 //!    the release be shown.
 //!
-//! A query that fails after step 1 stays paid for: whether it fails could depend on the data.
+//! A charge stays paid whatever fails after step 1: whether it fails could depend on the data. Up
+//! to step 3, whoever asks the same question again takes up the charge, at most [`MOST_ATTEMPTS`]
+//! times. From step 3 on nobody does: the release goes on record, or it is lost and its loss stays
+//! spent. So a charge has one draw at most, whatever stops a program, and whoever does.
 //!
-//! A workload pays for all of its questions at once with [`Ledger::charge_all`], and gets the
-//! charge of each from [`Ledger::begin`], before each time that it reads the data. After a crash
-//! such a charge is taken up again: it is not paid twice, and still has one release.
+//! Several questions are paid for at once with [`Ledger::charge_all`], and the charge of each
+//! comes from [`Ledger::begin`], before each time that its data are read. While a program is at
+//! work on a charge, others that ask its question wait for the answer.
 //!
 //! An account is an analyst and a population, both compared byte for byte. Its limit is not kept
 //! here but given with each request, as it belongs to the contract, which the owner may change; the
@@ -33,8 +38,10 @@ mod account;
 mod book;
 mod chain;
 mod charge;
+mod claim;
 mod error;
 mod file;
+mod file_size;
 mod fingerprint;
 mod inspection;
 mod ledger;
@@ -50,8 +57,8 @@ mod sqlite;
 mod temporary;
 
 pub use account::Account;
-pub use charge::{Charge, ChargeRecord, OpenedCharge, Outcome, Request};
-pub use error::LedgerError;
+pub use charge::{Charge, ChargeRecord, ChargeState, DrawnCharge, OpenedCharge, Outcome, Request};
+pub use error::{Lapse, LedgerError};
 pub use fingerprint::Fingerprint;
 pub use inspection::{Inspection, backup, check};
 pub use ledger::{Ledger, cost};

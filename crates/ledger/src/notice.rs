@@ -14,6 +14,11 @@ pub enum Notice {
         /// The permissions of its file, as of `chmod`.
         mode: u32,
     },
+    /// Another program is answering the same question.
+    UnderWay {
+        /// The charge that pays for the answer.
+        charge: i64,
+    },
     /// A release waits for a lock that another program has.
     Waiting {
         /// The ledger.
@@ -47,6 +52,11 @@ impl fmt::Display for Notice {
                  can read queries and answers in it, or lock it and so hold up queries\n  \
                  hint: chmod 600 '{path}'",
                 path = path.display()
+            ),
+            Self::UnderWay { charge } => write!(
+                f,
+                "waiting for another program, which is answering the same question (charge \
+                 {charge}): its answer is shown as soon as it is on record, free"
             ),
             Self::Waiting { path, charge } => write!(
                 f,

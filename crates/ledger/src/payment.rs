@@ -5,12 +5,11 @@ use hushtable_privacy::Loss;
 use crate::StoredRelease;
 use crate::charge::Receipt;
 
-/// Most times that the data are read for one charge of [`crate::Ledger::charge_all`].
+/// Most times that the data are read for one charge.
 ///
-/// Nothing that was drawn for a charge is shown before it is on record, and then nothing else is.
-/// So what is shown has the law of one draw, however often the program was stopped before, if what
-/// stopped it did not depend on what had been drawn. Where it might (through the time that the
-/// program took), each attempt tells as much as one release at most: so there is an end to them.
+/// A program that was stopped while it read leaves a charge for which nothing was drawn, so it is
+/// taken up again. How long reading took, and whether it failed, follow from the exact data, and no
+/// budget pays for that: so there is an end to attempts.
 pub const MOST_ATTEMPTS: u32 = 20;
 
 /// The outcome of [`crate::Ledger::charge_all`] for one question.

@@ -125,12 +125,11 @@ impl Records<'_> {
             .map_err(|error| self.error(error))
     }
 
-    /// Adds a charge to the transaction; `resumable` if it may be taken up again after a crash.
+    /// Adds a charge to the transaction.
     pub(crate) fn add_charge(
         &self,
         request: &Request,
         charged: Loss,
-        resumable: bool,
     ) -> Result<Receipt, LedgerError> {
         let events = serde_json::to_string(&request.events)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
@@ -149,7 +148,6 @@ impl Records<'_> {
             signed(charged_amount).into(),
             signed(charged.delta().units()).into(),
             events.into(),
-            resumable.into(),
         ];
         let (id, link) = self.append(Chain::Charges, values)?;
         let (fingerprint, loss) = (request.fingerprint, request.loss);
@@ -160,6 +158,33 @@ impl Records<'_> {
     pub(crate) fn add_attempt(&self, charge: i64, attempt: u32) -> Result<(), LedgerError> {
         let values = vec![charge.into(), attempt.into(), self.now()?];
         self.append(Chain::Attempts, values).map(drop)
+    }
+
+    /// Adds the state *drawn* of a charge to the transaction.
+    pub(crate) fn add_draw(&self, charge: i64) -> Result<(), LedgerError> {
+        let values = vec![charge.into(), self.now()?];
+        self.append(Chain::Draws, values).map(drop)
+    }
+
+    /// How many bytes of the file are free for a release.
+    pub(crate) fn free_bytes(&self) -> Result<u64, LedgerError> {
+        let pragma = |name| self.conn.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
+        let pages = pragma("freelist_count").map_err(|error| self.error(error))?;
+        let size = pragma("page_size").map_err(|error| self.error(error))?;
+        Ok(u64::from(pages) * u64::from(size))
+    }
+
+    /// Fills pages that are to be free later. Bytes on disk, as a file can be longer than its disk
+    /// has room for where nothing was written.
+    pub(crate) fn fill_room(&self, bytes: u64) -> Result<(), LedgerError> {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let fill = "INSERT INTO room (filler) VALUES (zeroblob(?1))";
+        self.conn.execute(fill, [bytes]).map(drop).map_err(|error| self.error(error))
+    }
+
+    /// Frees all that was filled.
+    pub(crate) fn free_room(&self) -> Result<(), LedgerError> {
+        self.conn.execute("DELETE FROM room", []).map(drop).map_err(|error| self.error(error))
     }
 
     /// Adds a release to the transaction.

@@ -7,12 +7,12 @@ use crate::chain::Chain;
 /// Marks the file as ours: `HUSH` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x4855_5348;
 /// Raised with every change of [`OBJECTS`]. Files of other versions are refused.
-pub(crate) const VERSION: i64 = 4;
+pub(crate) const VERSION: i64 = 5;
 
 /// How far each chain goes: see [`Head`](crate::chain::Head).
 const CHAINS: &str = "\
 CREATE TABLE chains (
-  name TEXT PRIMARY KEY CHECK (name IN ('charges', 'attempts', 'releases')),
+  name TEXT PRIMARY KEY CHECK (name IN ('charges', 'attempts', 'draws', 'releases')),
   seed BLOB NOT NULL CHECK (length(seed) = 32),
   rows INTEGER NOT NULL CHECK (rows >= 0),
   link BLOB NOT NULL CHECK (length(link) = 32)
@@ -20,8 +20,7 @@ CREATE TABLE chains (
 
 /// The bounds are those of the amounts' types. A charge is kept as asked and as charged, which
 /// differ only where an epsilon was charged to a budget in rho. Its events are JSON, from which the
-/// tightest total is computed. Charges that are parts of workloads are resumable: they may be taken
-/// up again after a crash.
+/// tightest total is computed.
 const CHARGES: &str = "\
 CREATE TABLE charges (
   id INTEGER PRIMARY KEY,
@@ -36,13 +35,12 @@ CREATE TABLE charges (
   charged_amount INTEGER NOT NULL CHECK (charged_amount BETWEEN 0 AND 1000000000000000000),
   delta INTEGER NOT NULL CHECK (delta BETWEEN 0 AND 999999999999999999),
   events TEXT NOT NULL,
-  resumable INTEGER NOT NULL CHECK (resumable IN (0, 1)),
   link BLOB NOT NULL CHECK (length(link) = 32),
   CHECK (asked_currency = 'epsilon' OR charged_currency = 'rho'),
   CHECK (asked_currency <> charged_currency OR asked_amount = charged_amount)
 ) STRICT";
 
-/// One comes before each time that the data are read for a resumable charge, up to
+/// One comes before each time that the data are read for a charge, up to
 /// [`MOST_ATTEMPTS`](crate::MOST_ATTEMPTS).
 const ATTEMPTS: &str = "\
 CREATE TABLE attempts (
@@ -50,6 +48,16 @@ CREATE TABLE attempts (
   charge_id INTEGER NOT NULL REFERENCES charges (id),
   attempt INTEGER NOT NULL CHECK (attempt BETWEEN 1 AND 20),
   begun_at TEXT NOT NULL,
+  link BLOB NOT NULL CHECK (length(link) = 32)
+) STRICT";
+
+/// One comes before the first random number of a release. A charge has one at most, and is not taken
+/// up again from there on.
+const DRAWS: &str = "\
+CREATE TABLE draws (
+  id INTEGER PRIMARY KEY,
+  charge_id INTEGER NOT NULL REFERENCES charges (id),
+  drawn_at TEXT NOT NULL,
   link BLOB NOT NULL CHECK (length(link) = 32)
 ) STRICT";
 
@@ -74,14 +82,24 @@ CREATE TABLE contents (
   table_bytes BLOB NOT NULL
 ) STRICT";
 
+/// Filled before a draw and emptied with it, so that the file has free pages for the release. Empty
+/// but for what a crash left; no decision rests on it.
+const ROOM: &str = "\
+CREATE TABLE room (
+  id INTEGER PRIMARY KEY,
+  filler BLOB NOT NULL
+) STRICT";
+
 /// The record is append-only: for every program, not just for this one. An `INSERT OR REPLACE`
 /// deletes without a delete trigger, hence the insert triggers. No index: see [`crate::book`].
-const OBJECTS: [&str; 20] = [
+const OBJECTS: [&str; 25] = [
     CHAINS,
     CHARGES,
     ATTEMPTS,
+    DRAWS,
     RELEASES,
     CONTENTS,
+    ROOM,
     "CREATE TRIGGER chains_only_grow BEFORE UPDATE ON chains
   WHEN NEW.name <> OLD.name OR NEW.seed <> OLD.seed OR NEW.rows <> OLD.rows + 1
   BEGIN SELECT RAISE(ABORT, 'a chain only grows'); END",
@@ -104,6 +122,13 @@ const OBJECTS: [&str; 20] = [
     "CREATE TRIGGER attempts_no_replace BEFORE INSERT ON attempts
   WHEN EXISTS (SELECT 1 FROM attempts WHERE id = NEW.id)
   BEGIN SELECT RAISE(ABORT, 'an attempt is never replaced'); END",
+    "CREATE TRIGGER draws_no_update BEFORE UPDATE ON draws
+  BEGIN SELECT RAISE(ABORT, 'a draw is never changed'); END",
+    "CREATE TRIGGER draws_no_delete BEFORE DELETE ON draws
+  BEGIN SELECT RAISE(ABORT, 'a draw is never deleted'); END",
+    "CREATE TRIGGER draws_no_replace BEFORE INSERT ON draws
+  WHEN EXISTS (SELECT 1 FROM draws WHERE id = NEW.id)
+  BEGIN SELECT RAISE(ABORT, 'a draw is never replaced'); END",
     "CREATE TRIGGER releases_no_update BEFORE UPDATE ON releases
   BEGIN SELECT RAISE(ABORT, 'a release is never changed'); END",
     "CREATE TRIGGER releases_no_delete BEFORE DELETE ON releases
@@ -161,7 +186,7 @@ pub(crate) fn create(conn: &Connection) -> Result<()> {
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     conn.pragma_update(None, "user_version", VERSION)?;
     OBJECTS.iter().try_for_each(|object| conn.execute_batch(object))?;
-    for chain in [Chain::Charges, Chain::Attempts, Chain::Releases] {
+    for chain in [Chain::Charges, Chain::Attempts, Chain::Draws, Chain::Releases] {
         let seed: Vec<u8> = conn.query_row("SELECT randomblob(32)", [], |row| row.get(0))?;
         conn.execute("INSERT INTO chains VALUES (?1, ?2, 0, ?2)", params![chain.table(), seed])?;
     }

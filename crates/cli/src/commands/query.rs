@@ -132,6 +132,9 @@ pub(super) fn account_of(answer: &Answer, engine: &Engine) -> String {
             let of_whom = if policy { ", for a record at the thresholds," } else { "" };
             format!("charged {charged}{of_whom} to {analyst}{table}; left: {left}\n")
         }
+        None if answer.taken_up => {
+            format!("paid before: no charge to {analyst}{table}; left: {left}\n")
+        }
         None => {
             let since = released_at(answer).map_or(String::new(), |at| format!(" since {at} UTC"));
             format!("on record{since}: no charge to {analyst}{table}; left: {left}\n")

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use hushtable::privacy::Loss;
 use hushtable::query::{IntervalsWanted, MAX_QUERY_BYTES, statement_end};
-use hushtable::{Analyst, Answer, Engine, Priced, Progress, wait};
+use hushtable::{Analyst, Answer, Engine, Priced, Progress, Standing, wait};
 
 use self::command::Command;
 use self::input::{Input, Line};
@@ -309,7 +309,7 @@ impl Shell {
         Ok(match &priced {
             Priced::Query(quoted) => Price {
                 told: page::cost(quoted),
-                free: quoted.on_record,
+                free: quoted.standing != Standing::New,
                 affordable: left_after(quoted).is_some(),
             },
             Priced::Statement(quoted) => Price {

@@ -1,7 +1,7 @@
 //! Budgets and the charges to them.
 
 use hushtable::BudgetLine;
-use hushtable::ledger::ChargeRecord;
+use hushtable::ledger::{ChargeRecord, ChargeState};
 use hushtable::privacy::{Delta, Epsilon, Loss};
 use serde::Serialize;
 
@@ -111,7 +111,12 @@ fn charges(charges: &[ChargeRecord]) -> String {
             charge.id.to_string(),
             moment(&charge.charged_at),
             format!("{}{asked}", charge.charged),
-            if charge.released { "on record" } else { "none" }.to_owned(),
+            match charge.state {
+                ChargeState::Charged => "none yet",
+                ChargeState::Drawn => "not recorded",
+                ChargeState::Recorded => "on record",
+            }
+            .to_owned(),
             shortened(&charge.query),
         ]);
     }

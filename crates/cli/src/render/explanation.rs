@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use hushtable::Quoted;
 use hushtable::privacy::Neighbouring;
 use hushtable::query::{
     ChoiceExplained, Explanation, GroupSize, GroupsExplained, KeepProbability, LimitExplained,
     MechanismsExplained, PrivateGroups, RunnerUp, Strategy, Usefulness,
 };
+use hushtable::{Quoted, Standing};
 
 use super::grid::{Grid, Side, visible};
 use super::measurements::{counted, measurements};
@@ -316,16 +316,20 @@ fn cost(quoted: &Quoted) -> String {
         grid.push(["  that implies", &format!("epsilon = {epsilon}, delta = {delta}")]);
     }
     // The charge in the budget's currency, where that is another one.
-    if !quoted.on_record && quoted.charge != explanation.total {
+    if quoted.standing == Standing::New && quoted.charge != explanation.total {
         grid.push(["charged", &quoted.charge.to_string()]);
     }
     grid.push(["budget", &account.total.to_string()]);
     grid.push(["spent", &account.spent.to_string()]);
     grid.push(["left before", &account.left.to_string()]);
     let (after, verdict) = match left_after(quoted) {
-        Some(left) if quoted.on_record => {
+        Some(left) if quoted.standing == Standing::OnRecord => {
             (left.to_string(), "This question has an answer on record: asking again is free.")
         }
+        Some(left) if quoted.standing == Standing::Paid => (
+            left.to_string(),
+            "This question is paid for and has no answer yet: asking again is free.",
+        ),
         Some(left) => (left.to_string(), "The budget suffices."),
         None => ("-".to_owned(), "The budget does not suffice: the query would be refused."),
     };

@@ -1,10 +1,10 @@
 //! A quote as one page for people without training in privacy, within 80 columns.
 
-use hushtable::Quoted;
 use hushtable::privacy::Neighbouring;
 use hushtable::query::{
     Explanation, GroupSize, GroupsExplained, PrecisionExplained, PrivateGroups,
 };
+use hushtable::{Quoted, Standing};
 
 use super::assess::wrapped_at;
 use super::explanation::mechanisms;
@@ -213,8 +213,11 @@ pub(crate) fn cost(quoted: &Quoted) -> String {
     let of_whom =
         if explanation.policy.is_some() { ", for a record at the thresholds" } else { "" };
     let mut text = match left_after(quoted) {
-        _ if quoted.on_record => {
+        _ if quoted.standing == Standing::OnRecord => {
             format!("nothing: the answer is on record. Left to {analyst} on {population}: {left}")
+        }
+        _ if quoted.standing == Standing::Paid => {
+            format!("nothing: it is paid for. Left to {analyst} on {population}: {left}")
         }
         Some(after) => format!(
             "{}{of_whom}, of {left} that {analyst} has left on {population}; then {after} is left",

@@ -1,9 +1,9 @@
 //! A quote with the budget it would be paid from, for `explain`.
 
-use hushtable::Quoted;
 use hushtable::ledger::Account;
 use hushtable::privacy::Loss;
 use hushtable::query::{Explanation, LimitExplained, MechanismsExplained};
+use hushtable::{Quoted, Standing};
 use serde::Serialize;
 
 use super::pretty_json;
@@ -28,7 +28,7 @@ pub(super) struct BudgetReport<'a> {
     analyst: &'a str,
     /// Absent for a workload, whose parts have a standing each.
     #[serde(skip_serializing_if = "Option::is_none")]
-    on_record: Option<bool>,
+    standing: Option<Standing>,
     charge: Loss,
     total: Loss,
     spent: Loss,
@@ -42,22 +42,19 @@ pub(super) struct BudgetReport<'a> {
 impl<'a> BudgetReport<'a> {
     pub(super) fn new(
         analyst: &'a str,
-        on_record: Option<bool>,
+        standing: Option<Standing>,
         charge: Loss,
         account: &Account,
         left_after: Option<Loss>,
     ) -> Self {
         let &Account { total, spent, left } = account;
         let suffices = left_after.is_some();
-        Self { analyst, on_record, charge, total, spent, left, left_after, suffices }
+        Self { analyst, standing, charge, total, spent, left, left_after, suffices }
     }
 }
 
 /// Budget that the analyst would have left; `None` where the budget does not suffice.
 pub(crate) fn left_after(quoted: &Quoted) -> Option<Loss> {
-    if quoted.on_record {
-        return Some(quoted.account.left);
-    }
     quoted.account.left.minus(quoted.charge)
 }
 
@@ -70,7 +67,7 @@ pub(crate) fn json(quoted: &Quoted) -> Result<String, Failure> {
         limits: &quoted.limits,
         budget: BudgetReport::new(
             &quoted.analyst,
-            Some(quoted.on_record),
+            Some(quoted.standing),
             quoted.charge,
             &quoted.account,
             left_after,

@@ -15,7 +15,7 @@ use hushtable::query::{
     IntervalsWanted, KeepProbability, MeasurementExplained, NoInterval, NoiseKind, OutputExplained,
     PrivateGroups, RoundExplained, RunnerUp, Strategy, Usefulness,
 };
-use hushtable::{ColumnIntervals, Quoted, TableIntervals};
+use hushtable::{ColumnIntervals, Quoted, Standing, TableIntervals};
 
 pub(super) fn batch() -> RecordBatch {
     let decimals = Decimal128Array::from(vec![
@@ -172,7 +172,7 @@ pub(super) fn single() -> Quoted {
             left: epsilon("2.5", "1e-5"),
         },
         charge: epsilon("0", "0"),
-        on_record: true,
+        standing: Standing::OnRecord,
     }
 }
 
@@ -221,7 +221,7 @@ pub(super) fn public() -> Quoted {
             left: rho("0.25", "1e-5"),
         },
         charge: total,
-        on_record: false,
+        standing: Standing::New,
     }
 }
 
@@ -322,6 +322,6 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
             left: make("3", "1e-5"),
         },
         charge: total,
-        on_record: false,
+        standing: Standing::New,
     }
 }

@@ -1,4 +1,4 @@
-use hushtable::ledger::{Account, ChargeRecord};
+use hushtable::ledger::{Account, ChargeRecord, ChargeState};
 use hushtable::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use hushtable::query::Strategy;
 use hushtable::{BudgetLine, Together};
@@ -126,7 +126,7 @@ fn explanations_as_json() {
 }
 
 fn budgets() -> Vec<BudgetLine> {
-    let charge = |id, query: &str, asked, charged, released| ChargeRecord {
+    let charge = |id, query: &str, asked, charged, state| ChargeRecord {
         id,
         charged_at: format!("2026-03-0{id}T12:34:56.789Z"),
         analyst: "ana".to_owned(),
@@ -134,7 +134,7 @@ fn budgets() -> Vec<BudgetLine> {
         query: query.to_owned(),
         asked,
         charged,
-        released,
+        state,
         events: vec![asked.into()],
     };
     let together = |fixed: &str| Together {
@@ -155,8 +155,11 @@ fn budgets() -> Vec<BudgetLine> {
                 left: rho("2.287882842739", "9e-6"),
             },
             charges: vec![
-                charge(1, &long, first, rho("0.462117157261", "1e-6"), true),
-                charge(2, "SELECT COUNT(*) FROM posts", rho("0.25", "0"), rho("0.25", "0"), false),
+                charge(1, &long, first, rho("0.462117157261", "1e-6"), ChargeState::Recorded),
+                {
+                    let rho = rho("0.25", "0");
+                    charge(2, "SELECT COUNT(*) FROM posts", rho, rho, ChargeState::Drawn)
+                },
             ],
             together: together("3.456789012"),
             per_record: false,

@@ -25,7 +25,7 @@ fn budgets_show_what_was_charged() {
     assert_eq!(account["left"]["epsilon"], 1.75);
     let charges = account["charges"].as_array().unwrap();
     assert_eq!(charges.len(), 2);
-    assert!(charges.iter().all(|charge| charge["released"] == true));
+    assert!(charges.iter().all(|charge| charge["state"] == "recorded"));
     assert_eq!(charges[1]["charged"]["epsilon"], 0.25);
     assert_eq!(charges[1]["query"], by_town);
 }

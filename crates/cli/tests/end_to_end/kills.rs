@@ -72,11 +72,11 @@ fn check(shop: &Shop, shown: &BTreeMap<String, Vec<u8>>, unfinished: usize) {
     let charges = account["charges"].as_array().unwrap();
     for sql in shown.keys() {
         let of: Vec<_> = charges.iter().filter(|c| c["query"] == sql.as_str()).collect();
-        let recorded = of.iter().filter(|c| c["released"] == true).count();
+        let recorded = of.iter().filter(|c| c["state"] == "recorded").count();
         assert_eq!(recorded, 1, "{sql}: {of:?}");
     }
     eprintln!("{} charges, {} answers shown", charges.len(), shown.len());
-    let lost = charges.iter().filter(|c| c["released"] == false).count();
+    let lost = charges.iter().filter(|c| c["state"] == "drawn").count();
     assert!(lost <= unfinished, "{lost} of {unfinished}");
     let sum: f64 = charges.iter().map(|c| c["charged"]["epsilon"].as_f64().unwrap()).sum();
     assert_eq!(account["spent"]["epsilon"].as_f64().unwrap(), sum);

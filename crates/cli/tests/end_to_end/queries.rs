@@ -345,7 +345,7 @@ fn explain_knows_what_is_on_record_and_what_is_too_much() {
     shop.run(&["query", COUNT_BY_PRODUCT]).success();
     let json = shop.run(&["explain", "--format", "json", COUNT_BY_PRODUCT]).success();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["budget"]["on_record"], true);
+    assert_eq!(json["budget"]["standing"], "on_record");
     assert_eq!(json["budget"]["charge"]["epsilon"], 0.0);
     assert_eq!(json["budget"]["left_after"]["epsilon"], 2.0);
     let much = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 2.5) COUNT(*) FROM visits";

@@ -298,7 +298,9 @@ fn finish(shop: &Shop, shown: &mut BTreeMap<String, Vec<u8>>) {
         assert_eq!(shown.len(), 5);
     }
     let account = shop.account();
-    assert!(account["charges"].as_array().unwrap().iter().all(|charge| charge["released"] == true));
+    assert!(
+        account["charges"].as_array().unwrap().iter().all(|charge| charge["state"] == "recorded")
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use hushtable_ledger::ChargeState;
 use hushtable_noise::TestSeed;
 
 use super::*;
@@ -65,7 +66,7 @@ fn charges(place: &Place) -> (usize, usize, Vec<String>) {
         ledger.account("ana", name, population.budgets["ana"]).unwrap().spent.to_string()
     };
     let spent = session.contract().populations.iter().map(spent).collect();
-    (charges.len(), charges.iter().filter(|c| c.released).count(), spent)
+    (charges.len(), charges.iter().filter(|c| c.state == ChargeState::Recorded).count(), spent)
 }
 
 fn plan<'a>(session: &'a Session, sql: &str) -> StatementPlan<'a> {
@@ -306,7 +307,7 @@ fn stopped(place: &Place, answers: usize) {
         let (progress, mut timings) = (Progress::default(), Timings::default());
         let next = part.answered(
             &part.asked,
-            (&session, paid.first),
+            (&session, paid),
             &released,
             &mut answering,
             &progress,

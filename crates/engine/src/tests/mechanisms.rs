@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Place, Wait};
 use crate::session::Progress;
-use crate::{AuditOptions, FitOptions};
+use crate::{AuditOptions, FitOptions, Standing};
 
 const CONTRACT: &str = r#"
 [tables.firms]
@@ -178,9 +178,10 @@ fn means_sums_below_zero_and_naming_the_default() {
     let named = asked("1", "SUM(pay, mechanism => 'GAUSSIAN') AS s FROM firms");
     let plain = asked("1", "SUM(pay) AS s FROM firms");
     assert_eq!(place.rows(&named), place.rows(&plain));
-    assert!(place.session().explain(&plain, None).wait().unwrap().on_record);
+    let standing = |sql: &str| place.session().explain(sql, None).wait().unwrap().standing;
+    assert_eq!(standing(&plain), Standing::OnRecord);
     let other = asked("1", "SUM(pay, mechanism => 'SQRT') AS s FROM firms");
-    assert!(!place.session().explain(&other, None).wait().unwrap().on_record);
+    assert_eq!(standing(&other), Standing::New);
 }
 
 /// An audit promises a record what its mechanism's function says, and finds no more.

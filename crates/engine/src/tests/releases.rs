@@ -1,5 +1,6 @@
 //! Releases, with noise and with next to none.
 
+use hushtable_ledger::ChargeState;
 use hushtable_noise::TestSeed;
 
 use super::{Place, Wait, exactly, shown};
@@ -327,6 +328,6 @@ fn no_randomness_is_no_release() {
     // The charge stands, and nothing is on record.
     let lines = place.session().budget(None).unwrap();
     let charges = &lines.iter().find(|l| l.table == "visits").unwrap().charges;
-    assert_eq!((charges.len(), charges[0].released), (1, false));
+    assert_eq!((charges.len(), charges[0].state), (1, ChargeState::Charged));
     assert!(place.ask(&sql, 1).is_ok());
 }

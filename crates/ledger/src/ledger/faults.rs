@@ -8,6 +8,7 @@ use rusqlite::OpenFlags;
 use tempfile::TempDir;
 
 use super::*;
+use crate::{Charge, DrawnCharge, Outcome, Release};
 
 fn epsilon(text: &str) -> Loss {
     Loss::pure(text.parse().unwrap())
@@ -34,6 +35,10 @@ fn pay(ledger: &mut Ledger, question: u32, cost: &str) -> Charge {
     }
 }
 
+fn draw(ledger: &mut Ledger, charge: Charge) -> DrawnCharge {
+    ledger.draw(charge.open(), Vec::new(), 0).unwrap()
+}
+
 fn release(size: usize) -> Release {
     Release { table: vec![7; size], statement: "promise".to_owned() }
 }
@@ -52,7 +57,7 @@ fn new_ledger() -> (TempDir, PathBuf, Ledger) {
 /// A ledger on a connection of the test's own.
 fn on(conn: Connection, path: &Path) -> Ledger {
     let (book, listener) = (RefCell::default(), Box::new(|_: &Notice| {}));
-    Ledger { conn, path: path.to_owned(), created: false, book, listener }
+    Ledger { conn, path: path.to_owned(), real: path.to_owned(), created: false, book, listener }
 }
 
 #[test]
@@ -97,7 +102,8 @@ fn a_read_only_connection_charges_nothing() {
 #[test]
 fn a_full_disk_charges_nothing_and_the_rest_of_the_budget_stays_usable() {
     let (_folder, path, mut ledger) = new_ledger();
-    let charge = pay(&mut ledger, 1, "0.25").open();
+    let charge = pay(&mut ledger, 1, "0.25");
+    let charge = draw(&mut ledger, charge);
     let pages: i64 = ledger.conn.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
     ledger.conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
 
@@ -154,7 +160,8 @@ fn a_reader_that_holds_up_the_commit_leaves_no_charge_behind() {
 #[test]
 fn a_reader_that_holds_up_a_release_does_not_lose_it() {
     let (_folder, path, mut ledger) = new_ledger();
-    let charge = pay(&mut ledger, 1, "0.25").open();
+    let charge = pay(&mut ledger, 1, "0.25");
+    let charge = draw(&mut ledger, charge);
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM charges").unwrap();
     let (tell, told) = std::sync::mpsc::channel();
@@ -162,7 +169,7 @@ fn a_reader_that_holds_up_a_release_does_not_lose_it() {
     ledger.conn.busy_timeout(Duration::from_millis(50)).unwrap();
     std::thread::scope(|scope| {
         let recording = scope.spawn(|| {
-            assert_eq!(ledger.record(charge, &release(10)).unwrap(), None);
+            ledger.record(charge, &release(10)).unwrap();
             ledger
         });
         let notice = told.recv().unwrap();
@@ -191,7 +198,7 @@ fn journals_are_for_their_owner_alone() {
     let (_folder, path, ledger) = new_ledger();
     ledger.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
     let charge = request(1, "0.25");
-    Records { conn: &ledger.conn, path: &path }.add_charge(&charge, charge.loss, false).unwrap();
+    Records { conn: &ledger.conn, path: &path }.add_charge(&charge, charge.loss).unwrap();
     let journal = PathBuf::from(format!("{}-journal", path.display()));
     for file in [&path, &journal] {
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;

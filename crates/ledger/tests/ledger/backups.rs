@@ -9,7 +9,9 @@ use std::time::Duration;
 use hushtable_ledger::{Ledger, LedgerError, backup, check};
 use insta::assert_snapshot;
 
-use crate::support::{as_child, child, loss, new_ledger, pay, release, request, said, say, spent};
+use crate::support::{
+    answer, as_child, child, loss, new_ledger, pay, release, request, said, say, spent,
+};
 
 const LIMIT: &str = "epsilon 1000";
 
@@ -19,9 +21,9 @@ fn work(path: &std::path::Path) {
     for question in 1.. {
         let mut asked = request(question, "epsilon 0.001", LIMIT);
         asked.query = "x".repeat(3000);
-        let charge = pay(&mut ledger, &asked).open();
+        let charge = pay(&mut ledger, &asked);
         let id = charge.id();
-        ledger.record(charge, &release(id)).unwrap();
+        answer(&mut ledger, charge, &release(id));
         say("recorded", id);
         // As a query would: without a pause, SQLite's locks leave readers hardly a moment.
         thread::sleep(Duration::from_millis(5));
@@ -75,8 +77,8 @@ fn copies_made_while_another_process_writes_are_whole() {
 #[test]
 fn a_backup_replaces_nothing() {
     let (folder, path, mut ledger) = new_ledger();
-    let charge = pay(&mut ledger, &request(1, "epsilon 1", LIMIT)).open();
-    ledger.record(charge, &release(1)).unwrap();
+    let charge = pay(&mut ledger, &request(1, "epsilon 1", LIMIT));
+    answer(&mut ledger, charge, &release(1));
     let taken = folder.path().join("taken");
     fs::write(&taken, "mine").unwrap();
     let text =

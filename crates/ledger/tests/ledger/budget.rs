@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use hushtable_ledger::{Account, Ledger, LedgerError, Outcome, Request};
+use hushtable_ledger::{Account, ChargeState, Ledger, LedgerError, Outcome, Request};
 use hushtable_privacy::{Epsilon, Event, Loss, Rho, analytic_gaussian_mu};
 use insta::assert_snapshot;
 
-use crate::support::{loss, new_ledger, pay, release, request, spent};
+use crate::support::{answer, loss, new_ledger, pay, release, request, spent};
 
 fn refusal(ledger: &mut Ledger, request: &Request) -> LedgerError {
     let before = ledger.charges().unwrap();
@@ -107,8 +107,8 @@ fn a_lowered_budget_leaves_nothing() {
 fn accounts_are_apart() {
     let (_folder, _path, mut ledger) = new_ledger();
     let mut asked = request(0, "epsilon 1", "epsilon 1");
-    let charge = pay(&mut ledger, &asked).open();
-    ledger.record(charge, &release(1)).unwrap();
+    let charge = pay(&mut ledger, &asked);
+    answer(&mut ledger, charge, &release(1));
     // Another analyst has a budget, and pays for the answer, even to the same question.
     asked.analyst = "bob".to_owned();
     assert!(ledger.stored("bob", "visits", &asked.fingerprint).unwrap().is_none());
@@ -130,7 +130,7 @@ fn the_same_question_is_free() {
     assert_eq!((charge.loss(), charge.charged()), (asked.loss, asked.loss));
     assert_eq!(charge.fingerprint(), asked.fingerprint);
     let id = charge.id();
-    ledger.record(charge.open(), &release(id)).unwrap();
+    answer(&mut ledger, charge, &release(id));
     // By another process, with another text, with no budget left.
     let mut ledger = {
         drop(ledger);
@@ -146,20 +146,40 @@ fn the_same_question_is_free() {
 }
 
 #[test]
-fn two_who_asked_at_once_both_pay_and_the_first_recorded_is_the_answer() {
+fn a_question_that_is_being_answered_is_waited_for() {
     let (_folder, path, mut ledger) = new_ledger();
-    let mut other = Ledger::open(&path).unwrap();
-    let asked = request(0, "epsilon 0.5", "epsilon 1");
-    let (first, second) = (pay(&mut ledger, &asked), pay(&mut other, &asked));
-    assert_eq!((first.id(), second.id()), (1, 2));
-    other.record(second.open(), &release(2)).unwrap();
-    let answer = ledger.stored("alice", "visits", &asked.fingerprint).unwrap();
-    ledger.record(first.open(), &release(1)).unwrap();
-    // The older charge does not take over.
-    assert_eq!(answer.as_ref().unwrap().charge_id, 2);
-    assert_eq!(ledger.stored("alice", "visits", &asked.fingerprint).unwrap(), answer);
-    assert!(ledger.charges().unwrap().iter().all(|charge| charge.released));
-    assert_eq!(spent(&ledger, "epsilon 1"), loss("epsilon 1"));
+    for drawn in [false, true] {
+        let asked = request(u64::from(drawn), "epsilon 0.5", "epsilon 2");
+        let charge = pay(&mut ledger, &asked).open();
+        let id = charge.id();
+        let (tell, notices) = std::sync::mpsc::channel();
+        let mut other = Ledger::open(&path)
+            .unwrap()
+            .telling(move |notice| tell.send(notice.to_string()).unwrap());
+        std::thread::scope(|scope| {
+            // Drawn, or not yet: either is waited for.
+            let mut opened = Some(charge);
+            let mut begun = None;
+            if drawn {
+                begun = Some(ledger.draw(opened.take().unwrap(), Vec::new(), 0).unwrap());
+            }
+            let waiting = scope.spawn(|| other.charge(&asked).unwrap());
+            assert_eq!(
+                notices.recv().unwrap(),
+                format!(
+                    "waiting for another program, which is answering the same question \
+                     (charge {id}): its answer is shown as soon as it is on record, free"
+                )
+            );
+            let begun = begun
+                .unwrap_or_else(|| ledger.draw(opened.take().unwrap(), Vec::new(), 0).unwrap());
+            ledger.record(begun, &release(id)).unwrap();
+            let Outcome::Stored(stored) = waiting.join().unwrap() else { panic!("charged") };
+            assert_eq!(stored.release, release(id));
+        });
+        assert!(notices.try_recv().is_err(), "told twice");
+    }
+    assert_eq!(spent(&ledger, "epsilon 2"), loss("epsilon 1"));
 }
 
 #[test]
@@ -301,8 +321,8 @@ impl Of for Request {
 #[test]
 fn the_record_has_it_all() {
     let (_folder, _path, mut ledger) = new_ledger();
-    let charge = pay(&mut ledger, &request(7, "epsilon 1 1e-7", "rho 1 1e-6")).open();
-    ledger.record(charge, &release(1)).unwrap();
+    let charge = pay(&mut ledger, &request(7, "epsilon 1 1e-7", "rho 1 1e-6"));
+    answer(&mut ledger, charge, &release(1));
     let odd = "o'brien\n\0\u{1f404}";
     let _charge = pay(&mut ledger, &request(8, "epsilon 0.1", "epsilon 1").of(odd));
     let charges = ledger.charges().unwrap();
@@ -314,7 +334,7 @@ fn the_record_has_it_all() {
         (first.asked, first.charged),
         (loss("epsilon 1 1e-7"), loss("rho 0.462117157261 1e-7"))
     );
-    assert_eq!((first.released, second.released), (true, false));
+    assert_eq!((first.state, second.state), (ChargeState::Recorded, ChargeState::Charged));
     assert!(first.charged_at <= second.charged_at);
     let shape: String =
         (first.charged_at.chars()).map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
@@ -328,11 +348,15 @@ fn a_release_goes_to_the_ledger_that_was_paid() {
     let asked = request(0, "epsilon 1", "epsilon 1");
     let charge = pay(&mut paid, &asked);
     let _same_number = pay(&mut other, &request(1, "epsilon 1", "epsilon 1"));
-    let error = other.record(charge.open(), &release(1)).unwrap_err().to_string();
+    let error = other.draw(charge.open(), Vec::new(), 0).unwrap_err().to_string();
     assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @"
     cannot record the release of charge 1 in the ledger `ledger.sqlite`: \
         the charge was made in another ledger
       hint: record a release in the ledger that it was paid from
     ");
+    let charge = pay(&mut paid, &asked);
+    let drawn = paid.draw(charge.open(), Vec::new(), 0).unwrap();
+    let error = other.record(drawn, &release(1)).unwrap_err();
+    assert!(matches!(error, LedgerError::ForeignCharge { charge: 1, .. }), "{error}");
     assert!(other.stored("alice", "visits", &asked.fingerprint).unwrap().is_none());
 }

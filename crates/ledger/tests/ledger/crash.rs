@@ -7,12 +7,13 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use hushtable_ledger::{Ledger, LedgerError, Outcome};
+use hushtable_ledger::{ChargeState, Ledger, LedgerError, Outcome};
 use hushtable_privacy::Loss;
 use hushtable_testkit::Dice;
 
 use crate::support::{
-    as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say, spent,
+    answer, as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say,
+    spent,
 };
 
 const COST: &str = "epsilon 0.001";
@@ -41,7 +42,7 @@ fn work_until_killed(path: &Path) {
         };
         let id = charge.id();
         say("charged", id);
-        ledger.record(charge.open(), &release(id)).unwrap();
+        answer(&mut ledger, charge, &release(id));
         say("recorded", id);
     }
 }
@@ -104,8 +105,11 @@ fn kill_9_at_any_moment_loses_nothing_that_was_told() {
 
     let charges = ledger.charges().unwrap();
     let kept: HashSet<i64> = charges.iter().map(|charge| charge.id).collect();
-    let released: HashSet<i64> =
-        charges.iter().filter(|charge| charge.released).map(|charge| charge.id).collect();
+    let released: HashSet<i64> = charges
+        .iter()
+        .filter(|charge| charge.state == ChargeState::Recorded)
+        .map(|charge| charge.id)
+        .collect();
     assert!(charged.is_subset(&kept), "a charge was lost");
     assert!(recorded.is_subset(&released), "a release was lost");
     assert!(recorded.len() as u64 >= ROUNDS / 2, "hardly any work was done");
@@ -127,38 +131,52 @@ fn kill_9_at_any_moment_loses_nothing_that_was_told() {
     );
 }
 
-/// Between the commit of the charge and that of its release.
+const DRAWN: &str = "HUSHTABLE_LEDGER_TEST_DRAWN";
+
+/// Up to the state *drawn* a charge is taken up again; from there on its question is charged anew.
 #[test]
-fn a_release_lost_in_a_crash_is_paid_for_again() {
+fn a_charge_is_taken_up_after_a_crash_unless_it_was_drawn() {
     let asked = request(1, "epsilon 1", "epsilon 2");
     if let Some(path) = as_child() {
         let mut ledger = Ledger::open(&path).unwrap();
-        let opened = pay(&mut ledger, &asked).open();
-        say("charged", opened.id());
+        let charge = pay(&mut ledger, &asked);
+        let id = charge.id();
+        let opened = charge.open();
+        let _drawn = match std::env::var_os(DRAWN) {
+            Some(_) => (None, Some(ledger.draw(opened, Vec::new(), 0).unwrap())),
+            None => (Some(opened), None),
+        };
+        say("waits", id);
         // Killed here, with the data open and the release not recorded.
         loop {
             thread::sleep(Duration::from_secs(60));
         }
     }
-    let (_folder, path, mut ledger) = new_ledger();
-    for id in [1, 2] {
-        let mut command = child("crash::a_release_lost_in_a_crash_is_paid_for_again", &path, "");
+    let (folder, path, mut ledger) = new_ledger();
+    for (drawn, id) in [(false, 1), (false, 1), (true, 1), (false, 2), (true, 2)] {
+        let test = "crash::a_charge_is_taken_up_after_a_crash_unless_it_was_drawn";
+        let mut command = child(test, &path, "");
+        if drawn {
+            command.env(DRAWN, "1");
+        }
         let mut worker = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(worker.stdout.take().unwrap());
         let mut output = String::new();
-        while said(&output, "charged").is_empty() {
+        while said(&output, "waits").is_empty() {
             assert_ne!(out.read_line(&mut output).unwrap(), 0, "the child ended: {output}");
         }
         worker.kill().unwrap();
         worker.wait().unwrap();
-        // The first loss stays spent, and the second time it is paid again.
-        assert_eq!(said(&output, "charged"), [id]);
+        assert_eq!(said(&output, "waits"), [id]);
         assert!(ledger.stored("alice", "visits", &asked.fingerprint).unwrap().is_none());
-        let charges = ledger.charges().unwrap();
-        assert_eq!(charges.len() as i64, id);
-        assert!(charges.iter().all(|charge| !charge.released));
+        assert_eq!(ledger.charges().unwrap().len() as i64, id);
     }
     assert_eq!(spent(&ledger, "epsilon 2"), loss("epsilon 2"));
-    // The third time there is nothing left to pay with, and no release for free.
+    let states: Vec<ChargeState> = ledger.charges().unwrap().iter().map(|c| c.state).collect();
+    assert_eq!(states, [ChargeState::Drawn, ChargeState::Drawn]);
+    // Both draws are lost: there is nothing left to pay with, and no release for free.
     assert!(matches!(ledger.charge(&asked), Err(LedgerError::Exhausted(_))));
+    // The files of claims that the kills left are few, and empty.
+    let left = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap());
+    assert!(left.filter(|file| file.file_name() != "ledger.sqlite").count() <= 2);
 }

@@ -4,7 +4,7 @@ use hushtable_ledger::{LedgerError, Outcome, Request};
 use hushtable_privacy::{Delta, Epsilon, Loss, Rho};
 use proptest::prelude::*;
 
-use crate::support::{new_ledger, release, request};
+use crate::support::{answer, new_ledger, release, request};
 
 fn any_loss() -> impl Strategy<Value = Loss> {
     // Multiples of a third of the limit are common, so that it is met exactly; odd amounts too.
@@ -65,6 +65,8 @@ proptest! {
         let (max, max_delta, _) = parts(limit);
         let mut sums = [(0, 0); 2];
         let mut released = std::collections::HashSet::<(usize, u64, i64)>::new();
+        // What is paid and neither drawn nor recorded is taken up again.
+        let mut paid = std::collections::HashMap::<(usize, u64), i64>::new();
         for (loss, who, question, record) in steps {
             let analyst = ["alice", "bob"][who].to_owned();
             let events = vec![loss.into()];
@@ -86,13 +88,21 @@ proptest! {
                     prop_assert_eq!(ledger.charges().unwrap(), before);
                 }
                 Ok(Outcome::Charged(charge)) => {
-                    prop_assert!(fits, "{loss} admitted above {limit}: {sum:?}");
                     prop_assert!(!released.iter().any(|r| (r.0, r.1) == (who, question)));
-                    prop_assert_eq!(charge.id(), before.len() as i64 + 1);
-                    sums[who] = sum;
-                    if record {
+                    match paid.remove(&(who, question)) {
+                        Some(id) => prop_assert_eq!((charge.id(), charge.is_new()), (id, false)),
+                        None => {
+                            prop_assert!(fits, "{loss} admitted above {limit}: {sum:?}");
+                            prop_assert_eq!(charge.id(), before.len() as i64 + 1);
+                            prop_assert!(charge.is_new());
+                            sums[who] = sum;
+                        }
+                    }
+                    if !record {
+                        paid.insert((who, question), charge.id());
+                    } else {
                         let id = charge.id();
-                        ledger.record(charge.open(), &release(id)).unwrap();
+                        answer(&mut ledger, charge, &release(id));
                         released.insert((who, question, id));
                     }
                 }

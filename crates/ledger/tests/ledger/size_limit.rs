@@ -3,21 +3,24 @@
 
 use std::path::Path;
 
-use hushtable_ledger::{Ledger, LedgerError, Outcome};
+use hushtable_ledger::{ChargeState, Ledger, LedgerError, Outcome, Release};
+use nix::sys::resource::{Resource, setrlimit};
 
 use crate::support::{
-    as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say, spent,
+    answer, as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say,
+    spent,
 };
 
 const LIMIT: &str = "epsilon 1000";
+const LIMIT_IN_BYTES: &str = "HUSHTABLE_LEDGER_TEST_LIMIT_IN_BYTES";
 const COST: &str = "epsilon 0.001";
 
 /// Charges and records, with queries long enough to need new pages, until that fails.
 fn work_until_failure(path: &Path) {
-    let mut ledger = match Ledger::open(path) {
-        Ok(ledger) => ledger,
-        Err(error) => return fail(&error),
-    };
+    let mut ledger = Ledger::open(path).unwrap();
+    // From here on, as a ledger is not opened under a limit.
+    let bytes = std::env::var(LIMIT_IN_BYTES).unwrap().parse().unwrap();
+    setrlimit(Resource::RLIMIT_FSIZE, bytes, bytes).unwrap();
     for question in 1..=100 {
         let mut request = request(question, COST, LIMIT);
         request.query = "x".repeat(2500);
@@ -28,17 +31,27 @@ fn work_until_failure(path: &Path) {
         };
         let id = charge.id();
         say("charged", id);
-        if let Err(error) = ledger.record(charge.open(), &release(id)) {
+        let drawn = match ledger.draw(charge.open(), Vec::new(), 20_000) {
+            Ok(drawn) => drawn,
+            Err(error) => return fail(&error),
+        };
+        if let Err(error) = ledger.record(drawn, &long(id)) {
+            say("lost", id);
             return fail(&error);
         }
         say("recorded", id);
     }
 }
 
+/// A release that takes most of its room.
+fn long(charge: i64) -> Release {
+    Release { table: vec![charge as u8; 12_000], ..release(charge) }
+}
+
 fn fail(error: &LedgerError) {
     // SQLite turns EFBIG into an I/O error; of ENOSPC it would be "full".
     let reason = match error {
-        LedgerError::Unrecorded { reason, .. } => reason,
+        LedgerError::Unrecorded { reason, .. } | LedgerError::Undrawn { reason, .. } => reason,
         _ => error,
     };
     let known = matches!(reason, LedgerError::Disk { .. } | LedgerError::Full { .. });
@@ -50,16 +63,19 @@ fn fail(error: &LedgerError) {
 /// how many times that was reached, and how many charges were made in all.
 fn sweep(test: &str, shell: &str) -> (usize, usize) {
     let (mut reached, mut charges) = (0, 0);
-    for blocks in (1..=160).step_by(3) {
+    for blocks in (150..=420).step_by(5) {
         let (_folder, path, mut ledger) = new_ledger();
-        let first = pay(&mut ledger, &request(1000, COST, LIMIT)).open();
-        ledger.record(first, &release(1)).unwrap();
+        let first = pay(&mut ledger, &request(1000, COST, LIMIT));
+        answer(&mut ledger, first, &release(1));
         drop(ledger);
-        let shell = format!("{shell} ulimit -c 0; ulimit -f {blocks};");
-        let output = child(test, &path, &shell).output().unwrap();
+        let shell = format!("{shell} ulimit -c 0;");
+        let bytes = (blocks * 512).to_string();
+        let output = child(test, &path, &shell).env(LIMIT_IN_BYTES, bytes).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(said(&text, "surprised").is_empty(), "{errors}");
+        let lost = said(&text, "lost");
+        assert!(lost.is_empty(), "there was room for release {lost:?} at {blocks}: {errors}");
         reached += usize::from(!said(&text, "failed").is_empty() || !output.status.success());
 
         let mut ledger = Ledger::open(&path).unwrap();
@@ -68,7 +84,8 @@ fn sweep(test: &str, shell: &str) -> (usize, usize) {
             assert!(record.iter().any(|charge| charge.id == id), "charge {id} lost at {blocks}");
         }
         for id in said(&text, "recorded") {
-            let kept = record.iter().any(|charge| charge.id == id && charge.released);
+            let mut all = record.iter();
+            let kept = all.any(|c| c.id == id && c.state == ChargeState::Recorded);
             assert!(kept, "release {id} lost at {blocks}");
         }
         // A failure may cost one charge that was not told of, and never more.
@@ -82,9 +99,9 @@ fn sweep(test: &str, shell: &str) -> (usize, usize) {
         assert_eq!(spent(&ledger, LIMIT), sum);
         assert_sound(&path);
         // And the rest of the budget is usable.
-        let charge = pay(&mut ledger, &request(2000, COST, LIMIT)).open();
+        let charge = pay(&mut ledger, &request(2000, COST, LIMIT));
         let id = charge.id();
-        ledger.record(charge, &release(id)).unwrap();
+        answer(&mut ledger, charge, &release(id));
     }
     (reached, charges)
 }
@@ -107,4 +124,24 @@ fn a_write_that_kills_the_process_charges_nothing_untold() {
     let test = "size_limit::a_write_that_kills_the_process_charges_nothing_untold";
     let (reached, charges) = sweep(test, "");
     assert!(reached > 20 && charges > 200, "limit reached {reached} times, {charges} charges");
+}
+
+#[test]
+fn a_ledger_is_not_opened_for_charging_under_a_limit_on_files() {
+    if let Some(path) = as_child() {
+        setrlimit(Resource::RLIMIT_FSIZE, 1 << 30, 1 << 30).unwrap();
+        let error = Ledger::open(&path).unwrap_err().to_string();
+        insta::assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @"
+        cannot charge with the ledger `ledger.sqlite`: this process may write files of at most \
+            1073741824 bytes, so that an answer could be paid for and not be recorded
+          hint: run it without a limit on the size of files: `ulimit -f unlimited`
+        ");
+        assert!(Ledger::open_read_only(&path).unwrap().is_some());
+        return say("refused", 0);
+    }
+    let (_folder, path, _ledger) = new_ledger();
+    let test = "size_limit::a_ledger_is_not_opened_for_charging_under_a_limit_on_files";
+    let output = child(test, &path, "").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said(&text, "refused"), [0], "{text}");
 }

@@ -9,7 +9,8 @@ use crate::Paid;
 fn rows_cannot_be_changed_replaced_or_wrong() {
     let (_folder, _path, mut ledger) = new_ledger();
     for question in [1, 2] {
-        let charge = pay(&mut ledger, question, "0.25").open();
+        let charge = pay(&mut ledger, question, "0.25");
+        let charge = draw(&mut ledger, charge);
         ledger.record(charge, &release(10)).unwrap();
     }
     let Paid::Charged(paid) = ledger.charge_all(&[request(3, "0.25")]).unwrap().remove(0) else {
@@ -19,7 +20,7 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
     let charge = |id: &str, blob: &str, asked: &str, charged: &str, delta: &str| {
         format!(
             "INSERT INTO charges VALUES
-             ({id},'t','a','b','q',{blob},{asked},{charged},{delta},'[]',0,zeroblob(32))"
+             ({id},'t','a','b','q',{blob},{asked},{charged},{delta},'[]',zeroblob(32))"
         )
     };
     let (blob, one) = ("zeroblob(32)", "'epsilon', 1");
@@ -27,6 +28,7 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
         format!("INSERT INTO releases VALUES ({values},'t',zeroblob(32),zeroblob(32))")
     };
     let attempt = |values: &str| format!("INSERT INTO attempts VALUES ({values},'t',zeroblob(32))");
+    let draw_row = |values: &str| format!("INSERT INTO draws VALUES ({values},'t',zeroblob(32))");
     let replaced = |insert: String| insert.replace("INSERT", "REPLACE");
     for (statement, reason) in [
         ("UPDATE charges SET asked_amount = 0".to_owned(), "never changed"),
@@ -43,6 +45,10 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
         ("UPDATE attempts SET attempt = 2".to_owned(), "never changed"),
         ("DELETE FROM attempts".to_owned(), "never deleted"),
         (replaced(attempt("1, 3, 2")), "never replaced"),
+        ("UPDATE draws SET charge_id = 3".to_owned(), "never changed"),
+        ("DELETE FROM draws".to_owned(), "never deleted"),
+        (replaced(draw_row("1, 3")), "never replaced"),
+        (draw_row("NULL, 99"), "FOREIGN KEY"),
         (attempt("NULL, 99, 1"), "FOREIGN KEY"),
         (attempt("NULL, 3, 0"), "CHECK"),
         (attempt("NULL, 3, 21"), "CHECK"),
@@ -67,6 +73,8 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
     // The statements are of the right form: with nothing wrong in them they work.
     for statement in
         [charge("NULL", blob, one, "'rho', 1", "0"), release("NULL, 3"), attempt("NULL, 3, 2")]
+            .into_iter()
+            .chain([draw_row("NULL, 3")])
     {
         ledger.conn.execute_batch(&statement).unwrap();
     }
@@ -98,7 +106,8 @@ fn tamper(path: &Path, change: &str) {
 fn worked_ledger() -> (TempDir, PathBuf) {
     let (folder, path, mut ledger) = new_ledger();
     for question in [1, 2] {
-        let charge = pay(&mut ledger, question, "0.2").open();
+        let charge = pay(&mut ledger, question, "0.2");
+        let charge = draw(&mut ledger, charge);
         ledger.record(charge, &release(10)).unwrap();
     }
     let _unreleased = pay(&mut ledger, 3, "0.2");
@@ -116,7 +125,7 @@ fn rows_that_are_missing_changed_added_or_moved_are_found() {
                 UPDATE charges SET id = 3 WHERE id = 99";
     let copy = "INSERT INTO charges SELECT 6, charged_at, analyst, table_name, query, fingerprint,
                 asked_currency, asked_amount, charged_currency, charged_amount, delta, events,
-                resumable, link FROM charges WHERE id = 5";
+                link FROM charges WHERE id = 5";
     let mut findings = String::new();
     for change in [
         "DELETE FROM charges",
@@ -129,18 +138,21 @@ fn rows_that_are_missing_changed_added_or_moved_are_found() {
         "UPDATE charges SET table_name = 'other' WHERE id = 1",
         "UPDATE charges SET fingerprint = zeroblob(32) WHERE id = 1",
         "UPDATE charges SET events = '[]' WHERE id = 1",
-        "UPDATE charges SET resumable = 1 WHERE id = 3",
         "UPDATE charges SET link = zeroblob(32) WHERE id = 5",
         swap,
         copy,
         "DELETE FROM attempts WHERE id = 2",
         "UPDATE attempts SET charge_id = 5 WHERE id = 2",
+        "DELETE FROM draws",
+        "DELETE FROM draws WHERE id = 2",
+        "UPDATE draws SET charge_id = 3 WHERE id = 2",
         "DELETE FROM releases WHERE id = 2",
         "UPDATE releases SET charge_id = 3 WHERE id = 2",
         "UPDATE releases SET content = zeroblob(32) WHERE id = 1",
         "DELETE FROM chains WHERE name = 'charges'",
         "UPDATE chains SET rows = 4 WHERE name = 'charges'",
         "UPDATE chains SET rows = 0, link = seed WHERE name = 'attempts'",
+        "UPDATE chains SET rows = 0, link = seed WHERE name = 'draws'",
         "UPDATE chains SET link = seed WHERE name = 'releases'",
         "UPDATE chains SET seed = zeroblob(32) WHERE name = 'charges'",
     ] {
@@ -177,19 +189,26 @@ fn a_release_that_was_changed_is_not_shown() {
     }
 }
 
-/// Two charges for one release, or two releases for one charge, written as this program writes.
+/// Two draws or releases of one charge, and steps that leave one out, written as this program
+/// writes.
 #[test]
 fn rows_that_do_not_fit_together_are_found() {
-    let (_folder, path) = worked_ledger();
-    let ledger = Ledger::open(&path).unwrap();
-    Records { conn: &ledger.conn, path: &path }.add_release(1, &release(3)).unwrap();
-    let error = Ledger::open(&path).unwrap_err().to_string();
-    assert!(error.contains("release 3 does not fit its charge"), "{error}");
-    let (_folder, path) = worked_ledger();
-    let ledger = Ledger::open(&path).unwrap();
-    Records { conn: &ledger.conn, path: &path }.add_attempt(4, 5).unwrap();
-    let error = Ledger::open(&path).unwrap_err().to_string();
-    assert!(error.contains("attempt 3 does not fit its charge"), "{error}");
+    type Write = fn(&Records<'_>) -> Result<(), LedgerError>;
+    let cases: [(&str, Write); 6] = [
+        ("release 3 does not fit", |records| records.add_release(1, &release(3))),
+        ("release 3 does not fit", |records| records.add_release(3, &release(3))),
+        ("draw 3 does not fit", |records| records.add_draw(1)),
+        ("draw 3 does not fit", |records| records.add_draw(5)),
+        ("draw 4 does not fit", |records| records.add_draw(4).and_then(|()| records.add_draw(4))),
+        ("attempt 6 does not fit", |records| records.add_attempt(4, 5)),
+    ];
+    for (fault, write) in cases {
+        let (_folder, path) = worked_ledger();
+        let ledger = Ledger::open(&path).unwrap();
+        write(&Records { conn: &ledger.conn, path: &path }).unwrap();
+        let error = Ledger::open(&path).unwrap_err().to_string();
+        assert!(error.contains(fault), "{fault}: {error}");
+    }
 }
 
 #[test]
@@ -216,7 +235,7 @@ fn an_altered_schema_is_refused() {
 #[test]
 fn other_formats_are_refused() {
     let (_folder, path, ledger) = new_ledger();
-    for version in [5, 3] {
+    for version in [6, 4] {
         ledger.conn.pragma_update(None, "user_version", version).unwrap();
         let error = Ledger::open(&path).unwrap_err().to_string();
         let error = error.replace(path.to_str().unwrap(), "ledger.sqlite");
@@ -249,7 +268,8 @@ fn used_up() -> (TempDir, PathBuf, Vec<u8>, usize) {
         let mut request = request(question, "0.025");
         request.query = "x".repeat(500);
         let Outcome::Charged(charge) = ledger.charge(&request).unwrap() else { panic!() };
-        ledger.record(charge.open(), &release(500)).unwrap();
+        let charge = draw(&mut ledger, charge);
+        ledger.record(charge, &release(500)).unwrap();
     }
     let page: i64 = ledger.conn.pragma_query_value(None, "page_size", |row| row.get(0)).unwrap();
     drop(ledger);
@@ -312,7 +332,8 @@ fn no_moved_root_gives_a_charge() {
     let names: String = conn.query_row(query, [], |row| row.get(0)).unwrap();
     let names: Vec<&str> = names.split(',').collect();
     drop(conn);
-    assert_eq!(names, ["chains", "charges", "attempts", "releases", "contents"], "an index");
+    let tables = ["chains", "charges", "attempts", "draws", "releases", "contents", "room"];
+    assert_eq!(names, tables, "an index");
     for name in names {
         for root in 2..=good.len() / page {
             fs::write(&path, &good).unwrap();
@@ -337,9 +358,7 @@ fn what_a_crash_left_half_written_is_undone_even_by_a_look() {
     for question in 2..=3 {
         let mut request = request(question, "0.25");
         request.query = "x".repeat(100_000);
-        Records { conn: &ledger.conn, path: &path }
-            .add_charge(&request, request.loss, false)
-            .unwrap();
+        Records { conn: &ledger.conn, path: &path }.add_charge(&request, request.loss).unwrap();
     }
     let crashed = folder.path().join("crashed.sqlite");
     let with_journal = |path: &Path| PathBuf::from(format!("{}-journal", path.display()));

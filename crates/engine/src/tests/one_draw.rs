@@ -1,0 +1,206 @@
+//! One charge, one draw: whatever stops a program, and wherever.
+//!
+//! Each way in is stopped at each point of the protocol, by an error and by the end of the process,
+//! and asked again.
+
+use std::path::Path;
+use std::process::Command;
+
+use hushtable_ledger::{ChargeRecord, ChargeState, Ledger};
+use hushtable_noise::TestSeed;
+use hushtable_query::SqlStatement;
+
+use super::{Place, Wait};
+use crate::error::EngineError;
+use crate::faults::{Fault, Point, inject};
+use crate::session::{Progress, Session};
+use crate::workload::open_workload;
+
+const CONTRACT: &str = r#"
+[tables.people]
+path = "people.csv"
+privacy_unit = "id"
+[tables.people.defaults]
+epsilon = 1
+delta = 1e-6
+max_groups_contributed = 1
+max_rows_per_group = 1
+[tables.people.columns]
+id = { type = "int" }
+town = { type = "string" }
+age = { type = "int", bounds = [0, 100] }
+[tables.people.budgets]
+ana = { epsilon = 100, delta = 1e-3 }
+"#;
+
+const WORKLOAD: &str = r#"
+epsilon = 2
+delta = 1e-6
+[[queries]]
+name = "all"
+sql = "SELECT COUNT(*) AS n FROM people"
+[[queries]]
+name = "towns"
+sql = "SELECT town, COUNT(*) AS n FROM people GROUP BY town"
+"#;
+
+fn place() -> Place {
+    let mut people = "id,town,age\n".to_owned();
+    for person in 0..200 {
+        people += &format!("{person},{},{}\n", ["A", "B"][person % 2], person % 90);
+    }
+    Place::new(CONTRACT, &[("people.csv", &people), ("workload.toml", WORKLOAD)])
+}
+
+/// Every way in, with the number of its private parts.
+const WAYS: [(&str, usize); 5] = [
+    ("SELECT town, COUNT(*) AS n FROM people GROUP BY town HAVING COUNT(*) >= 101", 1),
+    ("SELECT town, COUNT(*) AS n FROM people GROUP BY ROLLUP (town)", 2),
+    (
+        "SELECT COUNT(*) AS n, SUM(COUNT(*)) OVER () AS s FROM people \
+         WHERE age > (SELECT AVG(age) FROM people)",
+        2,
+    ),
+    (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = AUTO) \
+         town, COUNT(*) AS n FROM people GROUP BY town",
+        2,
+    ),
+    ("workload.toml", 2),
+];
+
+fn ask(session: Session, way: &str) -> Result<(), EngineError> {
+    let mut generator = TestSeed(1).generator();
+    if !way.ends_with(".toml") {
+        let progress = Progress::default();
+        let asked = session.query_with(way, None, &progress, &mut generator);
+        return asked.wait().map(drop);
+    }
+    let workload = open_workload(&session.folder().join(way))?;
+    let plan = std::sync::Arc::new(session).plan_workload(&workload, None).wait()?;
+    let released = plan.release_with(
+        &mut generator,
+        |_| {},
+        |answer| Ok::<_, EngineError>(format!("{}.csv", answer.name)),
+    );
+    released.wait().map(drop)
+}
+
+fn open(contract: &Path) -> Session {
+    Session::open(contract).unwrap()
+}
+
+fn charges(place: &Place) -> Vec<ChargeRecord> {
+    let ledger = Ledger::open_read_only(&place.session().ledger_path()).unwrap();
+    ledger.map_or(Vec::new(), |ledger| ledger.charges().unwrap())
+}
+
+fn states(charges: &[ChargeRecord]) -> [usize; 3] {
+    [ChargeState::Charged, ChargeState::Drawn, ChargeState::Recorded]
+        .map(|state| charges.iter().filter(|charge| charge.state == state).count())
+}
+
+const POINTS: [Point; 5] =
+    [Point::Charged, Point::Read, Point::Drawn, Point::Noisy, Point::Recorded];
+
+/// What is in the ledger after part `part` was stopped at a point, and what is once the question
+/// was asked again.
+fn assert_one_draw(place: &Place, way: &str, parts: usize, part: usize, point: Point) {
+    let stopped = charges(place);
+    let expected = match point {
+        Point::Charged | Point::Read => [parts - part, 0, part],
+        Point::Drawn | Point::Noisy => [parts - part - 1, 1, part],
+        Point::Recorded => [parts - part - 1, 0, part + 1],
+    };
+    assert_eq!(states(&stopped), expected, "{way}, part {part} at {point:?}");
+    ask(open(&place.contract()), way).unwrap();
+    let lost = expected[1];
+    let finished = charges(place);
+    // Each draw that was lost is paid, and so is the one in its place.
+    assert_eq!(states(&finished), [0, lost, parts], "{way}, part {part} at {point:?}");
+    assert_eq!(finished.len(), stopped.len() + lost, "{way}, part {part} at {point:?}");
+    ask(open(&place.contract()), way).unwrap();
+    assert_eq!(charges(place), finished, "asked again, it is free");
+}
+
+#[test]
+fn a_step_that_fails_never_draws_twice_for_a_charge() {
+    for (way, parts) in WAYS {
+        for point in POINTS {
+            for part in 0..parts {
+                let place = place();
+                inject(point, part, Fault::Fails);
+                ask(open(&place.contract()), way).unwrap_err();
+                assert_one_draw(&place, way, parts, part, point);
+            }
+        }
+    }
+}
+
+/// Who lets recording fail until the answer is liked pays for each draw.
+#[test]
+fn draws_that_are_thrown_away_are_paid() {
+    for (way, parts) in WAYS {
+        let place = place();
+        for draws in 1..=3 {
+            // From the second time on, earlier parts are on record.
+            inject(Point::Noisy, if draws == 1 { parts - 1 } else { 0 }, Fault::Fails);
+            ask(open(&place.contract()), way).unwrap_err();
+            assert_eq!(states(&charges(&place)), [0, draws, parts - 1], "{way}");
+        }
+        ask(open(&place.contract()), way).unwrap();
+        let charges = charges(&place);
+        assert_eq!(states(&charges), [0, 3, parts], "{way}");
+        let spent = |charges: &[ChargeRecord]| {
+            charges.iter().map(|charge| charge.charged).reduce(|sum, own| sum.plus(own).unwrap())
+        };
+        let ledger = place.session().ledger().unwrap();
+        let limit = place.session().contract().populations["people"].budgets["ana"];
+        let account = ledger.account("ana", "people", limit).unwrap();
+        assert_eq!(spent(&charges), Some(account.spent), "{way}");
+    }
+}
+
+const CHILD: &str = "HUSHTABLE_ENGINE_TEST_STOPPED";
+
+/// `kill -9` at every point of the protocol: the process ends there, with nothing tidied up.
+#[test]
+fn a_process_that_ends_never_draws_twice_for_a_charge() {
+    if let Some(child) = std::env::var_os(CHILD) {
+        let text = child.into_string().unwrap();
+        let [contract, way, point, part] = text.split('\n').collect::<Vec<_>>()[..] else {
+            panic!("{text}")
+        };
+        let (way, _) = WAYS[way.parse::<usize>().unwrap()];
+        let point = POINTS[point.parse::<usize>().unwrap()];
+        inject(point, part.parse().unwrap(), Fault::Killed);
+        panic!("not stopped: {:?}", ask(open(Path::new(contract)), way));
+    }
+    for (number, (way, parts)) in WAYS.into_iter().enumerate() {
+        for (at, point) in POINTS.into_iter().enumerate() {
+            for part in 0..parts {
+                let place = place();
+                let child = format!("{}\n{number}\n{at}\n{part}", place.contract().display());
+                let test = "tests::one_draw::a_process_that_ends_never_draws_twice_for_a_charge";
+                let output = Command::new("sh")
+                    .args(["-c", r#"ulimit -c 0; exec "$0" "$@""#])
+                    .arg(std::env::current_exe().unwrap())
+                    .args(["--exact", test, "--nocapture"])
+                    .env(CHILD, child)
+                    .output()
+                    .unwrap();
+                assert_eq!(output.status.code(), None, "{output:?}");
+                assert_one_draw(&place, way, parts, part, point);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_ways_have_as_many_parts_as_they_say() {
+    let session = open(&place().contract());
+    for (way, parts) in WAYS.iter().filter(|(way, _)| !way.ends_with(".toml")) {
+        let statement = SqlStatement::bind(way, session.contract()).unwrap();
+        assert_eq!(statement.parts.len(), *parts, "{way}");
+    }
+}

@@ -8,13 +8,15 @@
 # contract, and each charge is written to it. Without --init, the command is the container's first
 # process, which the kernel protects from Ctrl-C. `tests/container.sh` tries all of this.
 
-FROM rust:1.95-slim-trixie AS build
+# Bases are named by digest, so that the same sources build on the same files; the tags are for readers. A digest is
+# that of the image for all platforms. `docker buildx imagetools inspect rust:1.95-slim-trixie` says what a tag is now.
+FROM rust:1.95-slim-trixie@sha256:985053ebf77f576c742435c12c1923ee04dbe511e17f087dd1a8f022307d3aeb AS build
 WORKDIR /source
 COPY . .
 RUN cargo build --release --locked --package hushtable-cli
 
 # Debian's C library and little else. It is of the build's own release, so that the command runs with it.
-FROM gcr.io/distroless/cc-debian13:nonroot
+FROM gcr.io/distroless/cc-debian13:nonroot@sha256:e792ab3d241a468a4fd7519ddbbebe66b49b5f365771716ea688ad40b6c6f1c2
 LABEL org.opencontainers.image.title="hushtable" \
       org.opencontainers.image.description="Answers SQL about people, firms and farms with differential privacy." \
       org.opencontainers.image.source="https://github.com/hushtable/hushtable" \

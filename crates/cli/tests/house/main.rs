@@ -407,6 +407,44 @@ fn comments_are_plain() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Whether a Dockerfile's image is one of its own stages, or named by a digest.
+fn is_pinned<'a>(image: &str, mut stages: impl Iterator<Item = &'a str>) -> bool {
+    let digest = image.split_once("@sha256:").map(|(_, digest)| digest);
+    let is_hash = |digest: &str| {
+        digest.len() == 64 && digest.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c))
+    };
+    image == "scratch" || stages.any(|stage| stage == image) || digest.is_some_and(is_hash)
+}
+
+/// A tag can be moved to other files; a digest cannot.
+#[test]
+fn images_are_pinned_by_digest() {
+    let text = read("Dockerfile");
+    let (mut stages, mut images) = (Vec::new(), 0);
+    for line in text.lines() {
+        let line: Vec<&str> = line.split_whitespace().collect();
+        let from = |word: &&str| word.strip_prefix("--from=").map(str::to_owned);
+        let image = match line.as_slice() {
+            ["FROM", rest @ ..] => {
+                rest.iter().find(|w| !w.starts_with("--")).map(|w| w.to_string())
+            }
+            ["COPY" | "RUN" | "ADD", rest @ ..] => rest.iter().find_map(from),
+            _ => None,
+        };
+        if let Some(image) = image {
+            assert!(is_pinned(&image, stages.iter().copied()), "{image} has no digest");
+            images += usize::from(image.contains('@'));
+        }
+        if let ["FROM", .., "AS", name] = line.as_slice() {
+            stages.push(*name);
+        }
+    }
+    assert_eq!(images, 2);
+    for moved in ["rust:1.95", "rust:1.95@sha256:985053", "rust@sha256:", "build2"] {
+        assert!(!is_pinned(moved, ["build"].into_iter()), "{moved}");
+    }
+}
+
 /// rustfmt leaves a function alone that holds an over-long literal, so that such lines spread.
 #[test]
 fn no_line_is_over_100_characters() {

@@ -49,8 +49,9 @@ impl Quantity for EpsilonQuantity {
 impl Quantity for DeltaQuantity {
     const NAME: &'static str = "delta";
     const PLACES: u32 = 18;
-    const MAX: u64 = 10u64.pow(18) - 1;
-    const RANGE: &'static str = "from 0 to below 1, at most 18 decimal places";
+    // Statements are JSON, whose numbers are doubles: a larger one could be read back as 1.
+    const MAX: u64 = 10u64.pow(18) - 1000;
+    const RANGE: &'static str = "from 0 to 0.999999999999999, at most 18 decimal places";
 }
 impl Quantity for RhoQuantity {
     const NAME: &'static str = "rho";
@@ -77,7 +78,8 @@ pub struct Amount<U> {
 /// The epsilon of pure or approximate differential privacy: the log of a ratio of probabilities.
 /// From 0 to 1,000,000, kept to 12 decimal places.
 pub type Epsilon = Amount<EpsilonQuantity>;
-/// The delta of approximate differential privacy: a probability below 1, kept to 18 decimal places.
+/// The delta of approximate differential privacy: a probability of at most 1 - 10^-15, kept to 18
+/// decimal places.
 pub type Delta = Amount<DeltaQuantity>;
 /// The rho of zero-concentrated differential privacy (Bun & Steinke 2016): a Rényi divergence of
 /// every order `a` is at most `a * rho`. From 0 to 1,000,000, kept to 12 decimal places.
@@ -254,7 +256,14 @@ impl<U: Quantity> Serialize for Amount<U> {
 
 impl<'de, U: Quantity> Deserialize<'de> for Amount<U> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+        let value = f64::deserialize(deserializer)?;
+        // A reader of JSON may be off in a float's last place, which no constructor would take.
+        let nearest = format!("{value:.*}", U::PLACES as usize).parse::<Self>().ok();
+        let off = |own: &Self| (own.to_f64() - value).abs();
+        match nearest.filter(|own| off(own) <= 4.0 * f64::EPSILON * value) {
+            Some(nearest) => Ok(nearest),
+            None => Self::from_f64(value).map_err(serde::de::Error::custom),
+        }
     }
 }
 
@@ -341,6 +350,39 @@ mod tests {
         assert_eq!(whole.split(&[0, 0]), vec![Epsilon::ZERO; 2]);
     }
 
+    /// A statement that could not be read back would lose its release.
+    #[test]
+    fn every_amount_is_read_back_from_json() {
+        fn assert_read<U: Quantity + fmt::Debug + PartialEq>(units: u64) {
+            let amount = Amount::<U>::from_units(units).unwrap();
+            let json = serde_json::to_string(&amount).unwrap();
+            let read: Amount<U> = serde_json::from_str(&json).unwrap_or_else(|e| panic!("{e}"));
+            let off = read.units().abs_diff(units) as f64;
+            assert!(off <= 4.0 * units as f64 * f64::EPSILON, "{amount} {read}");
+        }
+        fn assert_all_read<U: Quantity + fmt::Debug + PartialEq>() {
+            for digits in 0..18 {
+                let units = 1_234_567_890_123_456_789 / 10u64.pow(digits);
+                if units <= U::MAX {
+                    assert_read::<U>(units);
+                }
+                assert_read::<U>(U::MAX - U::MAX / 10u64.pow(digits));
+                assert_read::<U>(U::MAX - 10u64.pow(digits).min(U::MAX));
+            }
+            assert_read::<U>(U::MAX);
+        }
+        assert_all_read::<EpsilonQuantity>();
+        assert_all_read::<DeltaQuantity>();
+        assert_all_read::<RhoQuantity>();
+        assert_all_read::<MuQuantity>();
+        let error = "0.999999999999999999".parse::<Delta>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "delta = 0.999999999999999999 is not a valid delta: it must be a number from 0 to \
+             0.999999999999999, at most 18 decimal places"
+        );
+    }
+
     #[test]
     fn serde_goes_through_the_constructor() {
         let delta: Delta = "1e-5".parse().unwrap();
@@ -348,5 +390,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Delta>("1e-5").unwrap(), delta);
         assert!(serde_json::from_str::<Delta>("1.0").is_err());
         assert!(serde_json::from_str::<Epsilon>("-1").is_err());
+        assert!(serde_json::from_str::<Epsilon>("1e-13").is_err());
+        assert!(serde_json::from_str::<Epsilon>("1.0000000000001").is_err());
     }
 }

@@ -450,7 +450,7 @@ fn refuse(what: &str, error: MechanismError) -> Refusal {
     }
     Refusal::new(
         format!("no noise can be drawn for {what}: {error}"),
-        "use a larger epsilon or rho, fewer aggregates, fewer groups per unit, or narrower \
-         bounds",
+        "use a larger epsilon, rho or delta, fewer aggregates, fewer groups per unit, or \
+         narrower bounds",
     )
 }

@@ -25,6 +25,15 @@ pub(crate) fn contract(named: Option<&Path>) -> PathBuf {
     path
 }
 
+/// The contract that a command without a name for one would take, where there is a file.
+pub(crate) fn contract_if_any() -> Option<PathBuf> {
+    let path = match setting("HUSHTABLE_CONTRACT") {
+        Some(path) => path.into(),
+        None => nearest(|path| path.exists()).0,
+    };
+    path.exists().then_some(path)
+}
+
 /// The analyst who asks: the one that is named, or that of the environment.
 pub(crate) fn analyst(named: Option<&str>) -> Option<String> {
     let from_setting = || setting("HUSHTABLE_ANALYST").map(|text| text.to_string_lossy().into());

@@ -51,6 +51,16 @@ impl Protected {
     /// # Errors
     /// When the file belongs to the contract, a table would read it, or it cannot be written.
     pub fn pending(&self, path: &Path) -> Result<PendingFile, Refusal> {
+        self.refuse(path)?;
+        PendingFile::replacing(path)
+    }
+
+    /// Refuses a place where nothing may be written, by whatever way.
+    ///
+    /// # Errors
+    /// When the file belongs to the contract, a table would read it, or it is another ledger or
+    /// contract.
+    pub fn refuse(&self, path: &Path) -> Result<(), Refusal> {
         let place = resolved(path);
         if self.files.iter().any(|file| same(file, &place)) {
             return Err(Refusal::new(
@@ -69,7 +79,7 @@ impl Protected {
                 "give a name in another folder; nothing was asked, and nothing was charged",
             ));
         }
-        PendingFile::replacing(path)
+        refuse_precious(path)
     }
 }
 
@@ -99,7 +109,7 @@ impl PendingFile {
     pub fn replacing(path: &Path) -> Result<Self, Refusal> {
         // Through a link, the file it leads to is replaced and not the link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        refuse_precious(path, &place)?;
+        refuse_precious_at(path, &place)?;
         let found = fs::metadata(&place).ok();
         if found.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Refusal::new(
@@ -166,7 +176,7 @@ impl PendingFile {
             Way::Direct(mut file) => file.write_all(bytes).map_err(|e| cannot_write(&shown, &e)),
             Way::Renamed { place, permissions, replace } => {
                 // A query may have made a ledger there while this one ran.
-                refuse_precious(&shown, &place)?;
+                refuse_precious_at(&shown, &place)?;
                 let filled = beside(&place, permissions.as_ref()).and_then(|mut temporary| {
                     temporary.write_all(bytes)?;
                     // A rename that outlives a power cut while the content does not would leave
@@ -192,8 +202,17 @@ impl PendingFile {
 /// Longest file that may be a contract: there may be a million keys in it.
 const MAX_CONTRACT_BYTES: u64 = 1 << 26;
 
-/// Refuses to replace a ledger or a contract, whosever it is.
-fn refuse_precious(shown: &Path, place: &Path) -> Result<(), Refusal> {
+/// Refuses to write to a ledger or a contract, whosever it is.
+///
+/// # Errors
+/// When there is one, or a file of SQLite's would be beside one.
+pub fn refuse_precious(path: &Path) -> Result<(), Refusal> {
+    // Through a link, the file it leads to is written.
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    refuse_precious_at(path, &place)
+}
+
+fn refuse_precious_at(shown: &Path, place: &Path) -> Result<(), Refusal> {
     let is_contract = || {
         let small = fs::metadata(place).is_ok_and(|f| f.is_file() && f.len() <= MAX_CONTRACT_BYTES);
         small && fs::read_to_string(place).is_ok_and(|text| Contract::recognises(&text))

@@ -42,11 +42,19 @@ fn escaped(
 }
 
 fn is_plain(c: char) -> bool {
-    !c.is_control() && !is_unseen(c)
+    c == ' ' || !(c.is_control() || c.is_whitespace() || is_unseen(c) || is_blank(c))
+}
+
+/// Whether a character has a width and no ink, and is no white space by Unicode's properties: the
+/// pattern of Braille without dots, the musical head of a null note, the blanks of Egyptian
+/// hieroglyphs, the filler of Khitan's small script.
+fn is_blank(c: char) -> bool {
+    matches!(c, '\u{2800}' | '\u{13441}'..='\u{13442}' | '\u{16fe4}' | '\u{1d159}')
 }
 
 /// Whether a character has no width, breaks lines or turns the direction of writing around:
-/// Unicode's default ignorable code points, its line separators and its interlinear annotations.
+/// Unicode's default ignorable code points, its line separators, its interlinear annotations and
+/// the controls of hieroglyphs.
 fn is_unseen(c: char) -> bool {
     matches!(
         c,
@@ -63,7 +71,8 @@ fn is_unseen(c: char) -> bool {
             | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
             | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
+            | '\u{fff0}'..='\u{fffc}'
+            | '\u{13430}'..='\u{13440}'
             | '\u{1bca0}'..='\u{1bca3}'
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}'
@@ -83,6 +92,50 @@ mod tests {
         assert_eq!(visible(TEXT), escaped);
         assert_eq!(visible_lines(TEXT), escaped.replace("\\n", "\n"));
         assert_eq!(visible(escaped), escaped);
+    }
+
+    /// Unicode's Default_Ignorable_Code_Point and White_Space, and what has a width and no ink.
+    #[test]
+    fn what_looks_like_nothing_or_like_a_space_is_shown() {
+        let ignorable = [
+            0xad..=0xad,
+            0x34f..=0x34f,
+            0x61c..=0x61c,
+            0x115f..=0x1160,
+            0x17b4..=0x17b5,
+            0x180b..=0x180f,
+            0x200b..=0x200f,
+            0x202a..=0x202e,
+            0x2060..=0x206f,
+            0x3164..=0x3164,
+            0xfe00..=0xfe0f,
+            0xfeff..=0xfeff,
+            0xffa0..=0xffa0,
+            0xfff0..=0xfff8,
+            0x1bca0..=0x1bca3,
+            0x1d173..=0x1d17a,
+            0xe0000..=0xe0fff,
+        ];
+        let spaces = [
+            0x85..=0x85,
+            0xa0..=0xa0,
+            0x1680..=0x1680,
+            0x2000..=0x200a,
+            0x2028..=0x2029,
+            0x202f..=0x202f,
+            0x205f..=0x205f,
+            0x3000..=0x3000,
+        ];
+        let blanks = [0x2800..=0x2800, 0x13441..=0x13442, 0x16fe4..=0x16fe4, 0x1d159..=0x1d159];
+        let all = ignorable.into_iter().chain(spaces).chain(blanks).flatten();
+        for c in all.filter_map(char::from_u32) {
+            let escaped = format!("a{}b", c.escape_unicode());
+            assert_eq!(visible(&format!("a{c}b")), escaped);
+            assert_eq!(visible_lines(&format!("a{c}b")), escaped);
+        }
+        // Letters, signs and a space stay, in every script.
+        let text = "Zoë's 25 °C, Ω≠א ک ก ฿ ༀ 語 ⠁ ● 👍 \u{fffd}";
+        assert_eq!(visible(text), text);
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! `hushtable generate`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
-use hushtable::output::PendingFile;
+use hushtable::Engine;
+use hushtable::output::{PendingFile, Protected, refuse_precious};
 use hushtable::query::Contract;
 
 use crate::arguments::{Cli, GenerateArguments, GenerateCommand};
 use crate::failure::Failure;
-use crate::{kept_effects, stdio};
+use crate::{kept_effects, stdio, surroundings};
 
 pub(crate) fn run(asked: &GenerateArguments) -> Result<(), Failure> {
     match &asked.what {
@@ -19,22 +20,47 @@ pub(crate) fn run(asked: &GenerateArguments) -> Result<(), Failure> {
             stdio::print(&script)
         }
         GenerateCommand::Man { out } => {
+            let mut command = Cli::command();
+            command.build();
+            let mut all = Vec::new();
+            pages(&command, "hushtable", out, &mut all)?;
+            // Nothing is made where one of the pages may not be.
+            let protected = nearby();
+            for (path, _) in &all {
+                refuse_precious(path)?;
+                protected.as_ref().map_or(Ok(()), |own| own.refuse(path))?;
+            }
             fs::create_dir_all(out).map_err(|e| {
                 Failure::new(
                     format!("cannot create the folder `{}`: {e}", out.display()),
                     "give --out a folder that exists, or one that can be created",
                 )
             })?;
-            let mut command = Cli::command();
-            command.build();
-            pages(&command, "hushtable", out)
+            let pending = all.iter().map(|(path, _)| PendingFile::replacing(path));
+            let pending = pending.collect::<Result<Vec<_>, _>>()?;
+            for (file, (path, page)) in pending.into_iter().zip(all) {
+                kept_effects::written(file, page)?;
+                stdio::print(format!("{}\n", path.display()).as_bytes())?;
+            }
+            Ok(())
         }
         GenerateCommand::Schema => stdio::print(Contract::SCHEMA.as_bytes()),
     }
 }
 
+/// The files of the contract that a command here would take, if there is one that can be read.
+fn nearby() -> Option<Protected> {
+    let engine = Engine::open(surroundings::contract_if_any()?).ok()?;
+    Some(engine.protected())
+}
+
 /// The page of a command and those of its commands: `hushtable-calc-noise.1`.
-fn pages(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
+fn pages(
+    command: &Command,
+    name: &str,
+    folder: &Path,
+    all: &mut Vec<(PathBuf, Vec<u8>)>,
+) -> Result<(), Failure> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page).map_err(|e| {
         Failure::new(
@@ -42,11 +68,9 @@ fn pages(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
             "this is a fault in Hushtable: please report it, without data",
         )
     })?;
-    let path = folder.join(format!("{name}.1"));
-    kept_effects::written(PendingFile::replacing(&path)?, page)?;
-    stdio::print(format!("{}\n", path.display()).as_bytes())?;
+    all.push((folder.join(format!("{name}.1")), page));
     let commands = command.get_subcommands().filter(|own| own.get_name() != "help");
     commands
         .into_iter()
-        .try_for_each(|own| pages(own, &format!("{name}-{}", own.get_name()), folder))
+        .try_for_each(|own| pages(own, &format!("{name}-{}", own.get_name()), folder, all))
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(asked: &ShellArguments) -> Result<(), Failure> {
     let analyst = engine.analyst(surroundings::analyst(asked.analyst.as_deref()).as_deref());
     let left = left(&analyst)?;
     let interactive = io::stdin().is_terminal();
-    let mut input = input::input(Words::of(engine.contract()))?;
+    let mut input = input::input(Words::of(engine.contract()), &engine.protected())?;
     if interactive {
         stdio::note("a statement ends with `;`; \\help lists the commands\n");
         stdio::note(&input.history().map(|own| own.told()).unwrap_or_default());

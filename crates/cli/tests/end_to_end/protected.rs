@@ -95,3 +95,30 @@ fn links_are_followed() {
     assert_refused(&shop, "other/new.csv", "the result would become data");
     assert_refused(&shop, "result.csv", "the result would become data");
 }
+
+#[cfg(unix)]
+#[test]
+fn man_pages_replace_no_data_contract_or_ledger() {
+    let shop = Shop::new();
+    shop.run(&["query", COUNT_BY_PRODUCT]).success();
+    fs::copy(shop.path("hushtable.ledger"), shop.path("other.ledger")).unwrap();
+    for (target, part) in [
+        ("visits.csv", "is where table `visits` reads its data"),
+        ("hushtable.toml", "belongs to the contract"),
+        ("hushtable.ledger", "belongs to the contract"),
+        ("other.ledger", "is a ledger"),
+    ] {
+        let before = fs::read(shop.path(target)).unwrap();
+        let man = shop.path(&format!("man of {target}"));
+        fs::create_dir(&man).unwrap();
+        // Not the first of the pages.
+        std::os::unix::fs::symlink(shop.path(target), man.join("hushtable-query.1")).unwrap();
+        let out = man.to_str().unwrap();
+        let refusal = shop.run(&["generate", "man", "--out", out]).refusal();
+        assert!(refusal.contains(part), "{target}: {refusal}");
+        assert_eq!(fs::read(shop.path(target)).unwrap(), before, "{target}");
+        assert_eq!(fs::read_dir(&man).unwrap().count(), 1, "a page was written");
+    }
+    shop.run(&["generate", "man", "--out", "man"]).success();
+    assert!(shop.path("man/hushtable-query.1").exists());
+}

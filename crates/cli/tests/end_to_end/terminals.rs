@@ -12,7 +12,8 @@ use crate::support::{COUNT_BY_PRODUCT, Shop};
 fn hostile() -> Shop {
     let shop = Shop::new();
     let contract = fs::read_to_string(shop.path("hushtable.toml")).unwrap();
-    let keys = r#"["\u001b[2J", "bre\u200Bad", "\U000E0041", "=1+1", "a\nb", "\u009b2J"]"#;
+    let keys = r#"["\u001b[2J", "bre\u200Bad", "\U000E0041", "=1+1", "a\nb", "\u009b2J",
+                   "\u2800", "\u00a0"]"#;
     let hostile = contract.replace(r#"["bread", "coffee", "wine"]"#, keys);
     fs::write(shop.path("hushtable.toml"), hostile).unwrap();
     shop
@@ -21,6 +22,14 @@ fn hostile() -> Shop {
 /// The output of a command on a terminal, which `script` of util-linux makes for it.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(shop: &Shop, arguments: &[&str], input: &str) -> String {
+    let (shown, success) = with_history(shop, arguments, input, "history");
+    assert!(success, "{shown}");
+    shown
+}
+
+/// What a command shows on a terminal, and whether it succeeds.
+#[cfg(target_os = "linux")]
+fn with_history(shop: &Shop, arguments: &[&str], input: &str, history: &str) -> (String, bool) {
     // A program that waits for more input fails the test.
     let mut command = Command::new("timeout");
     command.args(["60", "script"]);
@@ -29,14 +38,44 @@ fn on_a_terminal(shop: &Shop, arguments: &[&str], input: &str) -> String {
     let run = format!("exec \"$HUSHTABLE\" {}", words.join(" "));
     command.args(["--quiet", "--return", "--command", &run, "/dev/null"]);
     command.env("HUSHTABLE", env!("CARGO_BIN_EXE_hushtable")).env("SHELL", "/bin/sh");
-    command.env("HUSHTABLE_HISTORY", shop.path("history"));
+    command.env("HUSHTABLE_HISTORY", history);
     command.current_dir(shop.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{shown}");
-    shown.replace("\r\n", "\n")
+    (shown.replace("\r\n", "\n"), output.status.success())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_history_is_no_ledger_contract_or_data() {
+    let shop = Shop::new();
+    shop.run(&["query", COUNT_BY_PRODUCT]).success();
+    fs::create_dir(shop.path("data")).unwrap();
+    fs::rename(shop.path("visits.csv"), shop.path("data/visits.csv")).unwrap();
+    let contract = fs::read_to_string(shop.path("hushtable.toml")).unwrap();
+    let moved = contract.replace("path = \"visits.csv\"", "path = \"data\"");
+    fs::write(shop.path("hushtable.toml"), moved).unwrap();
+    fs::copy(shop.path("hushtable.ledger"), shop.path("other.ledger")).unwrap();
+    std::os::unix::fs::symlink("hushtable.ledger", shop.path("link")).unwrap();
+    for (history, part) in [
+        ("hushtable.toml", "belongs to the contract"),
+        ("hushtable.ledger", "belongs to the contract"),
+        ("hushtable.ledger-journal", "belongs to the contract"),
+        ("link", "belongs to the contract"),
+        ("other.ledger", "is a ledger"),
+        ("data/visits.csv", "is where table `visits` reads its data"),
+        ("data/new.csv", "is where table `visits` reads its data"),
+    ] {
+        let before = fs::read(shop.path(history)).ok();
+        let asked = "SELECT COUNT(*) AS n FROM visits;\ny\n\\q\n";
+        let (shown, success) = with_history(&shop, &["shell"], asked, history);
+        assert!(!success && shown.contains(part), "{history}: {shown}");
+        assert!(shown.contains("HUSHTABLE_HISTORY"), "{history}: {shown}");
+        assert_eq!(fs::read(shop.path(history)).ok(), before, "{history}");
+    }
+    assert!((shop.spent() - 1.0).abs() < 1e-9);
 }
 
 #[cfg(target_os = "linux")]
@@ -46,7 +85,7 @@ fn terminals_are_not_steered_by_keys_in_any_format() {
     for format in ["table", "csv", "json"] {
         let shown = on_a_terminal(&shop, &["query", "--format", format, COUNT_BY_PRODUCT], "");
         assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
-        assert!(!shown.contains(['\u{200b}', '\u{e0041}']), "{shown:?}");
+        assert!(!shown.contains(['\u{200b}', '\u{e0041}', '\u{2800}', '\u{a0}']), "{shown:?}");
         let escape = if format == "json" { "bre\\u200bad" } else { "bre\\u{200b}ad" };
         assert!(shown.contains(escape), "{shown}");
         assert!(!shown.contains("a\nb"), "{shown}");

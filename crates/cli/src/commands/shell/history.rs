@@ -8,6 +8,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use hushtable::Hint;
+use hushtable::output::{Protected, refuse_precious};
+
+use crate::failure::Failure;
+
 /// Most entries that are kept; the file is cut down to them when it has twice as many.
 pub(super) const MOST_ENTRIES: usize = 1000;
 
@@ -24,9 +29,22 @@ pub(super) struct History {
 }
 
 impl History {
-    /// The history of whoever runs the command.
-    pub(super) fn of_the_user() -> Self {
-        Self::at(place(|name| env::var_os(name).filter(|value| !value.is_empty())))
+    /// The history of whoever runs the command; not in a place that is protected.
+    pub(super) fn of_the_user(protected: &Protected) -> Result<Self, Failure> {
+        let file = place(|name| env::var_os(name).filter(|value| !value.is_empty()));
+        Self::outside(protected, file)
+    }
+
+    fn outside(protected: &Protected, file: Option<PathBuf>) -> Result<Self, Failure> {
+        if let Some(file) = &file {
+            protected.refuse(file).map_err(|refusal| {
+                Failure::new(
+                    format!("cannot keep the shell's history there: {}", refusal.what()),
+                    format!("set {SETTING} to another file, or to `off`"),
+                )
+            })?;
+        }
+        Ok(Self::at(file))
     }
 
     /// The history in a file; none without one.
@@ -114,8 +132,10 @@ fn place(setting: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf
     Some(state.join("hushtable").join("history"))
 }
 
-/// Opens the file for adding to it, and for its user alone.
+/// Opens the file for adding to it, and for its user alone. It is looked at each time: a ledger may
+/// have come to its place since.
 fn open(file: &Path) -> io::Result<File> {
+    refuse_precious(file).map_err(|refusal| io::Error::other(refusal.what()))?;
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     #[cfg(unix)]
@@ -201,6 +221,20 @@ mod tests {
         let mut history = History::at(Some(file.join("history")));
         history.add("SELECT 1");
         assert!(history.told().starts_with("history: not kept: "), "{}", history.told());
+    }
+
+    /// A file that is no ledger when the shell starts may be one later.
+    #[test]
+    fn nothing_is_added_to_a_ledger_or_a_contract() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("history");
+        let mut history = History::at(Some(file.clone()));
+        history.add("SELECT 1");
+        let contract = "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"row\"\n";
+        fs::write(&file, contract).unwrap();
+        history.add("SELECT 2");
+        assert!(history.told().contains("is a contract"), "{}", history.told());
+        assert_eq!(fs::read_to_string(&file).unwrap(), contract);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Read};
 
+use hushtable::output::Protected;
 use hushtable::query::MAX_QUERY_BYTES;
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
@@ -37,10 +38,11 @@ pub(super) trait Input {
     }
 }
 
-/// The terminal, where standard input is one; else standard input.
-pub(super) fn input(words: Words) -> Result<Box<dyn Input>, Failure> {
+/// The terminal, where standard input is one; else standard input. A history is kept outside of
+/// what is protected.
+pub(super) fn input(words: Words, protected: &Protected) -> Result<Box<dyn Input>, Failure> {
     if io::stdin().is_terminal() {
-        return Ok(Box::new(Terminal::new(words)?));
+        return Ok(Box::new(Terminal::new(words, protected)?));
     }
     Ok(Box::new(Lines(io::stdin().lock())))
 }
@@ -81,7 +83,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn new(words: Words) -> Result<Self, Failure> {
+    fn new(words: Words, protected: &Protected) -> Result<Self, Failure> {
         let config = Config::builder()
             .history_ignore_dups(true)
             .and_then(|config| config.max_history_size(super::history::MOST_ENTRIES))
@@ -91,7 +93,7 @@ impl Terminal {
         let mut editor = Editor::with_history(config, history).map_err(|e| no_terminal(&e))?;
         editor.set_helper(Some(words));
         editor.set_auto_add_history(false);
-        let history = History::of_the_user();
+        let history = History::of_the_user(protected)?;
         for entry in history.entries() {
             editor.add_history_entry(entry).map_err(|e| no_terminal(&e))?;
         }

@@ -129,7 +129,7 @@ fn read(name: &str, input: &[u8]) {
         read_as(
             folder.path(),
             name,
-            &Wanted { columns, rows: unit.is_none(), unit, csv: csv.clone() },
+            &Wanted { columns, rows: unit.is_none(), unit, csv: csv.clone(), ..Wanted::default() },
         );
     }
 }

@@ -16,7 +16,7 @@ mod both_neighbours;
 #[cfg(test)]
 mod neighbours;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,13 +35,13 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PhysicalExpr};
 use hushtable_query::{
-    BinaryOp, ColumnType, CsvSettings, Expr, ExprKind, NamedExpr, Operator, Relation,
-    UnitAggregate, Value, WindowFunction, WindowOrder, WindowedColumn,
+    BinaryOp, ColumnType, Expr, ExprKind, NamedExpr, Operator, Origin, Relation, UnitAggregate,
+    Value, WindowFunction, WindowOrder, WindowedColumn,
 };
 
 use crate::error::EngineError;
 use crate::rows::MOST_UNPADDED;
-use crate::source::{DataFile, ReadProgress, Wanted, scan};
+use crate::source::{self, DataFile, ReadProgress, Wanted};
 pub(crate) use never_empty::NeverEmptyExec;
 pub(crate) use sums::total_function;
 pub(crate) use total::EncodedExpr;
@@ -64,6 +64,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) progress: &'a Arc<ReadProgress>,
     /// Whether expressions are computed for a row of NULLs after those of every batch.
     padded: bool,
+    /// Columns of tables that tell units apart, or the rows that others refer to.
+    identifying: BTreeSet<Origin>,
 }
 
 impl<'a> Lowering<'a> {
@@ -75,7 +77,7 @@ impl<'a> Lowering<'a> {
         progress: &'a Arc<ReadProgress>,
     ) -> Self {
         let padded = relation.operations() > MOST_UNPADDED;
-        Self { files, partitions, progress, padded }
+        Self { files, partitions, progress, padded, identifying: relation.identifying() }
     }
 }
 
@@ -87,12 +89,12 @@ impl Lowering<'_> {
     pub(crate) fn plan<'a>(&'a self, relation: &'a Relation, wanted: &'a [usize]) -> Planned<'a> {
         Box::pin(async move {
             match relation.operator() {
-                Operator::Scan { table, columns, column_bytes, csv, .. } => {
+                Operator::Scan { columns, column_bytes, .. } => {
                     // The column behind those of the files tells rows apart.
                     let rows = wanted.contains(&columns.len());
                     let stored: Vec<usize> =
                         wanted.iter().copied().filter(|&place| place != columns.len()).collect();
-                    let plan = self.scan(table, columns, csv.as_ref(), (&stored, None), rows);
+                    let plan = self.scan(relation.operator(), (&stored, None), rows);
                     let plan = shortened(plan.await?, column_bytes, &stored)?;
                     let mut next = 0;
                     let places = wanted.iter().map(|&place| match place == columns.len() {
@@ -162,8 +164,8 @@ impl Lowering<'_> {
         wanted: &[usize],
     ) -> Result<Plan, EngineError> {
         let unit = relation.protection().unit();
-        if let Operator::Scan { table, columns, csv, .. } = relation.operator() {
-            return self.scan(table, columns, csv.as_ref(), (wanted, unit), false).await;
+        if let scan @ Operator::Scan { .. } = relation.operator() {
+            return self.scan(scan, (wanted, unit), false).await;
         }
         let all: Vec<usize> = wanted.iter().copied().chain(unit).collect();
         self.plan(relation, &all).await
@@ -171,21 +173,34 @@ impl Lowering<'_> {
 
     async fn scan(
         &self,
-        table: &str,
-        columns: &[(String, ColumnType)],
-        csv: Option<&CsvSettings>,
+        scan: &Operator,
         (wanted, unit): (&[usize], Option<usize>),
         rows: bool,
     ) -> Result<Plan, EngineError> {
+        let Operator::Scan { table, columns, column_bytes, csv, .. } = scan else {
+            return Err(EngineError::Inconsistent);
+        };
         let files = self.files.get(table).ok_or(EngineError::Inconsistent)?;
         let pick = |place: usize| columns.get(place).cloned().ok_or(EngineError::Inconsistent);
         let wanted = Wanted {
             columns: wanted.iter().map(|&place| pick(place)).collect::<Result<_, _>>()?,
             unit: unit.map(pick).transpose()?,
-            csv: csv.cloned(),
+            csv: csv.clone(),
             rows,
+            identifying: self
+                .identifying
+                .iter()
+                .filter(|origin| origin.table == *table)
+                .map(|origin| origin.column.clone())
+                .collect(),
+            text_bytes: columns
+                .iter()
+                .zip(column_bytes)
+                .filter(|((_, column_type), _)| *column_type == ColumnType::String)
+                .map(|((name, _), bytes)| (name.clone(), *bytes))
+                .collect(),
         };
-        Ok(scan(files, &wanted, self.partitions, self.progress).await?)
+        Ok(source::scan(files, &wanted, self.partitions, self.progress).await?)
     }
 
     async fn aggregate(

@@ -31,10 +31,12 @@ mod parquet;
 pub(crate) mod parse;
 mod progress;
 mod reach;
+mod records;
 mod sink;
 mod stored;
 mod table;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,7 +55,7 @@ pub use look::{LookedAt, Proposed, look_at};
 pub use open::file_schema;
 pub use progress::ReadProgress;
 pub use reach::{resolved, same, would_read};
-pub(crate) use sink::{Misfit, Sink};
+pub(crate) use sink::{Misfit, OddRow, Sink};
 pub(crate) use table::{Table, observe};
 
 /// Rows of a batch, at most.
@@ -173,12 +175,23 @@ pub struct Wanted {
     pub csv: Option<CsvSettings>,
     /// Whether a column behind the others tells rows apart, by their places in the files alone.
     pub rows: bool,
+    /// Columns besides `unit` that tell units apart, or rows that other tables refer to.
+    pub identifying: BTreeSet<String>,
+    /// Most bytes of the texts of all columns that are declared as text, wanted or not: fields in
+    /// quotes of a CSV file end by them.
+    pub text_bytes: Vec<(String, usize)>,
 }
 
 impl Wanted {
     /// Some columns of files that are written in the usual way.
     pub fn columns(columns: &[(String, ColumnType)]) -> Self {
         Self { columns: columns.to_vec(), ..Self::default() }
+    }
+
+    /// Whether the values of a column must not lose what tells them apart.
+    fn identifies(&self, column: &str) -> bool {
+        self.identifying.contains(column)
+            || self.unit.as_ref().is_some_and(|(unit, _)| unit == column)
     }
 }
 
@@ -200,11 +213,14 @@ impl Wanted {
 /// blanks around it ignored; a decimal with more digits than its scale is rounded, half away from
 /// zero. In CSV the settings may say otherwise. There, an empty field is NULL (a string, too), a
 /// row that is too short has NULLs at its end, fields beyond the header are ignored, and an empty
-/// line is no row. A column in the names of folders has the value of a file's folder in all rows of
-/// the file.
+/// line is no row. A field in quotes that is longer than it may be ends with its line, as NULL. A
+/// column in the names of folders has the value of a file's folder in all rows of the file.
 ///
 /// Units are the values of their column, but those of an `int` column are whole numbers of up to 38
 /// digits: a unit that does not fit 64 bits must not be left out.
+///
+/// In columns that tell units apart, no two values of the files become one value: types that lose
+/// digits are errors, and text that is not what `CAST` to text makes of its value is NULL.
 ///
 /// The plan reads in `partitions` partitions, however many files there are. The order of its rows
 /// means nothing.

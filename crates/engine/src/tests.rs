@@ -14,6 +14,7 @@ mod plans;
 mod quantiles;
 mod releases;
 mod selection;
+mod sources;
 mod split;
 mod totality;
 mod tpch;

@@ -390,6 +390,14 @@ impl Relation {
         tables
     }
 
+    /// The columns of tables that tell units apart here, or the rows that others refer to. No two
+    /// values of the files may be one value there.
+    pub fn identifying(&self) -> BTreeSet<Origin> {
+        let mut columns = BTreeSet::new();
+        self.collect_identifying(&mut columns);
+        columns
+    }
+
     /// The conditions that are computed while a join looks for partners: of those that keep rows
     /// without one, and of those that only ask whether there is one.
     pub(crate) fn match_conditions(&self) -> Vec<&Expr> {
@@ -495,6 +503,23 @@ impl Relation {
             }
         }
         Self::new(operator)
+    }
+
+    fn collect_identifying(&self, found: &mut BTreeSet<Origin>) {
+        if let Operator::Scan { table, columns, protection, .. } = self.operator() {
+            if let Protection::Unit { column, .. } | Protection::Reference { column, .. } =
+                protection
+                && let Some((name, _)) = columns.get(*column)
+            {
+                found.insert(Origin { table: table.clone(), column: name.clone() });
+            }
+            if let Protection::Reference { references, .. } = protection {
+                found.insert(references.clone());
+            }
+        }
+        for input in inputs_of(self.operator()) {
+            input.collect_identifying(found);
+        }
     }
 
     fn collect_tables<'a>(&'a self, tables: &mut BTreeSet<&'a str>) {

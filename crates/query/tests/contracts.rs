@@ -36,6 +36,8 @@ fn wrong_contracts() {
         ("privacy_unit = \"author\"", "privacy_unit = \"user\""),
         ("privacy_unit = \"author\"", "privacy_unit = \"year\""),
         ("privacy_unit = \"author\"", "privacy_unit = 1"),
+        ("author = { type = \"int\" }", "author = { type = \"float\" }"),
+        ("author = { type = \"int\" }", "author = { type = \"bool\" }"),
         ("neighbouring = \"replace\"", "neighbouring = \"swap\""),
         ("neighbouring = \"replace\"", "unique = [\"county\"]"),
         ("author = { type = \"int\" }", "author = { type = \"integer\" }"),
@@ -110,6 +112,8 @@ fn wrong_contracts() {
         "{ currency = [\"\"] }",
         "{ currency = [\".\"] }",
         "{ dates = \"DDMMYY\" }",
+        "{ max_bytes = 0 }",
+        "{ max_bytes = 65537 }",
     ];
     let lines: Vec<String> = settings.iter().map(|settings| csv(settings)).collect();
     let changes: Vec<(&str, &str)> =
@@ -204,6 +208,7 @@ fn csv_settings_are_read_and_are_a_part_of_the_question() {
         "csv = { currency = [\"$\"] }",
         "csv = { thousands = \",\" }",
         "csv = { delimiter = \"|\" }",
+        "csv = { max_bytes = 64 }",
     ]
     .map(question)
     .to_vec();
@@ -238,4 +243,37 @@ fn unique_keys_are_columns_of_public_tables() {
         writeln!(shown, "{unique}\n-> {}\n", with(unique).unwrap_err()).unwrap();
     }
     insta::assert_snapshot!(shown);
+}
+
+/// Types in which two values of the files can become one name no unit, and no row that others refer
+/// to.
+#[test]
+fn columns_that_tell_units_apart_are_known_and_of_types_that_can() {
+    let contract = |visit: &str| {
+        let text = format!(
+            "units.person.budgets.ana = {{ epsilon = 1 }}\n\
+             [tables.people]\npath = 'people.csv'\n\
+             unit = {{ of = 'person', column = 'id' }}\n\
+             columns = {{ id = {{ type = 'string' }}, born = {{ type = 'date' }} }}\n\
+             [tables.visits]\npath = 'visits.csv'\n\
+             unit = {{ of = 'person', column = 'person' }}\n\
+             columns = {{ person = {{ type = 'int' }}, visit = {{ type = '{visit}' }} }}\n\
+             [tables.claims]\npath = 'claims.csv'\n\
+             unit = {{ of = 'person', through = {{ column = 'of', references = 'visits.visit' }} }}\n\
+             columns = {{ of = {{ type = '{visit}' }}, euros = {{ type = 'float' }} }}\n"
+        );
+        Contract::parse(&text, "hushtable.toml")
+    };
+    for allowed in ["int", "decimal(2)", "string", "date", "timestamp"] {
+        let contract = contract(allowed).unwrap();
+        let columns = |table: &str| {
+            let columns = contract.identifying(&contract.tables[table]);
+            columns.into_iter().collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(columns("people"), "id");
+        assert_eq!(columns("visits"), "person, visit");
+        assert_eq!(columns("claims"), "of");
+    }
+    let refused = ["float", "bool"].map(|other| contract(other).unwrap_err().to_string());
+    insta::assert_snapshot!(refused.join("\n"));
 }

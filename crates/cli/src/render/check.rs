@@ -60,6 +60,15 @@ fn of_table(table: &TableCheck) -> String {
     let mut facts = Grid::pairs();
     facts.push(["files", &count(table.files as u64)]);
     facts.push(["rows", &count(table.rows)]);
+    if table.ragged_rows > 0 {
+        let ragged = part(table.ragged_rows, table.rows);
+        let ragged = format!("{ragged}; more or fewer fields than the header line");
+        facts.push(["ragged rows", &ragged]);
+    }
+    if table.unclosed_quotes > 0 {
+        let unclosed = part(table.unclosed_quotes, table.rows);
+        facts.push(["unclosed quotes", &format!("{unclosed}; such fields end with a line")]);
+    }
     match (&table.rows_per_unit, table.units) {
         (None, Some(_)) => facts.push(["privacy units", "every row is one"]),
         (_, None) => facts.push(["privacy units", &visible(&table.privacy_unit)]),

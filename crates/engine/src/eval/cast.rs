@@ -77,7 +77,7 @@ pub(super) fn cast(
             decimals(floats.unary_opt::<_, Decimal128Type>(digits), scale)
         }
         (T::Date, _) => normalise(array, Stored::Date, to),
-        (T::Timestamp, _) => normalise(array, Stored::Timestamp, to),
+        (T::Timestamp, _) => normalise(array, Stored::Timestamp { finer: false }, to),
         _ => Err(unexpected()),
     }
 }

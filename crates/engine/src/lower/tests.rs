@@ -427,3 +427,30 @@ fn the_first_row_that_is_kept_costs_no_more_than_a_further_one() {
         assert!(first <= second + 500 && first < 1500, "{none}, {one}, {two}: {sql}");
     }
 }
+
+/// Two names of the files are two names in a join, or none: a claim of one person is not another's.
+#[test]
+fn references_tell_rows_apart_as_the_files_do() {
+    let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
+    let sql = "SELECT v.person_id AS u, c.state AS k, c.amount AS n FROM claims c \
+               JOIN visits v ON v.visit_id = c.visit_id";
+    let query = question(sql, &contract).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| hushtable_testkit::write(folder.path(), name, text);
+    let rows = |visits: &str, claims: &str| {
+        write("visits.csv", &format!("visit_id,person_id,kind,m\n{visits}"));
+        write("claims.csv", &format!("visit_id,state,amount\n{claims}"));
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(read(query.relation(), folder.path()))
+    };
+    let alone = rows("1,100,a,1\n", "1,NY,10\n");
+    assert_eq!(alone, ["100|NY|10"]);
+    for other in ["01", "+1", " 1", "1 ", "001"] {
+        let visits = format!("1,100,a,1\n{other},200,b,1\n");
+        let both = rows(&visits, &format!("1,NY,10\n{other},NY,20\n"));
+        assert_eq!(both, alone, "{other:?}");
+    }
+    // Nor are two names of people one.
+    let both = rows("1,100,a,1\n2,0100,a,1\n", "1,NY,10\n2,NY,20\n");
+    assert_eq!(both, ["100|NY|10", "NULL|NY|20"]);
+}

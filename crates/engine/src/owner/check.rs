@@ -53,7 +53,10 @@ impl Session {
             (Some(table), _) => vec![table],
             (None, None) => self.contract().tables.values().collect(),
         };
-        let read = |table: &&Table| columns::read(table, &self.own_files_of(table)?, progress);
+        let read = |table: &&Table| {
+            let identifying = self.contract().identifying(table);
+            columns::read(table, &identifying, &self.own_files_of(table)?, progress)
+        };
         let mut reports = heavy(|| tables.iter().map(read).collect::<Result<Vec<_>, _>>())?;
         if let Some(checked) = &checked {
             // The query's part of the report stands with the first table that holds units.
@@ -63,7 +66,7 @@ impl Session {
             report.query = Some(query::read(checked, key, progress).await?);
         }
         for (table, report) in tables.iter().zip(&mut reports) {
-            report.advice = advice::of(table, report);
+            report.advice = advice::of(table, &self.contract().identifying(table), report);
         }
         Ok(CheckReport { tables: reports })
     }

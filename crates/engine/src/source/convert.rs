@@ -16,6 +16,8 @@ pub(crate) const MAX_DIGITS: u8 = MOST_DIGITS;
 pub(crate) enum Target {
     /// Values of a declared type.
     Value(ColumnType),
+    /// Values of a declared type that tell units apart: no two values of a file become one.
+    Identifier(ColumnType),
     /// Whole numbers of up to 38 digits, to tell the units of an `int` column apart.
     Wide,
 }
@@ -23,7 +25,7 @@ pub(crate) enum Target {
 impl Target {
     pub(super) fn arrow_type(self) -> DataType {
         match self {
-            Self::Value(declared) => arrow_type(declared),
+            Self::Value(declared) | Self::Identifier(declared) => arrow_type(declared),
             Self::Wide => arrow_type(ColumnType::Decimal { scale: 0 }),
         }
     }
@@ -53,7 +55,10 @@ pub(crate) enum Stored {
     /// Days, or milliseconds that stand for days.
     Date,
     /// Instants of any unit. Without a zone they are taken as UTC.
-    Timestamp,
+    Timestamp {
+        /// Whether some may be between two microseconds.
+        finer: bool,
+    },
     /// A type that is not read.
     Other,
 }
@@ -71,7 +76,9 @@ impl Stored {
             DataType::Float16 | DataType::Float32 | DataType::Float64 => Self::Float,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
             DataType::Date32 | DataType::Date64 => Self::Date,
-            DataType::Timestamp(..) => Self::Timestamp,
+            DataType::Timestamp(unit, _) => {
+                Self::Timestamp { finer: *unit == TimeUnit::Nanosecond }
+            }
             DataType::Dictionary(_, values) => Self::of(values),
             _ => Self::Other,
         }
@@ -91,7 +98,7 @@ impl Stored {
             },
             Self::Float => ColumnType::Float,
             Self::Date => ColumnType::Date,
-            Self::Timestamp => ColumnType::Timestamp,
+            Self::Timestamp { .. } => ColumnType::Timestamp,
             Self::Other => return None,
         })
     }
@@ -114,7 +121,7 @@ impl Stored {
             )
             | (Self::Float, To::Float)
             | (Self::Decimal { .. }, To::Float)
-            | (Self::Date | Self::Timestamp, To::Date | To::Timestamp) => true,
+            | (Self::Date | Self::Timestamp { .. }, To::Date | To::Timestamp) => true,
             // Fewer digits after the point would round.
             (Self::Decimal { scale }, To::Int) => scale <= 0,
             (Self::Decimal { scale }, To::Decimal { scale: to }) => i16::from(scale) <= to.into(),
@@ -127,6 +134,31 @@ impl Stored {
             Some(natural) => format!("declare it as `{natural}`"),
             None => "leave the column out of the contract, or store it as bool, int, decimal, \
                      float, string, date or timestamp"
+                .to_owned(),
+        })
+    }
+
+    /// Whether two different values stay different as `declared`. Text does by how it is read.
+    fn stays_different(self, declared: ColumnType) -> bool {
+        use ColumnType as To;
+        match (self, declared) {
+            (_, To::Float) | (Self::Float, _) => false,
+            (Self::Int { .. }, To::Bool) | (Self::Timestamp { .. }, To::Date) => false,
+            (Self::Timestamp { finer: true }, _) => false,
+            // Where values would be rounded, they do not become the type at all.
+            _ => self.becomes(declared).is_ok(),
+        }
+    }
+
+    /// Whether values as `declared` can tell units apart. Otherwise a hint.
+    pub(super) fn identifies(self, declared: ColumnType) -> Result<(), String> {
+        if self.stays_different(declared) {
+            return Ok(());
+        }
+        Err(match self.natural().filter(|natural| self.stays_different(*natural)) {
+            Some(natural) => format!("declare it as `{natural}`"),
+            None => "write it to the files as whole numbers or as text, and declare it as `int` \
+                     or `string`"
                 .to_owned(),
         })
     }
@@ -144,7 +176,8 @@ pub(super) fn common(types: &[Stored]) -> Option<ColumnType> {
         known().all(|stored| match (stored, *to) {
             // These are allowed where they are declared, but do not hold every value.
             (Stored::Text, to) => to == ColumnType::String,
-            (Stored::Int { .. }, ColumnType::Bool) | (Stored::Timestamp, ColumnType::Date) => false,
+            (Stored::Int { .. }, ColumnType::Bool)
+            | (Stored::Timestamp { .. }, ColumnType::Date) => false,
             _ => stored.becomes(*to).is_ok(),
         })
     })

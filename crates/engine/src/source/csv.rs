@@ -5,14 +5,14 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::csv::{ByteRecord, Reader, ReaderBuilder};
 use hushtable_query::{CsvSettings, MAX_STRING_BYTES};
 
 use super::convert::Stored;
 use super::decoders::Bytes;
 use super::from_text::TextColumn;
 use super::parse::{Parsed, TextParser};
-use super::sink::{Misfit, Sink};
+use super::records::{Limits, Record, Records};
+use super::sink::{Misfit, OddRow, Sink};
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
 use super::{
     BATCH_ROWS, Compression, DataFile, FileFormat, Identity, ReadProgress, SourceError, decode,
@@ -47,11 +47,17 @@ pub(super) struct CsvFile {
     settings: Arc<CsvSettings>,
     /// The columns in the file's order, by its header line.
     columns: Vec<StoredColumn>,
+    limits: Limits,
 }
 
 impl CsvFile {
-    /// Reads the header line, and nothing after it.
-    pub(super) fn open(file: &DataFile, settings: &Arc<CsvSettings>) -> Result<Self, SourceError> {
+    /// Reads the header line, and nothing after it. `text_bytes` are the most bytes of the texts
+    /// of declared columns.
+    pub(super) fn open(
+        file: &DataFile,
+        settings: &Arc<CsvSettings>,
+        text_bytes: &[(String, usize)],
+    ) -> Result<Self, SourceError> {
         let compression = match file.format {
             FileFormat::Csv { compression } => compression,
             FileFormat::Parquet | FileFormat::Arrow => Compression::None,
@@ -67,12 +73,16 @@ impl CsvFile {
             compression,
             settings: Arc::clone(settings),
             columns: Vec::new(),
+            limits: Limits::of_header(settings),
         };
-        let mut records = file.all_records(&Arc::default())?;
-        let Some(names) = records.next()?.filter(|names| !names.iter().all(<[u8]>::is_empty))
-        else {
-            return Err(SourceError::NoHeader { path: path.to_owned() });
-        };
+        let mut rows = file.rows(&Arc::default(), usize::MAX)?;
+        let none = || SourceError::NoHeader { path: path.to_owned() };
+        let header = rows.next()?.ok_or_else(none)?;
+        let name = |place| header.field(place).unwrap_or_default();
+        let names: Vec<&[u8]> = (0..header.fields()).map(name).collect();
+        if names.iter().all(|name| name.is_empty()) {
+            return Err(none());
+        }
         let mut columns = Vec::new();
         for name in names {
             match std::str::from_utf8(name) {
@@ -88,34 +98,30 @@ impl CsvFile {
                 }
             }
         }
+        let declared = columns.iter().map(|column| column.name.as_str());
+        file.limits = Limits::of_rows(declared, text_bytes, settings);
         file.columns = columns;
         Ok(file)
     }
 
     /// The rows, one by one.
-    pub(super) fn records(&self, progress: &Arc<ReadProgress>) -> Result<Records<'_>, SourceError> {
-        let mut records = self.all_records(progress)?;
-        records.next()?;
-        Ok(records)
+    pub(super) fn records(&self, progress: &Arc<ReadProgress>) -> Result<Rows<'_>, SourceError> {
+        let mut rows = self.rows(progress, self.columns.len())?;
+        rows.next()?;
+        Ok(rows)
     }
 
-    /// The header and the rows.
-    fn all_records(&self, progress: &Arc<ReadProgress>) -> Result<Records<'_>, SourceError> {
+    /// The header and the rows, with so many fields of each.
+    fn rows(
+        &self,
+        progress: &Arc<ReadProgress>,
+        most_fields: usize,
+    ) -> Result<Rows<'_>, SourceError> {
         let damaged = |e: std::io::Error| SourceError::from_io(&self.path, &e, self.format());
         let input = open(&self.path, self.compression, progress).map_err(damaged)?;
         let input = decode::utf8(input, self.settings.encoding()).map_err(damaged)?;
-        // Checked to be ASCII.
-        let byte = |c: char| u8::try_from(c).unwrap_or(b'?');
-        let quote = self.settings.quote();
-        let reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(byte(self.settings.delimiter()))
-            .quoting(quote.is_some())
-            .quote(quote.map_or(b'"', byte))
-            .buffer_capacity(BUFFER)
-            .from_reader(input);
-        Ok(Records { file: self, reader, record: ByteRecord::new() })
+        let records = Records::new(input, &self.settings, &self.limits, most_fields);
+        Ok(Rows { file: self, records })
     }
 
     fn format(&self) -> &'static str {
@@ -123,14 +129,6 @@ impl CsvFile {
             Compression::None => "CSV",
             Compression::Gzip => "gzip",
             Compression::Zstd => "Zstandard",
-        }
-    }
-
-    fn error(&self, error: &::csv::Error) -> SourceError {
-        match error.kind() {
-            ::csv::ErrorKind::Io(e) => SourceError::from_io(&self.path, e, self.format()),
-            // The reader is flexible and reads bytes, so there is no other kind.
-            _ => SourceError::Damaged { path: self.path.clone(), format: self.format() },
         }
     }
 }
@@ -153,8 +151,8 @@ impl Source for CsvFile {
         vec![self.bytes]
     }
 
-    /// One row is in memory at a time besides the batch: an unbalanced quote makes the rest of
-    /// the file one field, which is then NULL if it is longer than a string may be.
+    /// One row is in memory at a time besides the batch, and no more of each of its fields than a
+    /// text may have.
     fn read(
         &self,
         part: usize,
@@ -178,11 +176,23 @@ impl Source for CsvFile {
                 };
                 rows += 1;
                 for (column, (pick, builder)) in picks.iter().zip(&mut builders).enumerate() {
-                    let field = field(record, pick.place);
+                    let field = record.field(pick.place);
                     bytes += field.map_or(0, |field| field.len().min(MAX_STRING_BYTES));
                     if builder.push(field) == Parsed::Unfit {
-                        sink.misfit(column, Misfit::Text(field.unwrap_or_default()));
+                        sink.misfit(
+                            column,
+                            match record.unclosed() == Some(pick.place) {
+                                true => Misfit::Unclosed,
+                                false => Misfit::Text(field.unwrap_or_default()),
+                            },
+                        );
                     }
+                }
+                if record.unclosed().is_some() {
+                    sink.odd_row(OddRow::Unclosed);
+                }
+                if record.fields() != self.columns.len() {
+                    sink.odd_row(OddRow::Ragged);
                 }
             }
             if rows > 0 {
@@ -198,24 +208,17 @@ impl Source for CsvFile {
     }
 }
 
-/// A field of a row; `None` where the row is too short or the field is empty.
-pub(super) fn field(record: &ByteRecord, place: usize) -> Option<&[u8]> {
-    record.get(place).filter(|field| !field.is_empty())
-}
-
 /// The lines of a file.
-pub(super) struct Records<'a> {
+pub(super) struct Rows<'a> {
     file: &'a CsvFile,
-    reader: Reader<Box<dyn Read>>,
-    record: ByteRecord,
+    records: Records<'a, Box<dyn Read>>,
 }
 
-impl Records<'_> {
+impl Rows<'_> {
     /// The next one.
-    pub(super) fn next(&mut self) -> Result<Option<&ByteRecord>, SourceError> {
-        let more =
-            self.reader.read_byte_record(&mut self.record).map_err(|e| self.file.error(&e))?;
-        Ok(more.then_some(&self.record))
+    pub(super) fn next(&mut self) -> Result<Option<Record<'_>>, SourceError> {
+        let file = self.file;
+        self.records.next().map_err(|e| SourceError::from_io(&file.path, &e, file.format()))
     }
 }
 

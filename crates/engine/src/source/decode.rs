@@ -11,7 +11,7 @@ const LEAST: usize = 16;
 
 /// A byte that UTF-8 never has. It stands for what cannot be decoded, so that the field that has it
 /// is no text.
-const NOT_TEXT: u8 = 0xff;
+pub(super) const NOT_TEXT: u8 = 0xff;
 
 /// The text of a file as UTF-8, without a byte order mark. A mark says more than `encoding`. UTF-8
 /// is handed on as it is, valid or not.

@@ -127,6 +127,16 @@ pub enum SourceError {
         other_columns: Vec<String>,
     },
 
+    /// One file is in folders that give its rows different values.
+    OneFileInTwoFolders {
+        /// The location as the contract has it.
+        location: String,
+        /// A path of the file.
+        one: PathBuf,
+        /// Another path of it.
+        other: PathBuf,
+    },
+
     /// A column is both in a file and in the names of its folders.
     FolderColumn {
         /// The file.
@@ -165,6 +175,20 @@ pub enum SourceError {
 
     /// A column's type in a file cannot become the declared one.
     CannotBecome {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// Its type in the file.
+        file_type: String,
+        /// Its type in the contract.
+        declared: ColumnType,
+        /// A way that works.
+        hint: String,
+    },
+
+    /// Values of a column that tells units apart could be one in the declared type.
+    CannotIdentify {
         /// The file.
         path: PathBuf,
         /// The column.
@@ -308,6 +332,15 @@ impl SourceError {
                         .to_owned(),
                 ),
             ),
+            Self::OneFileInTwoFolders { location, one, other } => (
+                format!(
+                    "the files `{}` and `{}` of `{location}` are one file (a link), in folders \
+                     that give its rows different values",
+                    shown(one),
+                    shown(other)
+                ),
+                Some("remove the link, or copy the file if its rows are there twice".to_owned()),
+            ),
             Self::FolderColumn { path, column } => (
                 format!(
                     "column `{column}` is both in `{}` and in the names of its folders",
@@ -349,6 +382,14 @@ impl SourceError {
                 format!(
                     "the contract declares column `{column}` as `{declared}`, but it is \
                      {file_type} in `{}`",
+                    shown(path)
+                ),
+                Some(hint.clone()),
+            ),
+            Self::CannotIdentify { path, column, file_type, declared, hint } => (
+                format!(
+                    "column `{column}` tells units apart, or rows that others refer to, but as \
+                     `{declared}` two values of its {file_type} in `{}` can become one",
                     shown(path)
                 ),
                 Some(hint.clone()),

@@ -1,6 +1,7 @@
 //! From a location in a contract to files.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -21,8 +22,8 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 ///
 /// Names that start with `.` or `_` are passed over unless the location spells them out. A file
 /// or folder that exists under the very name of the location is taken even if the name looks like
-/// a pattern. A file that can be reached by several paths (links) is listed once, as its rows
-/// must not count twice. The result is sorted by path and never empty.
+/// a pattern. A file that several paths lead to (symbolic and hard links, mounted folders) is listed
+/// once, under the first of them, as its rows must not count twice. The result is sorted by path and never empty.
 ///
 /// Folders such as `year=2024` below the location, or below the part of a pattern that has no `*`,
 /// `?` or `[`, give each of their files a value of a column.
@@ -31,7 +32,7 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 ///
 /// If nothing matches, a file that is named or matched by a pattern has an unknown extension (files
 /// of unknown extension within a folder are passed over), formats are mixed, files are in
-/// folders of different columns, a file is in a table of Delta Lake, Iceberg or Hudi, the pattern
+/// folders of different columns, one file is in folders of different values, a file is in a table of Delta Lake, Iceberg or Hudi, the pattern
 /// is not valid, or something cannot be read.
 pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceError> {
     let root = base.join(location);
@@ -52,7 +53,8 @@ pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceEr
     };
     paths.sort();
 
-    let mut seen = HashSet::new();
+    // By their sizes and times, too: some file systems number different files alike.
+    let mut seen: HashMap<(FileId, u64, i128), usize> = HashMap::new();
     let mut logs = LogSearch::default();
     let mut files: Vec<DataFile> = Vec::with_capacity(paths.len());
     for path in paths {
@@ -62,9 +64,25 @@ pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceEr
                 return Err(SourceError::TableLog { location: location.to_owned(), kind, log });
             }
         }
-        if seen.insert(real) {
-            let folders = folder_values(&path, &named);
-            files.push(data_file(path, folders)?);
+        let id = id_of(&path).map_err(|e| unreadable(&path, &e))?;
+        let file = data_file(path.clone(), folder_values(&path, &named))?;
+        match seen.entry((id, file.bytes, file.modified_ns)) {
+            Entry::Vacant(entry) => {
+                entry.insert(files.len());
+                files.push(file);
+            }
+            // Its rows would have other values of these columns by one path than by the other.
+            Entry::Occupied(entry) => {
+                if let Some(first) = files.get(*entry.get())
+                    && first.folders != file.folders
+                {
+                    return Err(SourceError::OneFileInTwoFolders {
+                        location: location.to_owned(),
+                        one: first.path.clone(),
+                        other: path,
+                    });
+                }
+            }
         }
     }
     if files.is_empty() {
@@ -102,15 +120,20 @@ pub(crate) type FileId = (u64, u64);
 pub(crate) type FileId = PathBuf;
 
 /// The identity of a file, where it can be looked at.
-#[cfg(unix)]
 pub(crate) fn file_id(path: &Path) -> Option<FileId> {
+    id_of(path).ok()
+}
+
+#[cfg(unix)]
+fn id_of(path: &Path) -> std::io::Result<FileId> {
     use std::os::unix::fs::MetadataExt;
-    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+    let found = fs::metadata(path)?;
+    Ok((found.dev(), found.ino()))
 }
 
 #[cfg(not(unix))]
-pub(crate) fn file_id(path: &Path) -> Option<FileId> {
-    fs::canonicalize(path).ok()
+fn id_of(path: &Path) -> std::io::Result<FileId> {
+    fs::canonicalize(path)
 }
 
 fn data_file(path: PathBuf, folders: Vec<FolderValue>) -> Result<DataFile, SourceError> {

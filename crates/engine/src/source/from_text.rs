@@ -31,25 +31,37 @@ enum Values {
     Timestamp(TimestampMicrosecondBuilder),
 }
 
+impl Values {
+    fn of(declared: ColumnType, rows: usize) -> Self {
+        match declared {
+            ColumnType::Bool => Self::Bool(BooleanBuilder::with_capacity(rows)),
+            ColumnType::Int => Self::Int(Int64Builder::with_capacity(rows)),
+            ColumnType::Decimal { scale } => {
+                Self::Decimal(Decimal128Builder::with_capacity(rows), scale)
+            }
+            ColumnType::Float => Self::Float(Float64Builder::with_capacity(rows)),
+            ColumnType::String => Self::String(StringViewBuilder::with_capacity(rows)),
+            ColumnType::Date => Self::Date(Date32Builder::with_capacity(rows)),
+            ColumnType::Timestamp => {
+                Self::Timestamp(TimestampMicrosecondBuilder::with_capacity(rows))
+            }
+        }
+    }
+}
+
 impl TextColumn {
     pub(super) fn new(to: Target, parser: &Arc<TextParser>, rows: usize) -> Self {
-        let values = match to {
-            Target::Wide => Values::Wide(Decimal128Builder::with_capacity(rows)),
-            Target::Value(ColumnType::Bool) => Values::Bool(BooleanBuilder::with_capacity(rows)),
-            Target::Value(ColumnType::Int) => Values::Int(Int64Builder::with_capacity(rows)),
-            Target::Value(ColumnType::Decimal { scale }) => {
-                Values::Decimal(Decimal128Builder::with_capacity(rows), scale)
+        let (values, parser) = match to {
+            Target::Value(declared) => (Values::of(declared, rows), Arc::clone(parser)),
+            Target::Identifier(declared) => {
+                (Values::of(declared, rows), Arc::new(parser.exactly()))
             }
-            Target::Value(ColumnType::Float) => Values::Float(Float64Builder::with_capacity(rows)),
-            Target::Value(ColumnType::String) => {
-                Values::String(StringViewBuilder::with_capacity(rows))
-            }
-            Target::Value(ColumnType::Date) => Values::Date(Date32Builder::with_capacity(rows)),
-            Target::Value(ColumnType::Timestamp) => {
-                Values::Timestamp(TimestampMicrosecondBuilder::with_capacity(rows))
+            Target::Wide => {
+                let values = Values::Wide(Decimal128Builder::with_capacity(rows));
+                (values, Arc::new(parser.exactly()))
             }
         };
-        Self { values, parser: Arc::clone(parser) }
+        Self { values, parser }
     }
 
     /// Appends a field, or NULL if there is none or it is not a value of the column. Says which.

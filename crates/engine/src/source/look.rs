@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hushtable_query::{ColumnType, CsvSettings, DateOrder, NumberFormat, TextFormat};
 
-use super::csv::{CsvFile, field};
+use super::csv::CsvFile;
 use super::parse::{Parsed, TextParser};
 use super::stored::Source;
 use super::{DataFile, FileFormat, SourceError, file_schema};
@@ -84,7 +84,7 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<LookedAt, Source
         if !matches!(data.format, FileFormat::Csv { .. }) || rows >= ROWS {
             continue;
         }
-        let file = CsvFile::open(data, &settings)?;
+        let file = CsvFile::open(data, &settings, &[])?;
         let place = |column: &Column| file.columns().iter().position(|own| own.name == column.name);
         let places: Vec<Option<usize>> = columns.iter().take(from_files).map(place).collect();
         let mut records = file.records(&Arc::default())?;
@@ -92,7 +92,7 @@ pub fn look_at(files: &[DataFile], csv: &CsvSettings) -> Result<LookedAt, Source
             let Some(record) = records.next()? else { break };
             rows += 1;
             for (column, place) in columns.iter_mut().zip(&places) {
-                column.add(place.and_then(|place| field(record, place)));
+                column.add(place.and_then(|place| record.field(place)));
             }
         }
     }

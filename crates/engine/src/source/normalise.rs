@@ -39,6 +39,7 @@ pub(super) fn read_as(
 ) -> Result<ArrayRef, ArrowError> {
     match to {
         Target::Value(to) => normalise(array, stored, to),
+        Target::Identifier(to) => identifier(array, stored, to),
         Target::Wide => wide(array, stored),
     }
 }
@@ -71,13 +72,28 @@ pub(crate) fn normalise(
             Ok(float(cast(array, &DataType::Float64)?.as_primitive::<Float64Type>()))
         }
         (Stored::Decimal { scale }, _) => decimal(&digits(array)?, scale, to),
-        (Stored::Date | Stored::Timestamp, ColumnType::Date) => date(array),
-        (Stored::Date | Stored::Timestamp, ColumnType::Timestamp) => timestamp(array),
+        (Stored::Date | Stored::Timestamp { .. }, ColumnType::Date) => date(array),
+        (Stored::Date | Stored::Timestamp { .. }, ColumnType::Timestamp) => timestamp(array),
         _ => Err(unexpected()),
     }
 }
 
-/// Whole numbers that all fit into 64 bits.
+/// Values that tell units apart; NULL where two of the file could be one.
+fn identifier(array: &ArrayRef, stored: Stored, to: ColumnType) -> Result<ArrayRef, ArrowError> {
+    match (stored, to) {
+        (Stored::Text, ColumnType::String) => string(array),
+        (Stored::Text, _) => text(array, Target::Identifier(to)),
+        (Stored::Date, ColumnType::Date) if array.data_type() == &DataType::Date64 => {
+            let (values, _) = instants(array)?;
+            let whole = |v: i64| (v % MS_PER_DAY == 0).then_some(v);
+            let whole: PrimitiveArray<Date64Type> = values.unary_opt(whole);
+            date(&(Arc::new(whole) as ArrayRef))
+        }
+        _ => normalise(array, stored, to),
+    }
+}
+
+/// Whole numbers of up to 38 digits.
 fn wide(array: &ArrayRef, stored: Stored) -> Result<ArrayRef, ArrowError> {
     match stored {
         Stored::Null => Ok(new_null_array(&Target::Wide.arrow_type(), array.len())),

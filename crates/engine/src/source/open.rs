@@ -28,7 +28,7 @@ pub fn file_schema(
     files: &[DataFile],
     csv: Option<&CsvSettings>,
 ) -> Result<Vec<FileColumn>, SourceError> {
-    let files = open_all(files, csv)?;
+    let files = open_all(files, csv, &[])?;
     check_columns(&files)?;
     let first = files.first().ok_or(SourceError::NoFiles)?;
     let mut schema = Vec::new();
@@ -79,6 +79,7 @@ pub(super) enum Found<'a> {
 pub(super) fn open_all(
     files: &[DataFile],
     csv: Option<&CsvSettings>,
+    text_bytes: &[(String, usize)],
 ) -> Result<Vec<Opened>, SourceError> {
     if files.is_empty() {
         return Err(SourceError::NoFiles);
@@ -88,7 +89,7 @@ pub(super) fn open_all(
     for file in files {
         let at = PathBuf::clone(&file.path);
         let source: Arc<dyn Source> = match file.format {
-            FileFormat::Csv { .. } => Arc::new(CsvFile::open(file, &settings)?),
+            FileFormat::Csv { .. } => Arc::new(CsvFile::open(file, &settings, text_bytes)?),
             format if csv.is_some() => {
                 let (path, format) = (at, format.name());
                 return Err(SourceError::CsvSettingsForOther { path, format });
@@ -119,7 +120,7 @@ fn check_columns(files: &[Opened]) -> Result<(), SourceError> {
             });
         }
         for value in &file.folders {
-            file.find(&value.column, ColumnType::String)?;
+            file.find(&value.column, ColumnType::String, false)?;
         }
         if let Some(first) = files.first() {
             first.check_same(file)?;
@@ -152,11 +153,13 @@ impl Opened {
         }
     }
 
-    /// Where a declared column is, if its type can become the declared one.
+    /// Where a declared column is, if its type can become the declared one; and can tell units
+    /// apart there, where it is `identifying`.
     pub(super) fn find(
         &self,
         column: &str,
         declared: ColumnType,
+        identifying: bool,
     ) -> Result<Found<'_>, SourceError> {
         let (path, column) = (self.path(), column.to_owned());
         let mut found = self.columns().filter(|(_, own)| own.name == column);
@@ -181,10 +184,16 @@ impl Opened {
         if found.next().is_some() {
             return Err(SourceError::DuplicateColumn { path, column });
         }
-        match own.stored.becomes(declared) {
-            Ok(()) => Ok(Found::Column(place, own.stored)),
-            Err(hint) => {
-                let file_type = own.file_type.clone();
+        let becomes = own.stored.becomes(declared);
+        let identifies = if identifying { own.stored.identifies(declared) } else { Ok(()) };
+        let file_type = own.file_type.clone();
+        match (becomes, identifies) {
+            (Ok(()), Ok(())) => Ok(Found::Column(place, own.stored)),
+            (Ok(()), Err(hint)) => {
+                Err(SourceError::CannotIdentify { path, column, file_type, declared, hint })
+            }
+            // The type that would hold all values may be none that tells units apart.
+            (Err(_), Err(hint)) | (Err(hint), Ok(())) => {
                 Err(SourceError::CannotBecome { path, column, file_type, declared, hint })
             }
         }

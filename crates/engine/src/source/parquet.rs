@@ -203,7 +203,8 @@ fn column(parquet: &TypePtr, arrow: &DataType) -> ParquetResult<(TypePtr, Stored
         ) => plain(stored, *type_length, DataType::FixedSizeBinary(*type_length)),
         // The old 12-byte timestamps span more years than 64 bits of nanoseconds can.
         (Type::PrimitiveType { physical_type: Physical::INT96, .. }, _) => {
-            same(Stored::Timestamp, &DataType::Timestamp(TimeUnit::Microsecond, None))
+            let stored = Stored::Timestamp { finer: true };
+            same(stored, &DataType::Timestamp(TimeUnit::Microsecond, None))
         }
         _ => same(stored, arrow),
     }

@@ -6,7 +6,7 @@ use chrono::{NaiveDate, Utc};
 use datafusion::arrow::compute::kernels::cast_utils::{Parser, string_to_datetime};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, Time64NanosecondType};
 use hushtable_numbers::decimal::WrittenDecimal;
-use hushtable_query::{ColumnType, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat};
+use hushtable_query::{ColumnType, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat, Value};
 
 /// A field of text, read as a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +50,46 @@ pub(crate) struct TextParser {
     format: TextFormat,
     /// Whether numbers are written otherwise than programs write them.
     local_numbers: bool,
+    /// Whether a text has a value only if it is what `CAST` to text makes of that value: then no
+    /// two texts have one value.
+    exactly: bool,
 }
 
 impl TextParser {
     pub(crate) fn new(format: &TextFormat) -> Self {
         let local_numbers = *format.numbers() != NumberFormat::default();
-        Self { format: format.clone(), local_numbers }
+        Self { format: format.clone(), local_numbers, exactly: false }
+    }
+
+    /// The parser of texts that tell units apart: `007` and `7` could be two of them, so that only
+    /// one has a value.
+    pub(crate) fn exactly(&self) -> Self {
+        Self { exactly: true, ..self.clone() }
+    }
+
+    /// The value of a field, if the field need not be what `written` makes of it, or is.
+    fn if_written<T: Copy>(
+        &self,
+        field: Option<&[u8]>,
+        value: Parsed<T>,
+        written: impl Fn(T) -> Value,
+    ) -> Parsed<T> {
+        match value {
+            Parsed::Value(own) if self.exactly => {
+                let same = field == Some(written(own).to_string().as_bytes());
+                if same { value } else { Parsed::Unfit }
+            }
+            other => other,
+        }
+    }
+
+    /// The whole number in a field, if it need not be written with no more signs than it takes, or
+    /// is.
+    fn if_plain<T>(&self, field: Option<&[u8]>, value: Parsed<T>) -> Parsed<T> {
+        match value {
+            Parsed::Value(_) if self.exactly && !field.is_some_and(is_plain) => Parsed::Unfit,
+            other => other,
+        }
     }
 
     pub(super) fn format(&self) -> &TextFormat {
@@ -102,40 +136,44 @@ impl TextParser {
 
     /// `true`, `t`, `yes`, `y`, `on`, `1` or their opposites, in any letter case.
     pub(crate) fn bool(&self, field: Option<&[u8]>) -> Parsed<bool> {
-        self.trimmed(field).and_then(|text| {
+        let value = self.trimmed(field).and_then(|text| {
             let is = |words: [&str; 6]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
             if is(["true", "t", "yes", "y", "on", "1"]) {
                 return Some(true);
             }
             is(["false", "f", "no", "n", "off", "0"]).then_some(false)
-        })
+        });
+        self.if_written(field, value, Value::Bool)
     }
 
     /// A whole number of 64 bits.
     pub(crate) fn int(&self, field: Option<&[u8]>) -> Parsed<i64> {
-        self.number(field, Int64Type::parse)
+        self.if_plain(field, self.number(field, Int64Type::parse))
     }
 
     /// A whole number of up to 38 digits.
     pub(crate) fn wide(&self, field: Option<&[u8]>) -> Parsed<i128> {
-        self.number(field, |text| {
+        let value = self.number(field, |text| {
             let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
             let whole = digits.bytes().all(|digit| digit.is_ascii_digit());
             if whole { decimal(text, 0) } else { None }
-        })
+        });
+        self.if_plain(field, value)
     }
 
     /// A decimal, rounded to the scale half away from zero.
     pub(crate) fn decimal(&self, field: Option<&[u8]>, scale: u8) -> Parsed<i128> {
-        self.number(field, |text| decimal(text, scale))
+        let value = self.number(field, |text| decimal(text, scale));
+        self.if_written(field, value, |digits| Value::Decimal { digits, scale })
     }
 
     /// A float; NaN is none.
     pub(crate) fn float(&self, field: Option<&[u8]>) -> Parsed<f64> {
         // Adding 0 turns −0 into 0.
-        self.number(field, |text| {
+        let value = self.number(field, |text| {
             Float64Type::parse(text).filter(|value| !value.is_nan()).map(|value| value + 0.0)
-        })
+        });
+        self.if_written(field, value, Value::Float)
     }
 
     fn number<T>(&self, field: Option<&[u8]>, parse: impl Fn(&str) -> Option<T>) -> Parsed<T> {
@@ -150,16 +188,17 @@ impl TextParser {
 
     /// A day, as days since 1970-01-01; of an instant, its day.
     pub(crate) fn date(&self, field: Option<&[u8]>) -> Parsed<i32> {
-        self.trimmed(field).and_then(|text| {
+        let value = self.trimmed(field).and_then(|text| {
             let ordered = self.format.dates().and_then(|order| instant(text, order));
             let days = |(day, _): (NaiveDate, i64)| Date32Type::from_naive_date(day);
             ordered.map(days).or_else(|| Date32Type::parse(self.iso(text)?))
-        })
+        });
+        self.if_written(field, value, Value::Date)
     }
 
     /// An instant, in microseconds since 1970-01-01 UTC.
     pub(crate) fn timestamp(&self, field: Option<&[u8]>) -> Parsed<i64> {
-        self.trimmed(field).and_then(|text| {
+        let value = self.trimmed(field).and_then(|text| {
             let ordered = self.format.dates().and_then(|order| instant(text, order));
             let micros = |(day, nanos): (NaiveDate, i64)| {
                 let days = i64::from(Date32Type::from_naive_date(day));
@@ -168,7 +207,8 @@ impl TextParser {
             // The error holds the text, and ends here.
             let iso = |text| string_to_datetime(&Utc, text).ok().map(|at| at.timestamp_micros());
             ordered.and_then(micros).or_else(|| iso(self.iso(text)?))
-        })
+        });
+        self.if_written(field, value, Value::Timestamp)
     }
 
     /// The text, if a date in it may be written with the year first. Eight digits in a row could be
@@ -179,6 +219,17 @@ impl TextParser {
             Some(_) => text.as_bytes().get(4) == Some(&b'-'),
         };
         year_first.then_some(text)
+    }
+}
+
+/// Whether a whole number is written with no more signs than it takes: no plus, no zero in front,
+/// no blanks around it.
+fn is_plain(number: &[u8]) -> bool {
+    let digits = number.strip_prefix(b"-").unwrap_or(number);
+    match digits {
+        b"0" => digits.len() == number.len(),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
     }
 }
 

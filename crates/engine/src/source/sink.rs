@@ -14,6 +14,10 @@ pub(crate) trait Sink {
     /// Learns of a value of the next batch that does not fit its column's type, and is NULL there.
     /// For the owner of the data alone; all others have no use for it.
     fn misfit(&mut self, _column: usize, _what: Misfit<'_>) {}
+
+    /// Learns of a row of the next batch that may be another one than was written, or parts of
+    /// several. For the owner of the data alone.
+    fn odd_row(&mut self, _what: OddRow) {}
 }
 
 impl<F: FnMut(Vec<ArrayRef>, usize) -> bool> Sink for F {
@@ -30,6 +34,17 @@ pub(crate) enum Misfit<'a> {
     NaN,
     /// A number or a time that the type cannot hold.
     OutOfRange,
+    /// Text in quotes that had to end where they do not.
+    Unclosed,
+}
+
+/// A row of CSV text that is not as all should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OddRow {
+    /// It has more or fewer fields than the header line.
+    Ragged,
+    /// A field in quotes had to end with its line, and the row with it.
+    Unclosed,
 }
 
 /// A sink that reports progress by the share of rows that have been read.
@@ -50,6 +65,10 @@ impl Sink for Watched<'_> {
 
     fn misfit(&mut self, column: usize, what: Misfit<'_>) {
         self.sink.misfit(column, what);
+    }
+
+    fn odd_row(&mut self, what: OddRow) {
+        self.sink.odd_row(what);
     }
 }
 

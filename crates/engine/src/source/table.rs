@@ -9,7 +9,7 @@ use hushtable_query::{ColumnType, MAX_SCALE};
 
 use super::convert::{Target, arrow_type};
 use super::open::{Found, Opened, open_all};
-use super::sink::{Misfit, Sink};
+use super::sink::{Misfit, OddRow, Sink};
 use super::stored::{ColumnPick, Source, planned_otherwise};
 use super::{BATCH_ROWS, DataFile, ReadProgress, SourceError, Wanted};
 
@@ -76,14 +76,18 @@ impl Table {
     /// # Errors
     /// All from the files' schemas, before any value is read.
     pub(crate) fn open(data: &[DataFile], wanted: &Wanted) -> Result<Self, SourceError> {
-        let opened = open_all(data, wanted.csv.as_ref())?;
+        let opened = open_all(data, wanted.csv.as_ref(), &wanted.text_bytes)?;
         let mut fields = Vec::new();
         let mut columns: Vec<(&str, ColumnType, Target)> = Vec::new();
         for (name, declared) in &wanted.columns {
             if matches!(declared, ColumnType::Decimal { scale } if *scale > MAX_SCALE) {
                 return Err(SourceError::Internal { what: "a decimal of too large a scale" });
             }
-            columns.push((name, *declared, Target::Value(*declared)));
+            let target = match wanted.identifies(name) {
+                true => Target::Identifier(*declared),
+                false => Target::Value(*declared),
+            };
+            columns.push((name, *declared, target));
             fields.push(Field::new(name, arrow_type(*declared), true));
         }
         if let Some((name, declared)) = &wanted.unit {
@@ -180,13 +184,13 @@ pub(crate) fn observe(
 fn unit_target(files: &[Opened], name: &str, declared: ColumnType) -> Result<Target, SourceError> {
     let mut wide = false;
     for file in files {
-        wide |= match file.find(name, declared)? {
+        wide |= match file.find(name, declared, true)? {
             Found::Column(_, stored) => stored.may_exceed_int(),
             Found::Folder(_) => true,
         };
     }
     let wide = wide && declared == ColumnType::Int;
-    Ok(if wide { Target::Wide } else { Target::Value(declared) })
+    Ok(if wide { Target::Wide } else { Target::Identifier(declared) })
 }
 
 impl Planned {
@@ -197,7 +201,7 @@ impl Planned {
     ) -> Result<Self, SourceError> {
         let (mut picks, mut places, mut constants) = (Vec::new(), Vec::new(), Vec::new());
         for (at, &(name, declared, to)) in columns.iter().enumerate() {
-            match file.find(name, declared)? {
+            match file.find(name, declared, !matches!(to, Target::Value(_)))? {
                 Found::Column(place, stored) => {
                     places.push(at);
                     picks.push(ColumnPick { place, stored, to });
@@ -258,6 +262,10 @@ impl Sink for Placed<'_> {
             self.sink.misfit(*place, what);
         }
     }
+
+    fn odd_row(&mut self, what: OddRow) {
+        self.sink.odd_row(what);
+    }
 }
 
 /// A sink that remembers whether more is wanted.
@@ -274,5 +282,9 @@ impl Sink for Heeded<'_> {
 
     fn misfit(&mut self, column: usize, what: Misfit<'_>) {
         self.sink.misfit(column, what);
+    }
+
+    fn odd_row(&mut self, what: OddRow) {
+        self.sink.odd_row(what);
     }
 }

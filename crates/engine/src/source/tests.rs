@@ -9,6 +9,7 @@ mod parquet;
 mod parquet_raw;
 mod random_access;
 mod reach;
+mod records;
 mod schema;
 mod settings;
 mod units;
@@ -26,7 +27,9 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::physical_plan::collect;
-use hushtable_query::{ColumnType, CsvSettings, DateOrder, NumberFormat, TextFormat};
+use hushtable_query::{
+    ColumnType, CsvSettings, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat,
+};
 
 use super::{DataFile, SourceError, Wanted, list_files, scan};
 

@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize, Serializer};
 use toml::de::DeValue;
 
 use super::read::{ContractError, Item, Section};
+use crate::types::{DEFAULT_TEXT_BYTES, MAX_STRING_BYTES};
 
 const HINT: &str = "csv = { delimiter = \";\", decimal = \",\", dates = \"DMY\" }";
+
+const MAX_BYTES: &str = "max_bytes = 4096: a field in quotes ends at the first line end after so \
+                         many bytes, for columns that are not declared as string";
 
 /// Most texts that `null` or `currency` may list.
 const MAX_TEXTS: usize = 100;
@@ -22,6 +26,7 @@ pub struct CsvSettings {
     quote: Option<char>,
     #[serde(serialize_with = "by_name")]
     encoding: &'static Encoding,
+    max_bytes: usize,
     #[serde(flatten)]
     values: TextFormat,
 }
@@ -32,6 +37,7 @@ struct Written {
     delimiter: char,
     quote: Option<char>,
     encoding: String,
+    max_bytes: usize,
     null: Vec<String>,
     decimal: char,
     thousands: Option<char>,
@@ -43,9 +49,10 @@ impl TryFrom<Written> for CsvSettings {
     type Error = CsvSettingError;
 
     fn try_from(written: Written) -> Result<Self, CsvSettingError> {
-        let Written { delimiter, quote, encoding, null, .. } = written;
+        let Written { delimiter, quote, encoding, max_bytes, null, .. } = written;
         let numbers = NumberFormat::new(written.decimal, written.thousands, written.currency)?;
-        Self::new(delimiter, quote, &encoding, TextFormat::new(null, numbers, written.dates)?)
+        let values = TextFormat::new(null, numbers, written.dates)?;
+        Self::new(delimiter, quote, &encoding, values)?.with_max_bytes(max_bytes)
     }
 }
 
@@ -114,6 +121,7 @@ impl Default for CsvSettings {
             delimiter: ',',
             quote: Some('"'),
             encoding: encoding_rs::UTF_8,
+            max_bytes: DEFAULT_TEXT_BYTES,
             values: TextFormat::default(),
         }
     }
@@ -203,7 +211,31 @@ impl CsvSettings {
                 hint,
             );
         };
-        Ok(Self { delimiter, quote, encoding, values })
+        Ok(Self { delimiter, quote, encoding, max_bytes: DEFAULT_TEXT_BYTES, values })
+    }
+
+    /// The settings with another limit of the fields of columns that are no declared text.
+    ///
+    /// # Errors
+    /// When a field may have no byte, or more than any text.
+    pub fn with_max_bytes(self, max_bytes: usize) -> Result<Self, CsvSettingError> {
+        if !(1..=MAX_STRING_BYTES).contains(&max_bytes) {
+            return wrong(
+                "max_bytes",
+                format!(
+                    "`max_bytes` = {max_bytes} is not a whole number from 1 to {MAX_STRING_BYTES}"
+                ),
+                MAX_BYTES,
+            );
+        }
+        Ok(Self { max_bytes, ..self })
+    }
+
+    /// Most bytes of a field in quotes, of a column that the contract does not declare as text: at
+    /// the first line end after them, the field and its row end. Those of texts have the
+    /// `max_bytes` of their column.
+    pub fn max_bytes(&self) -> usize {
+        self.max_bytes
     }
 
     /// The character that separates fields.
@@ -377,6 +409,7 @@ pub(super) fn csv(item: &Item<'_, '_>) -> Result<CsvSettings, ContractError> {
         "delimiter",
         "quote",
         "encoding",
+        "max_bytes",
         "null",
         "decimal",
         "thousands",
@@ -405,7 +438,12 @@ pub(super) fn csv(item: &Item<'_, '_>) -> Result<CsvSettings, ContractError> {
     let quote = character(&section, "quote", "quote = \"'\"")?.unwrap_or(Some('"'));
     let hint = "encoding = \"windows-1252\"";
     let encoding = section.get("encoding").map(|i| i.text("a name", hint)).transpose()?;
-    CsvSettings::new(delimiter, quote, encoding.unwrap_or("utf-8"), values).map_err(at)
+    let settings =
+        CsvSettings::new(delimiter, quote, encoding.unwrap_or("utf-8"), values).map_err(at)?;
+    let Some(item) = section.get("max_bytes") else { return Ok(settings) };
+    let most = item.count(1, MAX_STRING_BYTES as u32, MAX_BYTES)?;
+    let most = usize::try_from(most).map_err(|_| item.wrong("a number of bytes", MAX_BYTES))?;
+    settings.with_max_bytes(most).map_err(at)
 }
 
 /// One character, or `None` within where the text is empty, as only `quote` may be.

@@ -1,13 +1,14 @@
 //! Populations of privacy units, and how tables hold them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hushtable_privacy::{Loss, Neighbouring};
 use serde::Serialize;
 
 use super::defaults::{budget, defaults};
 use super::read::{ContractError, Item, Section};
-use super::{Column, Defaults, Table};
+use super::{Column, Contract, Defaults, Table};
+use crate::types::ColumnType;
 
 /// The units that one set of budgets protects, in all tables that hold them.
 #[derive(Clone, Debug, Serialize)]
@@ -185,6 +186,7 @@ pub(super) fn membership(
     Ok((Some(of), unit))
 }
 
+/// The column of that name, if it is one of the files and of a type that tells units apart.
 fn stored(
     item: &Item<'_, '_>,
     name: &str,
@@ -192,6 +194,20 @@ fn stored(
     hint: &str,
 ) -> Result<String, ContractError> {
     match columns.iter().find(|c| c.name == name) {
+        // A float has one value for several long numbers, and a bool has one for all but two.
+        Some(c)
+            if c.expression.is_none()
+                && matches!(c.column_type, ColumnType::Float | ColumnType::Bool) =>
+        {
+            Err(item.error(
+                format!(
+                    "`{}` = \"{name}\" is a column of type {}, which cannot tell units apart",
+                    item.key, c.column_type
+                ),
+                "declare it as int, decimal(SCALE) or string; where the files have floats, write \
+                 whole numbers or text in their place",
+            ))
+        }
         Some(c) if c.expression.is_none() => Ok(name.to_owned()),
         Some(_) => Err(item.error(
             format!("`{}` = \"{name}\" is a computed column", item.key),
@@ -201,6 +217,31 @@ fn stored(
             Err(item
                 .error(format!("`{}` = \"{name}\" is not a column of the table", item.key), hint))
         }
+    }
+}
+
+impl Contract {
+    /// The columns of a table's files that tell units apart, or the rows that other tables refer
+    /// to. What becomes of two values there must not be one: that would make one unit of two.
+    pub fn identifying(&self, table: &Table) -> BTreeSet<&str> {
+        let mut columns = BTreeSet::new();
+        for other in self.tables.values() {
+            match &other.unit {
+                TableUnit::Column(column) if other.name == table.name => {
+                    columns.insert(column.as_str());
+                }
+                TableUnit::Through { column, table: target, references } => {
+                    if other.name == table.name {
+                        columns.insert(column);
+                    }
+                    if *target == table.name {
+                        columns.insert(references);
+                    }
+                }
+                TableUnit::Column(_) | TableUnit::Row | TableUnit::Public => {}
+            }
+        }
+        columns
     }
 }
 

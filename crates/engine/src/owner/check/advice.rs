@@ -1,5 +1,7 @@
 //! Changes to make, in words, with the line of the contract or the option of the query.
 
+use std::collections::BTreeSet;
+
 use hushtable_query::{ColumnType, Table, TableUnit};
 
 use super::forms::Forms;
@@ -15,7 +17,7 @@ const NOTABLE: f64 = 0.01;
 const WIDE: f64 = 10.0;
 
 /// Changes to make in a table, its columns and the query.
-pub(super) fn of(table: &Table, report: &TableCheck) -> Vec<Advice> {
+pub(super) fn of(table: &Table, identifying: &BTreeSet<&str>, report: &TableCheck) -> Vec<Advice> {
     let mut all = Vec::new();
     let mut say = |about: &str, found: String, change: String| {
         all.push(Advice { about: about.to_owned(), found, change });
@@ -24,6 +26,7 @@ pub(super) fn of(table: &Table, report: &TableCheck) -> Vec<Advice> {
         say(&report.table, "there is no row".into(), "see whether `path` is right".into());
         return all;
     }
+    odd_rows_advice(report, &mut say);
     if report.rows_without_unit > 0 {
         say(
             &report.privacy_unit,
@@ -37,7 +40,8 @@ pub(super) fn of(table: &Table, report: &TableCheck) -> Vec<Advice> {
         );
     }
     for column in &report.columns {
-        column_advice(table, column, report.rows, &mut say);
+        let identifying = identifying.contains(column.name.as_str());
+        column_advice(table, column, identifying, report.rows, &mut say);
     }
     if let Some(query) = &report.query {
         query_advice(table, query, &mut say);
@@ -47,12 +51,58 @@ pub(super) fn of(table: &Table, report: &TableCheck) -> Vec<Advice> {
 
 type Say<'a> = dyn FnMut(&str, String, String) + 'a;
 
-fn column_advice(table: &Table, column: &ColumnCheck, rows: u64, say: &mut Say<'_>) {
+/// Where rows are not what was written, no setting of a column helps.
+fn odd_rows_advice(report: &TableCheck, say: &mut Say<'_>) {
+    const PARQUET: &str = "where rows come from the people that they are about, write the table as \
+                           Parquet: there no row can change how another one is read";
+    if report.unclosed_quotes > 0 {
+        let found = format!(
+            "{} of the rows have a field in quotes that do not end within its `max_bytes`; it \
+             swallows the lines up to there",
+            percent(report.unclosed_quotes, report.rows)
+        );
+        let change = format!(
+            "{PARQUET}; else write quotes within texts twice, set `quote = \"\"` where fields are \
+             never quoted, or a larger `max_bytes` (of the column, or of `csv` for those that are \
+             not declared as string) where texts are longer"
+        );
+        say(&report.table, found, change);
+    }
+    if report.ragged_rows > 0 {
+        let found = format!(
+            "{} of the rows have more or fewer fields than the header line",
+            percent(report.ragged_rows, report.rows)
+        );
+        let change = format!(
+            "see whether `delimiter` and `quote` are right, and whether texts with a delimiter or \
+             a line end stand in quotes; {PARQUET}"
+        );
+        say(&report.table, found, change);
+    }
+}
+
+fn column_advice(
+    table: &Table,
+    column: &ColumnCheck,
+    identifying: bool,
+    rows: u64,
+    say: &mut Say<'_>,
+) {
     let name = &column.name;
-    if column.do_not_fit > 0 {
+    if identifying && column.written_otherwise > 0 {
+        let found = format!(
+            "{} of the rows write a value in another way, as `007` or `+7` are 7; these could \
+             be several units, and count as NULL",
+            percent(column.written_otherwise, rows)
+        );
+        let change = "`type = \"string\"`, under which every text is another unit; or write all \
+                      values in one way, as `CAST(… AS STRING)` does";
+        say(name, found, change.into());
+    }
+    if column.do_not_fit > column.written_otherwise {
         let found = format!(
             "{} of the rows have a value that is no {}; it counts as NULL",
-            percent(column.do_not_fit, rows),
+            percent(column.do_not_fit - column.written_otherwise, rows),
             column.column_type
         );
         let declared = table.columns.iter().find(|own| own.name == *name);

@@ -1,6 +1,6 @@
 //! The columns of a table, in one pass over its rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
@@ -19,7 +19,8 @@ use crate::intern::Interner;
 use crate::intern::too_many;
 use crate::session::Progress;
 use crate::sketch::SignedSketch;
-use crate::source::{DataFile, Misfit, Sink, Wanted, observe};
+use crate::source::parse::{Parsed, TextParser};
+use crate::source::{DataFile, Misfit, OddRow, Sink, Wanted, observe};
 
 /// Shares whose quantiles are reported.
 const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0];
@@ -30,6 +31,7 @@ const QUANTILES: [f64; 7] = [0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0];
 /// When a file cannot be read, or there is too little memory.
 pub(super) fn read(
     table: &Table,
+    identifying: &BTreeSet<&str>,
     files: &[DataFile],
     progress: &Progress,
 ) -> Result<TableCheck, EngineError> {
@@ -44,13 +46,27 @@ pub(super) fn read(
         columns: table.columns.iter().map(|c| Looked::of(c, table)).collect::<Result<_, _>>()?,
         stored: Vec::new(),
         rows: 0,
+        ragged: 0,
+        unclosed: 0,
         unit: unit.map(|column| Units { column, interner: None, rows: Vec::new(), without: 0 }),
+        parser: TextParser::new(table.csv.clone().unwrap_or_default().values()),
         failed: None,
     };
     let places = rows.columns.iter().enumerate().filter(|(_, c)| c.program.is_none());
     rows.stored = places.map(|(place, _)| place).collect();
     let of_unit = unit.and_then(|place| stored.get(place)).cloned();
-    let wanted = Wanted { columns: stored, unit: of_unit, csv: table.csv.clone(), rows: false };
+    for column in &mut rows.columns {
+        column.identifying = identifying.contains(column.name.as_str());
+    }
+    let texts = rows.columns.iter().filter(|column| column.column_type == ColumnType::String);
+    let wanted = Wanted {
+        columns: stored,
+        unit: of_unit,
+        csv: table.csv.clone(),
+        rows: false,
+        identifying: identifying.iter().map(|&name| name.to_owned()).collect(),
+        text_bytes: texts.map(|column| (column.name.clone(), column.max_bytes)).collect(),
+    };
     let read = observe(files, &wanted, &progress.0, &mut rows);
     if let Some(error) = rows.failed {
         return Err(error);
@@ -64,6 +80,8 @@ pub(super) fn read(
         table: table.name.clone(),
         files: files.len(),
         rows: rows.rows,
+        ragged_rows: rows.ragged,
+        unclosed_quotes: rows.unclosed,
         privacy_unit: match &table.unit {
             TableUnit::Row => "row".to_owned(),
             TableUnit::Column(name) => name.clone(),
@@ -92,7 +110,12 @@ struct Rows {
     /// Where the stored columns are among all.
     stored: Vec<usize>,
     rows: u64,
+    /// Rows of CSV files with more or fewer fields than their header line.
+    ragged: u64,
+    /// Rows of CSV files with a field in quotes that do not end.
+    unclosed: u64,
     unit: Option<Units>,
+    parser: TextParser,
     failed: Option<EngineError>,
 }
 
@@ -150,10 +173,22 @@ impl Sink for Rows {
         if let Some(column) = place.and_then(|&place| self.columns.get_mut(place)) {
             column.misfits += 1;
             column.forms.add(match what {
+                Misfit::Text(text) if column.is_inexact(text, &self.parser) => {
+                    column.inexact += 1;
+                    form(text)
+                }
                 Misfit::Text(text) => form(text),
+                Misfit::Unclosed => "text in quotes without an end".to_owned(),
                 Misfit::NaN => "NaN".to_owned(),
                 Misfit::OutOfRange => "beyond the range of the type".to_owned(),
             });
+        }
+    }
+
+    fn odd_row(&mut self, what: OddRow) {
+        match what {
+            OddRow::Ragged => self.ragged += 1,
+            OddRow::Unclosed => self.unclosed += 1,
         }
     }
 }
@@ -222,7 +257,11 @@ struct Looked {
     max_bytes: usize,
     /// Where it is computed from others.
     program: Option<Program>,
+    /// Whether it tells units apart, or rows that other tables refer to.
+    identifying: bool,
     misfits: u64,
+    /// Misfits that would be values if the column told nothing apart.
+    inexact: u64,
     /// Units that are too large for the column's values.
     beyond: u64,
     forms: FormCounter,
@@ -259,11 +298,22 @@ impl Looked {
             column_type: column.column_type,
             max_bytes: column.max_bytes,
             program: column.expression.as_ref().map(Program::new).transpose()?,
+            identifying: false,
             misfits: 0,
+            inexact: 0,
             beyond: 0,
             forms: FormCounter::default(),
             look: ScanOptions { nulls: 0, range, keys: keys.transpose()? },
         })
+    }
+
+    /// Whether a text that does not fit is another way to write a value that could be a unit's.
+    fn is_inexact(&self, text: &[u8], parser: &TextParser) -> bool {
+        let value = || match self.column_type {
+            ColumnType::Int => matches!(parser.wide(Some(text)), Parsed::Value(_)),
+            other => matches!(parser.fit(Some(text), other), Parsed::Value(())),
+        };
+        self.identifying && value()
     }
 
     fn finish(self) -> ColumnCheck {
@@ -274,6 +324,7 @@ impl Looked {
             computed: self.program.is_some(),
             nulls: nulls.saturating_sub(self.misfits + self.beyond),
             do_not_fit: self.misfits,
+            written_otherwise: self.inexact,
             forms: self.forms.finish(),
             range: range.map(Range::finish),
             keys: keys.map(Keys::finish),

@@ -21,6 +21,11 @@ pub struct TableCheck {
     pub files: usize,
     /// Its rows.
     pub rows: u64,
+    /// Rows of CSV files with more or fewer fields than their header line.
+    pub ragged_rows: u64,
+    /// Rows of CSV files with a field whose quotes do not end within its most bytes. It ends at the
+    /// next line end, and lines up to there are parts of it.
+    pub unclosed_quotes: u64,
     /// The column that names the privacy unit, or `row`.
     pub privacy_unit: String,
     /// Privacy units; `None` where the table alone does not tell.
@@ -65,6 +70,9 @@ pub struct ColumnCheck {
     pub nulls: u64,
     /// Values in the files that do not fit the declared type, and count as NULL.
     pub do_not_fit: u64,
+    /// Those of them that are other ways to write a number, date or timestamp, in a column that
+    /// tells units apart: `007` and `7` could be two of them.
+    pub written_otherwise: u64,
     /// The forms of those.
     pub forms: Forms,
     /// The distribution of the values; of numbers that are no unit, owner or group key.

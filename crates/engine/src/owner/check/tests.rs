@@ -418,6 +418,53 @@ fn text_that_is_not_utf8_or_too_long_does_not_fit() {
 }
 
 #[test]
+fn other_ways_to_write_a_unit_are_counted() {
+    let rows = ["7", "07", "+7", "7.0", "x", ""].map(|id| format!("{id},t1,new,07,1.504,\n"));
+    let csv = format!("buyer,town,kind,euros,weight,day\n{}", rows.concat());
+    let found = check(&Place::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
+    assert_eq!((found.units, found.rows_without_unit), (Some(1), 5));
+    let buyer = column(&found, "buyer");
+    assert_eq!((buyer.nulls, buyer.do_not_fit, buyer.written_otherwise), (1, 4, 2));
+    // Other columns tell nothing apart.
+    assert_eq!((column(&found, "euros").do_not_fit, column(&found, "weight").do_not_fit), (0, 0));
+    let advice: Vec<String> = found
+        .advice
+        .iter()
+        .filter(|advice| advice.about == "buyer")
+        .map(|advice| format!("{}: {}", advice.found, advice.change))
+        .collect();
+    let advice = advice.join("\n");
+    for part in ["write a value in another way", "`type = \"string\"`, under which every text"] {
+        assert!(advice.contains(part), "{advice}");
+    }
+}
+
+#[test]
+fn rows_that_are_not_what_was_written_are_counted() {
+    let long = "x".repeat(2000);
+    let csv = format!(
+        "buyer,town,kind,euros,weight,day\n1,t1,new,1,1,\n2,t1,new,1,1,,more\n3,t1\n\
+         4,\"{long}\n5,\"t1\"\n6,t1,new,\"1\n{long}\n7,\"t1\nt2\",new,1,1,\n"
+    );
+    let found = check(&Place::new(CONTRACT, &[("sales.csv", &csv)]), "sales", None);
+    assert_eq!((found.rows, found.ragged_rows, found.unclosed_quotes), (7, 5, 2));
+    let (town, euros) = (column(&found, "town"), column(&found, "euros"));
+    assert_eq!((town.do_not_fit, euros.do_not_fit), (1, 1));
+    assert_eq!(euros.forms.most_frequent[0].form, "text in quotes without an end");
+    let advice: Vec<String> = found
+        .advice
+        .iter()
+        .filter(|advice| advice.about == "sales")
+        .map(|advice| format!("{}: {}", advice.found, advice.change))
+        .collect();
+    let advice = advice.join("\n");
+    for part in ["in quotes that do not end", "more or fewer fields", "write the table as Parquet"]
+    {
+        assert!(advice.contains(part), "{advice}");
+    }
+}
+
+#[test]
 fn wrong_tables_are_refused() {
     let place = place(&[]);
     let session = place.session();

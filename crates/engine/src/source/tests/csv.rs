@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use hushtable_query::MAX_STRING_BYTES;
-
 use super::*;
 use ColumnType::{Bool, Date, Float, Int, String as Text, Timestamp};
 
@@ -77,6 +75,47 @@ fn quotes_that_do_not_balance() {
     let batch = csv("a,b\n1,x\"y\n\"2\"3,\"y\"z\"\n4,\"\"\"", &[("a", Text), ("b", Text)]);
     assert_eq!(strings(batch.column(0)), [Some("1"), Some("23"), Some("4")]);
     assert_eq!(batch.num_rows(), 3);
+}
+
+/// A quote that a text begins with and does not end with has a line or two as a part of its field,
+/// and not all that come after it.
+#[test]
+fn a_quote_that_is_missing_hides_no_more_than_its_field_may_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |n: usize| match n {
+        5 => "5,\"oh,50\n".to_owned(),
+        n => format!("{n},fine,{}\n", n * 10),
+    };
+    let lines: String = (0..2000).map(row).collect();
+    write(&folder, "t.csv", format!("id,note,n\n{lines}"));
+    let files = list_files("t.csv", folder.path()).unwrap();
+    let columns = [("id", Int), ("note", Text), ("n", Int)];
+    let found = |columns: &[(&str, ColumnType)], text_bytes: &[(&str, usize)]| {
+        let text_bytes = text_bytes.iter().map(|&(name, bytes)| (name.to_owned(), bytes));
+        let wanted =
+            Wanted { text_bytes: text_bytes.collect(), ..Wanted::columns(&named(columns)) };
+        read_wanted(&files, &wanted, 3).unwrap()
+    };
+    for (text_bytes, most) in [(&[("note", 64)][..], 64), (&[][..], 1024)] {
+        let batch = found(&columns, text_bytes);
+        // At least 10 bytes are a line, and the line in which the field ends is one more.
+        let rows = batch.num_rows();
+        assert!((2000 - most / 10 - 1..2000).contains(&rows), "{rows}");
+        let ids = ints(batch.column(0));
+        let (before, after) = (&ids[..6], &ids[6..]);
+        assert!(before.iter().copied().eq((0..6).map(Some)));
+        assert!(after.iter().copied().eq((2000 - after.len() as i64..2000).map(Some)));
+        // The field is no text, and what stood behind it is not there.
+        assert_eq!((strings(batch.column(1))[5], ints(batch.column(2))[5]), (None, None));
+        assert_eq!(batch.column(1).null_count() + batch.column(2).null_count(), 2);
+        // The rows do not follow from the columns that are read.
+        for some in [&columns[..0], &columns[..1], &columns[1..2], &columns[2..]] {
+            assert_eq!(found(some, text_bytes).num_rows(), rows);
+        }
+    }
+    // Within its limit, a text may have lines and be of several rows, as was always so.
+    let batch = csv("id,note\n1,\"two\nlines\"\n2,x\n", &[("id", Int), ("note", Text)]);
+    assert_eq!(strings(batch.column(1)), [Some("two\nlines"), Some("x")]);
 }
 
 #[test]

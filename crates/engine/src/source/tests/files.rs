@@ -99,6 +99,38 @@ fn links_do_not_count_twice() {
 
 #[cfg(unix)]
 #[test]
+fn hard_links_do_not_count_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "t/x.csv", "a\n1\n2\n");
+    std::fs::hard_link(&path, folder.path().join("t/y.csv")).unwrap();
+    std::fs::create_dir(folder.path().join("t/deep")).unwrap();
+    std::fs::hard_link(&path, folder.path().join("t/deep/x.csv")).unwrap();
+    for location in ["t", "t/**/*.csv", "t/*.csv"] {
+        assert_eq!(list(location, folder.path()).unwrap().len(), 1, "{location}");
+    }
+    let files = list_files("t", folder.path()).unwrap();
+    assert_eq!(rows(&files), 2);
+    // A copy is another file.
+    std::fs::copy(&path, folder.path().join("t/z.csv")).unwrap();
+    assert_eq!(list("t", folder.path()).unwrap(), ["t/deep/x.csv", "t/z.csv"]);
+    // A link under another value of a column: which of them do its rows have?
+    write(&folder, "u/year=1/x.csv", "a\n1\n");
+    std::fs::create_dir(folder.path().join("u/year=2")).unwrap();
+    let [one, other] = ["u/year=1/x.csv", "u/year=2/x.csv"].map(|name| folder.path().join(name));
+    std::fs::hard_link(one, &other).unwrap();
+    let error = list("u", folder.path()).unwrap_err().to_string();
+    let error = error.replace(folder.path().to_str().unwrap(), "FOLDER");
+    let text = "the files `FOLDER/u/year=…/x.csv` and `FOLDER/u/year=…/x.csv` of `u` are one file \
+                (a link), in folders that give its rows different values\n  hint: remove the link, or \
+                copy the file if its rows are there twice";
+    assert_eq!(error, text);
+    std::fs::remove_file(&other).unwrap();
+    std::os::unix::fs::symlink("../year=1/x.csv", &other).unwrap();
+    assert!(matches!(list("u", folder.path()), Err(SourceError::OneFileInTwoFolders { .. })));
+}
+
+#[cfg(unix)]
+#[test]
 fn names_that_are_not_text() {
     use std::os::unix::ffi::OsStrExt;
     let folder = tempfile::tempdir().unwrap();

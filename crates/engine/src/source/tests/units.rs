@@ -1,7 +1,12 @@
 //! Differences that tell units apart.
 
 use datafusion::arrow::array::*;
+use proptest::prelude::*;
 
+use super::super::convert::{Stored, Target};
+use super::super::from_text::TextColumn;
+use super::super::normalise::read_as;
+use super::super::parse::TextParser;
 use super::*;
 use ColumnType::{Int, String as Text};
 
@@ -58,8 +63,8 @@ fn units_in_csv_have_up_to_38_digits() {
     write(&folder, "t.csv", "x\n9223372036854775808\n+5\n 5 \n1.0\n1e3\n12345678901234567890123\n");
     let (unit, value) = units(folder.path(), "t.csv", Int);
     let long = Some(12_345_678_901_234_567_890_123);
-    assert_eq!(digits(&unit), [Some(1 << 63), Some(5), Some(5), None, None, long]);
-    assert_eq!(ints(&value), [None, Some(5), Some(5), None, None, None]);
+    assert_eq!(digits(&unit), [Some(1 << 63), None, None, None, None, long]);
+    assert_eq!(ints(&value), [None; 6]);
     let (unit, value) = units(folder.path(), "t.csv", Text);
     assert_eq!(strings(&unit), strings(&value));
 }
@@ -78,6 +83,168 @@ fn other_units_are_as_they_are_declared() {
     let (unit, value) = units(folder.path(), "t", Int);
     assert_eq!(digits(&unit), [Some(i128::from(u64::MAX))]);
     assert_eq!(ints(&value), [None]);
+}
+
+/// Of several ways to write a value, one is a unit.
+#[test]
+fn text_that_is_not_written_exactly_is_no_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let money = ["1.001", "1.004", "1.00", "1.0", "1", "+1.00", "01.00", "-0.00", "0.00", "1e0"];
+    let days = ["2024-01-05", "2024-01-05T07:00:00", "2024-1-5", "20240105", " 2024-01-05"];
+    let times =
+        ["2024-01-05 07:00:00", "2024-01-05T07:00:00", "2024-01-05 07:00:00.0000001", "2024-01-05"];
+    let texts = ["a", " a", "A", "01", "1"];
+    let kept = |declared: ColumnType, texts: &[&str]| {
+        let rows: String = texts.iter().map(|text| format!("{text}\n")).collect();
+        write(&folder, "t.csv", format!("x\n{rows}"));
+        let text: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
+        write_parquet(&folder.path().join("t.parquet"), &[("x", text)], None);
+        let [csv, parquet] = ["t.csv", "t.parquet"].map(|file| {
+            let (unit, value) = units(folder.path(), file, declared);
+            // In columns of units, values are what units are.
+            assert_eq!(unit.is_valid(0), value.is_valid(0), "{declared}");
+            let kept = texts.iter().enumerate().filter(|(row, _)| unit.is_valid(*row));
+            kept.map(|(_, text)| (*text).to_owned()).collect::<Vec<String>>()
+        });
+        assert_eq!(csv, parquet, "{declared}");
+        csv
+    };
+    assert_eq!(
+        kept(Int, &["0", "-0", "7", "07", "+7", "7.0", "7e0", "-7", " 7"]),
+        ["0", "7", "-7"]
+    );
+    assert_eq!(kept(decimal(2), &money), ["1.00", "0.00"]);
+    assert_eq!(kept(ColumnType::Date, &days), ["2024-01-05"]);
+    assert_eq!(kept(ColumnType::Timestamp, &times), ["2024-01-05 07:00:00"]);
+    assert_eq!(kept(Text, &texts), texts);
+}
+
+/// Types in which two values of a file could be one.
+#[test]
+fn types_that_lose_digits_tell_no_units_apart() {
+    use ColumnType::{Bool, Date, Float, Timestamp};
+    let folder = tempfile::tempdir().unwrap();
+    let decimals = |scale: i8| {
+        let digits = Decimal128Array::from(vec![1001, 1004]).with_precision_and_scale(38, scale);
+        Arc::new(digits.unwrap()) as ArrayRef
+    };
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.0]));
+    let nanos: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![100, 200]));
+    let micros: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![100, 200]));
+    let whole: ArrayRef = ints_of(&[9_007_199_254_740_992, 9_007_199_254_740_993]);
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+    let read = |array: &ArrayRef, wanted: &Wanted| {
+        write_parquet(&folder.path().join("t.parquet"), &[("x", Arc::clone(array))], None);
+        let files = list_files("t.parquet", folder.path()).unwrap();
+        read_wanted(&files, wanted, 1)
+    };
+    // Those of units, and those that name rows for others.
+    let both = |declared: ColumnType| {
+        let unit = Some(("x".to_owned(), declared));
+        let referred = Wanted::columns(&named(&[("x", declared)]));
+        let identifying = ["x".to_owned()].into();
+        [Wanted { unit, ..Wanted::default() }, Wanted { identifying, ..referred }]
+    };
+    let mut refused = String::new();
+    for (array, declared) in [
+        (&whole, Float),
+        (&whole, Bool),
+        (&text, Float),
+        (&floats, Float),
+        (&floats, Int),
+        (&decimals(3), Float),
+        (&decimals(3), decimal(2)),
+        (&decimals(20), decimal(18)),
+        (&micros, Date),
+        (&nanos, Timestamp),
+        (&nanos, Date),
+    ] {
+        let [unit, referred] = both(declared).map(|wanted| read(array, &wanted).unwrap_err());
+        assert_eq!(unit, referred);
+        let error = unit.replace(folder.path().to_str().unwrap(), "FOLDER");
+        refused.push_str(&format!("{error}\n"));
+    }
+    insta::assert_snapshot!(refused);
+    for (array, declared) in [
+        (&whole, Int),
+        (&whole, decimal(2)),
+        (&whole, Text),
+        (&text, Text),
+        (&decimals(3), decimal(3)),
+        (&decimals(3), decimal(18)),
+        (&decimals(-2), Int),
+        (&micros, Timestamp),
+    ] {
+        for wanted in both(declared) {
+            let batch = read(array, &wanted).unwrap();
+            let unit = batch.column(0);
+            assert_eq!((unit.len(), unit.null_count()), (2, 0), "{declared}");
+            let distinct = |a: &ArrayRef| a.slice(0, 1).to_data() != a.slice(1, 1).to_data();
+            assert!(distinct(unit), "{declared}");
+        }
+    }
+    // Where they tell nothing apart, they are read as before.
+    for (array, declared) in [(&nanos, Timestamp), (&nanos, Date), (&whole, Float)] {
+        let wanted = Wanted::columns(&named(&[("x", declared)]));
+        assert_eq!(read(array, &wanted).unwrap().column(0).null_count(), 0);
+    }
+}
+
+/// Milliseconds that should stand for days, and need not.
+#[test]
+fn parts_of_days_are_no_units() {
+    let day = 86_400_000;
+    let values: ArrayRef = Arc::new(Date64Array::from(vec![0, day, day + 1, -day, -1]));
+    let read = |to: Target| read_as(&values, Stored::Date, to).unwrap();
+    let date = ColumnType::Date;
+    assert_eq!(days(&read(Target::Identifier(date))), [Some(0), Some(1), None, Some(-1), None]);
+    assert_eq!(days(&read(Target::Value(date))), [0, 1, 1, -1, -1].map(Some));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5000))]
+
+    /// No two texts are one unit, under whatever settings.
+    #[test]
+    fn two_texts_are_never_one_unit(
+        one in "[-+]?[0-2.,' eE]{1,6}| ?200[01]-0?1-1[ T]?(0[01]:00(:00(.[01]{1,9})?)?Z?)?|[tTy1]",
+        zeros in 0usize..3,
+        other in "[-+]?[0-2.,' eE]{1,6}| ?200[01]-0?1-1[ T]?(0[01]:00(:00(.[01]{1,9})?)?Z?)?|[tTy1]",
+        change in 0usize..8,
+        local in any::<bool>(),
+    ) {
+        // Another way to write the same number, more often than chance has it.
+        let other = match change {
+            0 => format!("{}{one}", "0".repeat(zeros)),
+            1 => format!("{one}{}", "0".repeat(zeros)),
+            2 => format!(" {one}"),
+            3 => format!("+{one}"),
+            4 => format!("{one}."),
+            5 => one.replace(' ', "T"),
+            _ => other,
+        };
+        let format = match local {
+            false => TextFormat::default(),
+            true => {
+                let numbers = NumberFormat::new(',', Some('.'), vec!["EUR".to_owned()]).unwrap();
+                TextFormat::new(Vec::new(), numbers, Some(DateOrder::DayMonthYear)).unwrap()
+            }
+        };
+        let parser = Arc::new(TextParser::new(&format));
+        let types =
+            [Int, decimal(0), decimal(2), Text, ColumnType::Date, ColumnType::Timestamp, ColumnType::Bool];
+        let targets = types.map(Target::Identifier).into_iter().chain([Target::Wide]);
+        for target in targets {
+            let mut column = TextColumn::new(target, &parser, 2);
+            column.push(Some(one.as_bytes()));
+            column.push(Some(other.as_bytes()));
+            let values = column.finish().unwrap();
+            if one != other && values.null_count() == 0 {
+                let (a, b) = (values.slice(0, 1), values.slice(1, 1));
+                prop_assert!(a.to_data() != b.to_data(), "{target:?}: {one:?} and {other:?}");
+            }
+        }
+    }
 }
 
 /// Rows of equal values are told apart, in the same way whoever reads which part of the files.

@@ -16,7 +16,7 @@ id = { type = "TYPE" }
 note = { type = "string", max_bytes = 32 }
 n = { type = "int", bounds = [0, 10] }
 [tables.t.budgets]
-ana = { epsilon = 10000000, delta = 0.9999999 }
+ana = { epsilon = 1000000, delta = 0.9999999 }
 "#;
 
 fn table(id: &str, files: &[(&str, &str)]) -> Place {

@@ -4,7 +4,7 @@
 
 mod finite;
 
-use finite::{Small, epsilon, fraction, small};
+use finite::{OUTPUTS, Small, epsilon, fraction, laws, referendum, small};
 use hushtable_knowledge::model::{
     Definition, Definitions, FiniteLaw, Fraction, Mechanism, Model, ModelError, Parameters, Worlds,
 };
@@ -47,6 +47,65 @@ proptest! {
         near(delta(&exact, Definition::Causal, at), model.causal(at))?;
         near(delta(&exact, Definition::Passive, at), model.passive(at))?;
         near(delta(&exact, Definition::InferenceBased, at), model.inference(at))?;
+    }
+
+    /// L Theorem 2.2: no event tells more than some single output. Against an attacker who knows
+    /// all others, as differential privacy has it.
+    #[test]
+    fn no_event_tells_more_than_the_worst_output(model in small()) {
+        let model = model.fully_known();
+        let found = least(&model.definitions(), Definition::Noiseless, &fraction(PURE));
+        let worst = model.most_telling_event();
+        prop_assert!(same(found, worst) || (found - worst).abs() < 1e-9, "{found} {worst}");
+    }
+
+    /// PK Proposition 5: a function of what is published tells no more of it, and neither does a
+    /// choice among two mechanisms by chance.
+    #[test]
+    fn functions_and_mixtures_tell_no_more(
+        model in small(),
+        image in prop::array::uniform4(0..OUTPUTS),
+        other in laws(),
+        share in 0..=8u32,
+        at in 0.0..3.0f64,
+    ) {
+        let (all, part) = (model.definitions(), model.after(image).definitions());
+        let second = Small { laws: other, ..model.clone() };
+        let mixed = model.mixed_with(&second, share).definitions();
+        let second = second.definitions();
+        for definition in [Definition::Active, Definition::Passive] {
+            let (whole, also) = (delta(&all, definition, at), delta(&second, definition, at));
+            prop_assert!(delta(&part, definition, at) <= whole + 1e-15, "{definition:?}");
+            let share = f64::from(share) / 8.0;
+            let most = share * whole + (1.0 - share) * also;
+            prop_assert!(most <= whole.max(also) + 1e-15);
+            prop_assert!(delta(&mixed, definition, at) <= most + 1e-14, "{definition:?}");
+        }
+    }
+
+    /// PK Definition 14 and Theorem 2: where outputs can be renamed from any knowledge to any
+    /// other, active attackers learn no more than passive ones.
+    #[test]
+    fn reducible_mechanisms_tell_both_attackers_the_same(model in small(), at in 0.0..3.0f64) {
+        if model.reducible() {
+            let exact = model.definitions();
+            let (active, passive) =
+                (delta(&exact, Definition::Active, at), delta(&exact, Definition::Passive, at));
+            prop_assert!((active - passive).abs() <= 1e-14, "{active} {passive}");
+        }
+    }
+
+    /// PK Proposition 6, by Definition 14: counts are reducible whatever is known of fixed records,
+    /// as those can be taken off; above a threshold they are not (Example 7).
+    #[test]
+    fn counts_are_reducible_and_thresholds_are_not(
+        weights in prop::collection::vec(prop::array::uniform2(1..9u32), 3),
+        known in 1..=2usize,
+    ) {
+        let count = referendum(weights.clone(), known, [0, 1, 2, 3]);
+        prop_assert!(count.reducible());
+        let above_one = referendum(weights, known, [0, 0, 2, 3]);
+        prop_assert!(!above_one.reducible());
     }
 
     #[test]
@@ -346,6 +405,50 @@ fn causal_privacy_does_not_bound_inferences() {
     let pure = fraction(PURE);
     assert_eq!(least(&exact, Definition::Causal, &pure), 0.0);
     assert_eq!(least(&exact, Definition::InferenceBased, &pure), f64::INFINITY);
+}
+
+/// Definition 14 is enough and not needed (the paper calls it necessary): under the second
+/// knowledge one output is two of equal meaning, which no renaming makes one again.
+#[test]
+fn both_attackers_may_learn_the_same_without_reducibility() {
+    let model = Small {
+        weights: vec![vec![1, 1], vec![1, 1]],
+        records: vec![vec![0, 1, 0, 1], vec![0, 0, 1, 1]],
+        knowledge: vec![0, 0, 1, 1],
+        // By 3 target + known.
+        laws: vec![
+            vec![4, 2, 0, 0],
+            vec![2, 2, 2, 0],
+            vec![1, 0, 0, 0],
+            vec![2, 4, 0, 0],
+            vec![1, 1, 4, 0],
+        ],
+        target: 0,
+    };
+    assert!(!model.reducible());
+    let exact = model.definitions();
+    for at in [0.0, 0.1, 0.3, 0.5, 0.69, 0.7, 1.0] {
+        let (active, passive) =
+            (delta(&exact, Definition::Active, at), delta(&exact, Definition::Passive, at));
+        assert!((active - passive).abs() < 1e-14, "{at}: {active} {passive}");
+        assert_eq!(active > 0.0, at < std::f64::consts::LN_2, "{at}");
+    }
+}
+
+/// L Theorem 2.2 for densities is printed without e^epsilon. Then it holds where both laws are the
+/// same, and nowhere else: of the lecture's own die, which is ln 2-private, each value has an
+/// output that is likelier than under the other.
+#[test]
+fn pointwise_ratios_need_their_factor() {
+    let die = two_values(
+        vec![vec![0, 1], vec![0, 0]],
+        vec![vec![4, 2, 0, 0], vec![1, 0, 0, 0], vec![1, 0, 0, 0], vec![2, 4, 0, 0]],
+    );
+    assert!((die.most_telling_event() - std::f64::consts::LN_2).abs() < 1e-15);
+    let found = least(&die.definitions(), Definition::Noiseless, &fraction(PURE));
+    assert!(same(found, std::f64::consts::LN_2), "{found}");
+    let (one, other) = (&die.laws[0], &die.laws[3]);
+    assert!(one[0] > other[0] && one[1] < other[1]);
 }
 
 /// PK Example 5 with two triples whose values may be alike: the mechanism corrects a value that is

@@ -157,6 +157,47 @@ proptest! {
         above(within.passive, delta(&exact, Definition::Passive, epsilon))?;
     }
 
+    /// PK Proposition 8: whoever plants K records lowers the threshold by K, as a higher threshold
+    /// is computed from what a lower one shows.
+    #[test]
+    fn active_attackers_lower_the_threshold_by_what_they_plant(
+        others in votes(7),
+        known in 0..4usize,
+        threshold in 0..7u64,
+        epsilon in epsilons(),
+    ) {
+        let known = known.min(others.len() - 1);
+        let threshold = threshold.min(others.len() as u64);
+        let (unknown, planted) = others.split_at(others.len() - known);
+        let above = |threshold: u64| {
+            move |counts: &[u64]| if counts[1] > threshold { vec![counts[1]] } else { vec![] }
+        };
+        let lower = threshold.saturating_sub(known as u64);
+        // With more planted records than the threshold is, nothing is ever suppressed.
+        let remains = if known as u64 > threshold {
+            definitions(unknown, 0, |counts: &[u64]| vec![counts[1]])
+        } else {
+            definitions(unknown, 0, above(lower))
+        };
+        let whole = definitions(&others, known, above(threshold));
+        let active = delta(&whole, Definition::Active, epsilon);
+        let passive = delta(&remains, Definition::Passive, epsilon);
+        if planted.iter().all(|shares| shares[1] > 0) {
+            prop_assert!((active - passive).abs() <= 1e-14, "{active} {passive}");
+        }
+        // A record that is never counted cannot be planted as one that is: then it is a bound.
+        prop_assert!(active <= passive + 1e-14, "{active} {passive}");
+        let Some(law) = ones(unknown) else { return Ok(()) };
+        let told = ones(planted).unwrap_or_else(Profile::none);
+        let found = CountAbove::new(threshold, &law, &told).unwrap().delta(epsilon.to_f64());
+        equal(found.active, passive)?;
+        if known as u64 <= threshold && lower <= unknown.len() as u64 {
+            let nobody = Profile::none();
+            let lowered = CountAbove::new(lower, &law, &nobody).unwrap().delta(epsilon.to_f64());
+            equal(lowered.passive, passive)?;
+        }
+    }
+
     #[test]
     fn histograms_are_above_models(others in choices(), epsilon in epsilons()) {
         let exact = definitions(&others, 0, |counts| counts.to_vec());
@@ -199,4 +240,19 @@ proptest! {
             above(own.unwrap().delta, active)?;
         }
     }
+}
+
+/// PK Proposition 8 needs a chance of one of each known record, as Definition 12 speaks of what may
+/// be known: two voters who never say yes lower no threshold.
+#[test]
+fn records_that_are_never_counted_lower_no_threshold() {
+    let (never, rarely) = (vec![WHOLE, 0], vec![18, 2]);
+    let others = [rarely.clone(), rarely.clone(), rarely, never.clone(), never];
+    let above = |threshold: u64| {
+        move |counts: &[u64]| if counts[1] > threshold { vec![counts[1]] } else { vec![] }
+    };
+    let epsilon = "0.1".parse().unwrap();
+    let active = delta(&definitions(&others, 2, above(2)), Definition::Active, epsilon);
+    let lowered = delta(&definitions(&others[..3], 0, above(0)), Definition::Passive, epsilon);
+    assert!(active < 0.1 * lowered, "{active} {lowered}");
 }

@@ -87,14 +87,74 @@ impl TruncatedGeometric {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::optimal::Optimal;
+
+    fn mechanism(epsilon: &str, delta: &str) -> TruncatedGeometric {
+        TruncatedGeometric::new(epsilon.parse().unwrap(), delta.parse().unwrap()).unwrap()
+    }
+
+    /// PS Theorem 4: of an integer query of sensitivity one, the noisy value alone is within
+    /// (epsilon, delta) both ways, by summing the whole law; with a smaller k it is not.
+    #[test]
+    fn truncated_geometric_noise_keeps_its_promise() {
+        for (epsilon, delta) in [("1", "1e-5"), ("0.1", "0.001"), ("3", "0.02"), ("0.5", "1e-9")] {
+            let law = mechanism(epsilon, delta).law();
+            let (e, d): (f64, f64) = (epsilon.parse().unwrap(), delta.parse().unwrap());
+            let told = |law: &TruncatedDiscreteLaplace| {
+                let k = law.k() as i128;
+                let (mut up, mut down) = (0.0, 0.0);
+                for y in -k - 1..=k + 2 {
+                    let (p, q) = (law.pmf(y), law.pmf(y - 1));
+                    up += (q - e.exp() * p * (1.0 + 1e-14)).max(0.0);
+                    down += (p - e.exp() * q * (1.0 + 1e-14)).max(0.0);
+                }
+                f64::max(up, down)
+            };
+            assert!(told(&law) <= d * (1.0 + 1e-9), "{epsilon} {delta}: {}", told(&law));
+            assert!(law.k() > 1, "{epsilon} {delta}");
+            let smaller = TruncatedDiscreteLaplace::new(law.scale(), law.k() - 1);
+            assert!(told(&smaller) > d, "{epsilon} {delta}: {}", told(&smaller));
+        }
+    }
+
+    /// PS Theorem 5: where k is whole before it is rounded up, no mechanism shows a group more
+    /// often than the noisy count does. Decimals never have such a k, as e^epsilon is
+    /// transcendental: delta is the nearest decimal above.
+    #[test]
+    fn where_k_is_whole_truncated_noise_is_optimal() {
+        for (epsilon, k) in [("1", 3u64), ("0.1", 40), ("0.5", 17), ("2", 1), ("0.01", 500)] {
+            let e: f64 = epsilon.parse().unwrap();
+            // k = (1/eps) ln((e^eps + 2 delta - 1) / ((e^eps + 1) delta)), solved for delta.
+            let delta = e.exp_m1() / ((e.exp() + 1.0) * (k as f64 * e).exp() - 2.0);
+            let delta = Delta::from_f64_up(delta * (1.0 + 1e-11)).unwrap();
+            let noisy = TruncatedGeometric::new(epsilon.parse().unwrap(), delta).unwrap();
+            let optimal = Optimal::new(epsilon.parse().unwrap(), delta).unwrap();
+            assert_eq!(noisy.threshold(), k, "{epsilon}");
+            assert_eq!(optimal.certain_from(), 2 * k + 1, "{epsilon}");
+            for n in 0..=2 * k + 2 {
+                let (got, most) = (noisy.keep_probability(n), optimal.keep_probability(n));
+                assert!((got - most).abs() <= 1e-9 * most, "{epsilon} {k} {n}: {got} {most}");
+            }
+            assert!(
+                noisy.keep_probability(2 * k) < 1.0 && noisy.keep_probability(2 * k + 1) == 1.0
+            );
+        }
+        // Halfway between two, it is below everywhere.
+        let (noisy, optimal) = (
+            mechanism("1", "0.03"),
+            Optimal::new("1".parse().unwrap(), "0.03".parse().unwrap()).unwrap(),
+        );
+        for n in 1..optimal.certain_from() {
+            assert!(noisy.keep_probability(n) < optimal.keep_probability(n) * (1.0 - 1e-6), "{n}");
+        }
+    }
 
     /// The joint law of "released or not" and the released count, for n and n + 1 units, is within
-    /// (epsilon, delta) both ways: PS Theorem 4, by summing the whole law.
+    /// (epsilon, delta) both ways: PS Theorem 6, by summing the whole law.
     #[test]
     fn truncated_geometric_release_keeps_its_promise() {
         for (epsilon, delta) in [("1", "1e-5"), ("0.1", "0.001"), ("3", "0.2"), ("0.5", "1e-9")] {
-            let m =
-                TruncatedGeometric::new(epsilon.parse().unwrap(), delta.parse().unwrap()).unwrap();
+            let m = mechanism(epsilon, delta);
             let (e, d): (f64, f64) = (epsilon.parse().unwrap(), delta.parse().unwrap());
             let k = i128::from(m.threshold());
             let law = |n: i128, y: i128| if n == 0 { 0.0 } else { m.law().pmf(y - n) };

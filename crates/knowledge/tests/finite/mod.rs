@@ -191,6 +191,77 @@ impl Small {
         })
     }
 
+    /// The model in which a function of what is published is published (PK Proposition 5).
+    pub(crate) fn after(&self, image: [u32; OUTPUTS as usize]) -> Self {
+        let merged = |law: &Vec<u32>| {
+            let mut all = vec![0; law.len()];
+            law.iter().zip(image).for_each(|(weight, output)| all[output as usize] += weight);
+            all
+        };
+        Self { laws: self.laws.iter().map(merged).collect(), ..self.clone() }
+    }
+
+    /// The model in which this mechanism runs with probability `share`/8, and else that of the
+    /// other one.
+    pub(crate) fn mixed_with(&self, other: &Self, share: u32) -> Self {
+        let mixed = |number: usize| {
+            let (one, two) =
+                (&self.laws[number % self.laws.len()], &other.laws[number % other.laws.len()]);
+            let (sum, other_sum): (u32, u32) = (one.iter().sum(), two.iter().sum());
+            one.iter()
+                .zip(two)
+                .map(|(p, q)| p * other_sum * share + q * sum * (8 - share))
+                .collect()
+        };
+        Self { laws: (0..27).map(mixed).collect(), ..self.clone() }
+    }
+
+    /// PK Definition 14: whether, for any two things that the attacker may know, outputs can be
+    /// renamed so that each has the same probability under the one as under the other, whatever the
+    /// target's value is. That is so if and only if the outputs' columns of probabilities, one for
+    /// each value, are the same but for their order.
+    pub(crate) fn reducible(&self) -> bool {
+        let columns = |knowledge: u32| -> Option<Vec<Vec<i64>>> {
+            let laws: Option<Vec<Output>> =
+                self.values().iter().map(|value| self.given(*value, knowledge, None)).collect();
+            let laws = laws?;
+            let rounded = |law: &Output, o: u32| (law.get(&o).unwrap_or(&0.0) * 1e9).round() as i64;
+            let mut columns: Vec<Vec<i64>> =
+                (0..OUTPUTS).map(|o| laws.iter().map(|law| rounded(law, o)).collect()).collect();
+            columns.sort();
+            Some(columns)
+        };
+        let mut all = self.known().into_iter().map(columns);
+        let first = all.next().flatten();
+        first.is_some() && all.all(|other| other == first)
+    }
+
+    /// The largest ln P\[S\]/Q\[S\] of any event S, for two possible databases that differ in the
+    /// target alone.
+    pub(crate) fn most_telling_event(&self) -> f64 {
+        let all = self.all();
+        let law = |database: &[u32]| {
+            let law = self.law(database);
+            let total: u32 = law.iter().sum();
+            law.iter().map(|w| f64::from(*w) / f64::from(total)).collect::<Vec<f64>>()
+        };
+        let mut worst = 0.0f64;
+        for (_, one, known) in &all {
+            for (_, other, _) in all.iter().filter(|(.., also_known)| also_known == known) {
+                let (one, other) = (law(one), law(other));
+                for event in 1..1u32 << OUTPUTS {
+                    let chance = |law: &[f64]| -> f64 {
+                        (0..).zip(law).filter(|(o, _)| event >> o & 1 == 1).map(|(_, p)| p).sum()
+                    };
+                    if chance(&one) > 0.0 {
+                        worst = worst.max((chance(&one) / chance(&other)).ln());
+                    }
+                }
+            }
+        }
+        worst
+    }
+
     /// The model for an attacker who knows all records but the target.
     pub(crate) fn fully_known(self) -> Self {
         let others = |world: usize| {
@@ -249,6 +320,43 @@ pub(crate) fn fraction(text: &str) -> Fraction {
     text.parse().unwrap()
 }
 
+/// Laws of what is published.
+pub(crate) fn laws() -> impl Strategy<Value = Vec<Vec<u32>>> {
+    let published =
+        prop::collection::vec(prop_oneof![1 => Just(0u32), 2 => 1..6u32], OUTPUTS as usize)
+            .prop_filter("something is published", |w| w.iter().sum::<u32>() > 0);
+    prop::collection::vec(published, 1..=27)
+}
+
+/// Three votes, each with a probability of its own, of which the last are known; what is published
+/// of their number is a function of it.
+pub(crate) fn referendum(
+    weights: Vec<[u32; 2]>,
+    known: usize,
+    published: [usize; OUTPUTS as usize],
+) -> Small {
+    let mut small = Small {
+        weights: weights.iter().map(|w| w.to_vec()).collect(),
+        records: Vec::new(),
+        knowledge: Vec::new(),
+        laws: (0..27usize)
+            .map(|database| {
+                let ones: usize = [1, 3, 9].iter().map(|place| database / place % 3).sum();
+                (0..OUTPUTS as usize).map(|o| u32::from(o == published[ones.min(3)])).collect()
+            })
+            .collect(),
+        target: 0,
+    };
+    let worlds = small.worlds();
+    let column = |record| (0..worlds.count()).map(|w| worlds.choice(w, record) as u32).collect();
+    small.records = (0..3).map(column).collect();
+    let told = |world: usize| {
+        (3 - known..3).fold(0, |all, record| all * 2 + worlds.choice(world, record) as u32)
+    };
+    small.knowledge = (0..worlds.count()).map(told).collect();
+    small
+}
+
 /// A function of some of the parameters, by a table.
 fn function(values: u32) -> impl Strategy<Value = (Vec<u32>, u8)> {
     (
@@ -271,14 +379,11 @@ pub(crate) fn small() -> impl Strategy<Value = Small> {
     let weight = prop_oneof![1 => Just(0u32), 6 => 1..8u32];
     let law = prop::collection::vec(weight.clone(), 2..=3)
         .prop_filter("some value is possible", |w| w.iter().sum::<u32>() > 0);
-    let published =
-        prop::collection::vec(prop_oneof![1 => Just(0u32), 2 => 1..6u32], OUTPUTS as usize)
-            .prop_filter("something is published", |w| w.iter().sum::<u32>() > 0);
     (
         prop::collection::vec(law, 1..=3),
         prop::collection::vec(function(3), 2..=3),
         prop_oneof![function(1), function(2), function(3)],
-        prop::collection::vec(published, 1..=27),
+        laws(),
     )
         .prop_map(|(weights, records, knowledge, laws)| {
             let mut small =

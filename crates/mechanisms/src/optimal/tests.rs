@@ -45,6 +45,92 @@ fn recursion(epsilon: f64, delta: f64, n: u64) -> f64 {
     pi
 }
 
+/// The largest counts whose probability is the first and the second argument of PS Lemma 1's
+/// minimum (PS Lemma 2), counted along the recursion. Each step is at least e^-eps delta.
+fn crossovers(epsilon: f64, delta: f64) -> (u64, u64) {
+    let (mut pi, mut first_until, mut second_until) = (0.0f64, 0, 0);
+    for n in 1u64.. {
+        let first = epsilon.exp() * pi + delta;
+        let second = 1.0 - (1.0 - pi - delta) * (-epsilon).exp();
+        let next = first.min(second).min(1.0);
+        if next == 1.0 && second > 1.0 {
+            return (first_until, second_until);
+        }
+        assert!(next - pi >= (-epsilon).exp() * delta * (1.0 - 1e-6) - 1e-15, "{epsilon} {n}");
+        if first <= second {
+            // No branch is taken again once the next one was.
+            assert_eq!((first_until, second_until), (n - 1, n - 1), "{epsilon} {delta}");
+            first_until = n;
+        }
+        second_until = n;
+        pi = next;
+    }
+    unreachable!("a rising sequence ends")
+}
+
+/// PS Lemmas 2 and 3: the branches follow each other once, where Lemmas 4 and 5 say. (Lemma 3 is
+/// printed with "delta <= 0", where delta > 0 is meant.)
+#[test]
+fn the_branches_change_where_the_lemmas_say() {
+    for case in Vectors::PartitionSelection.all() {
+        let (epsilon, delta) = (case["epsilon"].as_str().unwrap(), case["delta"].as_str().unwrap());
+        let pi = optimal(epsilon, delta);
+        let (first, second) = (case["n1"].as_u64().unwrap(), case["n2"].as_u64().unwrap());
+        assert_eq!(pi.turn, first, "{epsilon} {delta}");
+        assert_eq!(pi.certain_from(), second + 1, "{epsilon} {delta}");
+    }
+    let mut ties = 0;
+    for epsilon in ["0.003", "0.1", "0.77", "1", "2.5", "7"] {
+        for delta in ["1e-12", "1e-6", "1e-3", "0.02", "0.3", "0.8"] {
+            let pi = optimal(epsilon, delta);
+            let (e, d): (f64, f64) = (epsilon.parse().unwrap(), delta.parse().unwrap());
+            // Lemmas 4 and 5, as printed.
+            let one = ((e.exp() + 2.0 * d - 1.0) / ((e.exp() + 1.0) * d)).ln() / e;
+            let turn = 1 + one.floor() as u64;
+            let hidden = 1.0 - pi.keep_probability(turn);
+            let two = (1.0 + (e.exp() - 1.0) / d * hidden).ln() / e;
+            if [one, two].iter().any(|x| (x - x.round()).abs() < 1e-6) {
+                ties += 1;
+                continue;
+            }
+            let want = (turn, turn + two.floor() as u64);
+            assert_eq!(crossovers(e, d), want, "{epsilon} {delta}");
+            assert_eq!((pi.turn, pi.certain_from()), (want.0, want.1 + 1), "{epsilon} {delta}");
+        }
+    }
+    assert!(ties <= 3, "{ties}");
+}
+
+/// PS Theorem 2: at epsilon = 0 a group appears with probability min(1, n delta), which pi_opt
+/// falls to as epsilon does; at delta = 0 nothing appears. Neither is offered: the one has nothing
+/// left to measure with, and shows a group of a thousand units with a thousand deltas; the other
+/// shows no group.
+#[test]
+fn without_epsilon_a_unit_adds_delta_and_without_delta_nothing_appears() {
+    for (delta, d) in [("0.5", 0.5), ("0.3", 0.3), ("0.07", 0.07), ("0.001", 0.001)] {
+        let least = optimal("1e-12", delta);
+        for n in 0..=(1.5 / d) as u64 {
+            let want = (n as f64 * d).min(1.0);
+            assert!((recursion(0.0, d, n) - want).abs() <= 1e-12, "{delta} {n}");
+            let found = least.keep_probability(n);
+            assert!((want * (1.0 - 1e-11)..=want + 1e-9).contains(&found), "{delta} {n}: {found}");
+        }
+    }
+    for epsilon in [0.0, 0.1, 1.0, 20.0] {
+        assert_eq!(recursion(epsilon, 0.0, 10_000), 0.0);
+    }
+    // The least delta that there is, times what one unit can add.
+    let smallest = optimal("1", "1e-18");
+    for n in 1..20u32 {
+        let most = 1e-18 * (f64::from(n).exp() - 1.0) / (1f64.exp() - 1.0);
+        assert!(smallest.keep_probability(u64::from(n)) <= most * (1.0 + 1e-11));
+    }
+    let refused = |epsilon: Epsilon, delta: Delta| Optimal::new(epsilon, delta).unwrap_err();
+    let (epsilon, delta) = ("1".parse().unwrap(), "1e-5".parse().unwrap());
+    assert_eq!(refused(Epsilon::ZERO, delta), MechanismError::NoBudget("epsilon"));
+    assert_eq!(refused(epsilon, Delta::ZERO), MechanismError::NoBudget("delta"));
+}
+
 proptest! {
     #[test]
     fn the_closed_form_is_the_recursion(

@@ -2,6 +2,9 @@
 
 use super::*;
 use hushtable_noise::TestSeed;
+use hushtable_privacy::{Contribution, Neighbouring};
+
+use crate::Additive;
 
 fn response(epsilon: &str, categories: u32) -> RandomisedResponse {
     RandomisedResponse::new(epsilon.parse().unwrap(), categories).unwrap()
@@ -132,6 +135,96 @@ fn estimates_are_unbiased() {
             assert!((claimed[j] / variance - 1.0).abs() < 1e-9, "{epsilon} {j}");
         }
     }
+}
+
+/// The law of how many of some records answer "one", if that many are ones and zeroes.
+fn answers(response: &RandomisedResponse, ones: usize, zeroes: usize) -> Vec<f64> {
+    let keep = response.keep_probability();
+    let chances = [vec![keep; ones], vec![1.0 - keep; zeroes]].concat();
+    let mut law = vec![1.0];
+    for chance in chances {
+        law.push(0.0);
+        for place in (0..law.len()).rev() {
+            let fewer = if place > 0 { law[place - 1] } else { 0.0 };
+            law[place] = law[place] * (1.0 - chance) + fewer * chance;
+        }
+    }
+    law
+}
+
+/// The error of the estimated number of ones, with its probability, over all answers.
+fn errors(response: &RandomisedResponse, ones: usize, zeroes: usize) -> Vec<(f64, f64)> {
+    let error = |yes: usize| {
+        let counts = [(ones + zeroes - yes) as u64, yes as u64];
+        response.estimate(&counts).unwrap()[1].count - ones as f64
+    };
+    let law = answers(response, ones, zeroes);
+    law.into_iter().enumerate().map(|(yes, p)| (error(yes), p)).collect()
+}
+
+const EPSILONS: [(&str, f64); 6] =
+    [("0.01", 0.01), ("0.1", 0.1), ("0.5", 0.5), ("1", 1.0), ("3", 3.0), ("10", 10.0)];
+
+/// L Theorem 2.5: its squared error is n e^epsilon/(e^epsilon - 1)^2, whatever the records are. So
+/// n/epsilon^2 bounds it at every epsilon, and not at small ones alone; the lecture's own bound is
+/// at least four times as much, as (2.8) bounds the variance of a bit by one.
+#[test]
+fn squared_errors_are_at_most_n_over_epsilon_squared() {
+    for (text, epsilon) in EPSILONS {
+        let response = response(text, 2);
+        for (ones, zeroes) in [(1, 0), (0, 1), (3, 2), (0, 40), (60, 40)] {
+            let n = (ones + zeroes) as f64;
+            let square: f64 = errors(&response, ones, zeroes).iter().map(|(e, p)| e * e * p).sum();
+            let exact = n * epsilon.exp() / epsilon.exp_m1().powi(2);
+            assert!((square / exact - 1.0).abs() < 1e-8, "{text} {ones} {zeroes}: {square}");
+            assert!(square <= n / epsilon.powi(2), "{text} {ones} {zeroes}: {square}");
+            let printed = n * (1.0 + 2.0 / epsilon.exp_m1()).powi(2);
+            assert!(4.0 * square <= printed * (1.0 + 1e-8), "{text} {ones} {zeroes}: {printed}");
+        }
+    }
+}
+
+/// L (2.13) to (2.15): of n records, randomised responses have n/2 times the variance of discrete
+/// Laplace noise on their count at the same epsilon, whatever that is. So a curator's noise is
+/// smaller from three records on, and one record does better by answering for itself.
+#[test]
+fn responses_have_n_halves_of_the_variance_of_laplace_noise() {
+    // A record that is replaced changes one bit.
+    let bit = Contribution { groups: 1, single_group: true, low: 0, high: 1 };
+    for (text, epsilon) in EPSILONS {
+        let noise = Additive::laplace(bit, Neighbouring::Replace, text.parse().unwrap()).unwrap();
+        let response = response(text, 2);
+        for n in [1u64, 2, 3, 100, 1_000_000] {
+            let error = response.estimate(&[n, 0]).unwrap()[1].standard_error;
+            let times = error * error / noise.variance();
+            assert!((times / (n as f64 / 2.0) - 1.0).abs() < 1e-9, "{text} {n}: {times}");
+        }
+        for missed in [0.1, 0.01] {
+            // (2.13), in records: ln(1/zeta)/epsilon, up to the next lattice point.
+            let width = noise.half_width(1.0 - missed, 1) as f64;
+            assert!(width <= (-f64::ln(missed) / epsilon).ceil(), "{text} {missed}: {width}");
+            // (2.15): Chebyshev's bound holds, and falls with the root of zeta alone.
+            for (ones, zeroes) in [(20, 0), (100, 100)] {
+                let n = (ones + zeroes) as f64;
+                let bound = (n / missed).sqrt() / epsilon;
+                let all = errors(&response, ones, zeroes);
+                let beyond = |w: f64| -> f64 {
+                    all.iter().filter(|(e, _)| e.abs() > w).map(|(_, p)| p).sum()
+                };
+                assert!(beyond(bound) <= missed, "{text} {missed}");
+                // The curator's width is left more often than it states, from small epsilons on.
+                let often = beyond(width);
+                assert!(epsilon > 1.0 || often > 2.0 * missed, "{text} {missed} {n}: {often}");
+            }
+        }
+    }
+    // As printed, (2.15) has epsilon under the root: sqrt(1/(zeta n epsilon)) for the mean. It is
+    // left in more than half of all cases where it states one in twenty.
+    let n = 2000.0;
+    let all = errors(&response("0.01", 2), 1000, 1000);
+    let printed = n * (1.0 / (0.05 * n * 0.01_f64)).sqrt();
+    let beyond: f64 = all.iter().filter(|(e, _)| e.abs() > printed).map(|(_, p)| p).sum();
+    assert!(beyond > 0.5, "{beyond}");
 }
 
 /// The binary formulas of theory section 2, and extreme epsilons.

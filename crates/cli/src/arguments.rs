@@ -24,7 +24,9 @@ pub(crate) use assess::{
     AssessHistogramArguments, AssessKAnonymityArguments, AssessModelArguments,
     AssessThresholdArguments, CurveArguments, OthersArguments, ShownArguments,
 };
-pub(crate) use assess_table::{AssessDifferencingArguments, AssessTableArguments};
+pub(crate) use assess_table::{
+    AssessDifferencingArguments, AssessMicrodataArguments, AssessTableArguments,
+};
 pub(crate) use audit::AuditArguments;
 pub(crate) use calc::{
     CalcArguments, CalcCommand, ComposeArguments, ConvertArguments, NoiseArguments, NoiseMechanism,
@@ -442,6 +444,7 @@ mod tests {
         for name in [
             "table",
             "differencing",
+            "microdata",
             "count",
             "histogram",
             "threshold",

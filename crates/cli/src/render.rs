@@ -23,6 +23,7 @@ pub(crate) mod losses;
 pub(crate) mod markdown;
 mod measurements;
 mod mechanisms;
+pub(crate) mod microdata;
 pub(crate) mod model;
 pub(crate) mod model_words;
 pub(crate) mod number;

@@ -39,6 +39,7 @@ mod bare_files;
 pub mod draft;
 mod engine;
 mod hint;
+mod microdata_files;
 pub mod model;
 pub mod output;
 mod owner;
@@ -73,6 +74,7 @@ pub use hushtable_mechanisms as mechanisms;
 pub use hushtable_noise as noise;
 pub use hushtable_numbers as numbers;
 pub use hushtable_privacy as privacy;
+pub use microdata_files::{MicrodataFile, read_microdata};
 pub use owner::Owner;
 pub use workers::{Workers, wait};
 

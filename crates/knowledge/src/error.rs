@@ -105,6 +105,20 @@ pub enum KnowledgeError {
         /// Cells that do, by their places, where it is known.
         cells: Vec<usize>,
     },
+    /// More pairs of classes than are compared.
+    #[error("the tables have {pairs} pairs of classes; at most {most} are compared")]
+    Classes {
+        /// The number of pairs.
+        pairs: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// Generalised values that nearly all overlap each other.
+    #[error("more than {most} pairs of classes of one table can hold the same person")]
+    Overlaps {
+        /// The limit.
+        most: usize,
+    },
     /// Releases whose dependence is not bounded.
     #[error(
         "releases without noise do not add up by themselves: the count of all and the count of \

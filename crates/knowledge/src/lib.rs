@@ -17,7 +17,7 @@
 //! - [`model`]: every definition of the paper, exactly, in small finite models.
 //!
 //! Apart from attackers and probabilities, [`Published`] finds what several exact tables tell
-//! together.
+//! together, and [`Microdata`] what tables of generalised records tell of each person.
 //!
 //! Everything is computed with positive terms and rounded up by bounds of its errors, so that no
 //! delta is below the true one. Nothing here samples, and nothing here knows of tables.
@@ -29,10 +29,12 @@ mod differencing;
 mod divergence;
 mod double;
 mod error;
+mod generalised;
 mod groups;
 mod histogram;
 mod integer_law;
 mod k_anonymity;
+mod microdata;
 pub mod model;
 mod probability;
 mod threshold;
@@ -44,9 +46,13 @@ pub use count::{Count, CountWithin};
 pub use count_noise::CountNoise;
 pub use differencing::{Bounded, Cell, Combination, Counted, Differences, Published, Recovered};
 pub use error::KnowledgeError;
+pub use generalised::Generalised;
 pub use groups::{GroupCounts, GroupRisk, Knows};
 pub use histogram::Histogram;
 pub use k_anonymity::{KAnonymity, Pair, Reason, Side};
+pub use microdata::{
+    EquivalenceClass, Linkage, Microdata, PossibleValues, SensitiveValues, SingledOut, linkages,
+};
 pub use probability::{Probability, ProbabilityRange, Profile};
 pub use threshold::{Attackers, CountAbove};
 pub use threshold_within::CountAboveWithin;

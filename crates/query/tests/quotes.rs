@@ -380,6 +380,24 @@ fn an_exchange_costs_up_to_four_times_the_policy() {
     assert_eq!(multiples(grouped), (4, Some(2), Some(2), Some(2)));
 }
 
+/// PR Table 3: AVG of a split column loses by its sum and by its count. The two share the budget
+/// rho, and so m pieces lose no more than the printed rho m^2.
+#[test]
+fn averages_of_split_columns_cost_their_count_too() {
+    let contract = Contract::parse(FIRMS, "hushtable.toml").unwrap();
+    let text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) AVG(pay) AS a FROM firms";
+    let quote = Quote::new(bind(text, &contract).unwrap()).unwrap();
+    let own = hushtable_query::policy_of(&quote, &|_, m, _| [m.high; 2]).unwrap();
+    let count = own.constant().to_f64();
+    assert!(count > 0.0 && (own.exact(&[0.0]) - count).abs() < 1e-12, "{count}");
+    for pieces in [1.0f64, 2.0, 7.0] {
+        let found = own.split(&[100.0 * pieces]);
+        let want = count + (0.5 - count) * pieces.powi(2);
+        assert!((found - want).abs() < 1e-9, "{pieces}: {found} {want}");
+        assert!(found <= 0.5 * pieces.powi(2) * (1.0 + 1e-12));
+    }
+}
+
 /// How far the worst of many groups is off: of all public ones, or of numbers that may appear.
 #[test]
 fn intervals_of_many_groups_are_wider() {

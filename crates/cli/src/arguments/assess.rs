@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{AssessDifferencingArguments, AssessTableArguments, ReportFormat};
+use super::{
+    AssessDifferencingArguments, AssessMicrodataArguments, AssessTableArguments, ReportFormat,
+};
 
 const ASSESS_EXAMPLES: &str = "\
 Examples:
@@ -12,6 +14,8 @@ Examples:
       --delta 1e-6 --release \"SELECT town, COUNT(*) FROM t GROUP BY town
       HAVING COUNT(*) > 10\"
   hushtable assess differencing by_region.csv by_region_and_age.csv --k 5
+  hushtable assess microdata hospital_1.csv hospital_2.csv --quasi zip,age \\
+      --sensitive condition
   hushtable assess count --unknown 500@0.1 --unknown 300@0.5 --epsilon 0.1,0.5
   hushtable assess count --others 10000 --between 0.05..0.95 --delta 1e-9
   hushtable assess histogram --others 10000 --options 4 --at-least 0.05 --delta 1e-9
@@ -24,9 +28,9 @@ Examples:
   hushtable assess model examples/partial-knowledge/example-7.toml --epsilon 0.1
 
 Costs nothing and needs no contract. Only `table` reads data, and is for the owner of the data; \
-`differencing` reads published tables, and the others read nothing. An assessment is not \
-differential privacy: it rests on what an attacker does not know, and is never charged to a budget \
-or added to one.";
+`differencing` and `microdata` read published tables, and the others read nothing. An assessment \
+is not differential privacy: it rests on what an attacker does not know, and is never charged to a \
+budget or added to one.";
 
 /// Measure what a release without noise reveals to attackers who know only part of the data
 #[derive(Debug, Args)]
@@ -40,6 +44,7 @@ pub(crate) struct AssessArguments {
 pub(crate) enum AssessCommand {
     Table(AssessTableArguments),
     Differencing(AssessDifferencingArguments),
+    Microdata(AssessMicrodataArguments),
     Count(AssessCountArguments),
     Histogram(AssessHistogramArguments),
     Threshold(AssessThresholdArguments),

@@ -118,3 +118,53 @@ pub(crate) struct AssessDifferencingArguments {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ReportFormat,
 }
+
+const MICRODATA_EXAMPLES: &str = "\
+Examples:
+  hushtable assess microdata hospital_1.csv --quasi zip,age --sensitive condition
+  hushtable assess microdata hospital_1.csv hospital_2.csv --quasi zip,age \\
+      --sensitive condition
+  hushtable assess microdata hospital_1.csv hospital_2.csv --quasi zip,age \\
+      --sensitive condition --person zip=13012,age=28
+
+Values of quasi-identifiers may stand for several:
+  *, or nothing         any value
+  130**                 each star is one character; 3* is also any number from 30 to 39
+  20-29, 20..29         a range with both ends, as is [20,29]
+  [20,30), [20,30[      a range without 30
+  <30, <=30, >40, 40+   the numbers on one side; also ≤ and ≥
+  a|b, {a, b}           either of these
+  anything else         one value, the same in both tables if it is spelled alike
+
+Reads nothing but published tables: everybody can find what it finds.";
+
+/// Find what published microdata reveal of each person: k, classes of one value, and two tables
+/// together
+#[derive(Debug, Args)]
+#[command(after_long_help = MICRODATA_EXAMPLES)]
+pub(crate) struct AssessMicrodataArguments {
+    /// One or two published tables, a row for each person: Parquet or CSV (.csv, .csv.gz, .csv.zst)
+    #[arg(value_name = "FILE", required = true, num_args = 1..=2)]
+    pub(crate) files: Vec<String>,
+
+    /// Columns that an attacker may know of a person, with commas between them
+    #[arg(long, value_name = "NAME,…", required = true, value_delimiter = ',')]
+    pub(crate) quasi: Vec<String>,
+
+    /// Columns that an attacker wants to know of a person, with commas between them
+    #[arg(long, value_name = "NAME,…", required = true, value_delimiter = ',')]
+    pub(crate) sensitive: Vec<String>,
+
+    /// A person who is known to be in the tables, by quasi-identifiers that are known; may be given
+    /// several times. Two tables are then compared for these people only
+    #[arg(long = "person", value_name = "NAME=VALUE,…")]
+    pub(crate) people: Vec<String>,
+
+    /// Show all findings instead of the first 20 (JSON always has all)
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Format of the report
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ReportFormat,
+}

@@ -5,6 +5,7 @@ mod count;
 mod differencing;
 mod histogram;
 mod k_anonymity;
+mod microdata;
 mod model;
 mod parse;
 mod plot;
@@ -44,6 +45,10 @@ pub(crate) fn run(asked: &AssessArguments) -> Result<(), Failure> {
         }
         AssessCommand::Differencing(asked) => {
             let report = differencing::report(asked)?;
+            printed(asked.format, || Ok(report.text()), || Ok(report.json()))
+        }
+        AssessCommand::Microdata(asked) => {
+            let report = microdata::report(asked)?;
             printed(asked.format, || Ok(report.text()), || Ok(report.json()))
         }
         AssessCommand::Model(asked) => {

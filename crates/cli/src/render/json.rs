@@ -67,6 +67,6 @@ fn significant(decimal: &str) -> usize {
     digits.bytes().filter(u8::is_ascii_digit).count()
 }
 
-fn text(value: &str) -> String {
+pub(super) fn text(value: &str) -> String {
     visible_json(&serde_json::Value::from(value).to_string())
 }

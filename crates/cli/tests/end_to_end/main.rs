@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod assess;
+mod assess_microdata;
 mod assess_tables;
 mod audits;
 mod budgets;

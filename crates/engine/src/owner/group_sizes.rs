@@ -1,16 +1,13 @@
 //! Exact sizes of groups, for the owner of the data alone: what `assess table` looks at.
 
-use std::sync::Arc;
-
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::compute::filter;
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use hushtable_query::{ColumnType, CountRelease, MAX_KEY_BYTES, bind_count_release};
 
 use crate::batches::{each_batch, files_at};
 use crate::error::EngineError;
 use crate::eval::{Program, at_most, known};
-use crate::intern::Interner;
+use crate::row_counts::RowCounts;
 use crate::rows::spread;
 use crate::runtime::heavy;
 use crate::session::Progress;
@@ -53,7 +50,7 @@ pub async fn group_sizes(
     let condition = release.filter.as_ref().map(Program::new).transpose()?;
     let keys: Vec<Program> =
         release.keys.iter().map(|(_, key)| Program::new(key)).collect::<Result<_, _>>()?;
-    let mut counter = Counter { groups: None, sizes: Vec::new() };
+    let mut counter = RowCounts::default();
     each_batch(&files, &stored, progress, |batch| {
         let batch_columns = spread(batch, &read, columns.len())?;
         let rows = batch.num_rows();
@@ -71,7 +68,7 @@ pub async fn group_sizes(
         counter.add(&values, count)
     })
     .await?;
-    let (keys, sizes) = counter.finish(&release)?;
+    let (keys, sizes) = counter.finish(release.keys.iter().map(|(name, _)| name.as_str()))?;
     Ok(GroupSizes { release, keys, sizes })
 }
 
@@ -83,60 +80,6 @@ fn columns_read(release: &CountRelease) -> Vec<usize> {
     used.sort_unstable();
     used.dedup();
     used
-}
-
-/// Sizes of groups, by the numbers that an interner gives them.
-struct Counter {
-    groups: Option<Interner>,
-    sizes: Vec<u64>,
-}
-
-impl Counter {
-    fn add(&mut self, keys: &[ArrayRef], rows: usize) -> Result<(), EngineError> {
-        if keys.is_empty() {
-            self.sizes.resize(1, 0);
-            self.sizes[0] += rows as u64;
-            return Ok(());
-        }
-        let groups = match &mut self.groups {
-            Some(groups) => groups,
-            none => none.insert(Interner::new(keys)?),
-        };
-        let ids = groups.intern(keys)?;
-        let most = ids.iter().max().map_or(0, |most| most + 1);
-        if self.sizes.len() < most {
-            self.sizes.resize(most, 0);
-        }
-        for &id in ids {
-            self.sizes[id] += 1;
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, release: &CountRelease) -> Result<(RecordBatch, Vec<u64>), EngineError> {
-        if release.keys.is_empty() {
-            self.sizes.resize(1, 0);
-        }
-        let columns = match self.groups {
-            Some(groups) => groups.finish()?,
-            None => Vec::new(),
-        };
-        let types = columns.iter().map(|c| c.data_type().clone());
-        let types: Vec<DataType> =
-            types.chain(std::iter::repeat(DataType::Null)).take(release.keys.len()).collect();
-        let fields: Vec<Field> = release
-            .keys
-            .iter()
-            .zip(types)
-            .map(|((name, _), data_type)| Field::new(name, data_type, true))
-            .collect();
-        let schema = Arc::new(Schema::new(fields));
-        if columns.len() < release.keys.len() {
-            return Ok((RecordBatch::new_empty(schema), self.sizes));
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(self.sizes.len()));
-        Ok((RecordBatch::try_new_with_options(schema, columns, &options)?, self.sizes))
-    }
 }
 
 #[cfg(test)]

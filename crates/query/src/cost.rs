@@ -268,9 +268,6 @@ fn like(pattern: &str, bytes: u64) -> u64 {
     10 + bytes.min(ends as u64) + begun + bytes * (words as u64) * if words > 1 { 2 } else { 1 }
 }
 
-/// Operations for each byte that is searched for groups.
-const GROUPED: u64 = 4;
-
 /// The cost of a regular expression on a text of that many bytes.
 fn matched(pattern: &Pattern, wanted: &MatchUse, bytes: u64, made: u64) -> u64 {
     let look = pattern.per_byte();
@@ -280,14 +277,15 @@ fn matched(pattern: &Pattern, wanted: &MatchUse, bytes: u64, made: u64) -> u64 {
         MatchUse::Count => all,
         // Once to its end and once to its beginning.
         MatchUse::Extract => {
-            let groups = GROUPED * pattern.group_passes() as u64 * bytes;
-            2 * look * bytes + groups + made
+            let groups = if pattern.groups() == 0 { 0 } else { pattern.per_grouped_byte() };
+            (2 * look + groups) * bytes + made
         }
         MatchUse::Replace(with) => {
             let pieces = template(with).unwrap_or_default();
             let group = |piece: &TemplatePiece| matches!(piece, TemplatePiece::Group(1..));
             let groups = pieces.iter().filter(|piece| group(piece)).count() as u64;
-            all + groups * GROUPED * pattern.group_passes() as u64 * bytes + made
+            let grouped = if groups == 0 { 0 } else { groups * pattern.per_grouped_byte() };
+            all + grouped * bytes + made
         }
     }
 }

@@ -3,31 +3,31 @@
 //! A pattern becomes two tables: one is followed from left to right and finds where the first match
 //! ends, the other from right to left and finds where it begins. A byte takes one look at a table,
 //! whatever the text. The tables are complete before a query is accepted; patterns whose tables
-//! would be large are refused. Where a group is wanted, the match is read once more by an automaton
-//! that knows at each byte which groups it is in; patterns that do not tell are refused.
+//! would be large are refused. Where a group is wanted, the match is read twice more
+//! ([`group_finder`]).
 //!
 //! Words, digits and white space are those of ASCII, and so are the boundaries of words, as in
 //! GoogleSQL.
 
 mod ascii;
+mod group_finder;
 mod state_table;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use regex_automata::dfa::onepass;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
-use regex_automata::{Anchored, Input, MatchKind};
+use regex_automata::{Anchored, MatchKind};
 use regex_syntax::ast::parse::ParserBuilder;
-use regex_syntax::hir::literal::{Extractor, Literal};
 use regex_syntax::hir::translate::TranslatorBuilder;
-use regex_syntax::hir::{Hir, HirKind, Look, Repetition};
+use regex_syntax::hir::{Hir, Look};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use self::group_finder::GroupFinder;
 use self::state_table::Table;
 use crate::error::Refusal;
 
@@ -52,13 +52,14 @@ struct Compiled {
     forward: Table,
     backward: Table,
     groups: usize,
-    /// Find groups, where there are some and each byte tells which of them it is in: the first that
-    /// matches. There are two where the pattern has an optional piece, with it and without it.
-    within: Vec<onepass::DFA>,
+    hir: Hir,
+    /// Finds groups; from when they are first wanted, and `None` where its tables would be large.
+    finder: OnceLock<Option<GroupFinder>>,
 }
 
 /// Room for what is known while groups are found.
-pub struct GroupCache(Vec<onepass::Cache>);
+#[derive(Default)]
+pub struct GroupCache(Vec<u16>);
 
 /// Why a pattern cannot be used.
 enum Odd {
@@ -129,14 +130,14 @@ impl Pattern {
         }
         let forward = automaton(&hir, false, false)?;
         let backward = automaton(&hir, true, false)?;
-        let within = if groups == 0 { Vec::new() } else { within(&hir)? };
         Ok(Compiled {
             text: text.to_owned(),
             forward: Table::new(forward, MatchKind::LeftmostFirst, Anchored::No)
                 .ok_or(Odd::Large)?,
             backward: Table::new(backward, MatchKind::All, Anchored::Yes).ok_or(Odd::Large)?,
             groups,
-            within,
+            hir,
+            finder: OnceLock::new(),
         })
     }
 
@@ -150,14 +151,19 @@ impl Pattern {
         self.0.groups
     }
 
-    /// Whether it can be told where its groups are.
+    /// Whether its groups can be found by small tables.
     pub fn finds_groups(&self) -> bool {
-        !self.0.within.is_empty()
+        self.finder().is_some()
     }
 
-    /// How often a match may be read to find its groups.
-    pub(crate) fn group_passes(&self) -> usize {
-        self.0.within.len()
+    fn finder(&self) -> Option<&GroupFinder> {
+        let finder = || GroupFinder::new(&automaton(&self.0.hir, false, true).ok()?);
+        self.0.finder.get_or_init(finder).as_ref()
+    }
+
+    /// Cost of finding groups for each byte of a match, in operations.
+    pub(crate) fn per_grouped_byte(&self) -> u64 {
+        if self.finder().is_none_or(|finder| finder.bytes() <= 1 << 15) { 7 } else { 16 }
     }
 
     /// Cost of a look at a byte, in operations: more where the tables do not fit the first cache.
@@ -185,11 +191,6 @@ impl Pattern {
         }
     }
 
-    /// Room for [`group`](Self::group).
-    pub fn group_cache(&self) -> GroupCache {
-        GroupCache(self.0.within.iter().map(onepass::DFA::create_cache).collect())
-    }
-
     /// Where the group of that number is in a match; `None` where it is not a part of it.
     pub fn group(
         &self,
@@ -201,15 +202,9 @@ impl Pattern {
         if group == 0 {
             return Some(found);
         }
-        let input = Input::new(text).range(found).anchored(Anchored::Yes);
-        let mut slots = [None; 2 * (MAX_GROUPS + 1)];
-        let mut variants = self.0.within.iter().zip(&mut cache.0);
-        variants.find_map(|(within, cache)| {
-            slots = [None; 2 * (MAX_GROUPS + 1)];
-            within.try_search_slots(cache, &input, &mut slots).ok()?
-        })?;
-        let end = |slot: usize| slots.get(slot).copied().flatten().map(|at| at.get());
-        Some(end(2 * group)?..end(2 * group + 1)?)
+        let slots = self.finder()?.find(text.as_bytes(), found, &mut cache.0)?;
+        let slot = |slot: usize| slots.get(slot).copied().flatten();
+        Some(slot(2 * group)?..slot(2 * group + 1)?)
     }
 }
 
@@ -220,56 +215,6 @@ fn automaton(hir: &Hir, backward: bool, groups: bool) -> Result<NFA, Odd> {
         .which_captures(captures)
         .nfa_size_limit(Some(MAX_AUTOMATON));
     thompson::Compiler::new().configure(config).build_from_hir(hir).map_err(|_| Odd::Large)
-}
-
-/// Automata that find the groups of a pattern; none where bytes alone do not determine them.
-fn within(hir: &Hir) -> Result<Vec<onepass::DFA>, Odd> {
-    if let Some(whole) = one_pass(hir)? {
-        return Ok(vec![whole]);
-    }
-    for (first, second) in with_and_without(hir) {
-        if let (Some(first), Some(second)) = (one_pass(&first)?, one_pass(&second)?) {
-            return Ok(vec![first, second]);
-        }
-    }
-    Ok(Vec::new())
-}
-
-/// The pattern with each of its optional pieces and without it, what is tried first before the
-/// other, where all matches from one place begin the piece at the same place: no text of the pieces
-/// before it is the beginning of another. So what is tried first is taken wherever it matches.
-fn with_and_without(hir: &Hir) -> Vec<(Hir, Hir)> {
-    let HirKind::Concat(pieces) = hir.kind() else { return Vec::new() };
-    let variants = pieces.iter().enumerate().filter_map(|(place, piece)| {
-        let HirKind::Repetition(Repetition { min: 0, max: Some(1), greedy, sub }) = piece.kind()
-        else {
-            return None;
-        };
-        let (before, after) = (pieces.get(..place)?, pieces.get(place + 1..)?);
-        if sub.properties().explicit_captures_len() > 0 || !is_free_of_beginnings(before) {
-            return None;
-        }
-        let joined = |own: &[Hir]| Hir::concat([before, own, after].concat());
-        let (with, without) = (joined(std::slice::from_ref(sub.as_ref())), joined(&[]));
-        Some(if *greedy { (with, without) } else { (without, with) })
-    });
-    variants.collect()
-}
-
-/// Whether the pieces stand for few texts, none of which is the beginning of another.
-fn is_free_of_beginnings(pieces: &[Hir]) -> bool {
-    let texts = Extractor::new().extract(&Hir::concat(pieces.to_vec()));
-    let Some(texts) = texts.literals().filter(|_| texts.is_exact()) else { return false };
-    texts.iter().enumerate().all(|(place, text)| {
-        let begins = |other: &Literal| other.as_bytes().starts_with(text.as_bytes());
-        !texts.iter().enumerate().any(|(at, other)| at != place && begins(other))
-    })
-}
-
-fn one_pass(hir: &Hir) -> Result<Option<onepass::DFA>, Odd> {
-    let nfa = automaton(hir, false, true)?;
-    let config = onepass::Config::new().size_limit(Some(MAX_AUTOMATON));
-    Ok(onepass::Builder::new().configure(config).build_from_nfa(nfa).ok())
 }
 
 /// How many looks at its bytes a text may take where all matches are wanted: a search for each of

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, Int64Array};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{MAX_KEY_BYTES, MatchUse, Pattern, TemplatePiece, looks_allowed, template};
+use hushtable_query::{
+    GroupCache, MAX_KEY_BYTES, MatchUse, Pattern, TemplatePiece, looks_allowed, template,
+};
 
 use super::counted::count;
 use super::text_functions::{builder, texts};
@@ -48,7 +50,7 @@ impl Matcher {
                 Arc::new(counted)
             }
             Wanted::Group(group) => {
-                let mut cache = self.pattern.group_cache();
+                let mut cache = GroupCache::default();
                 let mut builder = builder(values.len());
                 for value in values {
                     builder.append_option(value.and_then(|text| {
@@ -65,7 +67,7 @@ impl Matcher {
                 Arc::new(builder.finish())
             }
             Wanted::Replaced(pieces) => {
-                let mut cache = self.pattern.group_cache();
+                let mut cache = GroupCache::default();
                 let mut builder = builder(values.len());
                 let mut line = String::new();
                 for value in values {

@@ -89,11 +89,10 @@ impl<R: Resolve> Binder<'_, R> {
         if groups > 0 && !pattern.finds_groups() {
             return Err(Refusal::new(
                 format!(
-                    "the groups of `{}` cannot be found in one pass: a character can be in several \
-                     places of the pattern",
+                    "the tables that find the groups of `{}` are too large to be bounded in time",
                     pattern.text()
                 ),
-                "use classes that end where the next piece begins: ([^@]+)@ in place of (.*)@",
+                "use smaller counts in {…}, and [a-z] in place of \\p{L}; or leave groups out",
             ));
         }
         let column_type = match wanted {

@@ -30,22 +30,25 @@ fn patterns_are_found() {
 }
 
 #[test]
-fn groups_are_found_where_each_byte_tells() {
+fn groups_are_found() {
     let group = |pattern: &str, text: &str, group: usize| {
         let pattern = Pattern::new(pattern).unwrap();
         let whole = pattern.find(text, 0, &mut 0)?;
-        let range = pattern.group(&mut pattern.group_cache(), text, whole, group)?;
+        let range = pattern.group(&mut GroupCache::default(), text, whole, group)?;
         Some(text[range].to_owned())
     };
     assert_eq!(group("://([^/]+)", "http://a.b/c", 1).as_deref(), Some("a.b"));
     assert_eq!(group("(a)|(b)", "cb", 2).as_deref(), Some("b"));
     assert_eq!(group("(a)|(b)", "cb", 1), None);
-    assert!(!Pattern::new("(.*)@").unwrap().finds_groups());
+    assert_eq!(group("^https?://([^/]+).*", "https://a.b/c?d", 1).as_deref(), Some("a.b"));
+    assert_eq!(group("(.*)@(.*)", "a@b@c", 1).as_deref(), Some("a@b"));
+    assert_eq!(group("(.*?)@(.*)", "a@b@c", 2).as_deref(), Some("b@c"));
 }
 
-/// With an optional piece that a group could take, too, groups are those of the `regex` crate.
+/// Where a character can be in several pieces of the pattern, groups are those of the `regex`
+/// crate.
 #[test]
-fn groups_are_found_behind_an_optional_piece() {
+fn groups_are_those_of_a_library() {
     let texts = [
         "http://www.a.b/c",
         "https://a.b/c/d",
@@ -58,6 +61,12 @@ fn groups_are_found_behind_an_optional_piece() {
         "aab",
         "aaab",
         "ab",
+        "abc",
+        "first\nsecond @ third\r\n",
+        "é@ü.ß@x",
+        "2024-01-31-05",
+        "_a a_ a",
+        "",
     ];
     for pattern in [
         r"^https?://(?:www\.)?([^/]+)/.*$",
@@ -65,12 +74,31 @@ fn groups_are_found_behind_an_optional_piece() {
         r"^(http|https)://(?:www\.)?([^/]+)",
         r"^a(?:a)?(a*)b",
         r"^a(?:a)??(a*)b",
+        "^(?:a|ab)(?:b)?(.*)c",
+        r"^https?://([^/]+).*",
+        r"^https?://([^/]+).*$",
+        r"(.*)@(.*)",
+        r"^(.+)-(.+)$",
+        r"^(.+?)-(.+?)",
+        r"(\w*)(\w*)",
+        r"((a|b)*)(b*)",
+        r"(a*)*(b)?",
+        r"(?:(a)|(b)|(/))*",
+        r"(?m)^(.*)$",
+        r"(?mR)^(.*)$",
+        r"(?s)^(.*)(.)$",
+        r"\b(\w+)\b(.*)\b(\w+)\b",
+        r"(^)?(.*)($)?",
+        r"()(a|)(|a)",
     ] {
         let own = Pattern::new(pattern).unwrap();
-        assert_eq!(own.group_passes(), 2, "{pattern}");
-        let theirs = regex::Regex::new(pattern).unwrap();
+        assert!(own.finds_groups(), "{pattern}");
+        // The library's words are those of Unicode by default.
+        let theirs =
+            regex::Regex::new(&pattern.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[0-9A-Za-z_]"));
+        let theirs = theirs.unwrap();
         for text in texts {
-            let mut cache = own.group_cache();
+            let mut cache = GroupCache::default();
             let whole = own.find(text, 0, &mut 0);
             let captures = theirs.captures(text);
             for group in 0..=own.groups() {
@@ -80,8 +108,9 @@ fn groups_are_found_behind_an_optional_piece() {
             }
         }
     }
-    // The text before the piece could be longer, so what is tried first is not known.
-    assert!(!Pattern::new("^(?:a|ab)(?:b)?(.*)c").unwrap().finds_groups());
+    // Its tables would be large, and nobody needs them where no group is wanted.
+    let large = Pattern::new(r"((\w{1,30}[^/]{1,20}){1,3}).*").map(|own| own.finds_groups());
+    assert!(!large.unwrap_or(false));
 }
 
 #[test]
@@ -115,8 +144,8 @@ proptest! {
     /// Matches are those of the `regex` crate, and no byte is looked at more than twice for one.
     #[test]
     fn matches_are_those_of_a_library(
-        pattern in "(\\^|\\(|\\)|a|b|é|\\.|\\*|\\+|\\?|\\||\
-                    \\[ab\\]|\\[\\^a\\]|\\\\b|\\$|x\\{1,2\\}){0,7}",
+        pattern in "(\\^|\\(|\\)|a|b|é|\\.|\\*|\\+|\\?|\\||\\.\\*|\\(a\\|b\\)|\\(\\.\
+                    |\\[ab\\]|\\[\\^a\\]|\\\\b|\\$|x\\{1,2\\}){0,9}",
         text in "[abxé .]{0,12}",
     ) {
         // The library's words are those of Unicode by default.
@@ -131,10 +160,7 @@ proptest! {
             prop_assert_eq!(&found, &want, "{} {} {}", pattern, text, from);
             prop_assert!(looks <= 2 * (text.len() - from));
             let Some(captures) = theirs.captures_at(&text, from) else { continue };
-            if !ours.finds_groups() {
-                continue;
-            }
-            let mut cache = ours.group_cache();
+            let mut cache = GroupCache::default();
             for group in 0..=ours.groups() {
                 let range = ours.group(&mut cache, &text, found.clone().unwrap(), group);
                 let want = captures.get(group).map(|m| m.range());

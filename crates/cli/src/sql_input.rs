@@ -4,14 +4,14 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
 
-use hushtable::query::{MAX_QUERY_BYTES, with_parameters};
+use hushtable::query::{Contract, MAX_QUERY_BYTES, with_parameters};
 
 use crate::arguments::{SqlArguments, SqlMoreArguments};
 use crate::failure::Failure;
 
-/// The query that a command takes, with the values of its parameters.
-pub(crate) fn query(asked: &SqlArguments) -> Result<String, Failure> {
-    let text = optional_query(asked.sql.as_deref(), &asked.more)?;
+/// The query that a command takes over tables of a contract, with the values of its parameters.
+pub(crate) fn query(asked: &SqlArguments, contract: &Contract) -> Result<String, Failure> {
+    let text = optional_query(asked.sql.as_deref(), &asked.more, contract)?;
     // The command line needs one of them.
     text.ok_or_else(|| Failure::new("no query given", "give it as text, or --file query.sql"))
 }
@@ -20,6 +20,7 @@ pub(crate) fn query(asked: &SqlArguments) -> Result<String, Failure> {
 pub(crate) fn optional_query(
     given: Option<&str>,
     more: &SqlMoreArguments,
+    contract: &Contract,
 ) -> Result<Option<String>, Failure> {
     let text = match (given, &more.file) {
         (Some(_), Some(file)) => {
@@ -53,7 +54,7 @@ pub(crate) fn optional_query(
         )),
     };
     let parameters = more.parameters.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
-    let text = with_parameters(&text, &parameters);
+    let text = with_parameters(&text, &parameters, contract.quoted_names);
     text.map(Some).map_err(Failure::from)
 }
 

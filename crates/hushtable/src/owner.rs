@@ -10,6 +10,7 @@ use hushtable_engine::{
 };
 use hushtable_ledger::Inspection;
 use hushtable_privacy::Delta;
+use hushtable_query::Contract;
 
 use crate::Error;
 use crate::workers::Workers;
@@ -24,6 +25,11 @@ pub struct Owner {
 impl Owner {
     pub(crate) fn new(session: Arc<Session>, workers: Workers) -> Self {
         Self { session, workers }
+    }
+
+    /// The contract.
+    pub fn contract(&self) -> &Contract {
+        self.session.contract()
     }
 
     /// Looks at the values of a table, or of all tables, and at what a query makes of them. Charges

@@ -81,5 +81,5 @@ pub fn bind(text: &str, contract: &Contract) -> Result<PrivateQuery, Refusal> {
 /// # Errors
 /// Whatever is not SQL, not a column or not supported.
 pub fn bind_expression(text: &str, columns: &[(String, ColumnType)]) -> Result<Expr, Refusal> {
-    bind_row_expression(&sql::parse_expression(text)?, &RowScope::of_columns(columns))
+    bind_row_expression(&sql::parse_expression(text, false)?, &RowScope::of_columns(columns))
 }

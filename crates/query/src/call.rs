@@ -60,7 +60,7 @@ mod tests {
 
     /// Whether a text is a call in the usual form.
     fn is_usual(text: &str) -> bool {
-        match parse_expression(text).unwrap() {
+        match parse_expression(text, false).unwrap() {
             ast::Expr::Function(function) => Call::of(&function).is_some(),
             other => panic!("{other} is no call"),
         }

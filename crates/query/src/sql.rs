@@ -2,6 +2,7 @@
 
 mod dialect;
 mod named_parameters;
+mod text_constants;
 mod today;
 pub(crate) use today::today;
 mod token_limits;
@@ -51,11 +52,12 @@ pub(crate) struct PrivacyClause {
 }
 
 /// Where the first statement of a text ends: behind its `;`, which no text, name or comment holds.
-/// `None` while it is not complete.
-pub fn statement_end(text: &str) -> Option<usize> {
+/// `None` while it is not complete. `quoted_names` where double quotes are those of names.
+pub fn statement_end(text: &str, quoted_names: bool) -> Option<usize> {
     let mut tokens = Vec::new();
     // The tokens before a text that does not end yet are there all the same.
-    let _ = Tokenizer::new(&dialect(), text).tokenize_with_location_into_buf(&mut tokens);
+    let _ =
+        Tokenizer::new(&dialect(quoted_names), text).tokenize_with_location_into_buf(&mut tokens);
     let end = tokens.iter().find(|token| token.token == Token::SemiColon)?.span.end;
     let line_at = |n: usize| text.split_inclusive('\n').take(n).map(str::len).sum::<usize>();
     let start = line_at(usize::try_from(end.line.checked_sub(1)?).ok()?);
@@ -69,8 +71,8 @@ pub(crate) fn select_at(select: &ast::Select) -> Location {
     select.select_token.0.span.start
 }
 
-/// Parses a query; `quoted_names` where double quotes are those of names, as in PostgreSQL. Its
-/// CURRENT_DATE is `day`.
+/// Parses a query; `quoted_names` where double quotes are those of names and backslashes plain
+/// characters, as in PostgreSQL. Its CURRENT_DATE is `day`.
 pub(crate) fn parse(text: &str, quoted_names: bool, day: Option<&str>) -> Result<Parsed, Refusal> {
     if text.len() > MAX_QUERY_BYTES {
         return Err(Refusal::new(
@@ -78,12 +80,9 @@ pub(crate) fn parse(text: &str, quoted_names: bool, day: Option<&str>) -> Result
             "move long lists of values into the contract's public_keys",
         ));
     }
-    let dialect = dialect();
+    let dialect = dialect(quoted_names);
     let not_sql = |error| syntax_error(error, "not valid SQL", FORM);
-    let mut tokens = today::put_in(tokens(text, &dialect).map_err(not_sql)?, day);
-    if quoted_names {
-        tokens.iter_mut().for_each(name_in_quotes);
-    }
+    let tokens = today::put_in(tokens(text, &dialect, not_sql)?, day);
     let (clauses, tokens) = lift_clauses(tokens)?;
     token_limits::check(&tokens)?;
     let mut parser = parser(&dialect, tokens);
@@ -110,7 +109,7 @@ fn name_in_quotes(token: &mut TokenWithSpan) {
 }
 
 /// Parses a lone expression, as in a contract.
-pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Refusal> {
+pub(crate) fn parse_expression(text: &str, quoted_names: bool) -> Result<ast::Expr, Refusal> {
     if text.len() > MAX_QUERY_BYTES {
         return Err(Refusal::new(
             format!(
@@ -120,10 +119,10 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Refusal> {
             "split it over several computed columns",
         ));
     }
-    let dialect = dialect();
+    let dialect = dialect(quoted_names);
     let not_sql =
         |error| syntax_error(error, "not an SQL expression", "for example DIV(naics, 10000)");
-    let tokens = tokens(text, &dialect).map_err(not_sql)?;
+    let tokens = tokens(text, &dialect, not_sql)?;
     token_limits::check(&tokens)?;
     let mut parser = parser(&dialect, tokens);
     let expression = parser.parse_expr().map_err(not_sql)?;
@@ -131,14 +130,23 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Refusal> {
     Ok(expression)
 }
 
-fn dialect() -> GoogleSql {
-    GoogleSql::new(token_limits::MAX_WORK)
+fn dialect(quoted_names: bool) -> GoogleSql {
+    GoogleSql::new(token_limits::MAX_WORK, quoted_names)
 }
 
 /// The tokens, without blanks and comments.
-fn tokens(text: &str, dialect: &GoogleSql) -> Result<Vec<TokenWithSpan>, ParserError> {
-    let mut tokens = Tokenizer::new(dialect, text).tokenize_with_location()?;
+fn tokens(
+    text: &str,
+    dialect: &GoogleSql,
+    not_sql: impl Fn(ParserError) -> Refusal,
+) -> Result<Vec<TokenWithSpan>, Refusal> {
+    let mut tokenizer = Tokenizer::new(dialect, text).with_unescape(false);
+    let mut tokens = tokenizer.tokenize_with_location().map_err(|e| not_sql(e.into()))?;
     tokens.retain(|t| !matches!(t.token, Token::Whitespace(_)));
+    text_constants::resolve(&mut tokens, dialect.quoted_names())?;
+    if dialect.quoted_names() {
+        tokens.iter_mut().for_each(name_in_quotes);
+    }
     Ok(tokens)
 }
 

@@ -236,8 +236,11 @@ impl Value {
     }
 }
 
-/// A text as SQL writes it, on one line.
+/// A text as SQL writes it, on one line; raw where that keeps its backslashes readable.
 pub(crate) fn text_as_sql(text: &str) -> String {
+    if text.contains('\\') && !text.ends_with('\\') && !text.contains(['\'', '\n', '\r']) {
+        return format!("r'{text}'");
+    }
     let text = text.replace('\\', "\\\\").replace('\'', "\\'");
     format!("'{}'", text.replace('\n', "\\n").replace('\r', "\\r"))
 }
@@ -257,6 +260,8 @@ mod tests {
             Value::Int(3),
             Value::Decimal { digits: 1_255, scale: 2 },
             Value::String("it's \\ \"so\"\r\n'".to_owned()),
+            Value::String(r"^\d+\\$".to_owned()),
+            Value::String("\\".to_owned()),
             Value::Date(20_000),
             Value::Timestamp(1_700_000_000_000_000),
         ] {

@@ -235,6 +235,12 @@ fn conditions() {
         posts("year, COUNT(*) FROM posts WHERE year = 2023 GROUP BY year"),
         posts("lang, COUNT(*) FROM posts WHERE lang IN ('es', 'de') GROUP BY lang"),
         loans("county = \"elsewhere\""),
+        loans(r"REGEXP_CONTAINS(county, '^\d+$')"),
+        loans(r"county LIKE '%\_%'"),
+        loans(r#"county IN ('x', "it's \w")"#),
+        loans("county = '''two\nlines \\x4'''"),
+        loans(r"county = r'\'"),
+        loans(r"county = '\ud800'"),
         loans("county LIKE 'x'"),
     ];
     let queries: Vec<&str> = queries.iter().map(String::as_str).collect();

@@ -28,7 +28,7 @@ pub(crate) fn run(asked: &AuditArguments) -> Result<(), Failure> {
         },
     };
     let owner = within(engine(&asked.contract.path())?, &asked.memory)?.owner();
-    let sql = sql_input::query(&asked.sql)?;
+    let sql = sql_input::query(&asked.sql, owner.contract())?;
     let progress = Progress::default();
     let report = watched("auditing", &progress, || wait(owner.audit(&sql, &options, &progress)))?;
     let text = match asked.format {

@@ -15,7 +15,7 @@ pub(crate) fn run(asked: &CheckArguments) -> Result<(), Failure> {
         (Some(only), None) if is_query(&engine, only) => (None, Some(only)),
         both => both,
     };
-    let sql = sql_input::optional_query(sql, &asked.more)?;
+    let sql = sql_input::optional_query(sql, &asked.more, engine.contract())?;
     let progress = Progress::default();
     let report = watched("checking", &progress, || {
         wait(engine.owner().check(table, sql.as_deref(), &progress))

@@ -10,7 +10,7 @@ use crate::{sql_input, stdio};
 
 pub(crate) fn run(asked: &ExplainArguments) -> Result<(), Failure> {
     let engine = engine(&asked.contract.path())?;
-    let sql = sql_input::query(&asked.question.sql)?;
+    let sql = sql_input::query(&asked.question.sql, engine.contract())?;
     if asked.plan {
         let plan = wait(engine.owner().plan(&sql))?;
         return stdio::print(plan.as_bytes());

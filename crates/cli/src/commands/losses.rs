@@ -17,7 +17,7 @@ use crate::{given_numbers, sql_input, stdio};
 
 pub(crate) fn policy(asked: &PolicyArguments) -> Result<(), Failure> {
     let (owner, plot) = opened(&asked.contract, &asked.memory, asked.shown.plot.as_deref())?;
-    let sql = sql_input::query(&asked.sql)?;
+    let sql = sql_input::query(&asked.sql, owner.contract())?;
     let progress = Progress::default();
     let options = LossOptions { by_group: asked.by_group, by_mechanism: asked.by_mechanism };
     let report = watched("reading", &progress, || wait(owner.policy(&sql, options, &progress)))?;
@@ -47,7 +47,7 @@ pub(crate) fn fit(asked: &FitArguments) -> Result<(), Failure> {
         )?,
     };
     let (owner, plot) = opened(&asked.contract, &asked.memory, asked.shown.plot.as_deref())?;
-    let sql = sql_input::query(&asked.sql)?;
+    let sql = sql_input::query(&asked.sql, owner.contract())?;
     let progress = Progress::default();
     let report = watched("reading", &progress, || wait(owner.fit(&sql, &options, &progress)))?;
     let text = match asked.shown.format {

@@ -26,7 +26,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
     let style = TableStyle::new(format(asked)?, asked.csv_safe, on_terminal)?;
     let wanted = asked.intervals.wanted()?;
     let engine = within(engine(&asked.contract.path())?, &asked.memory)?;
-    let sql = sql_input::query(&asked.question.sql)?;
+    let sql = sql_input::query(&asked.question.sql, engine.contract())?;
     let protected = engine.protected();
     let output = asked.output.as_deref().map(|p| protected.pending(p)).transpose()?;
     let statement = asked.statement.as_deref().map(|p| protected.pending(p)).transpose()?;

@@ -147,7 +147,8 @@ impl Shell {
                 }
                 let done = command.and_then(|command| self.command(command, input));
                 self.told(done)?;
-            } else if let Some(end) = statement_end(&self.text) {
+            } else if let Some(end) = statement_end(&self.text, self.engine.contract().quoted_names)
+            {
                 let rest = self.text.split_off(end);
                 let text = std::mem::replace(&mut self.text, rest);
                 self.whole(input, text.trim())?;

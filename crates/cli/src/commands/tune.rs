@@ -11,7 +11,7 @@ use crate::{sql_input, stdio};
 
 pub(crate) fn run(asked: &TuneArguments) -> Result<(), Failure> {
     let (owner, plot) = opened(&asked.contract, &asked.memory, asked.plot.as_deref())?;
-    let sql = sql_input::query(&asked.sql)?;
+    let sql = sql_input::query(&asked.sql, owner.contract())?;
     let progress = Progress::default();
     let report = watched("reading", &progress, || wait(owner.tune(&sql, &progress)))?;
     let text = match asked.format {

@@ -7,28 +7,37 @@ use crate::error::Refusal;
 use crate::expr::{DatePart, Expr, ExprKind};
 use crate::types::{ColumnType, MAX_KEY_BYTES, MAX_SCALE, Value};
 
+/// The text of a text constant.
+pub(super) fn text(value: &ast::Value) -> Option<&str> {
+    use ast::Value as V;
+    match value {
+        V::SingleQuotedString(text)
+        | V::DoubleQuotedString(text)
+        | V::TripleSingleQuotedString(text)
+        | V::TripleDoubleQuotedString(text)
+        | V::SingleQuotedRawStringLiteral(text)
+        | V::DoubleQuotedRawStringLiteral(text)
+        | V::TripleSingleQuotedRawStringLiteral(text)
+        | V::TripleDoubleQuotedRawStringLiteral(text) => Some(text),
+        _ => None,
+    }
+}
+
 pub(super) fn constant(value: &ast::Value) -> Result<Value, Refusal> {
     use ast::Value as V;
+    if let Some(text) = text(value) {
+        if text.len() > MAX_KEY_BYTES {
+            let size = text.len();
+            return Err(Refusal::new(
+                format!("a text constant has {size} bytes; at most {MAX_KEY_BYTES} are allowed"),
+                "compare with a part of it: STARTS_WITH(x, 'the first words')",
+            ));
+        }
+        return Ok(Value::String(text.to_owned()));
+    }
     let parsed = match value {
         V::Null => Some(Value::Null),
         V::Boolean(b) => Some(Value::Bool(*b)),
-        V::SingleQuotedString(s)
-        | V::DoubleQuotedString(s)
-        | V::SingleQuotedRawStringLiteral(s)
-        | V::DoubleQuotedRawStringLiteral(s)
-        | V::TripleSingleQuotedString(s)
-        | V::TripleDoubleQuotedString(s) => {
-            if s.len() > MAX_KEY_BYTES {
-                let size = s.len();
-                return Err(Refusal::new(
-                    format!(
-                        "a text constant has {size} bytes; at most {MAX_KEY_BYTES} are allowed"
-                    ),
-                    "compare with a part of it: STARTS_WITH(x, 'the first words')",
-                ));
-            }
-            Value::parse(s, ColumnType::String)
-        }
         V::Number(text, _) => match text.parse::<i64>() {
             Ok(n) => Some(Value::Int(n)),
             Err(_) => match Number::parse(text) {
@@ -52,9 +61,9 @@ pub(super) fn constant(value: &ast::Value) -> Result<Value, Refusal> {
 
 pub(super) fn typed_literal(typed: &ast::TypedString) -> Result<Expr, Refusal> {
     let target = sql_type(&typed.data_type)?;
-    let text = match &typed.value.value {
-        ast::Value::SingleQuotedString(s) | ast::Value::DoubleQuotedString(s) => s,
-        other => return Err(Refusal::new(format!("`{other}` is not a text"), "DATE '2026-01-31'")),
+    let Some(text) = text(&typed.value.value) else {
+        let what = format!("`{}` is not a text", typed.value.value);
+        return Err(Refusal::new(what, "DATE '2026-01-31'"));
     };
     Value::parse(text, target).map(Expr::literal).ok_or_else(|| {
         Refusal::new(

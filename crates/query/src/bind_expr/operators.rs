@@ -5,6 +5,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use super::common_types::{
     balanced, case_of, cast, compare, concat, negate_if, scale_of, unify, unify_all,
 };
+use super::literals::text;
 use super::{Binder, Resolve, number_of};
 use crate::error::Refusal;
 use crate::expr::{BinaryOp, Expr, ExprKind, Function, MatchUse};
@@ -257,8 +258,7 @@ impl<R: Resolve> Binder<'_, R> {
     ) -> Result<Expr, Refusal> {
         let form =
             "x LIKE '10!%' ESCAPE '!' is '10%' itself; without ESCAPE, a backslash does the same";
-        let of = escape.clone().into_string().unwrap_or_default();
-        let mut of = of.chars();
+        let mut of = text(escape).unwrap_or_default().chars();
         let (Some(escape), None) = (of.next(), of.next()) else {
             return Err(Refusal::new(format!("ESCAPE {escape} is not one character"), form));
         };

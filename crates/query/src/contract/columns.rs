@@ -14,7 +14,10 @@ use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_STRING_BYT
 const TYPES: &str = "the types are bool, int, decimal(SCALE) with a scale from 0 to 18, float, \
     string, date, timestamp";
 
-pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, ContractError> {
+pub(super) fn columns(
+    section: &Section<'_, '_>,
+    quoted_names: bool,
+) -> Result<Vec<Column>, ContractError> {
     let mut columns = Vec::new();
     let mut computed = Vec::new();
     let mut splits = Vec::new();
@@ -108,7 +111,7 @@ pub(super) fn columns(section: &Section<'_, '_>) -> Result<Vec<Column>, Contract
         .map(|(_, c)| c.max_bytes)
         .collect();
     for (index, item) in computed {
-        let expression = expression(&item, &stored, columns[index].column_type)?;
+        let expression = expression(&item, &stored, columns[index].column_type, quoted_names)?;
         let place = "`expression`".to_owned();
         let part = RowPart { place, expr: &expression, columns: bytes.clone() };
         cost::check(&[part]).map_err(|e| item.error(e.what, e.hint))?;
@@ -138,9 +141,10 @@ fn expression(
     item: &Item<'_, '_>,
     stored: &[(String, ColumnType)],
     column_type: ColumnType,
+    quoted_names: bool,
 ) -> Result<Expr, ContractError> {
     let text = item.text("an SQL expression", "expression = \"DIV(naics, 10000)\"")?;
-    let bound = sql::parse_expression(text)
+    let bound = sql::parse_expression(text, quoted_names)
         .and_then(|ast| bind_row_expression(&ast, &RowScope::of_columns(stored)))
         .map_err(|e| item.error(format!("`expression`: {}", e.what), e.hint))?;
     if matches!(bound.kind, ExprKind::Column(_)) {

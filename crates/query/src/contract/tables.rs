@@ -46,7 +46,7 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     let section = tables_item.section("tables", hint)?;
     section.items().try_for_each(|(name, item)| names.add("tables", name, &item))?;
     for (name, item) in section.items() {
-        let (table, own) = table(name, &item, &mut analysts)?;
+        let (table, own) = table(name, &item, quoted_names, &mut analysts)?;
         if let Some(own) = own
             && populations.insert(name.to_owned(), own).is_some()
         {
@@ -74,6 +74,7 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
 fn table(
     name: &str,
     item: &Item<'_, '_>,
+    quoted_names: bool,
     analysts: &mut Names,
 ) -> Result<(Table, Option<Population>), ContractError> {
     let label = format!("table `{name}`");
@@ -98,7 +99,8 @@ fn table(
 
     let columns_hint = "declare columns as [tables.NAME.columns.COLUMN] with a type";
     let columns_item = section.required("columns", columns_hint)?;
-    let columns = columns::columns(&columns_item.section(&label, columns_hint)?)?;
+    let columns = columns_item.section(&label, columns_hint)?;
+    let columns = columns::columns(&columns, quoted_names)?;
 
     let (population, unit) = units::membership(name, &section, &columns)?;
     let own = match &population {

@@ -29,11 +29,18 @@ pub(super) struct GoogleSql {
     /// How many more expressions may begin. A text needs one for each of its tokens at most, so
     /// this ends only what the parser would try over and over.
     attempts: Cell<usize>,
+    /// Double quotes are those of names, and backslashes plain characters, as in PostgreSQL.
+    quoted_names: bool,
 }
 
 impl GoogleSql {
-    pub(super) fn new(attempts: usize) -> Self {
-        Self { base: BigQueryDialect, attempts: Cell::new(attempts) }
+    pub(super) fn new(attempts: usize, quoted_names: bool) -> Self {
+        Self { base: BigQueryDialect, attempts: Cell::new(attempts), quoted_names }
+    }
+
+    /// Whether double quotes are those of names.
+    pub(super) fn quoted_names(&self) -> bool {
+        self.quoted_names
     }
 
     #[cfg(test)]
@@ -141,11 +148,16 @@ impl Dialect for GoogleSql {
     }
 
     fn supports_triple_quoted_string(&self) -> bool {
-        self.base.supports_triple_quoted_string()
+        !self.quoted_names
     }
 
     fn supports_string_literal_backslash_escape(&self) -> bool {
-        self.base.supports_string_literal_backslash_escape()
+        !self.quoted_names
+    }
+
+    /// E'…', in which backslashes begin escapes.
+    fn supports_string_escape_constant(&self) -> bool {
+        self.quoted_names
     }
 
     fn supports_window_function_null_treatment_arg(&self) -> bool {
@@ -246,16 +258,22 @@ fn meaning(word: &Word, next: &Token) -> Meaning {
         _ => false,
     };
     // A literal such as DATE '2026-01-31'.
-    let is_literal = matches!(
-        next,
-        Token::SingleQuotedString(_)
-            | Token::DoubleQuotedString(_)
-            | Token::TripleSingleQuotedString(_)
-            | Token::TripleDoubleQuotedString(_)
-            | Token::SingleQuotedRawStringLiteral(_)
-            | Token::DoubleQuotedRawStringLiteral(_)
-    );
-    if is_form || is_literal { Meaning::Form } else { Meaning::Name }
+    if is_form || text(next).is_some() { Meaning::Form } else { Meaning::Name }
+}
+
+/// The text of a text constant.
+fn text(token: &Token) -> Option<&String> {
+    match token {
+        Token::SingleQuotedString(text)
+        | Token::DoubleQuotedString(text)
+        | Token::TripleSingleQuotedString(text)
+        | Token::TripleDoubleQuotedString(text)
+        | Token::SingleQuotedRawStringLiteral(text)
+        | Token::DoubleQuotedRawStringLiteral(text)
+        | Token::TripleSingleQuotedRawStringLiteral(text)
+        | Token::TripleDoubleQuotedRawStringLiteral(text) => Some(text),
+        _ => None,
+    }
 }
 
 /// A column or a call of a function, with its path.
@@ -331,7 +349,7 @@ fn like_each(
 /// Parses what follows the word INTERVAL. A text alone has its parts in it, as in INTERVAL '30
 /// days'.
 fn interval(parser: &mut Parser) -> Result<Expr, ParserError> {
-    if let Token::SingleQuotedString(text) = parser.peek_token_ref().token.clone() {
+    if let Some(text) = text(&parser.peek_token_ref().token).cloned() {
         let span = parser.next_token().span;
         if !parser.next_token_is_temporal_unit() {
             return Ok(Expr::Interval(Interval {

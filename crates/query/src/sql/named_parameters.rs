@@ -11,11 +11,15 @@ use crate::types::{ColumnType, Value, text_as_sql};
 
 /// The query with a constant in the place of each `@name`. A value is typed by how it is written: a
 /// number, a date, a timestamp, TRUE, FALSE or NULL; anything else is a text, and so is what stands
-/// in quotes.
+/// in quotes. `quoted_names` where double quotes are those of names.
 ///
 /// # Errors
 /// When a parameter has no value or two, or a value is not used.
-pub fn with_parameters(text: &str, given: &[(String, String)]) -> Result<String, Refusal> {
+pub fn with_parameters(
+    text: &str,
+    given: &[(String, String)],
+    quoted_names: bool,
+) -> Result<String, Refusal> {
     let hint = |name: &str| format!("--param {name}=value, once for each @{name} of the query");
     for (place, (name, _)) in given.iter().enumerate() {
         let same = |(other, _): &(String, String)| other.eq_ignore_ascii_case(name);
@@ -26,7 +30,7 @@ pub fn with_parameters(text: &str, given: &[(String, String)]) -> Result<String,
             ));
         }
     }
-    let dialect = dialect();
+    let dialect = dialect(quoted_names);
     let Ok(tokens) = Tokenizer::new(&dialect, text).tokenize_with_location() else {
         // Errors are reported where the query is read.
         return Ok(text.to_owned());
@@ -47,7 +51,7 @@ pub fn with_parameters(text: &str, given: &[(String, String)]) -> Result<String,
             (text.get(done..start), given.get(place), used.get_mut(place))
         {
             made.push_str(before);
-            made.push_str(&constant(value));
+            made.push_str(&constant(value, quoted_names));
             *used = true;
             done = end;
         }
@@ -73,7 +77,7 @@ fn parameter(token: &TokenWithSpan) -> Option<&str> {
 }
 
 /// A value as a constant of SQL.
-fn constant(value: &str) -> String {
+fn constant(value: &str, quoted_names: bool) -> String {
     let trimmed = value.trim();
     let keyword = ["TRUE", "FALSE", "NULL"].into_iter().find(|k| trimmed.eq_ignore_ascii_case(k));
     if let Some(keyword) = keyword {
@@ -94,7 +98,11 @@ fn constant(value: &str) -> String {
     }
     let quoted =
         ['\'', '"'].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
-    text_as_sql(quoted.unwrap_or(value))
+    let text = quoted.unwrap_or(value);
+    match quoted_names {
+        true => format!("'{}'", text.replace('\'', "''")),
+        false => text_as_sql(text),
+    }
 }
 
 /// Where the lines of a text begin.
@@ -127,7 +135,7 @@ mod tests {
     fn with(text: &str, given: &[(&str, &str)]) -> Result<String, Refusal> {
         let given: Vec<(String, String)> =
             given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        with_parameters(text, &given)
+        with_parameters(text, &given, false)
     }
 
     #[test]
@@ -143,6 +151,8 @@ mod tests {
             ("C01", "'C01'"),
             ("'18'", "'18'"),
             ("it's \\ so", "'it\\'s \\\\ so'"),
+            (r"^\d+$", r"r'^\d+$'"),
+            ("a\\", r"'a\\'"),
             ("' OR 1=1 --", "'\\' OR 1=1 --'"),
             ("1; DROP", "'1; DROP'"),
             ("", "''"),
@@ -152,6 +162,24 @@ mod tests {
             assert_eq!(made, format!("SELECT {want}"), "{value}");
             assert!(crate::sql::parse(&format!("{made} FROM t"), false, None).is_ok(), "{made}");
         }
+    }
+
+    /// A value is the text that it was, whatever backslashes mean.
+    #[test]
+    fn values_keep_quotes_and_backslashes() {
+        for quoted_names in [false, true] {
+            for value in ["'", "\\", "a\\'b", "\\d+", "'''", "a\nb\\", "\"x\"", "é\r\t\\\""] {
+                let given = [("x".to_owned(), format!("'{value}'"))];
+                let made = with_parameters("@x", &given, quoted_names).unwrap();
+                let read = crate::sql::parse_expression(&made, quoted_names).unwrap();
+                let sqlparser::ast::Expr::Value(read) = read else { panic!("{made}") };
+                assert_eq!(read.value.into_string().unwrap(), value, "{made}");
+            }
+        }
+        // Where a text ends depends on what a backslash is.
+        let given = [("x".to_owned(), "1".to_owned())];
+        let made = with_parameters(r"SELECT '\', @x", &given, true).unwrap();
+        assert_eq!(made, r"SELECT '\', 1");
     }
 
     #[test]

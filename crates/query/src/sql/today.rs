@@ -62,8 +62,9 @@ mod tests {
     use super::*;
 
     fn rewritten(text: &str) -> String {
-        let dialect = super::super::dialect();
-        let tokens = with_day(super::super::tokens(text, &dialect).unwrap(), "2026-01-31");
+        let dialect = super::super::dialect(false);
+        let tokens = super::super::tokens(text, &dialect, |e| panic!("{e}")).unwrap();
+        let tokens = with_day(tokens, "2026-01-31");
         tokens.iter().map(|t| t.token.to_string()).collect::<Vec<_>>().join(" ")
     }
 

@@ -21,6 +21,7 @@ mod measure;
 mod mentions;
 mod moments;
 mod named_noise;
+mod not_in;
 mod options;
 mod output_exprs;
 mod parts;

@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::mentions::has_aggregate;
-use super::rowset::{References, Rows, RowsColumn, conjuncts, same_unit};
+use super::rowset::{References, Rows, RowsColumn, conjuncts, equality, same_unit};
 use super::select::plain_clauses;
 use super::syntax::{not_a_table, plain_table};
 use super::walk::table_name;
@@ -138,6 +138,12 @@ impl<'a> Tables<'a> {
         };
         let inner_value = column.visible.expr.clone().moved(&|c| c + shift);
         let equal = compare(BinaryOp::Eq, value, inner_value)?;
+        let compared = equality(&equal, shift);
+        if let (true, Some((value, other))) = (membership.negated, compared) {
+            let others = inner.clone();
+            let without = rows.joined(kind, inner, vec![equal], &references)?;
+            return without.certainly_without(others, &value, &other);
+        }
         rows.joined(kind, inner, vec![equal], &references)
     }
 

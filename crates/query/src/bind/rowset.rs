@@ -520,7 +520,7 @@ fn bounded_beside(
 }
 
 /// The units of both sides, where both have one.
-fn units_equal(left: &Relation, right: &Relation) -> Option<(Expr, Expr)> {
+pub(super) fn units_equal(left: &Relation, right: &Relation) -> Option<(Expr, Expr)> {
     let unit = |relation: &Relation| {
         let place = relation.protection().unit()?;
         Some(Expr::column(place, relation.fields().get(place)?.column_type))
@@ -622,7 +622,7 @@ pub(super) fn sides(expr: &Expr, shift: usize) -> (bool, bool) {
 }
 
 /// An equality between the sides, as the left side's value and the right's over its own columns.
-fn equality(condition: &Expr, shift: usize) -> Option<(Expr, Expr)> {
+pub(super) fn equality(condition: &Expr, shift: usize) -> Option<(Expr, Expr)> {
     let ExprKind::Binary(BinaryOp::Eq, one, other) = &condition.kind else { return None };
     let (left, right) = match (sides(one, shift), sides(other, shift)) {
         ((true, false), (false, true)) => (one, other),

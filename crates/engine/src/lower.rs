@@ -224,11 +224,8 @@ impl Lowering<'_> {
         exprs.iter().for_each(|expr| needed.add(expr));
         let plan = self.plan(input, needed.columns()).await?;
         let plan = needed.project(&exprs, plan, self.padded)?;
-        let unit = input.protection().unit();
-        let by: Vec<usize> = match unit {
-            Some(unit) => {
-                keys.iter().position(|key| key.expr.is_column(unit)).into_iter().collect()
-            }
+        let by: Vec<usize> = match input.protection().unit() {
+            Some(_) => keys.iter().position(|key| input.is_unit(&key.expr)).into_iter().collect(),
             None => (0..keys.len()).collect(),
         };
         let plan = repartitioned(plan, &by)?;

@@ -14,6 +14,7 @@ mod beside;
 mod fields;
 mod join;
 mod known;
+mod units;
 
 use std::collections::BTreeSet;
 
@@ -44,6 +45,9 @@ pub struct Relation {
     operator: Box<Operator>,
     fields: Vec<Field>,
     protection: Protection,
+    /// The columns that are the unit: the one that `protection` names, and those that are equal to
+    /// it in every row.
+    units: BTreeSet<usize>,
     beside: Option<Box<Beside>>,
     /// Columns in which no two rows agree, where the operators see to that.
     unique: Option<Vec<usize>>,
@@ -296,7 +300,7 @@ impl Relation {
             Operator::First { input, keys } => {
                 let within_units = match &input.protection {
                     Protection::Public => true,
-                    Protection::Unit { column, .. } => keys.contains(column),
+                    Protection::Unit { .. } => keys.iter().any(|key| input.units.contains(key)),
                     Protection::Rows { .. } | Protection::Reference { .. } => false,
                 };
                 if !within_units {
@@ -338,8 +342,9 @@ impl Relation {
             ));
         }
         let unique = unique(&operator);
+        let units = units::of(&operator, &protection);
         let operator = Box::new(operator);
-        Ok(Self { operator, fields, protection, beside, unique, depth, operators })
+        Ok(Self { operator, fields, protection, units, beside, unique, depth, operators })
     }
 
     /// The node itself.
@@ -369,7 +374,10 @@ impl Relation {
 
     /// Whether at most one row has given values of these expressions.
     pub(crate) fn has_one<'a>(&self, keys: impl Iterator<Item = &'a Expr> + Clone) -> bool {
-        let has = |place: &usize| keys.clone().any(|key| key.is_column(*place));
+        let is = |key: &Expr, place: usize| {
+            key.is_column(place) || (self.units.contains(&place) && self.is_unit(key))
+        };
+        let has = |place: &usize| keys.clone().any(|key| is(key, *place));
         self.unique.as_ref().is_some_and(|unique| unique.iter().all(has))
     }
 
@@ -603,7 +611,10 @@ fn projected(input: &Relation, columns: &[NamedExpr]) -> Result<(Vec<Field>, Pro
         .map(|column| fields::computed(column, &input.fields))
         .collect::<Result<Vec<_>, _>>()?;
     // The last one: a union puts the unit at the end of all its sides.
-    let place = |unit: usize| columns.iter().rposition(|column| column.expr.is_column(unit));
+    let place = |named: usize| {
+        let is = |column: &NamedExpr| column.expr.is_column(named) || input.is_unit(&column.expr);
+        columns.iter().rposition(is)
+    };
     let protection = input.protection.moved(place);
     Ok((fields, protection.ok_or_else(|| misfit("a projection loses the unit's column"))?))
 }
@@ -611,6 +622,9 @@ fn projected(input: &Relation, columns: &[NamedExpr]) -> Result<(Vec<Field>, Pro
 /// Stable as each input is, where all name the unit in the same column.
 fn union(inputs: &[Relation]) -> Result<(Vec<Field>, Protection), Refusal> {
     let first = inputs.first().ok_or_else(|| misfit("a union has no input"))?;
+    // The last one: it is under no name on any side, where no other is the unit on all of them.
+    let named = units::common(inputs).last().copied();
+    let protection = first.protection.moved(|_| named);
     for other in inputs {
         let types = |r: &Relation| r.fields.iter().map(|f| f.column_type).collect::<Vec<_>>();
         if types(other) != types(first) {
@@ -619,7 +633,7 @@ fn union(inputs: &[Relation]) -> Result<(Vec<Field>, Protection), Refusal> {
                 "SELECT the same columns on all sides, with CAST where types differ",
             ));
         }
-        if other.protection != first.protection {
+        if protection.is_none() || other.protection.moved(|_| named) != protection {
             return Err(Refusal::new(
                 "the sides of UNION ALL do not protect the same units",
                 "use tables of one population, each with the column of its privacy unit",
@@ -644,7 +658,8 @@ fn union(inputs: &[Relation]) -> Result<(Vec<Field>, Protection), Refusal> {
         .map(|(i, field)| Field { origin: origin(i), max_bytes: longest(i), ..field.clone() })
         .collect();
     // A row may be in several sides.
-    Ok((fields, first.protection.repeated()))
+    let protection = protection.ok_or_else(|| misfit("a union loses the unit's column"))?;
+    Ok((fields, protection.repeated()))
 }
 
 #[cfg(test)]

@@ -200,6 +200,8 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
         if let Unit::Column(unit) = &table.unit
             && table.is_unit(&expr)
         {
+            let named = matches!(node, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
+            let unit = if named { node.to_string() } else { unit.clone() };
             return Err(Refusal::new(
                 format!("GROUP BY {unit} would show the privacy units one by one"),
                 "group by something that many units share",

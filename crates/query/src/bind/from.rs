@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::mentions::has_aggregate;
-use super::rowset::{References, Rows, RowsColumn, conjuncts, equality, same_unit};
+use super::rowset::{References, Rows, RowsColumn, conjuncts, equality};
 use super::select::plain_clauses;
 use super::syntax::{not_a_table, plain_table};
 use super::walk::table_name;
@@ -464,7 +464,7 @@ impl Sides {
                 Operator::Join { left, .. } => left.fields().len(),
                 _ => return Err(lost()),
             });
-            again.extend(same_unit(&rows.relation).map(|(unit, twin)| (twin, unit)));
+            again = rows.relation.units().iter().map(|&c| (c, rows.relation.naming(c))).collect();
             order.push(next);
         }
         // The columns in the order of FROM, whatever the order of joining.

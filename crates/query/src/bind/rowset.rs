@@ -91,7 +91,21 @@ impl Rows {
 
     /// The rows of a relation with these names.
     pub(super) fn named(relation: Relation, columns: Vec<RowsColumn>) -> Self {
-        Self { relation, owners: None, columns }
+        Self { relation, owners: None, columns }.with_one_unit()
+    }
+
+    /// The rows with one expression for the unit, whichever of its columns a name stands for: two
+    /// names of it are the same key, and each is the unit wherever it is read.
+    fn with_one_unit(mut self) -> Self {
+        if self.relation.units().len() < 2 {
+            return self;
+        }
+        let naming = |place: usize| self.relation.naming(place);
+        for column in &mut self.columns {
+            column.visible.expr = column.visible.expr.clone().moved(&naming);
+            column.split_by = column.split_by.take().map(|by| by.moved(&naming));
+        }
+        self
     }
 
     /// The rows with their units: joined with the table that they refer to, where no join has done
@@ -285,11 +299,7 @@ impl Rows {
         let shift = left.relation.fields().len();
         let mut columns = left.columns;
         if kind.shows_right() {
-            let units = same_unit(&relation);
-            let place = |c: usize| match units {
-                Some((ours, theirs)) if c + shift == theirs => ours,
-                _ => c + shift,
-            };
+            let place = |c: usize| c + shift;
             columns.extend(right.columns.into_iter().map(|mut column| {
                 column.visible.expr = column.visible.expr.moved(&place);
                 column.split_by = column.split_by.map(|by| by.moved(&place));
@@ -298,7 +308,7 @@ impl Rows {
         }
         let unknown = matches!(relation.protection(), Protection::Reference { .. });
         let owners = left.owners.or(right.owners).filter(|_| unknown);
-        Self { relation, owners, columns }
+        Self { relation, owners, columns }.with_one_unit()
     }
 
     /// The rows with these columns; the column that tells units apart stays, under no name, where
@@ -310,7 +320,7 @@ impl Rows {
             .map(|(name, expr, _)| NamedExpr { name: name.clone(), expr: expr.clone() })
             .collect();
         if let Some(unit) = rows.relation.protection().identity()
-            && !exprs.iter().any(|e| e.expr.is_column(unit))
+            && !exprs.iter().any(|e| rows.relation.is_unit(&e.expr))
             && let Some(field) = rows.relation.fields().get(unit)
         {
             let (name, column_type) = (field.name.clone(), field.column_type);
@@ -566,24 +576,14 @@ fn check_inlined<'a>(
     Ok(())
 }
 
-/// The columns of an inner join on the unit that hold it, the left side's and the right side's:
-/// they are the same.
-pub(super) fn same_unit(relation: &Relation) -> Option<(usize, usize)> {
-    let Operator::Join { kind: JoinKind::Inner, left, right, on, .. } = relation.operator() else {
-        return None;
-    };
-    let (ours, theirs) = (left.protection().unit()?, right.protection().unit()?);
-    let joined = on.iter().any(|(l, r)| l.is_column(ours) && r.is_column(theirs));
-    joined.then_some((ours, left.fields().len() + theirs))
-}
-
 /// The equalities, and those in which one column of the left side gives way to another one that is
 /// equal to it in all rows: one may be what the right side refers to.
 fn with_twins(on: &[(Expr, Expr)], left: &Relation) -> Vec<Vec<(Expr, Expr)>> {
     let mut all = vec![on.to_vec()];
     for (place, (ours, theirs)) in on.iter().enumerate() {
         let ExprKind::Column(column) = ours.kind else { continue };
-        for twin in twins(left, column) {
+        let units = left.units().iter().copied().filter(|_| left.is_unit(ours));
+        for twin in twins(left, column).into_iter().chain(units) {
             let mut other = on.to_vec();
             other[place] = (Expr::column(twin, ours.column_type), theirs.clone());
             all.push(other);

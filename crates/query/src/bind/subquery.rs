@@ -235,8 +235,7 @@ fn union(left: Rows, right: Rows) -> Result<Rows, Refusal> {
         }
     }
     let is_unit = |rows: &Rows, columns: &[(String, Expr, Column)]| -> Vec<bool> {
-        let unit = rows.relation.protection().unit();
-        columns.iter().map(|(_, expr, _)| unit.is_some_and(|unit| expr.is_column(unit))).collect()
+        columns.iter().map(|(_, expr, _)| rows.relation.is_unit(expr)).collect()
     };
     let units = (is_unit(&left, &ours), is_unit(&right, &theirs));
     let (left, right) = (left.projected_with_unit(ours)?, right.projected_with_unit(theirs)?);

@@ -205,7 +205,7 @@ impl View {
 
     /// Whether an expression is the privacy unit.
     pub(crate) fn is_unit(&self, expr: &Expr) -> bool {
-        self.relation.protection().unit().is_some_and(|unit| expr.is_column(unit))
+        self.relation.protection().unit().is_some() && self.relation.is_unit(expr)
     }
 
     /// The table's column that an expression is, where tables reach their units by it.

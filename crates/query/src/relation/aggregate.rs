@@ -158,7 +158,7 @@ pub(super) fn aggregated(
             origin: None,
         });
     }
-    let place = |unit: usize| keys.iter().position(|key| key.expr.is_column(unit));
+    let place = |_: usize| keys.iter().position(|key| input.is_unit(&key.expr));
     let protection = match &input.protection {
         Protection::Public if keys.is_empty() => Err(misfit("an aggregate has no key")),
         Protection::Public => Ok(Protection::Public),
@@ -212,9 +212,7 @@ pub(super) fn windowed(
         }
         let within = match &input.protection {
             Protection::Public => true,
-            Protection::Unit { column: unit, .. } => {
-                column.partition_by.iter().any(|e| e.is_column(*unit))
-            }
+            Protection::Unit { .. } => column.partition_by.iter().any(|e| input.is_unit(e)),
             Protection::Rows { .. } | Protection::Reference { .. } => false,
         };
         if !within {

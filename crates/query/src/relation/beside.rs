@@ -74,16 +74,16 @@ pub(super) fn of_two_populations(
     right: &Relation,
     on: &[(Expr, Expr)],
 ) -> Option<(Protection, Beside)> {
-    let unit = |side: &Relation| side.protection.unit();
     if kind != JoinKind::Inner || left.beside.is_some() || right.beside.is_some() {
         return None;
     }
-    let right_owns = unit(right).is_some_and(|unit| on.iter().any(|(_, r)| r.is_column(unit)));
+    let owns = |side: &Relation| side.protection.unit().is_some();
+    let right_owns = owns(right) && on.iter().any(|(_, r)| right.is_unit(r));
     if right_owns && right.has_one(on.iter().map(|(_, r)| r)) {
         let owner = right.protection.moved(|column| Some(left.fields.len() + column))?;
         return Some((owner, taken(left)?));
     }
-    let left_owns = unit(left).is_some_and(|unit| on.iter().any(|(l, _)| l.is_column(unit)));
+    let left_owns = owns(left) && on.iter().any(|(l, _)| left.is_unit(l));
     if left_owns && left.has_one(on.iter().map(|(l, _)| l)) {
         return Some((left.protection.clone(), taken(right)?));
     }

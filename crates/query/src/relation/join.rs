@@ -91,14 +91,14 @@ fn protection(
             "join it with public tables only; or declare a unit column in the contract: unit = \
              { of = \"person\", column = \"person_id\" }",
         )),
-        (P::Unit { population, column }, P::Unit { population: other, column: theirs }) => {
+        (P::Unit { population, .. }, P::Unit { population: other, .. }) => {
             if population != other
                 && let Some((owner, _)) = beside::of_two_populations(kind, left, right, on)
             {
                 return Ok(owner);
             }
             same_population(population, other)?;
-            if on.iter().any(|(l, r)| l.is_column(*column) && r.is_column(*theirs)) {
+            if on.iter().any(|(l, r)| left.is_unit(l) && right.is_unit(r)) {
                 return Ok(left.protection.clone());
             }
             Err(Refusal::new(

@@ -79,6 +79,54 @@ fn joins_know_whose_their_rows_are() {
     assert_eq!(unit(join(JoinKind::Inner, referring(), protected(), &[(1, 1)]).unwrap()), Some(3));
 }
 
+/// The unit may have several columns: each keeps units apart, and any of them may be left out.
+#[test]
+fn the_unit_is_a_set_of_columns() {
+    let named = |place: usize| NamedExpr { name: format!("c{place}"), expr: int(place) };
+    let project = |input: &Relation, places: &[usize]| {
+        let columns = places.iter().map(|&place| named(place)).collect();
+        Relation::new(Operator::Project { input: input.clone(), columns })
+    };
+    let units = |relation: &Relation| relation.units().iter().copied().collect::<Vec<_>>();
+    let twice = project(&protected(), &[0, 1, 0]).unwrap();
+    assert_eq!(units(&twice), [0, 2]);
+    for kept in [0, 2] {
+        let one = project(&twice, &[1, kept]).unwrap();
+        assert_eq!((units(&one), one.protection().unit()), (vec![1], Some(1)));
+        let by = |keys: &[usize]| {
+            let keys = keys.iter().map(|&place| named(place)).collect();
+            let (input, aggregates) = (twice.clone(), Vec::new());
+            Relation::new(Operator::Aggregate { input, keys, aggregates })
+        };
+        assert_eq!(units(&by(&[1, kept]).unwrap()), [1]);
+        assert_eq!(units(&by(&[kept, 0, 2]).unwrap()), [0, 1, 2]);
+        assert!(by(&[1]).is_err());
+        let first = |keys| Relation::new(Operator::First { input: twice.clone(), keys });
+        assert!(first(vec![kept]).unwrap().has_one([int(2 - kept)].iter()));
+        assert!(first(vec![1]).is_err());
+        for kind in ALL {
+            let joined = join(kind, twice.clone(), protected(), &[(kept, 0)]).unwrap();
+            let shown = if kind == JoinKind::Inner { vec![0, 2, 3] } else { vec![0, 2] };
+            assert_eq!(units(&joined), shown, "{kind:?}");
+        }
+        let union = vec![project(&twice, &[kept, 1, 0]).unwrap(), twice.clone()];
+        assert_eq!(units(&Relation::new(Operator::UnionAll { inputs: union }).unwrap()), [0, 2]);
+    }
+    assert!(project(&twice, &[1]).is_err());
+    let apart =
+        vec![project(&protected(), &[0, 1]).unwrap(), project(&protected(), &[1, 0]).unwrap()];
+    assert!(Relation::new(Operator::UnionAll { inputs: apart }).is_err());
+    // What is equal to the unit is the unit.
+    let equal = Expr::binary(BinaryOp::Eq, int(1), int(0), ColumnType::Bool);
+    let other = Expr::binary(BinaryOp::Or, equal.clone(), equal.clone(), ColumnType::Bool);
+    let filter = |condition| Relation::new(Operator::Filter { input: protected(), condition });
+    assert_eq!(units(&filter(equal).unwrap()), [0, 1]);
+    assert_eq!(units(&filter(other).unwrap()), [0]);
+    assert_eq!(units(&join(JoinKind::Inner, public(), protected(), &[(1, 0)]).unwrap()), [1, 3]);
+    assert_eq!(units(&join(JoinKind::Left, protected(), public(), &[(0, 1)]).unwrap()), [0]);
+    assert!(units(&public()).is_empty() && units(&referring()).is_empty());
+}
+
 /// A join of two populations is owned by the side that has one row for what is compared, where the
 /// other side is bounded; after it, nothing makes several pairs of one or looks at several.
 #[test]

@@ -449,9 +449,9 @@ fn stays_with_units(select: &ast::Select, selected: &Selected) -> Result<bool, R
     let rows = selected.rows.clone().with_units()?;
     Ok(match rows.relation.protection() {
         Protection::Public => true,
-        Protection::Unit { column: unit, .. } | Protection::Rows { row: unit, .. } => {
+        Protection::Unit { .. } | Protection::Rows { .. } => {
             let keys = bound_keys(select, &rows.scope())?;
-            keys.iter().any(|(_, key)| key.is_column(*unit))
+            keys.iter().any(|(_, key)| rows.relation.is_unit(key))
         }
         Protection::Reference { .. } => false,
     })

@@ -203,10 +203,10 @@ impl Wanted {
 /// | `bool`      | `Boolean`                |                                                   |
 /// | `int`       | `Int64`                  | integers outside 64 bits                          |
 /// | `decimal(s)`| `Decimal128(38, s)`      | more than 38 digits                               |
-/// | `float`     | `Float64`                | NaN; −0 becomes 0, infinities stay                |
+/// | `float`     | `Float64`                | NaN, out of range; −0 is 0, infinities stay       |
 /// | `string`    | `Utf8View`               | invalid UTF-8, more than `MAX_STRING_BYTES` bytes |
-/// | `date`      | `Date32`                 | days outside 32 bits                              |
-/// | `timestamp` | `Timestamp(Microsecond)` | microseconds outside 64 bits                      |
+/// | `date`      | `Date32`                 | outside the years 1 to 9999                       |
+/// | `timestamp` | `Timestamp(Microsecond)` | outside the years 1 to 9999                       |
 ///
 /// Timestamps are rounded down to microseconds, and a zone is turned into UTC. Text becomes a
 /// number, date or timestamp as [Arrow's casts](datafusion::arrow::compute::cast) have it, with

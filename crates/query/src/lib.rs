@@ -87,7 +87,7 @@ pub use sql::{MAX_QUERY_BYTES, statement_end, with_parameters};
 pub use tie::Tied;
 pub use types::{
     ColumnType, DEFAULT_TEXT_BYTES, MAX_KEY_BYTES, MAX_NUMBER_BYTES, MAX_SCALE, MAX_STRING_BYTES,
-    Value,
+    Value, calendar_day, calendar_moment,
 };
 pub use warning::{Warning, WarningCode};
 pub use wishes::{NoiseKind, Prefer};

@@ -24,9 +24,9 @@ pub enum ColumnType {
     Float,
     /// UTF-8 text, of at most as many bytes as the contract says; longer text is NULL.
     String,
-    /// Day of the Gregorian calendar.
+    /// Day of the Gregorian calendar, in the years 1 to 9999.
     Date,
-    /// Microseconds since 1970-01-01 00:00:00 UTC.
+    /// Microseconds since 1970-01-01 00:00:00 UTC, in the years 1 to 9999.
     Timestamp,
 }
 
@@ -66,6 +66,20 @@ pub const DEFAULT_TEXT_BYTES: usize = 1_024;
 
 /// Longer text is no number, date or timestamp for CAST.
 pub const MAX_NUMBER_BYTES: usize = 400;
+
+/// Days of the years 1 to 9999, since 1970-01-01.
+const CALENDAR: std::ops::RangeInclusive<i32> = -719_162..=2_932_896;
+
+/// The day, if it is in the years 1 to 9999.
+pub fn calendar_day(day: i32) -> Option<i32> {
+    CALENDAR.contains(&day).then_some(day)
+}
+
+/// The moment in microseconds since 1970, if it is in the years 1 to 9999.
+pub fn calendar_moment(micros: i64) -> Option<i64> {
+    let day = i32::try_from(micros.div_euclid(86_400_000_000)).ok()?;
+    calendar_day(day).map(|_| micros)
+}
 
 /// Largest scale of a decimal.
 pub const MAX_SCALE: u8 = Number::MAX_SCALE;
@@ -219,7 +233,7 @@ impl Value {
             ColumnType::Date => {
                 let date: NaiveDate = text.parse().ok()?;
                 let days = date.signed_duration_since(NaiveDate::default()).num_days();
-                Self::Date(i32::try_from(days).ok()?)
+                Self::Date(calendar_day(i32::try_from(days).ok()?)?)
             }
             ColumnType::Timestamp => {
                 let micros = if let Ok(zoned) = DateTime::parse_from_rfc3339(text) {
@@ -230,7 +244,7 @@ impl Value {
                     let plain = text.replacen(' ', "T", 1);
                     plain.parse::<NaiveDateTime>().ok()?.and_utc().timestamp_micros()
                 };
-                Self::Timestamp(micros)
+                Self::Timestamp(calendar_moment(micros)?)
             }
         })
     }
@@ -268,6 +282,23 @@ mod tests {
             let bound = bind_expression(&value.as_sql(), &[]).unwrap();
             assert_eq!(bound.kind, ExprKind::Literal(value));
         }
+    }
+
+    #[test]
+    fn the_calendar_has_the_years_1_to_9999() {
+        for (text, fits) in [
+            ("0001-01-01", true),
+            ("9999-12-31", true),
+            ("0000-12-31", false),
+            ("+10000-01-01", false),
+            ("-0001-01-01", false),
+        ] {
+            assert_eq!(Value::parse(text, ColumnType::Date).is_some(), fits, "{text}");
+            assert_eq!(Value::parse(text, ColumnType::Timestamp).is_some(), fits, "{text}");
+        }
+        let last = Value::parse("9999-12-31T23:59:59.999999", ColumnType::Timestamp);
+        let Some(Value::Timestamp(last)) = last else { panic!("{last:?}") };
+        assert_eq!((calendar_moment(last), calendar_moment(last + 1)), (Some(last), None));
     }
 
     #[test]

@@ -24,9 +24,10 @@ fn pairs<T: ArrowPrimitiveType>(
     Ok(left.iter().zip(right).map(|(x, y)| compute(x?, y?)).collect())
 }
 
-/// A finite or infinite number; minus zero is zero.
-fn number(x: f64) -> Option<f64> {
-    (!x.is_nan()).then_some(x + 0.0)
+/// A result; minus zero is zero. What overflows is none, but infinite operands have infinite
+/// results.
+fn number(x: f64, of_finite: bool) -> Option<f64> {
+    (!x.is_nan() && (x.is_finite() || !of_finite)).then_some(x + 0.0)
 }
 
 pub(super) fn binary(
@@ -49,13 +50,16 @@ pub(super) fn binary(
             Arc::new(result)
         }
         ColumnType::Float => {
-            let compute = |x: f64, y: f64| match op {
-                BinaryOp::Add => number(x + y),
-                BinaryOp::Sub => number(x - y),
-                BinaryOp::Mul => number(x * y),
-                BinaryOp::Div if y != 0.0 => number(x / y),
-                BinaryOp::Power => number(x.powf(y)),
-                _ => None,
+            let compute = |x: f64, y: f64| {
+                let result = match op {
+                    BinaryOp::Add => x + y,
+                    BinaryOp::Sub => x - y,
+                    BinaryOp::Mul => x * y,
+                    BinaryOp::Div if y != 0.0 => x / y,
+                    BinaryOp::Power => x.powf(y),
+                    _ => f64::NAN,
+                };
+                number(result, x.is_finite() && y.is_finite())
             };
             let result: Float64Array = pairs::<Float64Type>(left, right, compute)?;
             Arc::new(result)
@@ -103,9 +107,9 @@ pub(super) fn unary(function: Function, array: &ArrayRef) -> Result<ArrayRef, Ar
                 return Ok(Arc::new(values.unary_opt::<_, Int64Type>(int)));
             }
             let result: Float64Array = match function {
-                Function::Negate => values.unary_opt(|x| number(-x)),
-                Function::Abs => values.unary_opt(|x| number(x.abs())),
-                _ => values.unary_opt(|x| number(if x == 0.0 { 0.0 } else { x.signum() })),
+                Function::Negate => values.unary_opt(|x| number(-x, false)),
+                Function::Abs => values.unary_opt(|x| number(x.abs(), false)),
+                _ => values.unary_opt(|x| number(if x == 0.0 { 0.0 } else { x.signum() }, false)),
             };
             Arc::new(result)
         }
@@ -131,7 +135,7 @@ pub(super) fn unary(function: Function, array: &ArrayRef) -> Result<ArrayRef, Ar
 pub(super) fn float(function: Function, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let values = array.as_primitive_opt::<Float64Type>().ok_or_else(unexpected)?;
     let compute = |x: f64| {
-        number(match function {
+        let result = match function {
             Function::Floor => x.floor(),
             Function::Ceil => x.ceil(),
             Function::Trunc => x.trunc(),
@@ -146,7 +150,8 @@ pub(super) fn float(function: Function, array: &ArrayRef) -> Result<ArrayRef, Ar
             Function::Log10 if x > 0.0 => x.log10(),
             Function::Exp => x.exp(),
             _ => f64::NAN,
-        })
+        };
+        number(result, x.is_finite())
     };
     Ok(Arc::new(values.unary_opt::<_, Float64Type>(compute)))
 }

@@ -10,7 +10,7 @@ use hushtable_query::{ColumnType, FormPiece, form_pieces};
 
 use super::counted::count;
 use super::text_functions::{builder, texts};
-use super::time::{days, moments, week};
+use super::time::{days, micros, moments, week};
 use super::unexpected;
 
 const MONTHS: [&str; 12] = [
@@ -82,8 +82,7 @@ impl Form {
             let array: Date32Array = read.map(|t| days(t?)).collect();
             return Ok(Arc::new(array));
         }
-        let array: TimestampMicrosecondArray =
-            read.map(|t| Some(t?.and_utc().timestamp_micros())).collect();
+        let array: TimestampMicrosecondArray = read.map(|t| micros(t?)).collect();
         Ok(Arc::new(array))
     }
 }

@@ -8,9 +8,9 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{Date32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::DatePart;
+use hushtable_query::{DatePart, calendar_day, calendar_moment};
 
-use super::time::{days, moments};
+use super::time::{days, micros, moments};
 use super::unexpected;
 
 const DAY: i64 = 86_400_000_000;
@@ -45,10 +45,7 @@ pub(super) fn added(
             .map(|(moment, count)| months_later(moment?, count?.checked_mul(of_part)?));
         return Ok(match dates {
             Some(_) => Arc::new(later.map(|t| days(t?)).collect::<Date32Array>()),
-            None => {
-                let micros = later.map(|t| Some(t?.and_utc().timestamp_micros()));
-                Arc::new(micros.collect::<TimestampMicrosecondArray>())
-            }
+            None => Arc::new(later.map(|t| micros(t?)).collect::<TimestampMicrosecondArray>()),
         });
     }
     let length = part.microseconds().ok_or_else(unexpected)?;
@@ -56,16 +53,18 @@ pub(super) fn added(
         Some(dates) => {
             let later = |day: i32, count: i64| {
                 let moved = i64::from(day).checked_add(count.checked_mul(length / DAY)?)?;
-                i32::try_from(moved).ok()
+                calendar_day(i32::try_from(moved).ok()?)
             };
             let all = dates.iter().zip(counts).map(|(day, count)| later(day?, count?));
             Arc::new(all.collect::<Date32Array>())
         }
         None => {
-            let micros =
+            let moments =
                 array.as_primitive_opt::<TimestampMicrosecondType>().ok_or_else(unexpected)?;
-            let later = |micros: i64, count: i64| micros.checked_add(count.checked_mul(length)?);
-            let all = micros.iter().zip(counts).map(|(micros, count)| later(micros?, count?));
+            let later = |moment: i64, count: i64| {
+                calendar_moment(moment.checked_add(count.checked_mul(length)?)?)
+            };
+            let all = moments.iter().zip(counts).map(|(moment, count)| later(moment?, count?));
             Arc::new(all.collect::<TimestampMicrosecondArray>())
         }
     })

@@ -1,4 +1,4 @@
-//! Parts of dates and timestamps; NULL beyond the calendar (years -262143 to 262142).
+//! Parts of dates and timestamps; NULL beyond the calendar of the years 1 to 9999.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{Date32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::arrow::error::ArrowError;
-use hushtable_query::{ColumnType, DatePart};
+use hushtable_query::{ColumnType, DatePart, calendar_day, calendar_moment};
 
 use super::cast::date_of;
 use super::unexpected;
@@ -29,9 +29,15 @@ pub(super) fn week(t: NaiveDateTime) -> u32 {
     (t.ordinal0() + 7 - t.weekday().num_days_from_sunday()) / 7
 }
 
-/// The day of a moment, in days since 1970.
+/// The day of a moment, in days since 1970, if the calendar has it.
 pub(super) fn days(t: NaiveDateTime) -> Option<i32> {
-    i32::try_from(t.date().signed_duration_since(NaiveDate::default()).num_days()).ok()
+    let days = t.date().signed_duration_since(NaiveDate::default()).num_days();
+    calendar_day(i32::try_from(days).ok()?)
+}
+
+/// A moment in microseconds since 1970, if the calendar has it.
+pub(super) fn micros(t: NaiveDateTime) -> Option<i64> {
+    calendar_moment(t.and_utc().timestamp_micros())
 }
 
 pub(super) fn part(part: DatePart, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
@@ -120,7 +126,6 @@ pub(super) fn truncate(
         let array: Date32Array = starts.map(|t| days(t?)).collect();
         return Ok(Arc::new(array));
     }
-    let array: TimestampMicrosecondArray =
-        starts.map(|t| Some(t?.and_utc().timestamp_micros())).collect();
+    let array: TimestampMicrosecondArray = starts.map(|t| micros(t?)).collect();
     Ok(Arc::new(array))
 }

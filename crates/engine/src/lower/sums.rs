@@ -120,6 +120,8 @@ struct Sum {
     carry: i64,
     float: f64,
     lost: f64,
+    /// Whether a value was infinite. Without one, an infinite sum has overflowed.
+    infinite: bool,
 }
 
 /// A value to add up, by the type of its column.
@@ -139,6 +141,7 @@ impl Sum {
     /// Neumaier's summation.
     fn add_float(&mut self, value: f64) {
         self.count += 1;
+        self.infinite |= value.is_infinite();
         let sum = self.float + value;
         if self.float.abs() >= value.abs() {
             self.lost += (self.float - sum) + value;
@@ -148,9 +151,11 @@ impl Sum {
         self.float = sum;
     }
 
-    fn float(&self) -> f64 {
+    /// The sum of floats, if it is a number.
+    fn float(&self) -> Option<f64> {
         // Rounding errors beside an infinity are not a number.
-        if self.float.is_finite() { self.float + self.lost } else { self.float }
+        let sum = if self.float.is_finite() { self.float + self.lost } else { self.float };
+        (sum.is_finite() || (self.infinite && !sum.is_nan())).then_some(sum)
     }
 }
 
@@ -180,12 +185,12 @@ impl Output {
             return None;
         }
         let total = match self.of {
-            DataType::Float64 => sum.float(),
+            DataType::Float64 => sum.float()?,
             DataType::Decimal128(_, scale) => sum.whole as f64 / 10f64.powi(i32::from(scale)),
             _ => sum.whole as f64,
         };
         // Minus zero is zero.
-        Some(total / sum.count as f64 + 0.0).filter(|mean| !mean.is_nan())
+        Some(total / sum.count as f64 + 0.0)
     }
 
     fn whole(&self, sum: &Sum) -> Option<i128> {
@@ -197,7 +202,7 @@ impl Output {
     }
 
     fn float(&self, sum: &Sum) -> Option<f64> {
-        (sum.count > 0).then(|| sum.float() + 0.0).filter(|sum| !sum.is_nan())
+        if sum.count == 0 { None } else { Some(sum.float()? + 0.0) }
     }
 
     fn array(&self, sums: &[Sum]) -> Result<ArrayRef> {

@@ -20,7 +20,7 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::arrow::error::ArrowError;
 use hushtable_numbers::decimal::{power_of_ten, within_digits};
-use hushtable_query::{ColumnType, MAX_STRING_BYTES};
+use hushtable_query::{ColumnType, MAX_STRING_BYTES, calendar_day, calendar_moment};
 
 use super::convert::{Stored, Target, arrow_type, decimals, unexpected};
 use super::from_text::TextColumn;
@@ -260,8 +260,11 @@ fn instants(array: &ArrayRef) -> Result<(Int64Array, TimeUnit), ArrowError> {
 
 /// The UTC day of each instant.
 fn date(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    if array.data_type() == &DataType::Date32 {
-        return Ok(Arc::clone(array));
+    if let Some(days) = array.as_primitive_opt::<Date32Type>() {
+        if days.values().iter().all(|day| calendar_day(*day).is_some()) {
+            return Ok(Arc::clone(array));
+        }
+        return Ok(Arc::new(days.unary_opt::<_, Date32Type>(calendar_day)));
     }
     let (values, unit) = instants(array)?;
     let per_day = match unit {
@@ -270,7 +273,7 @@ fn date(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         TimeUnit::Microsecond => MS_PER_DAY * 1000,
         TimeUnit::Nanosecond => MS_PER_DAY * 1_000_000,
     };
-    let day = |v: i64| i32::try_from(v.div_euclid(per_day)).ok();
+    let day = |v: i64| calendar_day(i32::try_from(v.div_euclid(per_day)).ok()?);
     Ok(Arc::new(values.unary_opt::<_, Date32Type>(day)))
 }
 
@@ -287,5 +290,8 @@ fn timestamp(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
                 TimeUnit::Nanosecond => values.unary(|v| v.div_euclid(1000)),
             }
         };
-    Ok(Arc::new(micros))
+    if micros.values().iter().all(|moment| calendar_moment(*moment).is_some()) {
+        return Ok(Arc::new(micros));
+    }
+    Ok(Arc::new(micros.unary_opt::<_, TimestampMicrosecondType>(calendar_moment)))
 }

@@ -6,7 +6,10 @@ use chrono::{NaiveDate, Utc};
 use datafusion::arrow::compute::kernels::cast_utils::{Parser, string_to_datetime};
 use datafusion::arrow::datatypes::{Date32Type, Float64Type, Int64Type, Time64NanosecondType};
 use hushtable_numbers::decimal::WrittenDecimal;
-use hushtable_query::{ColumnType, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat, Value};
+use hushtable_query::{
+    ColumnType, DateOrder, MAX_STRING_BYTES, NumberFormat, TextFormat, Value, calendar_day,
+    calendar_moment,
+};
 
 /// A field of text, read as a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,11 +170,13 @@ impl TextParser {
         self.if_written(field, value, |digits| Value::Decimal { digits, scale })
     }
 
-    /// A float; NaN is none.
+    /// A float; NaN is none, and neither are digits that stand for more than the largest float.
     pub(crate) fn float(&self, field: Option<&[u8]>) -> Parsed<f64> {
         // Adding 0 turns −0 into 0.
         let value = self.number(field, |text| {
-            Float64Type::parse(text).filter(|value| !value.is_nan()).map(|value| value + 0.0)
+            let value = Float64Type::parse(text).filter(|value| !value.is_nan())?;
+            let has_digits = || text.bytes().any(|byte| byte.is_ascii_digit());
+            (value.is_finite() || !has_digits()).then_some(value + 0.0)
         });
         self.if_written(field, value, Value::Float)
     }
@@ -191,7 +196,7 @@ impl TextParser {
         let value = self.trimmed(field).and_then(|text| {
             let ordered = self.format.dates().and_then(|order| instant(text, order));
             let days = |(day, _): (NaiveDate, i64)| Date32Type::from_naive_date(day);
-            ordered.map(days).or_else(|| Date32Type::parse(self.iso(text)?))
+            ordered.map(days).or_else(|| Date32Type::parse(self.iso(text)?)).and_then(calendar_day)
         });
         self.if_written(field, value, Value::Date)
     }
@@ -206,7 +211,7 @@ impl TextParser {
             };
             // The error holds the text, and ends here.
             let iso = |text| string_to_datetime(&Utc, text).ok().map(|at| at.timestamp_micros());
-            ordered.and_then(micros).or_else(|| iso(self.iso(text)?))
+            ordered.and_then(micros).or_else(|| iso(self.iso(text)?)).and_then(calendar_moment)
         });
         self.if_written(field, value, Value::Timestamp)
     }

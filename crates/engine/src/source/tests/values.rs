@@ -81,16 +81,26 @@ fn text_to_other_types() {
     let array = column(ColumnType::Float, &["1e400", "-0", "NaN", "-inf", "1e-400", "x", "1_0"]);
     let bits = |v: f64| Some(v.to_bits());
     let infinite = f64::INFINITY;
-    assert_eq!(
-        floats(&array),
-        [bits(infinite), bits(0.0), None, bits(-infinite), bits(0.0), None, None]
-    );
+    assert_eq!(floats(&array), [None, bits(0.0), None, bits(-infinite), bits(0.0), None, None]);
 
     let array = column(
         ColumnType::Date,
-        &["1970-01-02", "2024-02-30", "+5881580-07-11", "+5881580-07-12", "01/02/2020", "20200101"],
+        &[
+            "1970-01-02",
+            "2024-02-30",
+            "9999-12-31",
+            "+10000-01-01",
+            "0001-01-01",
+            "0000-12-31",
+            "01/02/2020",
+            "20200101",
+        ],
     );
-    assert_eq!(days(&array), [Some(1), None, Some(i32::MAX), None, None, Some(18262)]);
+    let (first, last) = (-719_162, 2_932_896);
+    assert_eq!(
+        days(&array),
+        [Some(1), None, Some(last), None, Some(first), None, None, Some(18262)]
+    );
 
     let array = column(
         ColumnType::Timestamp,
@@ -99,15 +109,16 @@ fn text_to_other_types() {
             "1970-01-01T01:00:00+01:00",
             "1969-12-31T23:59:59.9999999Z",
             "1970-01-02",
+            "9999-12-31 23:59:59.999999",
             "9999-12-31 23:59:60",
             "1970-01-01 25:00:00",
             "1970-01-01 00:00:00 Mars/Base",
         ],
     );
-    let last = 253_402_300_800_000_000;
+    let last = 253_402_300_799_999_999;
     assert_eq!(
         micros(&array),
-        [Some(1), Some(0), Some(-1), Some(86_400_000_000), Some(last), None, None]
+        [Some(1), Some(0), Some(-1), Some(86_400_000_000), Some(last), None, None, None]
     );
 }
 

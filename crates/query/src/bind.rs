@@ -20,8 +20,10 @@ mod listed_groups;
 mod measure;
 mod mentions;
 mod moments;
+mod named_groups;
 mod named_noise;
 mod not_in;
+
 mod options;
 mod output_exprs;
 mod parts;

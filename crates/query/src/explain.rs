@@ -191,6 +191,9 @@ pub enum GroupsExplained {
     Public {
         /// How many.
         groups: usize,
+        /// Whether the query names all of them.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_query: bool,
     },
     /// Chosen privately.
     Private(Box<PrivateGroups>),
@@ -444,7 +447,10 @@ impl Explanation {
         let groups = match (quote.selection(), query.groups()) {
             (Some(selection), _) => explain_selection(selection, quote),
             (None, Groups::Single) => GroupsExplained::Single,
-            (None, _) => GroupsExplained::Public { groups: public() },
+            (None, _) => {
+                let by_query = query.keys().iter().all(|key| key.by_query);
+                GroupsExplained::Public { groups: public(), by_query }
+            }
         };
         let total_as_epsilon = match quote.total() {
             Loss::Approximate { .. } => Vec::new(),

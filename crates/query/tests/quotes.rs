@@ -139,6 +139,80 @@ fn public_keys_need_no_delta_and_drop_other_rows() {
     assert!(mixed.filter().is_some());
 }
 
+/// Groups that the query names are known from its structure: none is chosen, and no delta is spent.
+#[test]
+fn groups_that_the_query_names_are_public() {
+    let values = |text: &str| {
+        let q = query(&format!("{PRIVATE} {text}"));
+        assert_eq!(q.groups(), Groups::Public, "{text}");
+        assert!(q.keys().iter().any(|key| key.by_query), "{text}");
+        let groups = hushtable_query::public_groups(q.keys());
+        let shown = |row: &Vec<hushtable_query::Value>| {
+            row.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        };
+        let shown = groups.iter().map(shown).collect::<Vec<_>>().join(" ");
+        let quote = Quote::new(q).unwrap();
+        assert!(quote.selection().is_none() && quote.total().delta().is_zero(), "{text}");
+        shown
+    };
+    let of = "COUNT(DISTINCT author) AS n FROM posts";
+    for (text, want) in [
+        (format!("forum, {of} WHERE forum IN ('a', 'b', 'a') GROUP BY 1"), "a b"),
+        (format!("forum, {of} WHERE 'a' = forum AND score > 3 GROUP BY 1"), "a"),
+        (format!("forum, {of} WHERE forum IN ('a', 'b') AND forum IN ('c', 'b') GROUP BY 1"), "b"),
+        (format!("forum, pinned, {of} WHERE forum = 'a' GROUP BY 1, 2"), "a,false a,true"),
+        (format!("score >= 3 AS s, {of} GROUP BY 1"), "NULL false true"),
+        (format!("score >= 3 AS s, {of} WHERE score IS NOT NULL GROUP BY 1"), "false true"),
+        (format!("score >= 3 AS s, {of} WHERE score >= 3 GROUP BY 1"), "true"),
+        (format!("score IS NULL AS s, {of} GROUP BY 1"), "false true"),
+        (format!("IF(score > 3, 'x', 'y') AS s, {of} GROUP BY 1"), "x y"),
+        (
+            format!("CASE WHEN score > 3 THEN 1 WHEN score > 2 THEN 1 END AS s, {of} GROUP BY 1"),
+            "NULL 1",
+        ),
+        (
+            format!(
+                "CASE pinned WHEN TRUE THEN CASE WHEN score > 1 THEN 'x' END ELSE 'y' END AS s, \
+                 {of} GROUP BY 1"
+            ),
+            "NULL x y",
+        ),
+        (format!("price, {of} WHERE price = 2.5 GROUP BY 1"), "2.50"),
+        (
+            format!("posted, {of} WHERE posted IN ('2024-01-01', DATE '2024-02-01') GROUP BY 1"),
+            "2024-01-01 2024-02-01",
+        ),
+        (
+            "f, COUNT(DISTINCT author) AS n FROM (SELECT author, forum AS f FROM posts WHERE forum \
+             = 'a') GROUP BY f"
+                .to_owned(),
+            "a",
+        ),
+    ] {
+        assert_eq!(values(&text), want, "{text}");
+    }
+    for text in [
+        format!("forum, {of} WHERE forum = 'a' OR score > 3 GROUP BY 1"),
+        format!("forum, {of} WHERE NOT forum = 'a' GROUP BY 1"),
+        format!("forum, {of} WHERE forum LIKE 'a' GROUP BY 1"),
+        format!("forum, {of} WHERE UPPER(forum) = 'A' GROUP BY 1"),
+        format!("forum, {of} WHERE forum = 'a' AND forum = 'b' GROUP BY 1"),
+        format!("score, {of} WHERE score = 2.5 GROUP BY 1"),
+        format!("score, {of} WHERE CAST(score AS STRING) = '2' GROUP BY 1"),
+        format!("forum, score, {of} WHERE forum = 'a' GROUP BY 1, 2"),
+        format!("CASE WHEN score > 3 THEN forum ELSE 'x' END AS s, {of} GROUP BY 1"),
+    ] {
+        let q = query(&format!("{PRIVATE} {text}"));
+        assert!(matches!(q.groups(), Groups::Private { .. }), "{text}");
+    }
+    // So does a query for keys alone, and rules about which groups appear.
+    let q = query(&format!("{PRIVATE} forum FROM posts WHERE forum IN ('a', 'b') GROUP BY 1"));
+    assert!(matches!(q.groups(), Groups::Private { .. }));
+    let least = PRIVATE.replace("max_groups", "min_privacy_units_per_group = 5, max_groups");
+    let q = query(&format!("{least} forum, {of} WHERE forum IN ('a', 'b') GROUP BY 1"));
+    assert!(matches!(q.groups(), Groups::Private { .. }));
+}
+
 #[test]
 fn noise_scales_are_sensitivity_over_budget() {
     // Replace: a county is left and another entered, so l1 = 2 and l2 = sqrt 2 per unit of bound.

@@ -101,7 +101,14 @@ fn groups(groups: &GroupsExplained) -> String {
         GroupsExplained::Single => {
             grid.push(["chosen", "there is one row, and it is always shown"])
         }
-        GroupsExplained::Public { groups } => {
+        GroupsExplained::Public { groups, by_query: true } => {
+            let shown = match groups {
+                1 => "the one group that it names is shown".to_owned(),
+                many => format!("all {} groups that it names are shown", number(*many as f64)),
+            };
+            grid.push(["chosen", &format!("in the query: {shown}, empty or not")]);
+        }
+        GroupsExplained::Public { groups, by_query: false } => {
             let shown = match groups {
                 1 => "the one group of the public keys is shown".to_owned(),
                 many => format!("all {} groups of the public keys are shown", number(*many as f64)),

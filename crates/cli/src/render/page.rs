@@ -108,7 +108,14 @@ fn protects(explanation: &Explanation) -> String {
 fn groups(explanation: &Explanation) -> String {
     match &explanation.groups {
         GroupsExplained::Single => "one row, always shown".to_owned(),
-        GroupsExplained::Public { groups } => {
+        GroupsExplained::Public { groups: 1, by_query: true } => {
+            "the one that the query names is shown, empty or not; choosing costs nothing".to_owned()
+        }
+        GroupsExplained::Public { groups, by_query: true } => format!(
+            "all {} that the query names are shown, empty or not; choosing costs nothing",
+            number(*groups as f64)
+        ),
+        GroupsExplained::Public { groups, by_query: false } => {
             format!("all {} of the contract's keys are shown, empty or not", number(*groups as f64))
         }
         GroupsExplained::Private(private) => shown_from(private, &explanation.privacy_unit),

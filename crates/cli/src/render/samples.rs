@@ -192,7 +192,7 @@ pub(super) fn public() -> Quoted {
             beside: None,
             neighbouring: Neighbouring::AddRemove,
             max_groups_contributed: 2,
-            groups: GroupsExplained::Public { groups: 1_200 },
+            groups: GroupsExplained::Public { groups: 1_200, by_query: false },
             choice: ChoiceExplained { runner_up: None, ..chosen(NoiseKind::Gaussian, 0.0) },
             measurements: vec![
                 measurement("sum of price", (0.0, 1_543.209_876), 0.01, Some(share)),

@@ -122,7 +122,7 @@ fn queries(parts: &[PartQuoted]) -> String {
 fn groups(groups: &GroupsExplained) -> String {
     match groups {
         GroupsExplained::Single => "one row".to_owned(),
-        GroupsExplained::Public { groups } => format!("{} public", number(*groups as f64)),
+        GroupsExplained::Public { groups, .. } => format!("{} public", number(*groups as f64)),
         GroupsExplained::Private(private) => {
             let half = number(private.units_for_half as f64);
             format!("{}, half of the time from {half} {}", private.strategy, private.sizes_in)

@@ -163,7 +163,7 @@ impl PrivateQuery {
         };
         let histogram = Self {
             filter,
-            keys: vec![Key { expr: bucket, public: Some(values), known: None }],
+            keys: vec![Key { expr: bucket, public: Some(values), by_query: false, known: None }],
             groups: Groups::Public,
             measurements: vec![units],
             outputs: vec![output("size", 0), output("units", 1)],

@@ -11,6 +11,9 @@ use super::conditions::{Conditions, check_public_keys};
 use super::from::Selected;
 use super::group_by::bound_keys;
 use super::listed_groups::listed_groups;
+use super::mentions::has_aggregate;
+use super::named_groups::name_groups;
+
 use super::options::Options;
 use super::output_exprs::OutputScope;
 use super::select::{default_name, limits, plain_clauses};
@@ -71,9 +74,14 @@ pub(super) fn bind(
     for filter in &conditions {
         odd.condition(filter);
     }
-    let keys = group_keys(select, table)?;
+    let mut keys = group_keys(select, table)?;
     for filter in &conditions {
         check_public_keys(filter, table, &keys)?;
+    }
+    // Levels have keys of their own. Rules about which groups appear ask for a choice, and so does
+    // a query for keys alone.
+    if !options.of_levels && !selects(options) && has_aggregate(select) {
+        name_groups(&mut keys, &table.relation, &conditions);
     }
     keys.iter().for_each(|key| odd.value(&key.expr));
     conditions.extend(keys.iter().filter_map(Key::is_listed));
@@ -197,13 +205,9 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
     let mut keys: Vec<Key> = Vec::new();
     for (node, expr) in bound_keys(select, &table.scope)? {
         let declared = table.column_of(&expr);
-        if let Unit::Column(unit) = &table.unit
-            && table.is_unit(&expr)
-        {
-            let named = matches!(node, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
-            let unit = if named { node.to_string() } else { unit.clone() };
+        if table.is_unit(&expr) {
             return Err(Refusal::new(
-                format!("GROUP BY {unit} would show the privacy units one by one"),
+                format!("GROUP BY {node} would show the privacy units one by one"),
                 "group by something that many units share",
             )
             .at(node));
@@ -222,14 +226,19 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
         }
         let public = declared.and_then(|c| c.public_keys.clone());
         let known = declared.and_then(|c| c.known_keys.clone());
-        keys.push(Key { expr, public, known });
+        keys.push(Key { expr, public, by_query: false, known });
     }
     Ok(keys)
 }
 
+/// Whether the query says which groups may appear.
+fn selects(options: &Options) -> bool {
+    options.least_units > 1 || options.known_groups_threshold.is_some()
+}
+
 fn groups_of(keys: &[Key], options: &Options) -> Result<Groups, Refusal> {
     let groups = chosen_how(keys, options)?;
-    let selects = options.least_units > 1 || options.known_groups_threshold.is_some();
+    let selects = selects(options);
     if selects && !options.of_levels && !matches!(groups, Groups::Private { .. }) {
         return Err(Refusal::new(
             "min_privacy_units_per_group and known_groups_threshold are for groups that are \

@@ -15,6 +15,9 @@ pub struct Key {
     pub expr: Expr,
     /// The values it may take, where they are public.
     pub public: Option<Vec<Value>>,
+    /// Whether the query names the public values: its rows have no others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_query: bool,
     /// Values that are known without the data, where others may appear, too.
     pub known: Option<Vec<Value>>,
 }

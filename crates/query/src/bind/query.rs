@@ -325,7 +325,7 @@ impl PrivateQuery {
 
     /// Adds a group key, and gives its position. For owners' readings, which release nothing.
     pub fn push_key(&mut self, expr: Expr) -> usize {
-        self.keys.push(Key { expr, public: None, known: None });
+        self.keys.push(Key { expr, public: None, by_query: false, known: None });
         self.keys.len() - 1
     }
 

@@ -8,9 +8,10 @@ use crate::expr::{Expr, ExprKind};
 use crate::types::ColumnType;
 
 impl Key {
-    /// The condition that a row's value is listed, where only listed ones have a group.
+    /// The condition that a row's value is listed, where only listed ones have a group and rows may
+    /// have others.
     pub(super) fn is_listed(&self) -> Option<Expr> {
-        let values = self.public.clone()?;
+        let values = self.public.clone().filter(|_| !self.by_query)?;
         let listed = ExprKind::InList(Box::new(self.expr.clone()), values);
         Some(Expr::new(listed, ColumnType::Bool))
     }

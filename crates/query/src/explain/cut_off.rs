@@ -25,7 +25,7 @@ pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
         !query.relation().has_one(unit.iter())
     };
     let unit = query.unit().filter(has_rows).map(|_| query.unit_name());
-    if query.keys().iter().any(|key| key.public.is_some()) {
+    if query.keys().iter().any(|key| key.public.is_some() && !key.by_query) {
         add("rows whose keys are not among the public ones".to_owned());
     }
     let one_group =

@@ -46,7 +46,8 @@ fn resolve_one(token: &mut TokenWithSpan, quoted_names: bool) -> Result<(), Refu
 /// A raw text: all of it but doubled quotes. In GoogleSQL a quote behind a backslash does not end
 /// one, so a text that would end otherwise here is refused.
 fn raw(text: &str, quotes: &str, span: Span) -> Result<String, Refusal> {
-    if text.len() - text.trim_end_matches('\\').len() & 1 == 1 {
+    let backslashes = text.len() - text.trim_end_matches('\\').len();
+    if backslashes % 2 == 1 {
         return Err(Refusal::new(
             "a raw text ends with an odd number of backslashes",
             "write a plain text, in which \\\\ is a backslash and \\' a quote",

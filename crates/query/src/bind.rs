@@ -23,7 +23,7 @@ mod moments;
 mod named_groups;
 mod named_noise;
 mod not_in;
-
+mod one_to_one;
 mod options;
 mod output_exprs;
 mod parts;

@@ -13,7 +13,7 @@ use super::group_by::bound_keys;
 use super::listed_groups::listed_groups;
 use super::mentions::has_aggregate;
 use super::named_groups::name_groups;
-
+use super::one_to_one::innermost;
 use super::options::Options;
 use super::output_exprs::OutputScope;
 use super::select::{default_name, limits, plain_clauses};
@@ -205,14 +205,16 @@ fn group_keys(select: &ast::Select, table: &View) -> Result<Vec<Key>, Refusal> {
     let mut keys: Vec<Key> = Vec::new();
     for (node, expr) in bound_keys(select, &table.scope)? {
         let declared = table.column_of(&expr);
-        if table.is_unit(&expr) {
+        // For those who ask, and no protection: the choice of groups is one.
+        let inner = innermost(&expr);
+        if table.is_unit(inner) {
             return Err(Refusal::new(
                 format!("GROUP BY {node} would show the privacy units one by one"),
                 "group by something that many units share",
             )
             .at(node));
         }
-        if let Some(Origin { table: of, column }) = table.leading_to_units(&expr)
+        if let Some(Origin { table: of, column }) = table.leading_to_units(inner)
             && declared.is_none_or(|c| c.public_keys.is_none() && c.known_keys.is_none())
         {
             return Err(Refusal::new(

@@ -143,8 +143,9 @@ pub(crate) struct PaceArguments {
     /// Show nothing, and do not exit, until this many seconds after the start
     ///
     /// The time that an answer takes reveals something about the data. In a service, choose more
-    /// than the slowest answer takes. Refusals and faults wait as long. The environment variable
-    /// HUSHTABLE_AT_LEAST_SECONDS sets a delay, too; the longer one holds.
+    /// than the slowest answer takes. A command that takes longer ends after twice this time, four
+    /// times and so on, never in between. Refusals and faults wait as long. The environment
+    /// variable HUSHTABLE_AT_LEAST_SECONDS sets a delay, too; the longer one holds.
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub(crate) at_least_seconds: Option<String>,
 }
@@ -288,7 +289,7 @@ Examples:
       COUNT(*) FROM visits\"
   hushtable explain --format json - < towns.sql
 
-Costs nothing, reads no data and changes no file.";
+Costs nothing, reads no protected data and changes no file.";
 
 /// Show what a query would promise and cost, without running it
 #[derive(Debug, Args)]

@@ -1,8 +1,8 @@
 //! A fixed delay: nothing of a command can be seen before it has passed.
 //!
-//! Running time depends on the data. With a delay that is longer than the slowest answer takes,
-//! answers, refusals and faults all come at the same time after the start: what a command would
-//! print or write is kept until then.
+//! Running time depends on the data. With a delay of T, answers, refusals and faults come T after
+//! the start, or 2 T, 4 T and so on where the work takes longer: what a command would print or
+//! write is kept until then. So the time of an answer is one of few, however long the work took.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -35,7 +35,8 @@ pub(crate) fn teller() -> impl Fn(&Notice) + Send + Sync + 'static {
     }
 }
 
-/// The least time from the start of a command to its end.
+/// The least time from the start of a command to its end. Where the work takes longer, it ends
+/// after that time doubled as often as is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     started: Instant,
@@ -75,7 +76,7 @@ impl Pace {
     }
 
     /// Runs a command. With a delay, what the command gives to [`kept_effects::seen`] is kept, and
-    /// handed over with how the command ended once the delay has passed.
+    /// handed over with how the command ended once the delay has passed, or a doubling of it.
     pub(crate) fn keep<T>(
         self,
         sleep: impl FnOnce(Duration),
@@ -89,14 +90,53 @@ impl Pace {
         let told = TOLD.lock().map(|mut told| std::mem::take(&mut *told)).unwrap_or_default();
         told.iter().for_each(|text| stdio::note(text));
         let effects = kept_effects::take();
-        sleep(self.least.saturating_sub(self.started.elapsed()));
+        let elapsed = self.started.elapsed();
+        sleep(self.due(elapsed).saturating_sub(elapsed));
         (ended, effects)
+    }
+
+    /// The first of T, 2 T, 4 T and so on that has not passed.
+    fn due(self, elapsed: Duration) -> Duration {
+        let mut due = self.least;
+        while due < elapsed && !due.is_zero() {
+            due = due.saturating_mul(2);
+        }
+        due
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_ends_after_the_delay_or_a_doubling_of_it() {
+        let pace = Pace { started: Instant::now(), least: Duration::from_secs(3) };
+        let due = |millis| pace.due(Duration::from_millis(millis)).as_millis();
+        for (elapsed, ends) in [
+            (0, 3_000),
+            (2_999, 3_000),
+            (3_000, 3_000),
+            (3_001, 6_000),
+            (6_000, 6_000),
+            (6_001, 12_000),
+            (100_000, 192_000),
+        ] {
+            assert_eq!(due(elapsed), ends, "{elapsed}");
+        }
+        assert_eq!(Pace::none(pace.started).due(Duration::MAX), Duration::ZERO);
+        assert_eq!(pace.due(Duration::MAX), Duration::MAX);
+    }
+
+    #[test]
+    fn work_that_takes_longer_than_the_delay_ends_with_a_doubling() {
+        let hours = |n: u64| Duration::from_secs(3600 * n);
+        // The work took 7 hours, which is after 3 and 6.
+        let Some(started) = Instant::now().checked_sub(hours(7)) else { return };
+        let mut slept = Duration::ZERO;
+        Pace { started, least: hours(3) }.keep(|time| slept = time, || ());
+        assert!(slept > hours(4) && slept <= hours(5), "{slept:?}");
+    }
 
     #[test]
     fn the_longer_delay_holds() {

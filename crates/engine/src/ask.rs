@@ -32,8 +32,8 @@ impl Priced {
 }
 
 impl Session {
-    /// Quotes a statement of any form; costs nothing, reads nothing of the data but its files'
-    /// schemas, and changes no file.
+    /// Quotes a statement of any form; costs nothing, reads nothing of protected tables but their
+    /// files' schemas, and changes no file.
     ///
     /// # Errors
     /// Those of [`explain`](Self::explain), and when the SQL around parts cannot be run.

@@ -24,6 +24,7 @@ use crate::bound_exec::BoundExec;
 use crate::bounding::Bounding;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
+use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::lower::{EncodedExpr, NeverEmptyExec, total_function};
 use crate::record::ENGINE;
 use crate::source::{DataFile, SourceExec, Table, Wanted};
@@ -43,6 +44,7 @@ pub struct PlanCodec;
 enum Node {
     Source(Vec<DataFile>, Wanted),
     Bound(Box<Bounding>, Option<[u8; 16]>),
+    LimitRows(RowLimit, Option<[u8; 16]>),
     NeverEmpty,
 }
 
@@ -137,6 +139,10 @@ impl PhysicalExtensionCodec for PlanCodec {
                 let bound = BoundExec::new(input, Arc::from(bounding))?;
                 Arc::new(bound.with_key(key.map(SamplingKey)))
             }
+            Node::LimitRows(limit, key) => {
+                let limited = LimitRowsExec::new(input, limit)?;
+                Arc::new(limited.with_key(key.map(SamplingKey)))
+            }
             Node::NeverEmpty => Arc::new(NeverEmptyExec::new(input)),
         })
     }
@@ -153,6 +159,8 @@ impl PhysicalExtensionCodec for PlanCodec {
         } else if let Some(bound) = node.downcast_ref::<BoundExec>() {
             let key = bound.key().map(|key| key.0);
             Node::Bound(Box::new(Bounding::clone(bound.bounding())), key)
+        } else if let Some(limited) = node.downcast_ref::<LimitRowsExec>() {
+            Node::LimitRows(limited.limit(), limited.key().map(|key| key.0))
         } else if node.downcast_ref::<NeverEmptyExec>().is_some() {
             Node::NeverEmpty
         } else {
@@ -164,6 +172,9 @@ impl PhysicalExtensionCodec for PlanCodec {
             }
             (Node::Bound(bounding, key), Node::Bound(own, own_key)) => {
                 bounding == own && key == own_key
+            }
+            (Node::LimitRows(limit, key), Node::LimitRows(own, own_key)) => {
+                limit == own && key == own_key
             }
             (Node::NeverEmpty, Node::NeverEmpty) => true,
             _ => false,

@@ -20,6 +20,15 @@ impl SamplingKey {
         generator.fill_bytes(&mut key)?;
         Ok(Self(key))
     }
+
+    /// The key of the hash that says which of a unit's rows are joined. It is another one, so that
+    /// nothing follows from it for groups.
+    pub(crate) fn of_joined_rows(self) -> [u8; 16] {
+        let derived = blake3::derive_key("hushtable 1 rows joined", &self.0);
+        let mut key = [0; 16];
+        key.iter_mut().zip(derived).for_each(|(own, byte)| *own = byte);
+        key
+    }
 }
 
 /// One batch of rows, ready to be bounded.

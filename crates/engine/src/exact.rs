@@ -20,6 +20,7 @@ use crate::bounding::{Bounding, RowValue, places};
 use crate::contributions::{Kept, Rows, SamplingKey};
 use crate::error::EngineError;
 use crate::feed::{RowsOf, bounded};
+use crate::limit_rows::keyed;
 use crate::lower::{Files, Lowering, repartitioned};
 use crate::measurements::Measured;
 use crate::memory::Memory;
@@ -206,7 +207,7 @@ impl Scan {
         key: SamplingKey,
     ) -> Result<ExactGroups, EngineError> {
         let Self { bound, memory, places } = self;
-        let plan: Arc<dyn ExecutionPlan> = Arc::new(bound.opened(&charge, key));
+        let plan = keyed(Arc::new(bound.opened(&charge, key)), key)?;
         let (exact, held) = collected(plan, &memory, &places).await?;
         Ok(ExactGroups { charge, exact, held })
     }
@@ -242,7 +243,8 @@ impl Scan {
         let sums = sums.enumerate().filter(|(_, a)| a.value == RowValue::One);
         let counts_rows = sums.last().map_or(0, |(place, _)| place);
         let mut tasks = JoinSet::new();
-        for stream in execute_stream_partitioned(Arc::clone(bound.input()), Arc::clone(&context))? {
+        let input = keyed(Arc::clone(bound.input()), key)?;
+        for stream in execute_stream_partitioned(input, Arc::clone(&context))? {
             let bounder = |most_groups| {
                 let bounder = bound.bounder(key).within(most_groups);
                 if look.tally { bounder.tallied(counts_rows) } else { bounder }
@@ -352,7 +354,7 @@ impl Exact {
 impl Scan {
     /// The plan as it is run under a key.
     pub(crate) fn keyed(self, key: SamplingKey) -> (Arc<dyn ExecutionPlan>, Memory) {
-        (Arc::new(self.bound.with_key(Some(key))), self.memory)
+        (keyed(Arc::new(self.bound.with_key(Some(key))), key).unwrap(), self.memory)
     }
 }
 

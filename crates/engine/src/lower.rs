@@ -40,6 +40,7 @@ use hushtable_query::{
 };
 
 use crate::error::EngineError;
+use crate::limit_rows::{LimitRowsExec, RowLimit};
 use crate::rows::MOST_UNPADDED;
 use crate::source::{self, DataFile, ReadProgress, Wanted};
 pub(crate) use never_empty::NeverEmptyExec;
@@ -112,8 +113,12 @@ impl Lowering<'_> {
                     self.plan(&rows, wanted).await
                 }
                 Operator::Take { input, rows } => {
-                    let rows = taken(input, *rows)?;
-                    self.plan(&rows, wanted).await
+                    let (known, unit) = with_units(input)?;
+                    let mut needed = Needed::of(wanted);
+                    needed.add_column(unit);
+                    let plan = self.plan(&known, needed.columns()).await?;
+                    let plan = limited(plan, needed.place(unit)?, *rows)?;
+                    picked(plan, &needed.places(wanted)?)
                 }
                 Operator::Filter { input, condition } => {
                     let mut needed = Needed::of(wanted);
@@ -133,9 +138,7 @@ impl Lowering<'_> {
                     let exprs: Vec<&Expr> = columns.iter().map(|column| &column.expr).collect();
                     needed.project(&exprs, plan, self.padded)
                 }
-                Operator::Join { kind, left, right, on, condition } => {
-                    self.join(*kind, (left, right), on, condition.as_ref(), wanted).await
-                }
+                Operator::Join { .. } => self.join(relation, wanted).await,
                 Operator::UnionAll { inputs } => {
                     let mut plans = Vec::with_capacity(inputs.len());
                     for input in inputs {
@@ -274,16 +277,21 @@ fn first_of_each(input: &Relation, keys: &[usize]) -> Result<Relation, EngineErr
     first_rows(input.clone(), keys, order.collect::<Result<_, _>>()?, 1)
 }
 
-/// The relation that has the first rows of each unit by all columns that the query reads. Rows
-/// whose unit is NULL, or cannot be read as its column's type, count for nothing: they would stand
-/// together in a window, though they may be of several units.
-fn taken(input: &Relation, rows: u32) -> Result<Relation, EngineError> {
+/// The rows that have a unit, and the column that names it. Rows whose unit is NULL, or cannot be
+/// read as its column's type, count for nothing: nothing tells how many units they are of.
+fn with_units(input: &Relation) -> Result<(Relation, usize), EngineError> {
     let unit = input.protection().unit().ok_or(EngineError::Inconsistent)?;
     let of = |kind| Expr { kind, column_type: ColumnType::Bool };
     let unknown = of(ExprKind::IsNull(Box::new(column_of(input, unit)?)));
     let condition = of(ExprKind::Not(Box::new(unknown)));
-    let known = Relation::new(Operator::Filter { input: input.clone(), condition })?;
-    first_rows(known, &[unit], Vec::new(), rows)
+    Ok((Relation::new(Operator::Filter { input: input.clone(), condition })?, unit))
+}
+
+/// Some rows of each unit, which the column at that place names; rows of a unit are then in one
+/// partition.
+fn limited(plan: Plan, unit: usize, rows: u32) -> Result<Plan, EngineError> {
+    let plan = repartitioned(plan, &[unit])?;
+    Ok(Arc::new(LimitRowsExec::new(plan, RowLimit { unit, rows })?))
 }
 
 /// The relation that has some rows of each key, the first in that order.
@@ -407,6 +415,19 @@ fn shortened(plan: Plan, bytes: &[usize], wanted: &[usize]) -> Result<Plan, Engi
         exprs.push((column(&plan, place), place.to_string()));
     }
     Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))
+}
+
+/// The combinations of the values at those places, each once; and where they are then.
+fn distinct(plan: Plan, places: &[usize]) -> Result<(Plan, Vec<usize>), EngineError> {
+    let plan = picked(plan, places)?;
+    let all: Vec<usize> = (0..places.len()).collect();
+    let plan = repartitioned(plan, &all)?;
+    let schema = plan.schema();
+    let group = all.iter().map(|&place| (column(&plan, place), place.to_string())).collect();
+    let group = PhysicalGroupBy::new_single(group);
+    let mode = AggregateMode::SinglePartitioned;
+    let plan = AggregateExec::try_new(mode, group, Vec::new(), Vec::new(), plan, schema)?;
+    Ok((Arc::new(plan), all))
 }
 
 fn column(plan: &Plan, place: usize) -> Arc<dyn PhysicalExpr> {

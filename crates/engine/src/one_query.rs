@@ -109,8 +109,8 @@ struct Prepared<'a> {
 }
 
 impl Session {
-    /// Quotes a query; costs nothing, reads nothing of the data but its files' schemas, and changes
-    /// no file.
+    /// Quotes a query; costs nothing, reads nothing of protected tables but their files' schemas,
+    /// and changes no file.
     ///
     /// # Errors
     /// When the query is refused, the analyst has no budget on its table, or the files do not have
@@ -133,6 +133,7 @@ impl Session {
         })?;
         let progress = Progress::default();
         Scan::plan(&prepared.asked.quote, &prepared.files, &progress.0, self.memory()).await?;
+        self.check_row(prepared.asked.quote.query(), &prepared.files).await?;
         heavy(|| self.quoted(prepared))
     }
 
@@ -182,6 +183,7 @@ impl Session {
         })?;
         // Whatever may fail by schema alone fails here, before the charge.
         let scan = Scan::plan(&asked.quote, &files, &progress.0, self.memory()).await?;
+        self.check_row(asked.quote.query(), &files).await?;
         if progress.is_given_up() {
             return Err(EngineError::Interrupted);
         }

@@ -86,8 +86,8 @@ struct Released {
 }
 
 impl Session {
-    /// Quotes a statement of any number of private parts; costs nothing, reads nothing of the data
-    /// but its files' schemas, and changes no file.
+    /// Quotes a statement of any number of private parts; costs nothing, reads nothing of protected
+    /// tables but their files' schemas, and changes no file.
     ///
     /// # Errors
     /// Those of [`explain`](Self::explain), and when the SQL around the parts cannot be run.
@@ -117,6 +117,7 @@ impl Session {
             let nothing: Vec<Given> = next.reads.iter().map(unknown).collect();
             let quote = next.asked.quote.clone().with_released(&nothing)?;
             Scan::plan(&quote, &next.files, &progress.0, self.memory()).await?;
+            self.check_row(next.asked.quote.query(), &next.files).await?;
             if !next.limits_from.is_empty() {
                 // Limits that are always possible are tried before anything is charged.
                 heavy(|| next.smallest(self, (&statement, sql), planned.len()))?;

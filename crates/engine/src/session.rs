@@ -1,11 +1,11 @@
 //! A contract with its ledger and files: what every question starts from.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-use hushtable_ledger::{Ledger, Notice};
+use hushtable_ledger::{Fingerprint, Ledger, Notice};
 use hushtable_privacy::Loss;
 use hushtable_query::{
     Contract, Population, PrivateQuery, Quote, Table, Warning, bind, least_loss,
@@ -24,6 +24,8 @@ pub struct Session {
     folder: PathBuf,
     listener: Arc<dyn Fn(&Notice) + Send + Sync>,
     memory: Memory,
+    /// Most rows of public tables that agree in some values.
+    counts: Arc<Mutex<HashMap<Fingerprint, u64>>>,
 }
 
 /// How much of the data has been read, or of an audit's runs made, in thousandths; for another
@@ -84,6 +86,7 @@ impl Session {
             folder,
             listener: Arc::new(|_| {}),
             memory: Memory::new(None)?,
+            counts: Arc::default(),
         })
     }
 
@@ -99,6 +102,21 @@ impl Session {
     /// Tells `listener` what the ledger says that is no error.
     pub fn telling(self, listener: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         Self { listener: Arc::new(listener), ..self }
+    }
+
+    /// A number of public rows that was counted before.
+    pub(crate) fn counted(&self, identity: &Fingerprint) -> Option<u64> {
+        self.counts.lock().ok()?.get(identity).copied()
+    }
+
+    /// Remembers a number of public rows, among `most` others.
+    pub(crate) fn remember(&self, identity: Fingerprint, rows: u64, most: usize) {
+        if let Ok(mut counts) = self.counts.lock() {
+            if counts.len() >= most {
+                counts.clear();
+            }
+            counts.insert(identity, rows);
+        }
     }
 
     /// The memory that its queries share.

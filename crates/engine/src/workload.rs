@@ -78,7 +78,7 @@ struct Part {
 
 impl Session {
     /// Checks and prices all queries of a workload, and looks whether the files have what they
-    /// read. Charges nothing, reads no value and changes no file.
+    /// read. Charges nothing, reads no value of protected tables and changes no file.
     ///
     /// # Errors
     /// For the first query that is refused, with its name and line; when the analyst has no budget
@@ -99,6 +99,8 @@ impl Session {
             let files = self.own_files(quote.query())?;
             let planned = Scan::plan(&quote, &files, &reading.0, self.memory()).await;
             let scan = planned.map_err(|error| in_workload(workload, query, error))?;
+            let checked = self.check_row(quote.query(), &files).await;
+            checked.map_err(|error| in_workload(workload, query, error))?;
             let asked = Question::new(&query.sql, analyst.clone(), quote)
                 .map_err(|error| in_workload(workload, query, error))?;
             let identity = fingerprint(&analyst, &asked.question, &files)?;

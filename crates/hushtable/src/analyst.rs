@@ -46,7 +46,7 @@ impl Analyst {
         Self { session, workers, name: name.map(str::to_owned) }
     }
 
-    /// Quotes a query. Costs nothing, reads no value and changes no file.
+    /// Quotes a query. Costs nothing, reads no value of protected tables and changes no file.
     ///
     /// # Errors
     /// When the query is refused, the analyst has no budget for it, or the files do not have what

@@ -27,10 +27,10 @@ mod one_to_one;
 mod options;
 mod output_exprs;
 mod parts;
+mod public_joins;
 mod quantile;
 mod query;
 mod released_tables;
-mod repeats;
 mod row_bounds;
 mod rowset;
 mod same_rows;
@@ -62,6 +62,7 @@ pub(crate) use self::parts::bind_part;
 pub use self::parts::{
     Consistent, ConsistentLevel, Given, MAX_PARTS, Part, Read, SqlStatement, bind_trial,
 };
+pub use self::public_joins::{Most, PublicJoin, PublicRows};
 pub use self::query::{MAX_MATCH_OPERATIONS, PrivateQuery};
 use crate::bind_expr::{RowScope, bind_row_expression};
 use crate::contract::Contract;

@@ -23,7 +23,7 @@ use crate::wishes::{NoiseKind, Prefer};
 use hushtable_mechanisms::Strategy;
 
 pub use csv::{CsvSettingError, CsvSettings, DateOrder, NumberFormat, TextFormat};
-pub(crate) use defaults::{MAX_GROUPS, MAX_ROWS, defaults, loss};
+pub(crate) use defaults::{MAX_GROUPS, MAX_ROWS, MAX_ROWS_JOINED, defaults, loss};
 pub use read::ContractError;
 pub use units::{Population, TableUnit};
 
@@ -59,8 +59,8 @@ pub struct Table {
     pub population: Option<String>,
     /// How it holds the privacy units.
     pub unit: TableUnit,
-    /// Columns of a public table in which no two of its rows agree; empty where the contract names
-    /// none.
+    /// Columns of a public table in which no two of its rows agree, or the unit's column of a
+    /// protected table with one row of each unit; empty where the contract names none.
     pub unique: Vec<String>,
     /// The column that names who owns a record, where several may have one owner. It changes no
     /// promise: what an owner loses by all of its records follows from what each of them loses.
@@ -177,6 +177,8 @@ pub struct Defaults {
     pub max_groups_contributed: Option<GroupLimit>,
     /// Most rows of one unit that count in one group.
     pub max_rows_per_group: Option<u32>,
+    /// Most rows of one unit on each side of a join in which its rows can meet each other.
+    pub max_rows_joined: Option<u32>,
     /// How groups are chosen.
     pub group_selection_strategy: Option<Strategy>,
     /// The noise of queries; `None` for the better.
@@ -191,12 +193,13 @@ pub struct Defaults {
 
 impl Defaults {
     /// The names of the options. In statements they hold for all parts.
-    pub(crate) const NAMES: [&str; 10] = [
+    pub(crate) const NAMES: [&str; 11] = [
         "epsilon",
         "rho",
         "delta",
         "max_groups_contributed",
         "max_rows_per_group",
+        "max_rows_joined",
         "group_selection_strategy",
         "noise",
         "prefer",

@@ -63,6 +63,9 @@ pub struct Explanation {
     pub neighbouring: Neighbouring,
     /// Most groups that one unit enters.
     pub max_groups_contributed: u32,
+    /// Most rows of one unit on each side of a join in which its rows can meet each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows_joined: Option<u32>,
     /// How groups come to appear.
     pub groups: GroupsExplained,
     /// How noise, strategy and split were chosen.
@@ -466,6 +469,7 @@ impl Explanation {
             beside: query.relation().beside().cloned(),
             neighbouring: query.neighbouring(),
             max_groups_contributed: query.max_groups_contributed(),
+            max_rows_joined: query.relation().max_rows_joined(),
             groups,
             choice: ChoiceExplained {
                 noise: quote.noise_kind(),

@@ -23,6 +23,7 @@ mod like;
 mod measurement_noise;
 mod model;
 mod objective;
+mod one_row;
 mod pattern;
 mod place;
 mod plan;
@@ -40,10 +41,10 @@ mod workload;
 pub use bind::{
     Around, Automatic, AutomaticBounds, AutomaticLimit, CellOrigins, ChosenLimits, Clamps, Classes,
     Computed, Consistent, ConsistentLevel, CountRelease, Given, Groups, Key, MAX_MATCH_OPERATIONS,
-    MAX_PARTS, Measure, Measurement, Order, Output, Part, PerRecordSum, PrivateQuery, QuantileEnd,
-    Read, ReleasedSizes, SqlStatement, Thresholds, Traced, TracedExpression, bind,
-    bind_count_release, bind_expression, bind_trial, cell_name, known_groups, option_names,
-    public_groups,
+    MAX_PARTS, Measure, Measurement, Most, Order, Output, Part, PerRecordSum, PrivateQuery,
+    PublicJoin, PublicRows, QuantileEnd, Read, ReleasedSizes, SqlStatement, Thresholds, Traced,
+    TracedExpression, bind, bind_count_release, bind_expression, bind_trial, cell_name,
+    known_groups, option_names, public_groups,
 };
 pub use bind_expr::function_names;
 pub use consistent::{
@@ -76,6 +77,7 @@ pub use like::like_parts;
 pub use measurement_noise::{Noise, NoiseByClass};
 pub use model::{ModelFile, Publication, RandomVariable, TableRow, Written};
 pub use objective::Usefulness;
+pub use one_row::{Added, MAX_ADDED_OPERATIONS};
 pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
 pub use plan::RunnerUp;
 pub use quote::{Quote, least_loss};

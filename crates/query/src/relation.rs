@@ -14,6 +14,7 @@ mod beside;
 mod fields;
 mod join;
 mod known;
+mod meeting;
 mod units;
 
 use std::collections::BTreeSet;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use aggregate::{UnitAggregate, WindowFunction, WindowOrder, WindowedColumn};
 pub use beside::Beside;
+pub(crate) use fields::bytes_of;
 pub use fields::{Field, NamedExpr, Origin};
 pub(crate) use known::Known;
 
@@ -51,6 +53,8 @@ pub struct Relation {
     beside: Option<Box<Beside>>,
     /// Columns in which no two rows agree, where the operators see to that.
     unique: Option<Vec<usize>>,
+    /// Most rows of one unit, where the operators bound them.
+    rows_of_a_unit: Option<u64>,
     depth: usize,
     operators: usize,
 }
@@ -169,6 +173,7 @@ impl JoinKind {
 /// One node of a relation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "each relation has its operator in a box")]
 pub enum Operator {
     /// All rows of a table. Where each is a unit, a column that tells them apart stands behind
     /// those of the files.
@@ -207,8 +212,8 @@ pub enum Operator {
         /// Positions of the columns.
         keys: Vec<usize>,
     },
-    /// Some rows of each unit: the least by all columns that the query reads. None of those without
-    /// a unit.
+    /// Some rows of each unit: those with the least keyed hash of all columns that the query reads.
+    /// None of those without a unit.
     Take {
         /// Where rows come from.
         input: Relation,
@@ -227,6 +232,10 @@ pub enum Operator {
         on: Vec<(Expr, Expr)>,
         /// A further condition on pairs, over the left side's columns followed by the right's.
         condition: Option<Expr>,
+        /// Most rows of one unit on each side, where its rows can meet each other: those with the
+        /// least keyed hash. See [`Relation::row_limits`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_rows: Option<u32>,
     },
     /// The rows of all inputs, which have columns of the same types.
     UnionAll {
@@ -317,7 +326,7 @@ impl Relation {
                 }
                 (input.fields.clone(), input.protection.clone())
             }
-            Operator::Join { kind, left, right, on, condition } => {
+            Operator::Join { kind, left, right, on, condition, .. } => {
                 join::checked(*kind, left, right, on, condition.as_ref())?
             }
             Operator::UnionAll { inputs } => union(inputs)?,
@@ -344,7 +353,20 @@ impl Relation {
         let unique = unique(&operator);
         let units = units::of(&operator, &protection);
         let operator = Box::new(operator);
-        Ok(Self { operator, fields, protection, units, beside, unique, depth, operators })
+        let rows_of_a_unit = None;
+        let mut relation = Self {
+            operator,
+            fields,
+            protection,
+            units,
+            beside,
+            unique,
+            rows_of_a_unit,
+            depth,
+            operators,
+        };
+        relation.rows_of_a_unit = relation.bounded_rows();
+        Ok(relation)
     }
 
     /// The node itself.
@@ -373,7 +395,7 @@ impl Relation {
     }
 
     /// Whether at most one row has given values of these expressions.
-    pub(crate) fn has_one<'a>(&self, keys: impl Iterator<Item = &'a Expr> + Clone) -> bool {
+    pub fn has_one<'a>(&self, keys: impl Iterator<Item = &'a Expr> + Clone) -> bool {
         let is = |key: &Expr, place: usize| {
             key.is_column(place) || (self.units.contains(&place) && self.is_unit(key))
         };
@@ -559,6 +581,7 @@ fn inputs_of(operator: &Operator) -> Vec<&Relation> {
 fn unique(operator: &Operator) -> Option<Vec<usize>> {
     match operator {
         Operator::First { keys, .. } => Some(keys.clone()),
+        Operator::Take { input, rows: 1 } => input.protection.unit().map(|unit| vec![unit]),
         Operator::Filter { input, .. } | Operator::Take { input, .. } => input.unique.clone(),
         Operator::Project { input, columns } => {
             let place = |key: &usize| columns.iter().position(|c| c.expr.is_column(*key));

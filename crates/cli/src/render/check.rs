@@ -215,6 +215,10 @@ fn query(query: &QueryCheck) -> String {
     facts.push(["privacy units", &count(query.units)]);
     facts.push(["groups per unit", &spread_text(&query.groups_per_unit)]);
     facts.push(["rows per unit and group", &spread_text(&query.rows_per_group)]);
+    if let Some(rows) = query.max_rows_joined {
+        let rows = format!("{}, others are cut off", number(f64::from(rows)));
+        facts.push(["most rows of a unit on a side of a join", &rows]);
+    }
     let mut grid = Grid::new([
         ("measurement", Side::Left),
         ("limit", Side::Left),

@@ -64,6 +64,10 @@ fn promise(explanation: &Explanation) -> String {
     grid.push(["one unit", &protected]);
     grid.push(["neighbouring tables", &neighbours]);
     grid.push(["one unit counts", &most]);
+    if let Some(rows) = explanation.max_rows_joined {
+        let rows = number(f64::from(rows));
+        grid.push(["rows that are joined", &format!("at most {rows} of one unit on a side")]);
+    }
     if let Some(beside) = &explanation.beside {
         let most = number(f64::from(beside.rows));
         grid.push(["and protects", &visible(&beside.population)]);

@@ -154,6 +154,7 @@ pub(super) fn single() -> Quoted {
             beside: None,
             neighbouring: Neighbouring::Replace,
             max_groups_contributed: 1,
+            max_rows_joined: None,
             groups: GroupsExplained::Single,
             choice: chosen(NoiseKind::Laplace, 0.0),
             measurements: vec![measurement("count of rows", (0.0, 1.0), 1.0, Some(loss))],
@@ -192,6 +193,7 @@ pub(super) fn public() -> Quoted {
             beside: None,
             neighbouring: Neighbouring::AddRemove,
             max_groups_contributed: 2,
+            max_rows_joined: None,
             groups: GroupsExplained::Public { groups: 1_200, by_query: false },
             choice: ChoiceExplained { runner_up: None, ..chosen(NoiseKind::Gaussian, 0.0) },
             measurements: vec![
@@ -264,6 +266,7 @@ pub(super) fn private(strategy: Strategy) -> Quoted {
             beside: None,
             neighbouring: Neighbouring::AddRemove,
             max_groups_contributed: 1_000,
+            max_rows_joined: None,
             groups: GroupsExplained::Private(Box::new(PrivateGroups {
                 strategy,
                 sizes_in: match strategy {

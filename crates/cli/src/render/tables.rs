@@ -188,6 +188,7 @@ fn defaults(population: &Population) -> Vec<(&'static str, String)> {
         ("delta", own.delta.map(|x| x.to_string())),
         ("max_groups_contributed", own.max_groups_contributed.map(|x| x.to_string())),
         ("max_rows_per_group", own.max_rows_per_group.map(|x| x.to_string())),
+        ("max_rows_joined", own.max_rows_joined.map(|x| x.to_string())),
         ("group_selection_strategy", own.group_selection_strategy.map(|x| x.to_string())),
     ];
     given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()

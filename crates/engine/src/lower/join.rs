@@ -9,23 +9,28 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
-use hushtable_query::{Expr, JoinKind, MAX_MATCH_OPERATIONS, Protection, Relation};
+use hushtable_query::{Expr, JoinKind, MAX_MATCH_OPERATIONS, Operator, Protection, Relation};
 
-use super::{Lowering, Needed, NeverEmptyExec, Plan, TotalExpr, column, picked, repartitioned};
+use super::{
+    Lowering, Needed, NeverEmptyExec, Plan, TotalExpr, column, distinct, limited, picked,
+    repartitioned,
+};
 use crate::error::EngineError;
 
 impl Lowering<'_> {
     /// A join. One side is put into tables, the other looks up in them: a public side goes into one
     /// table for all, of two protected sides the one with the smaller files goes into one for each
-    /// partition. The time that takes follows from the files' sizes; the result does not.
+    /// partition. The time that takes follows from the files' sizes; the result does not. Where
+    /// only the existence of a partner matters, equal ones are one.
     pub(super) async fn join(
         &self,
-        kind: JoinKind,
-        (left, right): (&Relation, &Relation),
-        on: &[(Expr, Expr)],
-        condition: Option<&Expr>,
+        relation: &Relation,
         wanted: &[usize],
     ) -> Result<Plan, EngineError> {
+        let Operator::Join { kind, left, right, on, condition, .. } = relation.operator() else {
+            return Err(EngineError::Inconsistent);
+        };
+        let (kind, condition) = (*kind, condition.as_ref());
         let width = left.fields().len();
         let (mut ours, mut theirs) = (Needed::default(), Needed::default());
         let mut need = |place: usize| match place.checked_sub(width) {
@@ -45,6 +50,34 @@ impl Lowering<'_> {
             self.side(left, &ours, &on.iter().map(|(l, _)| l).collect::<Vec<_>>()).await?;
         let (right_plan, right_keys) =
             self.side(right, &theirs, &on.iter().map(|(_, r)| r).collect::<Vec<_>>()).await?;
+
+        // Only whether there is a partner matters: equal ones are one, or n rows of a unit would be
+        // compared with n others. Rows that refer to others meet one each.
+        let refers = matches!(right.protection(), Protection::Reference { .. });
+        let repeats = !refers && !right.has_one(on.iter().map(|(_, theirs)| theirs));
+        let looks_once = !kind.shows_right() && condition.is_none();
+        let (right_plan, right_keys) = match looks_once && repeats {
+            true => distinct(right_plan, &right_keys)?,
+            false => (right_plan, right_keys),
+        };
+        let limits = relation.row_limits();
+        let is_limited = limits != [None, None];
+        let (left_plan, right_plan) = match is_limited {
+            // Partitions are by the unit, as all of its rows are limited together.
+            true => {
+                let unit = unit_in(left, right, on).ok_or(EngineError::Inconsistent)?;
+                let limit = |plan, keys: &[usize], rows: Option<u32>| {
+                    let place = *keys.get(unit).ok_or(EngineError::Inconsistent)?;
+                    match rows {
+                        Some(rows) => limited(plan, place, rows),
+                        None => repartitioned(plan, &[place]),
+                    }
+                };
+                let [ours, theirs] = limits;
+                (limit(left_plan, &left_keys, ours)?, limit(right_plan, &right_keys, theirs)?)
+            }
+            false => (left_plan, right_plan),
+        };
 
         let public = |relation: &Relation| *relation.protection() == Protection::Public;
         let build_left = match (public(left), public(right)) {
@@ -68,6 +101,7 @@ impl Lowering<'_> {
                 let all = Arc::new(CoalescePartitionsExec::new(build));
                 (PartitionMode::CollectLeft, all, probe)
             }
+            false if is_limited => (PartitionMode::Partitioned, build, probe),
             false => {
                 let build = repartitioned(build, &build_keys)?;
                 (PartitionMode::Partitioned, build, repartitioned(probe, &probe_keys)?)
@@ -165,6 +199,12 @@ impl Lowering<'_> {
         let files = tables.iter().filter_map(|&table| self.files.get(table)).flatten();
         files.map(|file| file.bytes).fold(0, u64::saturating_add)
     }
+}
+
+/// The place of the equality between the units of both sides.
+fn unit_in(left: &Relation, right: &Relation, on: &[(Expr, Expr)]) -> Option<usize> {
+    let (ours, theirs) = (left.protection().unit()?, right.protection().unit()?);
+    on.iter().position(|(l, r)| l.is_column(ours) && r.is_column(theirs))
 }
 
 /// The condition of a join over the columns that it reads.

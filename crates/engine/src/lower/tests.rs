@@ -11,7 +11,9 @@ use hushtable_query::{Contract, PrivateQuery, Relation, bind};
 use hushtable_testkit::Dice;
 
 use super::{Files, Lowering};
+use crate::contributions::SamplingKey;
 use crate::eval::steps_of;
+use crate::limit_rows::keyed;
 use crate::source::{ReadProgress, list_files};
 
 pub(super) const CONTRACT: &str = concat!(
@@ -262,8 +264,12 @@ pub(super) fn rows(dice: &mut Dice, depth: u64) -> (String, bool) {
 }
 
 fn question(sql: &str, contract: &Contract) -> Result<PrivateQuery, String> {
+    question_with("", sql, contract)
+}
+
+fn question_with(options: &str, sql: &str, contract: &Contract) -> Result<PrivateQuery, String> {
     let outer = format!(
-        "SELECT k, COUNT(*), SUM(n, contribution_bounds_per_group => (0, 9)) \
+        "SELECT {options} k, COUNT(*), SUM(n, contribution_bounds_per_group => (0, 9)) \
          FROM ({sql}) GROUP BY k"
     );
     bind(&outer, contract).map_err(|refusal| refusal.what)
@@ -284,6 +290,7 @@ async fn read(relation: &Relation, folder: &Path) -> Vec<String> {
     let mut wanted = vec![unit];
     wanted.extend((0..relation.fields().len()).filter(|&place| place != unit));
     let plan = lowering.plan(relation, &wanted).await.unwrap();
+    let plan = keyed(plan, SamplingKey([9; 16])).unwrap();
     let shown = displayable(plan.as_ref()).indent(false).to_string();
     let batches = collect_partitioned(plan, context.task_ctx())
         .await
@@ -342,12 +349,15 @@ fn removing_a_unit_removes_its_rows_and_no_others() {
     let cases: u64 = cases.unwrap_or(150);
     let contract = Contract::parse(CONTRACT, "hushtable.toml").unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let (mut accepted, mut refused, mut seen) = (0, 0, 0);
+    let (mut accepted, mut refused, mut seen, mut limited) = (0, 0, 0, 0);
     for case in 0..cases {
         let mut dice = Dice::new(case.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
         let depth = dice.below(4);
         let (sql, private) = rows(&mut dice, depth);
-        let query = match question(&sql, &contract) {
+        // Limits that cut rows off, in some of the cases.
+        let few = "WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_joined = 2)";
+        let options = if case % 2 == 0 { few } else { "" };
+        let query = match question_with(options, &sql, &contract) {
             Ok(query) => query,
             Err(what) => {
                 assert!(!private, "case {case} is refused: {what}\n{sql}");
@@ -357,6 +367,7 @@ fn removing_a_unit_removes_its_rows_and_no_others() {
         };
         assert!(private, "case {case} brings units together:\n{sql}");
         accepted += 1;
+        limited += usize::from(query.relation().max_rows_joined() == Some(2));
         let text = serde_json::to_string(query.relation()).unwrap();
         assert_eq!(&serde_json::from_str::<Relation>(&text).unwrap(), query.relation(), "{sql}");
 
@@ -378,6 +389,7 @@ fn removing_a_unit_removes_its_rows_and_no_others() {
         assert_eq!(of_unit, 0, "case {case}: unit {unit} is still there:\n{sql}");
     }
     assert!(accepted > cases / 2 && refused > 0 && seen > 0, "{accepted} {refused} {seen}");
+    assert!(limited > 0, "no join limits rows");
 }
 
 /// Long expressions behind a condition, a join and a semi-join, which no row reaches, one or two.

@@ -185,6 +185,7 @@ pub(super) fn bind(
         limit,
         offset,
     };
+    let query = query.with_rows_joined(options.max_rows_joined)?;
     query.check_cost()?;
     query.with_noise_of(options).bounded_beside()
 }

@@ -7,7 +7,7 @@ use hushtable_privacy::{AmountError, Delta, Epsilon, Loss, Rho};
 
 use super::automatic_limits::ChosenLimits;
 use super::view::{Unit, View};
-use crate::contract::{AUTO, Defaults, GroupLimit, MAX_GROUPS, MAX_ROWS};
+use crate::contract::{AUTO, Defaults, GroupLimit, MAX_GROUPS, MAX_ROWS, MAX_ROWS_JOINED};
 use crate::error::{Refusal, did_you_mean, similar};
 use crate::intervals_wanted::{IntervalsWanted, Level, ReportFormat};
 use crate::sql::QueryOption;
@@ -15,7 +15,7 @@ use crate::wishes::{NoiseKind, Prefer};
 use hushtable_mechanisms::Strategy;
 
 const KNOWN: &str = "epsilon, rho, delta, privacy_unit_column, neighbouring, \
-                     max_groups_contributed, max_rows_per_group, bounds, \
+                     max_groups_contributed, max_rows_per_group, max_rows_joined, bounds, \
                      group_selection_strategy, \
                      group_selection_by, group_selection_weight, weight, other_row, \
                      clipping_report, consistent, noise, prefer, min_privacy_units_per_group, \
@@ -43,6 +43,8 @@ pub(super) struct Options {
     /// The limits that were chosen privately, where they have been.
     pub(super) chosen: ChosenLimits,
     pub(super) max_rows_per_group: Option<u32>,
+    /// Most rows of a unit on a side of a join in which its rows can meet each other.
+    pub(super) max_rows_joined: Option<u32>,
     pub(super) strategy: Option<Strategy>,
     pub(super) selection_weight: Option<u32>,
     /// The noise that the query names, which it has or is refused.
@@ -102,6 +104,7 @@ impl Options {
             automatic_bounds: false,
             chosen: ChosenLimits::default(),
             max_rows_per_group: defaults.max_rows_per_group,
+            max_rows_joined: defaults.max_rows_joined,
             strategy: defaults.group_selection_strategy,
             selection_weight: None,
             noise: None,
@@ -136,6 +139,9 @@ impl Options {
                     }
                     "max_rows_per_group" => {
                         options.max_rows_per_group = Some(count(option, MAX_ROWS)?)
+                    }
+                    "max_rows_joined" => {
+                        options.max_rows_joined = Some(count(option, MAX_ROWS_JOINED)?)
                     }
                     "group_selection_weight" => {
                         options.selection_weight = Some(count(option, MAX_WEIGHT)?)

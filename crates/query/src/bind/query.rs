@@ -352,10 +352,6 @@ impl PrivateQuery {
 
     /// Refuses a query in which one row can cost more than it may.
     pub(super) fn check_cost(&self) -> Result<(), Refusal> {
-        let part = |place: String, expr| {
-            let columns = self.column_bytes.clone();
-            RowPart { place, expr, columns }
-        };
         let mut parts = self.relation.row_parts();
         let operations = self.relation.operations();
         if operations > MAX_RELATION_OPERATIONS {
@@ -382,6 +378,17 @@ impl PrivateQuery {
                  computes in the condition; or to WHERE, after the join",
             ));
         }
+        parts.extend(self.outer_parts());
+        cost::check(&parts)
+    }
+
+    /// Everything that is computed from single rows of the relation, and where it stands.
+    pub(super) fn outer_parts(&self) -> Vec<RowPart<'_>> {
+        let mut parts = Vec::new();
+        let part = |place: String, expr| {
+            let columns = self.column_bytes.clone();
+            RowPart { place, expr, columns }
+        };
         // Public keys are looked up in their lists, together with WHERE.
         let public = self.keys.iter().any(|key| key.public.is_some());
         let place = if public { "WHERE or the public keys" } else { "WHERE" };
@@ -396,7 +403,7 @@ impl PrivateQuery {
                 parts.push(part(place(), &classes.expr));
             }
         }
-        cost::check(&parts)
+        parts
     }
 
     /// The privacy unit as readers know it: the column that names it, or `row`.

@@ -117,8 +117,14 @@ impl Rows {
         {
             let on = vec![(Expr::column(column, referred.column_type), referred)];
             let (kind, left) = (JoinKind::Inner, self.relation);
-            self.relation =
-                Relation::new(Operator::Join { kind, left, right, on, condition: None })?;
+            self.relation = Relation::new(Operator::Join {
+                kind,
+                left,
+                right,
+                on,
+                condition: None,
+                max_rows: None,
+            })?;
         }
         Ok(self)
     }
@@ -263,13 +269,20 @@ impl Rows {
             let condition = condition.clone().map(|c| {
                 c.moved(&|place| if place < shift { place } else { place - shift + moved })
             });
-            Relation::new(Operator::Join {
-                kind,
-                left: l.clone(),
-                right: r.clone(),
-                on: on.to_vec(),
-                condition,
-            })
+            let join = |left: Relation, right: Relation| {
+                let (on, condition) = (on.to_vec(), condition.clone());
+                let max_rows = None;
+                Relation::new(Operator::Join { kind, left, right, on, condition, max_rows })
+            };
+            let relation = join(l.clone(), r.clone())?;
+            if !relation.lets_rows_meet() {
+                return Ok(relation);
+            }
+            let left = match kind.shows_right() {
+                true => references.one_of_each_unit(l)?,
+                false => l.clone(),
+            };
+            join(left, references.one_of_each_unit(r)?)
         };
         // A side that reaches its units through the other side needs no further join, nor does one
         // that is joined with public rows before.
@@ -403,6 +416,8 @@ pub(super) struct References {
     classes: Vec<Vec<Origin>>,
     /// For each public table that has one, its unique key.
     unique: Vec<Vec<Origin>>,
+    /// The units' columns of the tables that have one row of each unit.
+    single: Vec<Origin>,
 }
 
 impl References {
@@ -419,13 +434,22 @@ impl References {
                 None => classes.push(vec![referred, referring]),
             }
         }
-        let keyed = contract.tables.values().filter(|table| !table.unique.is_empty());
+        let keyed = |table: &&Table| !table.unique.is_empty();
+        let single = contract.tables.values().filter(keyed).filter_map(|table| match &table.unit {
+            TableUnit::Column(column) => {
+                Some(Origin { table: table.name.clone(), column: column.clone() })
+            }
+            _ => None,
+        });
+        let single = single.collect();
+        let keyed = contract.tables.values().filter(keyed);
+        let keyed = keyed.filter(|table| table.unit == TableUnit::Public);
         let key = |table: &Table| {
             let origin =
                 |column: &String| Origin { table: table.name.clone(), column: column.clone() };
             table.unique.iter().map(origin).collect()
         };
-        Self { classes, unique: keyed.map(key).collect() }
+        Self { classes, unique: keyed.map(key).collect(), single }
     }
 
     /// Rows of one public table, the first of each key that the contract says is unique, where
@@ -470,6 +494,36 @@ impl References {
             })
         };
         self.unique.iter().find_map(|key| key.iter().map(place).collect::<Option<_>>())
+    }
+
+    /// One row of each unit, where the contract says that there are no more. The contract may be
+    /// wrong.
+    fn one_of_each_unit(&self, rows: &Relation) -> Result<Relation, Refusal> {
+        let unit = rows.protection().unit().and_then(|unit| rows.fields().get(unit));
+        let origin = unit.and_then(|field| field.origin.as_ref());
+        let single = origin.is_some_and(|origin| self.single.contains(origin));
+        if single && rows.beside().is_none() && self.repeats_nothing(rows) {
+            return Relation::new(Operator::Take { input: rows.clone(), rows: 1 });
+        }
+        Ok(rows.clone())
+    }
+
+    /// Whether rows are those of one protected table, none of them several times.
+    fn repeats_nothing(&self, rows: &Relation) -> bool {
+        match rows.operator() {
+            Operator::Scan { .. } => true,
+            Operator::Filter { input, .. } | Operator::Project { input, .. } => {
+                self.repeats_nothing(input)
+            }
+            Operator::Join { kind, left, .. } if !kind.shows_right() => self.repeats_nothing(left),
+            Operator::Join { left, right, on, .. } => {
+                let keys = on.iter().map(|(_, theirs)| theirs);
+                *right.protection() == Protection::Public
+                    && (right.has_one(keys.clone()) || self.unique_key(right, keys).is_some())
+                    && self.repeats_nothing(left)
+            }
+            _ => false,
+        }
     }
 
     /// Whether the values of a table's column lead to units.
@@ -650,7 +704,7 @@ fn filtered(relation: Relation, condition: Expr) -> Result<Relation, Refusal> {
 
 /// Puts a condition below a join, where there is one.
 fn below_join(operator: Operator, condition: Expr) -> Result<Relation, Refusal> {
-    if let Operator::Join { kind, left, right, on, condition: own } = operator {
+    if let Operator::Join { kind, left, right, on, condition: own, max_rows } = operator {
         let shift = left.fields().len();
         let (left, right) = match sides(&condition, shift) {
             (true, false) => (filtered(left, condition)?, right),
@@ -658,11 +712,11 @@ fn below_join(operator: Operator, condition: Expr) -> Result<Relation, Refusal> 
                 (left, filtered(right, condition.moved(&|c| c - shift))?)
             }
             _ => {
-                let join = Operator::Join { kind, left, right, on, condition: own };
+                let join = Operator::Join { kind, left, right, on, condition: own, max_rows };
                 return Relation::new(Operator::Filter { input: Relation::new(join)?, condition });
             }
         };
-        return Relation::new(Operator::Join { kind, left, right, on, condition: own });
+        return Relation::new(Operator::Join { kind, left, right, on, condition: own, max_rows });
     }
     Relation::new(Operator::Filter { input: Relation::new(operator)?, condition })
 }

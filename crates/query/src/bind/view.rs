@@ -127,7 +127,6 @@ impl View {
             _ => None,
         };
         let references = References::of(contract);
-        references.check_repeats(&relation)?;
         let mut known = Known::of(&relation, Some(contract));
         known.assume(conditions);
         Ok(Self {

@@ -16,6 +16,8 @@ use hushtable_mechanisms::Strategy;
 pub(crate) const MAX_GROUPS: u32 = 10_000;
 /// Most rows of a unit that may count in a group.
 pub(crate) const MAX_ROWS: u32 = 1_000_000_000;
+/// Most rows of a unit on a side of a join that a contract or a query may name.
+pub(crate) const MAX_ROWS_JOINED: u32 = 1_000_000;
 
 /// An epsilon, delta or rho as it is written.
 fn amount<T: FromStr<Err = AmountError>>(item: &Item<'_, '_>) -> Result<T, ContractError> {
@@ -109,6 +111,14 @@ pub(crate) fn defaults(section: &Section<'_, '_>) -> Result<Defaults, ContractEr
                     "max_rows_per_group = 5: the most rows of one unit that COUNT counts in a \
                      group",
                 )
+            })
+            .transpose()?,
+        max_rows_joined: section
+            .get("max_rows_joined")
+            .map(|i| {
+                let hint = "max_rows_joined = 50: the most rows of one unit on each side of a \
+                            join in which its rows can meet each other";
+                i.count(1, MAX_ROWS_JOINED, hint)
             })
             .transpose()?,
         group_selection_strategy: strategy.transpose()?,

@@ -87,6 +87,7 @@ fn table(
         "public",
         "unique",
         "neighbouring",
+        "max_matches_per_row",
         "owner",
         "group_selection_by_pieces",
         "columns",
@@ -109,7 +110,7 @@ fn table(
             Some(units::settings(population, &label, &section, analysts)?)
         }
         _ => {
-            let elsewhere = ["neighbouring", "defaults", "budgets"];
+            let elsewhere = ["neighbouring", "max_matches_per_row", "defaults", "budgets"];
             if let Some(item) = elsewhere.iter().find_map(|key| section.get(key)) {
                 return Err(item.error(
                     format!(
@@ -162,20 +163,25 @@ fn table(
     Ok((table, own))
 }
 
-/// The columns in which no two rows of a public table agree.
+/// The columns in which no two rows of a public table agree; or the column of the unit, of which a
+/// protected table has one row each.
 fn unique(
     item: &Item<'_, '_>,
     unit: &TableUnit,
     columns: &[Column],
 ) -> Result<Vec<String>, ContractError> {
     let hint = "unique = [\"town\"]: the columns in which no two rows agree";
-    if *unit != TableUnit::Public {
-        return Err(item.error(
-            "`unique` is set, but the table is not public",
-            "leave unique out: it is for public = true: rows of protected tables may be there \
-             several times",
-        ));
-    }
+    let own = match unit {
+        TableUnit::Public => None,
+        TableUnit::Column(column) => Some(column),
+        TableUnit::Row | TableUnit::Through { .. } => {
+            return Err(item.error(
+                "`unique` is set, but the table is neither public nor names its units",
+                "leave unique out: it is for public = true, and for tables with one row of each \
+                 unit",
+            ));
+        }
+    };
     let mut names = Vec::new();
     for part in item.list(hint)? {
         let name = part.text("a column of the table", hint)?;
@@ -189,6 +195,14 @@ fn unique(
     }
     if names.is_empty() {
         return Err(item.error("`unique` lists no column", hint));
+    }
+    if let Some(column) = own
+        && names != [column.as_str()]
+    {
+        return Err(item.error(
+            "`unique` of a protected table lists other columns than its unit",
+            format!("unique = [\"{column}\"], if every unit has one row; or leave it out"),
+        ));
     }
     Ok(names)
 }

@@ -17,6 +17,8 @@ pub struct Population {
     pub name: String,
     /// Which databases are neighbours.
     pub neighbouring: Neighbouring,
+    /// Most rows of public tables that one row can meet in all joins of a query together.
+    pub max_matches_per_row: u32,
     /// Settings of a query that says nothing else.
     pub defaults: Defaults,
     /// Limits by analyst.
@@ -69,6 +71,12 @@ impl Names {
     }
 }
 
+/// Most rows of public tables that one row can meet in all joins together, where the contract does
+/// not say.
+const DEFAULT_MATCHES: u32 = 1_000;
+/// Largest such number that a contract may name.
+const MAX_MATCHES: u32 = 1_000_000;
+
 const UNIT: &str = "privacy_unit = \"person_id\", or unit = { of = \"person\", \
                     column = \"person_id\" } with [units.person], or public = true for a table \
                     that is about nobody";
@@ -82,7 +90,7 @@ pub(super) fn population(
 ) -> Result<Population, ContractError> {
     let label = format!("unit `{name}`");
     let section = item.section(&label, "[units.NAME]")?;
-    section.only(&["neighbouring", "defaults", "budgets"])?;
+    section.only(&["neighbouring", "max_matches_per_row", "defaults", "budgets"])?;
     settings(name, &label, &section, analysts)
 }
 
@@ -105,6 +113,14 @@ pub(super) fn settings(
             }
         }
     };
+    let max_matches_per_row = match section.get("max_matches_per_row") {
+        None => DEFAULT_MATCHES,
+        Some(item) => {
+            let hint = "max_matches_per_row = 1000: the most rows of public tables that one row \
+                        meets in all joins of a query together";
+            item.count(1, MAX_MATCHES, hint)?
+        }
+    };
     let defaults = match section.get("defaults") {
         None => Defaults::default(),
         Some(item) => defaults(&item.section("the defaults", "[tables.NAME.defaults]")?)?,
@@ -119,7 +135,7 @@ pub(super) fn settings(
     if budgets.is_empty() {
         return Err(budgets_item.error(format!("{label} has no budget, so nobody may ask"), hint));
     }
-    Ok(Population { name: name.to_owned(), neighbouring, defaults, budgets })
+    Ok(Population { name: name.to_owned(), neighbouring, max_matches_per_row, defaults, budgets })
 }
 
 /// Which population a table is of, and how it holds the units; no population for a public table.

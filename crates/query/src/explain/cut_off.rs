@@ -18,6 +18,10 @@ pub(super) fn cut_off(query: &PrivateQuery) -> Vec<String> {
         let owner = query.population();
         add(format!("further rows of {owner} that agree in what the join compares"));
     }
+    if let Some(rows) = query.relation().max_rows_joined() {
+        let unit = query.unit_name();
+        add(format!("rows of one {unit} on a side of a join beyond {rows}"));
+    }
     // Where a unit has one row at most, no limit on its rows cuts anything off.
     let has_rows = |unit: &usize| {
         let unit =

@@ -153,6 +153,7 @@ impl Quote {
             ));
         }
         query.check_beside()?;
+        query.relation().check_rows_joined()?;
         let (mechanisms, runner_up) = chosen(&query)?;
         Ok(Self { query, mechanisms, runner_up })
     }

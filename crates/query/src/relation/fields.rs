@@ -78,7 +78,7 @@ pub(super) fn most_bytes(expr: &Expr, input: &[Field]) -> usize {
 }
 
 /// Most bytes of each column.
-pub(super) fn bytes_of(input: &[Field]) -> Vec<usize> {
+pub(crate) fn bytes_of(input: &[Field]) -> Vec<usize> {
     input.iter().map(|field| field.max_bytes).collect()
 }
 

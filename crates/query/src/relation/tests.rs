@@ -45,7 +45,7 @@ fn join(
     on: &[(usize, usize)],
 ) -> Result<Relation, Refusal> {
     let on = on.iter().map(|&(l, r)| (int(l), int(r))).collect();
-    Relation::new(Operator::Join { kind, left, right, on, condition: None })
+    Relation::new(Operator::Join { kind, left, right, on, condition: None, max_rows: None })
 }
 
 /// Rows that are units; the fourth column tells them apart.

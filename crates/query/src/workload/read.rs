@@ -49,6 +49,7 @@ pub(super) fn workload(
             section.only(&[
                 "max_groups_contributed",
                 "max_rows_per_group",
+                "max_rows_joined",
                 "group_selection_strategy",
             ])?;
             defaults(&section)?

@@ -46,6 +46,7 @@ pub(super) async fn read(
         rows: all.rows_per_group.sum(),
         units: all.groups_per_unit.all(),
         max_groups_contributed: query.max_groups_contributed(),
+        max_rows_joined: query.relation().max_rows_joined(),
         groups_per_unit: spread(&all.groups_per_unit),
         rows_per_group: spread(&all.rows_per_group),
         cut_off: cut_off(quote.query(), &tallies)?,

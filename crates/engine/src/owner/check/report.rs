@@ -131,6 +131,9 @@ pub struct QueryCheck {
     pub units: u64,
     /// The most groups that a unit may enter.
     pub max_groups_contributed: u32,
+    /// The most rows of a unit on each side of a join in which its rows can meet each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rows_joined: Option<u32>,
     /// Groups of a unit.
     pub groups_per_unit: Spread,
     /// Rows of a unit in a group.

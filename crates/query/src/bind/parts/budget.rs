@@ -264,6 +264,7 @@ fn of_workload(share: Loss, own: &Defaults, theirs: &Defaults) -> Defaults {
         delta: Some(share.delta()),
         max_groups_contributed: own.max_groups_contributed.or(theirs.max_groups_contributed),
         max_rows_per_group: own.max_rows_per_group.or(theirs.max_rows_per_group),
+        max_rows_joined: own.max_rows_joined.or(theirs.max_rows_joined),
         group_selection_strategy: own.group_selection_strategy.or(theirs.group_selection_strategy),
         intervals: own.intervals.or(theirs.intervals),
         simultaneous_intervals: own.simultaneous_intervals.or(theirs.simultaneous_intervals),

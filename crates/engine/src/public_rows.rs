@@ -1,0 +1,94 @@
+//! Rows of public tables that agree in what a join compares: anybody may count them.
+
+use std::future::ready;
+
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::datatypes::Int64Type;
+use datafusion::physical_plan::execute_stream_partitioned;
+use futures::TryStreamExt;
+use hushtable_query::{Added, PrivateQuery, PublicRows};
+use tokio::task::JoinSet;
+
+use crate::error::EngineError;
+use crate::lower::{Files, Lowering};
+use crate::record::fingerprint;
+use crate::session::{Progress, Session};
+
+/// Most counts that are remembered.
+const REMEMBERED: usize = 10_000;
+
+impl Session {
+    /// What one row can add to a query, by the rows of public tables that it can meet. Reads these
+    /// tables, and nothing of protected ones.
+    ///
+    /// # Errors
+    /// When one row adds more than it may, or public tables cannot be read.
+    pub(crate) async fn check_row(
+        &self,
+        query: &PrivateQuery,
+        files: &Files,
+    ) -> Result<Added, EngineError> {
+        let mut joins = Vec::new();
+        for join in query.public_joins(self.contract()) {
+            let mut tables: Vec<&PublicRows> = Vec::new();
+            join.most.each(&mut |rows| {
+                if !tables.contains(&rows) {
+                    tables.push(rows);
+                }
+            });
+            let mut counted = Vec::with_capacity(tables.len());
+            for rows in tables {
+                counted.push((rows, self.most_alike(rows, files).await?));
+            }
+            let of = |rows: &PublicRows| {
+                let own = counted.iter().find(|(own, _)| *own == rows);
+                own.map_or(u64::MAX, |(_, most)| *most)
+            };
+            joins.push((join.name, join.most.value(&of)));
+        }
+        let most = self.population(query)?.max_matches_per_row;
+        Ok(query.check_row(&joins, most)?)
+    }
+
+    /// Most rows of a public table that agree. Counted once for the same files.
+    async fn most_alike(&self, rows: &PublicRows, files: &Files) -> Result<u64, EngineError> {
+        let relation = rows.counts()?;
+        let tables = relation.tables();
+        let mut own = files.clone();
+        own.retain(|table, _| tables.contains(table.as_str()));
+        let asked = serde_json::to_string(&relation).map_err(|_| EngineError::Inconsistent)?;
+        let identity = fingerprint("", &asked, &own)?;
+        if let Some(most) = self.counted(&identity) {
+            return Ok(most);
+        }
+        let progress = Progress::default();
+        let partitions = std::thread::available_parallelism().map_or(2, usize::from).max(2);
+        let lowering = Lowering::of(&relation, &own, partitions, &progress.0);
+        let last = relation.fields().len().checked_sub(1).ok_or(EngineError::Inconsistent)?;
+        let plan = lowering.plan(&relation, &[last]).await?;
+        let explained = |error| self.memory().explained(error);
+        let streams = execute_stream_partitioned(plan, self.memory().tasks()).map_err(explained)?;
+        let mut partitions = JoinSet::new();
+        for stream in streams {
+            partitions.spawn(async move {
+                let most = |most: u64, batch: RecordBatch| ready(Ok(most.max(greatest(&batch))));
+                stream.try_fold(0, most).await
+            });
+        }
+        let mut most = 0;
+        while let Some(own) = partitions.join_next().await {
+            let own = own.map_err(|_| EngineError::Interrupted)?;
+            most = most.max(own.map_err(explained)?);
+        }
+        self.remember(identity, most, REMEMBERED);
+        Ok(most)
+    }
+}
+
+/// The greatest of the counts in the only column; the most there is for what is no count.
+fn greatest(batch: &RecordBatch) -> u64 {
+    let counts = batch.columns().first().and_then(|c| c.as_primitive_opt::<Int64Type>());
+    let Some(counts) = counts else { return u64::MAX };
+    let each = counts.iter().map(|n| n.and_then(|n| u64::try_from(n).ok()).unwrap_or(u64::MAX));
+    each.max().unwrap_or(0)
+}

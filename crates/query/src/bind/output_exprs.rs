@@ -51,6 +51,12 @@ impl Resolve for OutputScope<'_, '_> {
                 if let Some(at) = self.keys.iter().position(|k| k.expr == bound) {
                     return Some(Ok(Expr::column(at, bound.column_type)));
                 }
+                // A column that is a constant of its sub-query is one here, too.
+                let mut reads = false;
+                bound.visit_columns(&mut |_| reads = true);
+                if named && !reads {
+                    return Some(Ok(bound));
+                }
                 named.then(|| {
                     Err(Refusal::new(
                         format!("`{node}` is neither grouped by nor aggregated"),

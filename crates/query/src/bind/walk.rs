@@ -85,8 +85,12 @@ macro_rules! operands_of {
                 }
                 E::Function(function) => {
                     let mut all: Vec<& $($mutable)? E> = Vec::new();
+                    let part = date_part_place(function);
                     if let ast::FunctionArguments::List(list) = & $($mutable)? function.args {
-                        for argument in list.args.$items() {
+                        for (place, argument) in list.args.$items().enumerate() {
+                            if part == Some(place) {
+                                continue;
+                            }
                             use ast::{FunctionArg as A, FunctionArgExpr as X};
                             let (A::Unnamed(value)
                             | A::Named { name: _, arg: value, operator: _ }
@@ -119,6 +123,25 @@ macro_rules! operands_of {
 
 operands_of!(operands, iter);
 operands_of!(operands_mut, iter_mut, mut);
+
+/// The place of the argument that names a date part and is no value, as MONTH in
+/// `DATE_TRUNC(x, MONTH)`.
+fn date_part_place(function: &ast::Function) -> Option<usize> {
+    let ast::FunctionArguments::List(list) = &function.args else { return None };
+    // A part that is a text stands first, and is a constant as any other.
+    let text_first = matches!(
+        list.args.first(),
+        Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Value(_))))
+    );
+    let name = function.name.to_string().replace('`', "").to_uppercase();
+    match (name.as_str(), list.args.len()) {
+        _ if text_first => None,
+        ("DATE_TRUNC" | "TIMESTAMP_TRUNC" | "DATETIME_TRUNC", 2) => Some(1),
+        ("DATE_DIFF" | "TIMESTAMP_DIFF" | "DATETIME_DIFF", 3) => Some(2),
+        ("DATEDIFF", 3) => Some(0),
+        _ => None,
+    }
+}
 
 /// A table's name without quotes, its parts joined by points.
 pub(super) fn table_name(name: &ast::ObjectName) -> String {

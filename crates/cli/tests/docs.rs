@@ -122,6 +122,71 @@ fn every_command_of_the_docs_runs() {
     assert!(ran >= 40, "{ran} commands");
 }
 
+/// The contract of the tables on the page of differences. Epsilon is so large that noise is zero
+/// but with negligible probability.
+#[cfg(unix)]
+const PETS: &str = r#"
+[tables.pets]
+path = "pets.csv"
+privacy_unit = "owner"
+budgets.ana = { epsilon = 1000000, delta = 1e-6 }
+
+[tables.pets.columns]
+owner = { type = "int" }
+kind = { type = "string" }
+weight = { type = "int", bounds = [0, 99] }
+
+[tables.pets.defaults]
+epsilon = 1000000
+delta = 1e-6
+max_groups_contributed = 4
+max_rows_per_group = 4
+group_selection_strategy = "LAPLACE_THRESHOLD"
+
+[tables.kinds]
+path = "kinds.csv"
+public = true
+columns = { kind = { type = "string" }, size = { type = "string" } }
+"#;
+
+/// The first two columns of every table on the page: an expression or a statement, and its answer.
+/// `tests/differential.py` checks the column of DuckDB.
+#[cfg(unix)]
+#[test]
+fn what_differs_elsewhere_is_answered_as_the_page_says() {
+    let page = fs::read_to_string(root().join("docs/differences.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("hushtable.toml"), PETS).unwrap();
+    for block in blocks(&page).iter().filter(|block| block.language == "csv") {
+        let name = block.comment.trim_start_matches("<!-- file: ").trim_end_matches(" -->");
+        fs::write(folder.path().join(name), &block.text).unwrap();
+    }
+    let mut checked = 0;
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let (sql, cells) = row[3..].split_once("` |").unwrap();
+        let says = cells.split('|').next().unwrap().trim();
+        let sql = if sql.starts_with("SELECT ") {
+            sql.to_owned()
+        } else {
+            // A constant is no key.
+            let key = format!("CASE WHEN weight > 0 THEN {sql} END");
+            format!("SELECT {key} AS v FROM pets GROUP BY v HAVING COUNT(*) > 0")
+        };
+        let _ = fs::remove_file(folder.path().join("hushtable.ledger"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hushtable"));
+        command.args(["query", "--format", "csv", &sql]).current_dir(folder.path());
+        let output = command.env_remove("HUSHTABLE_CONTRACT").output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{sql}\n{errors}");
+        let answer = String::from_utf8(output.stdout).unwrap();
+        let value = |line: &str| if line.is_empty() { "NULL".to_owned() } else { line.to_owned() };
+        let values: Vec<String> = answer.lines().skip(1).map(value).collect();
+        assert_eq!(values.join(", "), says, "{sql}");
+        checked += 1;
+    }
+    assert!(checked >= 35, "{checked} differences");
+}
+
 /// The anchor that a heading gets, on GitHub and in the book.
 fn anchor(heading: &str) -> String {
     let plain = heading.to_lowercase().replace('`', "");

@@ -148,11 +148,6 @@ impl<'a> Relations<'a> {
                 &format!("SELECT {alias}.{of} AS {unit}, {{0}} FROM {name} {alias}"),
                 &[&items],
             ),
-            // Theirs knows whose claims these are, too.
-            _ if name == "claims" => {
-                let theirs = format!("SELECT {{0}} FROM {name} {alias}");
-                same(&theirs, &[&items])
-            }
             _ => same(&format!("SELECT {{0}} FROM {name} {alias}"), &[&items]),
         };
         UnitRows { sql, columns, unit, most: table.most }
@@ -239,7 +234,7 @@ impl<'a> Relations<'a> {
             (9, Some(unit)) => self.among_units(inner, &unit, depth - 1),
             (10, Some(unit)) => self.existing(inner, &unit, depth - 1),
             (11, Some(unit)) => match self.dice.below(4) {
-                0 => self.distinct(inner, &unit),
+                0 => self.distinct(inner),
                 1 => self.twice(inner, &unit),
                 2 if !pending(Construct::UnitTwice) => self.unit_twice(inner, &unit),
                 _ => self.united(inner, &unit, depth - 1),
@@ -509,20 +504,17 @@ impl<'a> Relations<'a> {
         let (other, their_unit) = self.other(depth);
         let (from, alias, of) = self.aliased(&inner);
         let (list, other_alias, _) = self.aliased(&other);
-        let (ours, theirs) = match self.dice.below(3) {
-            0 => ("IN", "IN"),
-            1 => ("NOT IN", "NOT IN"),
-            _ => ("IN", "IN"),
-        };
+        let word = ["IN", "IN", "NOT IN"][self.dice.below(3) as usize];
         let (select, columns, name) = self.select(&inner, &alias, &of);
-        let template = |word: &str, ignored: &str| {
+        let template = |ignored: &str| {
             format!(
                 "{{0}} FROM {{1}} WHERE {alias}.{unit} {word} \
                  (SELECT {other_alias}.{their_unit} FROM {{2}}{ignored})"
             )
         };
-        let ignored = format!(" WHERE {other_alias}.{their_unit} IS NOT NULL");
-        let sql = form(&template(ours, ""), &template(theirs, &ignored), &[&select, &from, &list]);
+        // Rows of nobody are in no list.
+        let known = format!(" WHERE {other_alias}.{their_unit} IS NOT NULL");
+        let sql = form(&template(""), &template(&known), &[&select, &from, &list]);
         UnitRows { sql, columns, unit: name, most: inner.most }
     }
 
@@ -546,9 +538,8 @@ impl<'a> Relations<'a> {
         UnitRows { sql, columns, unit: name, most: inner.most }
     }
 
-    fn distinct(&mut self, inner: UnitRows, unit: &str) -> UnitRows {
+    fn distinct(&mut self, inner: UnitRows) -> UnitRows {
         let (from, alias, of) = self.aliased(&inner);
-        let _ = unit;
         let (select, columns, name) = self.select(&inner, &alias, &of);
         let select = Sql::two(
             select.ours.replacen("SELECT", "SELECT DISTINCT", 1),

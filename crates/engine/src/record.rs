@@ -143,7 +143,7 @@ const MOST_ROOM: u64 = 64 << 20;
 pub(crate) fn room(statement: &str, explanation: &Explanation, query: &PrivateQuery) -> u64 {
     let rows = match explanation.groups {
         GroupsExplained::Single => 1,
-        GroupsExplained::Public { groups } => groups as u64,
+        GroupsExplained::Public { groups, .. } => groups as u64,
         GroupsExplained::Private(_) => query.limit().unwrap_or(0),
     };
     // Keys and columns, and a name and a type for each.

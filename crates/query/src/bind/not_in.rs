@@ -65,7 +65,8 @@ impl Rows {
         let marks = Relation::new(Operator::Project { input: others, columns })?;
         let right = Relation::new(Operator::First { input: marks, keys })?;
         let (kind, left, condition) = (JoinKind::Anti, self.relation, None);
-        self.relation = Relation::new(Operator::Join { kind, left, right, on, condition })?;
+        self.relation =
+            Relation::new(Operator::Join { kind, left, right, on, condition, max_rows: None })?;
         Ok(self)
     }
 }

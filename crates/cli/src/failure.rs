@@ -37,6 +37,11 @@ impl Failure {
         Self::Error { what, hint: error.hint() }
     }
 
+    /// The failure as a warning: it stops other commands, and not this one.
+    pub(crate) fn warning(&self) -> String {
+        self.to_string().replacen("error: ", "warning: ", 1)
+    }
+
     /// A failure to write standard output.
     pub(crate) fn stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

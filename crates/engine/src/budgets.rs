@@ -1,7 +1,9 @@
 //! Charges of each analyst, and the loss of all together.
 
-use hushtable_ledger::{Account, ChargeRecord, Ledger};
-use hushtable_privacy::{Composition, Delta, Epsilon, Odometer, Rho};
+use std::collections::BTreeMap;
+
+use hushtable_ledger::{Account, ChargeRecord, Ledger, LedgerError};
+use hushtable_privacy::{Composition, Delta, Epsilon, Loss, Odometer, Rho};
 
 use crate::error::EngineError;
 use crate::session::Session;
@@ -22,6 +24,21 @@ pub struct BudgetLine {
     /// Whether the table has columns with `split`: then all of this is about a record at the
     /// thresholds, and larger ones may lose more.
     pub per_record: bool,
+}
+
+/// An account of the ledger that the contract does not name.
+#[derive(Clone, Debug)]
+pub struct OtherAccount {
+    /// The analyst.
+    pub analyst: String,
+    /// The population, by its name when it was charged.
+    pub table: String,
+    /// Whether the contract says that it is closed. If not, no query is answered.
+    pub retired: bool,
+    /// The sum of its charges, in epsilon, in rho or in both.
+    pub spent: Vec<Loss>,
+    /// The charges, oldest first.
+    pub charges: Vec<ChargeRecord>,
 }
 
 /// The total of all charges to a budget, as (epsilon, delta) promises.
@@ -70,7 +87,7 @@ impl Session {
     /// When the ledger cannot be read.
     pub fn budget(&self, delta: Option<Delta>) -> Result<Vec<BudgetLine>, EngineError> {
         let small = Delta::from_units(1_000_000_000_000).unwrap_or(Delta::ZERO);
-        let ledger = self.ledger_for_looking()?;
+        let ledger = self.ledger_as_it_is()?;
         let charges = ledger.as_ref().map(Ledger::charges).transpose()?.unwrap_or_default();
         let mut lines = Vec::new();
         let contract = self.contract();
@@ -84,7 +101,7 @@ impl Session {
                     Some(ledger) => ledger.account(analyst, name, limit)?,
                     None => Account::untouched(limit),
                 };
-                let own = charges.iter().filter(|c| c.analyst == *analyst && c.table == *name);
+                let own = charges.iter().filter(|c| c.analyst == *analyst && c.account == *name);
                 let own: Vec<ChargeRecord> = own.cloned().collect();
                 let usual = if limit.delta().is_zero() { small } else { limit.delta() };
                 let together = match delta {
@@ -103,12 +120,57 @@ impl Session {
         }
         Ok(lines)
     }
+
+    /// The accounts of the ledger that the contract does not name, by population and analyst.
+    /// Changes no file.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn other_accounts(&self) -> Result<Vec<OtherAccount>, EngineError> {
+        let ledger = self.ledger_as_it_is()?;
+        let charges = ledger.as_ref().map(Ledger::charges).transpose()?.unwrap_or_default();
+        let contract = self.contract();
+        let mut accounts: BTreeMap<(String, String), Vec<ChargeRecord>> = BTreeMap::new();
+        for charge in charges {
+            if !contract.populations.contains_key(&charge.account) {
+                let account = (charge.account.clone(), charge.analyst.clone());
+                accounts.entry(account).or_default().push(charge);
+            }
+        }
+        let account = |((table, analyst), charges): ((String, String), Vec<ChargeRecord>)| {
+            let (retired, spent) = (contract.retired.contains(&table), spent(&charges)?);
+            Ok(OtherAccount { analyst, table, retired, spent, charges })
+        };
+        accounts.into_iter().map(account).collect()
+    }
+
+    /// Looks whether the contract names everybody who was charged for. Changes no file.
+    ///
+    /// # Errors
+    /// When it does not: every query is refused with this error. When the ledger cannot be read.
+    pub fn check_populations(&self) -> Result<(), EngineError> {
+        self.ledger_for_looking().map(drop)
+    }
+}
+
+/// The sum of charges in each currency.
+fn spent(charges: &[ChargeRecord]) -> Result<Vec<Loss>, EngineError> {
+    let mut sums: Vec<Loss> = Vec::new();
+    for charge in charges {
+        match sums.iter_mut().find(|sum| sum.parameter() == charge.asked.parameter()) {
+            Some(sum) => {
+                *sum = sum.plus(charge.asked).map_err(|_| LedgerError::LossesTooLarge)?;
+            }
+            None => sums.push(charge.asked),
+        }
+    }
+    Ok(sums)
 }
 
 #[cfg(test)]
 mod tests {
-    use hushtable_ledger::ChargeState;
-    use hushtable_privacy::{Event, Loss};
+    use hushtable_ledger::{ChargeState, Units};
+    use hushtable_privacy::Event;
     use hushtable_testkit::Dice;
 
     use super::*;
@@ -120,6 +182,8 @@ mod tests {
             charged_at: String::new(),
             analyst: String::new(),
             table: String::new(),
+            account: String::new(),
+            units: Units::default(),
             query: String::new(),
             asked: nothing,
             charged: nothing,

@@ -58,7 +58,7 @@ mod workload;
 
 pub use answer::{Standing, Timings};
 pub use ask::Priced;
-pub use budgets::{BudgetLine, Together};
+pub use budgets::{BudgetLine, OtherAccount, Together};
 pub use codec::PlanCodec;
 pub use distinct_rows::{DistinctRows, distinct_rows};
 pub use error::EngineError;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hushtable_ledger::{Fingerprint, Ledger, Notice};
+use hushtable_ledger::{Fingerprint, Ledger, NamedPopulation, Notice, Populations, Units};
 use hushtable_privacy::Loss;
 use hushtable_query::{
     Contract, Population, PrivateQuery, Quote, Table, Warning, bind, least_loss,
@@ -203,14 +203,40 @@ impl Session {
     /// The ledger, for charging; made where there is none.
     pub(crate) fn ledger(&self) -> Result<Ledger, EngineError> {
         let listener = Arc::clone(&self.listener);
-        Ok(Ledger::open(&self.ledger_path())?.telling(move |notice| listener(notice)))
+        let ledger = Ledger::open(&self.ledger_path(), self.ledger_populations())?;
+        Ok(ledger.telling(move |notice| listener(notice)))
     }
 
-    /// The ledger, for looking; `None` where there is none.
+    /// The ledger, for looking at what a question would cost; `None` where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, and when it refuses every question, as the contract does not name
+    /// those who were charged for.
     pub(crate) fn ledger_for_looking(&self) -> Result<Option<Ledger>, EngineError> {
+        let ledger = self.ledger_as_it_is()?;
+        ledger.as_ref().map_or(Ok(()), Ledger::check_populations)?;
+        Ok(ledger)
+    }
+
+    /// The ledger, for looking at its accounts, whatever the contract says of them; `None` where
+    /// there is none.
+    pub(crate) fn ledger_as_it_is(&self) -> Result<Option<Ledger>, EngineError> {
         let listener = Arc::clone(&self.listener);
-        let ledger = Ledger::open_read_only(&self.ledger_path())?;
+        let ledger = Ledger::open_read_only(&self.ledger_path(), self.ledger_populations())?;
         Ok(ledger.map(|ledger| ledger.telling(move |notice| listener(notice))))
+    }
+
+    /// The contract's populations, by which the ledger knows whose accounts are whose.
+    fn ledger_populations(&self) -> Populations {
+        let named = self.contract.populations.values().map(|population| {
+            let named = NamedPopulation {
+                units: Units(self.contract.units_of(population)),
+                formerly: population.formerly.clone(),
+                section: population.section.clone(),
+            };
+            (population.name.clone(), named)
+        });
+        Populations::new(named.collect(), self.contract.retired.iter().cloned())
     }
 
     /// The files of the tables that a query reads, as [`own_files_of`](Self::own_files_of) gives
@@ -264,7 +290,7 @@ impl Session {
     ) -> Result<(), EngineError> {
         let least = least_loss(queries, limit)?;
         let asked: Vec<Loss> = queries.iter().map(|query| query.loss()).collect();
-        let ledger = Ledger::open_read_only(&self.ledger_path())?;
+        let ledger = Ledger::open_read_only(&self.ledger_path(), self.ledger_populations())?;
         let account = (analyst, population.name.as_str());
         Ok(Ledger::check_budget(ledger.as_ref(), account, &asked, least, limit)?)
     }

@@ -61,9 +61,9 @@ pub use hushtable_engine::{
     CheckReport, ClippedShare, ClippingReport, ColumnCheck, ColumnIntervals, Compared,
     ContributionLimit, CutOff, Distribution, EngineError as Error, EventFound, FitOptions,
     FitReport, Fitted, FormCount, Forms, GroupLosses, GroupSizes, GroupsCheck, KeysCheck,
-    LossOptions, LossQuantile, LossReport, Losses, MechanismLosses, MemoryLimit, OwnerLosses,
-    PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal, Priced, Progress,
-    QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing, Statement,
+    LossOptions, LossQuantile, LossReport, Losses, MechanismLosses, MemoryLimit, OtherAccount,
+    OwnerLosses, PartAnswer, PartQuoted, PartStated, PartStatement, PopulationTotal, Priced,
+    Progress, QueryCheck, Quoted, RangeCheck, Secret, SourceError, Spread, Standing, Statement,
     StatementOfParts, StatementPartQuoted, StatementQuoted, TableCheck, TableIntervals, Timings,
     Together, Trial, TrialError, TuneReport, TunedSetting, Uncertainty, WorkloadAnswer,
     WorkloadCharge, WorkloadProgress, WorkloadQuoted, WorkloadStatement, open_workload, resolved,
@@ -99,6 +99,6 @@ pub mod query {
 /// Accounts, charges and what the ledger says.
 pub mod ledger {
     pub use hushtable_ledger::{
-        Account, ChargeRecord, ChargeState, Inspection, Lapse, LedgerError, Notice,
+        Account, ChargeRecord, ChargeState, Inspection, Lapse, LedgerError, Notice, Units,
     };
 }

@@ -327,7 +327,8 @@ mod tests {
     fn ledgers_and_contracts_are_left_as_they_are() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = folder.path().join("result.csv");
-        hushtable_ledger::Ledger::open(&ledger).unwrap();
+        let populations = hushtable_ledger::Populations::default();
+        hushtable_ledger::Ledger::open(&ledger, populations).unwrap();
         let journal = folder.path().join("result.csv-journal");
         let contract = folder.path().join("other.toml");
         let text = "[tables.t]\npath = \"t.csv\"\nprivacy_unit = \"TODO: row, or a column\"\n";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hushtable_engine::{
     Answer, AuditOptions, AuditReport, BudgetLine, CheckReport, FitOptions, FitReport, GroupSizes,
-    LossOptions, LossReport, Progress, Session, Timings, TuneReport,
+    LossOptions, LossReport, OtherAccount, Progress, Session, Timings, TuneReport,
 };
 use hushtable_ledger::Inspection;
 use hushtable_privacy::Delta;
@@ -128,6 +128,25 @@ impl Owner {
     pub async fn budgets(&self, delta: Option<Delta>) -> Result<Vec<BudgetLine>, Error> {
         let session = Arc::clone(&self.session);
         self.workers.block(move || session.budget(delta)).await
+    }
+
+    /// The accounts of the ledger that the contract does not name. Not confidential, but for the
+    /// queries of others.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub async fn other_accounts(&self) -> Result<Vec<OtherAccount>, Error> {
+        let session = Arc::clone(&self.session);
+        self.workers.block(move || session.other_accounts()).await
+    }
+
+    /// Looks whether the contract names everybody who was charged for.
+    ///
+    /// # Errors
+    /// When it does not: every query is refused with this error. When the ledger cannot be read.
+    pub async fn check_populations(&self) -> Result<(), Error> {
+        let session = Arc::clone(&self.session);
+        self.workers.block(move || session.check_populations()).await
     }
 
     /// Answers a query in the name of an analyst, who pays for it, and tells where the time went:

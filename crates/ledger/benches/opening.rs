@@ -13,7 +13,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use hushtable_ledger::{Fingerprint, Ledger, Outcome, Paid, Release, Request};
+use hushtable_ledger::{
+    Fingerprint, Ledger, NamedPopulation, Outcome, Paid, Populations, Release, Request, Units,
+};
 use hushtable_privacy::Loss;
 use rusqlite::Connection;
 
@@ -37,8 +39,14 @@ fn request(question: u64) -> Request {
     }
 }
 
+fn visits() -> Populations {
+    let units = Units([("visits".to_owned(), "visits.customer".to_owned())].into());
+    let visits = NamedPopulation { units, ..NamedPopulation::default() };
+    Populations::new([("visits".to_owned(), visits)].into(), [])
+}
+
 fn make(path: &Path) {
-    let mut ledger = Ledger::open(path).unwrap();
+    let mut ledger = Ledger::open(path, visits()).unwrap();
     for first in (0..CHARGES).step_by(AT_ONCE as usize) {
         let requests: Vec<Request> = (first..first + AT_ONCE).map(request).collect();
         let paid = ledger.charge_all(&requests).unwrap();
@@ -71,7 +79,7 @@ fn main() {
     let (mut opened, mut charged, mut read, mut ratios) = (vec![], vec![], vec![], vec![]);
     for run in 0..=RUNS as u64 {
         let mut ledger = None;
-        let open = seconds(|| ledger = Some(Ledger::open(&path).unwrap()));
+        let open = seconds(|| ledger = Some(Ledger::open(&path, visits()).unwrap()));
         let mut ledger = ledger.unwrap();
         let charge = seconds(|| drop(ledger.charge(&request(CHARGES + run)).unwrap()));
         let plain = seconds(|| {

@@ -10,7 +10,9 @@ use rusqlite::types::Type;
 
 use crate::chain::{Broken, Chain, Head};
 use crate::charge::Receipt;
+use crate::populations::{ChargedPopulations, Populations};
 use crate::records::{self, Recorded, Records};
+use crate::units::Units;
 use crate::{Account, ChargeRecord, ChargeState, Fingerprint, LedgerError, MOST_ATTEMPTS};
 
 /// All charges, with their attempts and releases.
@@ -21,6 +23,9 @@ pub(crate) struct Book {
     /// Places in `charges` by question, oldest first.
     questions: HashMap<Fingerprint, Vec<usize>>,
     heads: Option<Heads>,
+    /// The contract's populations, whose accounts the charges are on.
+    populations: Populations,
+    charged: ChargedPopulations,
 }
 
 /// How far each chain is read.
@@ -36,6 +41,7 @@ struct Heads {
 pub(crate) struct Entry {
     pub(crate) receipt: Receipt,
     analyst: Box<str>,
+    /// As the contract names it now.
     population: Box<str>,
     pub(crate) attempts: u32,
     /// Whether its release was drawn, or was about to be.
@@ -44,6 +50,28 @@ pub(crate) struct Entry {
 }
 
 impl Book {
+    /// An empty book for the populations of a contract.
+    pub(crate) fn new(populations: Populations) -> Self {
+        Self { populations, ..Self::default() }
+    }
+
+    /// The units of a population that a question is about.
+    ///
+    /// # Errors
+    /// When the contract does not name the population, or does not fit the ledger's charges: those
+    /// who were charged for would have a fresh budget.
+    pub(crate) fn units(&self, population: &str) -> Result<&Units, LedgerError> {
+        self.check_populations()?;
+        let unknown = || LedgerError::UnknownPopulation { population: population.to_owned() };
+        self.populations.units(population).ok_or_else(unknown)
+    }
+
+    /// Refuses a contract that does not fit the ledger's charges.
+    pub(crate) fn check_populations(&self) -> Result<(), LedgerError> {
+        let checked = self.populations.check(&self.charged);
+        checked.map_err(|differ| LedgerError::PopulationsDiffer(Box::new(differ)))
+    }
+
     /// Reads the rows that are new, in a transaction of the caller's.
     ///
     /// # Errors
@@ -52,23 +80,27 @@ impl Book {
         let result = self.read(records);
         if result.is_err() {
             // Half of the new rows may be here.
-            *self = Self::default();
+            *self = Self::new(std::mem::take(&mut self.populations));
         }
         result
     }
 
     fn read(&mut self, records: &Records<'_>) -> Result<(), LedgerError> {
         let broken = |broken| records.broken(broken);
-        let Self { charges, questions, heads } = self;
+        let Self { charges, questions, heads, populations, charged: charged_populations } = self;
         let charges_head =
             records.follow(Chain::Charges, heads.map(|h| h.charges), |id, link, row| {
                 let (loss, charged) = records::losses(row, 6)?;
                 let fingerprint = Fingerprint::new(row.get(5)?);
+                let population = row.get_ref(3)?.as_str()?;
+                charged_populations
+                    .add(population, row.get_ref(12)?.as_str()?)
+                    .map_err(|error| unreadable(12, error))?;
                 questions.entry(fingerprint).or_default().push(charges.len());
                 charges.push(Entry {
                     receipt: Receipt { id, link, fingerprint, loss, charged },
                     analyst: row.get(2)?,
-                    population: row.get(3)?,
+                    population: populations.account(population).into(),
                     attempts: 0,
                     drawn: false,
                     release: None,
@@ -134,6 +166,7 @@ impl Book {
                 id,
                 charged_at: row.get(1)?,
                 analyst: row.get(2)?,
+                account: self.populations.account(row.get_ref(3)?.as_str()?).to_owned(),
                 table: row.get(3)?,
                 query: row.get(4)?,
                 asked,
@@ -142,9 +175,9 @@ impl Book {
                     Some(entry) => entry.state(),
                     None => return Err(rusqlite::Error::QueryReturnedNoRows),
                 },
-                events: serde_json::from_str(&events).map_err(|error| {
-                    rusqlite::Error::FromSqlConversionFailure(11, Type::Text, error.into())
-                })?,
+                events: serde_json::from_str(&events).map_err(|error| unreadable(11, error))?,
+                units: serde_json::from_str(row.get_ref(12)?.as_str()?)
+                    .map_err(|error| unreadable(12, error))?,
             });
             Ok(())
         })?;
@@ -251,6 +284,11 @@ impl Entry {
             (None, false) => ChargeState::Charged,
         }
     }
+}
+
+/// JSON in the column `at` that is not what this program writes.
+fn unreadable(at: usize, error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(at, Type::Text, error.into())
 }
 
 fn entry(charges: &mut [Entry], id: i64) -> Option<&mut Entry> {

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::chain::Link;
 use crate::claim::Claim;
+use crate::units::Units;
 use crate::{Fingerprint, StoredRelease};
 
 /// A question and what it costs.
@@ -137,8 +138,13 @@ pub struct ChargeRecord {
     pub charged_at: String,
     /// The analyst who asked.
     pub analyst: String,
-    /// The population whose budget paid.
+    /// The population whose budget paid, by its name then.
     pub table: String,
+    /// The population whose account it is on, by its name now.
+    #[serde(skip)]
+    pub account: String,
+    /// How the population's tables held its units.
+    pub units: Units,
     /// The query's text.
     pub query: String,
     /// The loss in the currency in which it was asked.

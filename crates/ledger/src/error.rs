@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hushtable_privacy::Loss;
 
-use crate::{BudgetExceeded, MOST_ATTEMPTS};
+use crate::{BudgetExceeded, MOST_ATTEMPTS, PopulationsDiffer};
 
 /// Why a charge cannot be answered any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,15 @@ pub enum Lapse {
 pub enum LedgerError {
     /// The query costs more than is left of the budget.
     Exhausted(Box<BudgetExceeded>),
+
+    /// The contract's populations do not fit the charges on record.
+    PopulationsDiffer(Box<PopulationsDiffer>),
+
+    /// A charge to a population that the contract does not name.
+    UnknownPopulation {
+        /// Its name.
+        population: String,
+    },
 
     /// A loss in rho against a limit in epsilon.
     RhoFromEpsilon {
@@ -263,6 +272,11 @@ impl LedgerError {
     pub fn what_and_hint(&self) -> (String, Option<String>) {
         match self {
             Self::Exhausted(inner) => inner.what_and_hint(),
+            Self::PopulationsDiffer(inner) => inner.what_and_hint(),
+            Self::UnknownPopulation { population } => (
+                format!("the contract does not name the population `{population}`"),
+                Some("this is a fault in Hushtable: please report it, without data".to_owned()),
+            ),
             Self::RhoFromEpsilon { analyst, population, loss, limit } => (
                 format!(
                     "this query costs {loss}, but the budget of analyst `{analyst}` on \

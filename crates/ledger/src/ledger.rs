@@ -9,6 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::book::Book;
 use crate::file::{self, Opened};
+use crate::populations::Populations;
 use crate::records::Records;
 use crate::{
     Account, BudgetExceeded, ChargeRecord, Fingerprint, LedgerError, Notice, Request, StoredRelease,
@@ -29,14 +30,15 @@ pub struct Ledger {
 
 impl Ledger {
     /// Opens the ledger at `path`, checks all of its charges, and makes it where there is no file:
-    /// [`Self::created`] tells. Its folder must exist.
+    /// [`Self::created`] tells. Its folder must exist. `populations` are those of the contract:
+    /// charges under their former names are on their accounts.
     ///
     /// # Errors
     /// When the file cannot be opened for writing, is not a ledger (it is left as it is then), is
     /// empty, of another version or damaged, or cannot be written durably; when locks do nothing in
     /// its folder; or when another process keeps it locked for ten seconds.
-    pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        Self::read(file::open(path)?)
+    pub fn open(path: &Path, populations: Populations) -> Result<Self, LedgerError> {
+        Self::read(file::open(path)?, populations)
     }
 
     /// Opens the ledger at `path` for looking only, and checks all of its charges; `None` where
@@ -45,12 +47,18 @@ impl Ledger {
     ///
     /// # Errors
     /// Opens the ledger as [`Self::open`] does; the file may be read-only.
-    pub fn open_read_only(path: &Path) -> Result<Option<Self>, LedgerError> {
-        file::open_read_only(path)?.map(Self::read).transpose()
+    pub fn open_read_only(
+        path: &Path,
+        populations: Populations,
+    ) -> Result<Option<Self>, LedgerError> {
+        file::open_read_only(path)?.map(|opened| Self::read(opened, populations)).transpose()
     }
 
-    fn read(Opened { conn, path, real, created }: Opened) -> Result<Self, LedgerError> {
-        let (book, listener) = (RefCell::default(), Box::new(|_: &Notice| {}));
+    fn read(
+        Opened { conn, path, real, created }: Opened,
+        populations: Populations,
+    ) -> Result<Self, LedgerError> {
+        let (book, listener) = (RefCell::new(Book::new(populations)), Box::new(|_: &Notice| {}));
         let ledger = Self { conn, path, real, created, book, listener };
         ledger.look(|_, _| Ok(()))?;
         Ok(ledger)
@@ -93,6 +101,7 @@ impl Ledger {
         limit: Loss,
     ) -> Result<(), LedgerError> {
         let Some((first, others)) = asked.split_first() else { return Ok(()) };
+        ledger.map_or(Ok(()), Self::check_populations)?;
         let all = first.plus_all(others.iter().copied());
         let all = all.map_err(|_| LedgerError::LossesTooLarge)?;
         let account = match ledger {
@@ -116,7 +125,7 @@ impl Ledger {
             own.is_within(other) && twice.map_or(true, |twice| other.is_within(twice))
         };
         let charges = ledger.map(Self::charges).transpose()?.unwrap_or_default();
-        let mut own = charges.iter().filter(|c| c.analyst == analyst && c.table == population);
+        let mut own = charges.iter().filter(|c| c.analyst == analyst && c.account == population);
         let found = own.any(|charge| asked.iter().any(|&loss| alike(charge.asked, loss)));
         if found { Ok(()) } else { Err(refusal) }
     }
@@ -151,6 +160,16 @@ impl Ledger {
         limit: Loss,
     ) -> Result<Account, LedgerError> {
         self.look(|_, book| book.account(analyst, population, limit))
+    }
+
+    /// Refuses a contract under which somebody who was charged for would have a fresh budget, as
+    /// every charge does.
+    ///
+    /// # Errors
+    /// When the contract's populations do not fit the charges on record
+    /// ([`LedgerError::PopulationsDiffer`]), and when the file cannot be read.
+    pub fn check_populations(&self) -> Result<(), LedgerError> {
+        self.look(|_, book| book.check_populations())
     }
 
     /// All charges, oldest first.

@@ -21,7 +21,10 @@
 //! comes from [`Ledger::begin`], before each time that its data are read. While a program is at
 //! work on a charge, others that ask its question wait for the answer.
 //!
-//! An account is an analyst and a population, both compared byte for byte. Its limit is not kept
+//! An account is an analyst and a population, both compared byte for byte. The contract may name
+//! the former names of a population, whose charges are then on its account; where it does not name
+//! a population that was charged, or its units have changed, nothing is charged ([`Populations`]).
+//! Its limit is not kept
 //! here but given with each request, as it belongs to the contract, which the owner may change; the
 //! currency of the limit (epsilon or rho) is the one in which the account is kept. Sums are exact
 //! integers throughout.
@@ -48,6 +51,8 @@ mod ledger;
 mod locks;
 mod notice;
 mod payment;
+mod populations;
+mod populations_differ;
 mod recognise;
 mod records;
 mod refusal;
@@ -55,6 +60,7 @@ mod release;
 mod schema;
 mod sqlite;
 mod temporary;
+mod units;
 
 pub use account::Account;
 pub use charge::{Charge, ChargeRecord, ChargeState, DrawnCharge, OpenedCharge, Outcome, Request};
@@ -64,6 +70,9 @@ pub use inspection::{Inspection, backup, check};
 pub use ledger::{Ledger, cost};
 pub use notice::Notice;
 pub use payment::{MOST_ATTEMPTS, Paid, Payment};
+pub use populations::Populations;
+pub use populations_differ::{OtherUnits, PopulationsDiffer, Unnamed};
 pub use recognise::is_ledger;
 pub use refusal::BudgetExceeded;
 pub use release::{Release, StoredRelease};
+pub use units::{NamedPopulation, Units};

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use crate::chain::{Broken, Chain, Head, Link};
 use crate::charge::Receipt;
+use crate::units::Units;
 use crate::{LedgerError, Release, Request, StoredRelease};
 
 /// The file's rows as one transaction sees them.
@@ -125,15 +126,18 @@ impl Records<'_> {
             .map_err(|error| self.error(error))
     }
 
-    /// Adds a charge to the transaction.
+    /// Adds a charge to the transaction. `units` are those of its population.
     pub(crate) fn add_charge(
         &self,
         request: &Request,
+        units: &Units,
         charged: Loss,
     ) -> Result<Receipt, LedgerError> {
-        let events = serde_json::to_string(&request.events)
-            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
-            .map_err(|error| self.error(error))?;
+        let json = |error: serde_json::Error| {
+            self.error(rusqlite::Error::ToSqlConversionFailure(error.into()))
+        };
+        let events = serde_json::to_string(&request.events).map_err(json)?;
+        let units = serde_json::to_string(units).map_err(json)?;
         let (asked_currency, asked_amount) = (request.loss.parameter(), request.loss.units());
         let (charged_currency, charged_amount) = (charged.parameter(), charged.units());
         let values = vec![
@@ -148,6 +152,7 @@ impl Records<'_> {
             signed(charged_amount).into(),
             signed(charged.delta().units()).into(),
             events.into(),
+            units.into(),
         ];
         let (id, link) = self.append(Chain::Charges, values)?;
         let (fingerprint, loss) = (request.fingerprint, request.loss);

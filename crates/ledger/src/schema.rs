@@ -20,7 +20,7 @@ CREATE TABLE chains (
 
 /// The bounds are those of the amounts' types. A charge is kept as asked and as charged, which
 /// differ only where an epsilon was charged to a budget in rho. Its events are JSON, from which the
-/// tightest total is computed.
+/// tightest total is computed. Its units are JSON, too: who the population was made up of.
 const CHARGES: &str = "\
 CREATE TABLE charges (
   id INTEGER PRIMARY KEY,
@@ -35,6 +35,7 @@ CREATE TABLE charges (
   charged_amount INTEGER NOT NULL CHECK (charged_amount BETWEEN 0 AND 1000000000000000000),
   delta INTEGER NOT NULL CHECK (delta BETWEEN 0 AND 999999999999999999),
   events TEXT NOT NULL,
+  units TEXT NOT NULL,
   link BLOB NOT NULL CHECK (length(link) = 32),
   CHECK (asked_currency = 'epsilon' OR charged_currency = 'rho'),
   CHECK (asked_currency <> charged_currency OR asked_amount = charged_amount)

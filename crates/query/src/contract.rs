@@ -3,9 +3,11 @@
 mod columns;
 mod csv;
 mod defaults;
+mod former;
 pub(crate) mod read;
 mod split;
 mod tables;
+mod unit_texts;
 mod units;
 
 use std::collections::BTreeMap;
@@ -44,6 +46,8 @@ pub struct Contract {
     pub populations: BTreeMap<String, Population>,
     /// Tables by name.
     pub tables: BTreeMap<String, Table>,
+    /// Names of populations that are gone: nothing is charged to their accounts any more.
+    pub retired: Vec<String>,
 }
 
 /// One table and what may be asked of it.

@@ -158,16 +158,62 @@ impl SelectionIdentity {
 impl Quote {
     /// The bytes that tell this question from all others on the same data. Spelling, aliases of
     /// tables, the order of options and the names that readers see for measurements do not matter;
-    /// the names of the released columns do.
+    /// the names of the released columns do. Nor do the names of populations: under another name
+    /// they have the same account, if the contract says so.
     ///
     /// # Errors
     /// When the query cannot be serialised, which binding excludes.
     pub fn identity(&self) -> Result<Vec<u8>, serde_json::Error> {
-        serde_json::to_vec(&Identity {
+        let identity = serde_json::to_string(&Identity {
             format: FORMAT,
             query: self.query().unnamed(),
             selection: self.selection().map(SelectionIdentity::of),
             noise: self.noise().iter().map(NoiseIdentity::of).collect(),
-        })
+        })?;
+        Ok(numbered(&identity).into_bytes())
+    }
+}
+
+/// JSON with the numbers of populations, in the order in which they appear, in place of their
+/// names.
+fn numbered(json: &str) -> String {
+    // A quotation mark within a text is escaped, so this is nowhere but where a field begins.
+    const FIELD: &str = "\"population\":\"";
+    let mut fields = json.split(FIELD);
+    let mut out = fields.next().unwrap_or_default().to_owned();
+    let mut names: Vec<&str> = Vec::new();
+    for field in fields {
+        let mut escaped = false;
+        let end = field.find(|c| {
+            let ends = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            ends
+        });
+        let (name, rest) = field.split_at(end.unwrap_or(field.len()));
+        let number = names.iter().position(|known| *known == name).unwrap_or(names.len());
+        if number == names.len() {
+            names.push(name);
+        }
+        out += FIELD;
+        out += &number.to_string();
+        out += rest;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_populations_become_numbers() {
+        let odd = ["a\"b\\", "p\\\",\"population\":\"q", "a\"b\\"];
+        let all = odd.map(|name| serde_json::json!({ "population": name, "n": name }));
+        let text = serde_json::to_string(&all).unwrap();
+        let found: Vec<serde_json::Value> = serde_json::from_str(&numbered(&text)).unwrap();
+        let wanted = odd.iter().zip(["0", "1", "0"]);
+        let wanted = wanted.map(|(n, number)| serde_json::json!({ "population": number, "n": n }));
+        assert_eq!(found, wanted.collect::<Vec<_>>());
+        assert_eq!(numbered("[]"), "[]");
     }
 }

@@ -277,3 +277,80 @@ fn columns_that_tell_units_apart_are_known_and_of_types_that_can() {
     let refused = ["float", "bool"].map(|other| contract(other).unwrap_err().to_string());
     insta::assert_snapshot!(refused.join("\n"));
 }
+
+#[test]
+fn former_names_are_of_one_account_and_not_in_use() {
+    let formerly =
+        |table: &str, names: &str| format!("privacy_unit = \"{table}\"\nformerly = {names}");
+    let posts = |names| formerly("author", names);
+    let retired = |names: &str| format!("ledger = \"test.ledger\"\nretired = {names}");
+    let both = "neighbouring = \"replace\"\nformerly = [\"members\"]";
+    let lines = [
+        ("privacy_unit = \"author\"", posts("3")),
+        ("privacy_unit = \"author\"", posts("[]")),
+        ("privacy_unit = \"author\"", posts("[3]")),
+        ("privacy_unit = \"author\"", posts("[\"TODO\"]")),
+        ("privacy_unit = \"author\"", posts("[\"users\", \"users\"]")),
+        ("privacy_unit = \"author\"", posts("[\"posts\"]")),
+        ("privacy_unit = \"author\"", posts("[\"users\", \"loans\"]")),
+        ("privacy_unit = \"author\"", posts("[\"posts.author\"]")),
+        ("ledger = \"test.ledger\"", retired("[]")),
+        ("ledger = \"test.ledger\"", retired("\"posts\"")),
+        ("ledger = \"test.ledger\"", retired("[\"posts\"]")),
+        ("ledger = \"test.ledger\"", retired("[\"users\", \"users\"]")),
+    ];
+    let changes: Vec<(&str, &str)> = lines.iter().map(|(old, new)| (*old, new.as_str())).collect();
+    let mut shown = errors(&changes);
+    // In two places.
+    for (first, second) in [
+        (
+            ("privacy_unit = \"author\"", posts("[\"members\"]")),
+            ("neighbouring = \"replace\"", both),
+        ),
+        (
+            ("ledger = \"test.ledger\"", retired("[\"members\"]")),
+            ("neighbouring = \"replace\"", both),
+        ),
+    ] {
+        let text = common::CONTRACT.replacen(first.0, &first.1, 1).replacen(second.0, second.1, 1);
+        let error = Contract::parse(&text, "hushtable.toml").unwrap_err();
+        writeln!(shown, "{}, {}\n-> {error}\n", first.1, second.1).unwrap();
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn former_names_are_read_and_units_have_texts() {
+    let text = "retired = [\"staff\"]\n\
+                [units.person]\nformerly = [\"t\", \"t.customer_id\"]\nbudgets.ana.epsilon = 1\n\
+                [tables.T]\npath = \"t.csv\"\nunit = { of = \"person\", column = \"id\" }\n\
+                columns = { id.type = \"int\", visit.type = \"int\" }\n\
+                [tables.bills]\npath = \"b.csv\"\ncolumns.visit.type = \"int\"\n\
+                unit = { of = \"person\", through = { column = \"visit\", \
+                references = \"T.visit\" } }\n\
+                [tables.rows]\npath = \"r.csv\"\nprivacy_unit = \"row\"\nformerly = [\"lines\"]\n\
+                columns = {}\nbudgets.ana.epsilon = 1\n\
+                [tables.towns]\npath = \"o.csv\"\npublic = true\ncolumns = {}\n";
+    let contract = Contract::parse(text, "hushtable.toml").unwrap();
+    assert_eq!(contract.retired, ["staff"]);
+    let (person, rows) = (&contract.populations["person"], &contract.populations["rows"]);
+    assert_eq!(person.formerly, ["t", "t.customer_id"]);
+    assert_eq!(
+        (person.section.as_str(), rows.section.as_str()),
+        ("[units.person]", "[tables.rows]")
+    );
+    let units = |text: &[(&str, &str)]| {
+        text.iter().map(|(table, unit)| ((*table).to_owned(), (*unit).to_owned())).collect()
+    };
+    let of_person = units(&[("T", "T.id"), ("bills", "bills.visit references T.visit")]);
+    assert_eq!(contract.units_of(person), of_person);
+    assert_eq!(contract.units_of(rows), units(&[("rows", "rows of rows")]));
+    // Where a table is of a population, the population's names stand there; a public one has none.
+    for (old, new) in [
+        ("column = \"id\" }", "column = \"id\" }\nformerly = [\"x\"]"),
+        ("public = true", "public = true\nformerly = [\"x\"]"),
+    ] {
+        let error = Contract::parse(&text.replacen(old, new, 1), "hushtable.toml").unwrap_err();
+        assert!(error.what.contains("not a population of its own"), "{error}");
+    }
+}

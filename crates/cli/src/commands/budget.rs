@@ -12,10 +12,16 @@ use crate::stdio;
 
 pub(crate) fn run(asked: &BudgetArguments) -> Result<(), Failure> {
     let delta = asked.delta.as_ref().map(|text| amount::<Delta>("delta", text, "1e-6"));
-    let lines = wait(engine(&asked.contract.path())?.owner().budgets(delta.transpose()?))?;
+    let owner = engine(&asked.contract.path())?.owner();
+    let lines = wait(owner.budgets(delta.transpose()?))?;
+    let others = wait(owner.other_accounts())?;
     let text = match asked.format {
-        ReportFormat::Text => budget::text(&lines),
-        ReportFormat::Json => budget::json(&lines)?,
+        ReportFormat::Text => budget::text(&lines, &others),
+        ReportFormat::Json => budget::json(&lines, &others)?,
     };
-    stdio::print(text.as_bytes())
+    stdio::print(text.as_bytes())?;
+    if let Err(error) = wait(owner.check_populations()) {
+        stdio::note(&Failure::from(error).warning());
+    }
+    Ok(())
 }

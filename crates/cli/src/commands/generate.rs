@@ -27,8 +27,7 @@ pub(crate) fn run(asked: &GenerateArguments) -> Result<(), Failure> {
             // Nothing is made where one of the pages may not be.
             let protected = nearby();
             for (path, _) in &all {
-                refuse_precious(path)?;
-                protected.as_ref().map_or(Ok(()), |own| own.refuse(path))?;
+                protected.as_ref().map_or_else(|| refuse_precious(path), |own| own.refuse(path))?;
             }
             fs::create_dir_all(out).map_err(|e| {
                 Failure::new(

@@ -243,7 +243,7 @@ impl Shell {
             }
             Command::Budget => {
                 let lines = wait(self.analyst.budget(None))?;
-                stdio::print(budget::text(&lines).as_bytes())
+                stdio::print(budget::text(&lines, &[]).as_bytes())
             }
             Command::History(switch) => {
                 let told = match input.history() {

@@ -1,8 +1,8 @@
 //! Budgets and the charges to them.
 
-use hushtable::BudgetLine;
 use hushtable::ledger::{ChargeRecord, ChargeState};
 use hushtable::privacy::{Delta, Epsilon, Loss};
+use hushtable::{BudgetLine, OtherAccount};
 use serde::Serialize;
 
 use super::grid::{Grid, Side, visible};
@@ -26,6 +26,23 @@ struct Report<'a> {
     charges: &'a [ChargeRecord],
 }
 
+/// An account that the contract does not name.
+#[derive(Debug, Serialize)]
+struct OtherReport<'a> {
+    analyst: &'a str,
+    table: &'a str,
+    state: &'static str,
+    spent: &'a [Loss],
+    charges: &'a [ChargeRecord],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum AnyReport<'a> {
+    Budget(Report<'a>),
+    Other(OtherReport<'a>),
+}
+
 /// All charges together, as one loss.
 #[derive(Debug, Serialize)]
 struct TogetherReport {
@@ -36,9 +53,9 @@ struct TogetherReport {
     epsilon_at_all_times: Option<Epsilon>,
 }
 
-/// Budgets as JSON: an array in the order given.
-pub(crate) fn json(lines: &[BudgetLine]) -> Result<String, Failure> {
-    let reports: Vec<Report<'_>> = lines
+/// Budgets as JSON: an array in the order given, then the accounts that the contract does not name.
+pub(crate) fn json(lines: &[BudgetLine], others: &[OtherAccount]) -> Result<String, Failure> {
+    let reports = lines
         .iter()
         .map(|line| Report {
             analyst: &line.analyst,
@@ -55,14 +72,39 @@ pub(crate) fn json(lines: &[BudgetLine]) -> Result<String, Failure> {
             }),
             charges: &line.charges,
         })
-        .collect();
-    pretty_json(&reports)
+        .map(AnyReport::Budget);
+    let others = others.iter().map(|other| {
+        AnyReport::Other(OtherReport {
+            analyst: &other.analyst,
+            table: &other.table,
+            state: state(other),
+            spent: &other.spent,
+            charges: &other.charges,
+        })
+    });
+    pretty_json(&reports.chain(others).collect::<Vec<_>>())
 }
 
-/// Budgets as text.
-pub(crate) fn text(lines: &[BudgetLine]) -> String {
-    let blocks: Vec<String> = lines.iter().map(block).collect();
+/// How it stands with an account that the contract does not name.
+fn state(other: &OtherAccount) -> &'static str {
+    if other.retired { "retired" } else { "not named by the contract" }
+}
+
+/// Budgets as text, then the accounts that the contract does not name.
+pub(crate) fn text(lines: &[BudgetLine], others: &[OtherAccount]) -> String {
+    let blocks: Vec<String> =
+        lines.iter().map(block).chain(others.iter().map(other_block)).collect();
     blocks.join("\n")
+}
+
+fn other_block(other: &OtherAccount) -> String {
+    let mut amounts = Grid::pairs();
+    for spent in &other.spent {
+        amounts.push(["spent", &spent.to_string()]);
+    }
+    let (analyst, table) = (visible(&other.analyst), visible(&other.table));
+    let (amounts, charges) = (amounts.text(2), charges(&other.charges));
+    format!("{analyst} on {table} ({})\n{amounts}\n{charges}", state(other))
 }
 
 fn block(line: &BudgetLine) -> String {
@@ -87,7 +129,15 @@ fn block(line: &BudgetLine) -> String {
         amounts.push(["", &epsilon(together.adaptive, together.delta_at_all_times, adaptive)]);
     }
     let (analyst, table) = (visible(&line.analyst), visible(&line.table));
-    format!("{analyst} on {table}\n{}\n{}", amounts.text(2), charges(&line.charges))
+    let mut names: Vec<&str> = line.charges.iter().map(|charge| charge.table.as_str()).collect();
+    names.retain(|name| *name != line.table);
+    names.sort_unstable();
+    names.dedup();
+    let formerly = match names.as_slice() {
+        [] => String::new(),
+        names => format!(" (formerly {})", visible(&names.join(", "))),
+    };
+    format!("{analyst} on {table}{formerly}\n{}\n{}", amounts.text(2), charges(&line.charges))
 }
 
 fn charges(charges: &[ChargeRecord]) -> String {

@@ -1,7 +1,7 @@
-use hushtable::ledger::{Account, ChargeRecord, ChargeState};
+use hushtable::ledger::{Account, ChargeRecord, ChargeState, Units};
 use hushtable::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use hushtable::query::Strategy;
-use hushtable::{BudgetLine, Together};
+use hushtable::{BudgetLine, OtherAccount, Together};
 
 use hushtable::arrow::record_batch::RecordBatch;
 
@@ -130,7 +130,9 @@ fn budgets() -> Vec<BudgetLine> {
         id,
         charged_at: format!("2026-03-0{id}T12:34:56.789Z"),
         analyst: "ana".to_owned(),
-        table: "posts".to_owned(),
+        table: if id == 1 { "posts" } else { "entries" }.to_owned(),
+        account: "posts".to_owned(),
+        units: Units([("posts".to_owned(), "posts.author".to_owned())].into()),
         query: query.to_owned(),
         asked,
         charged,
@@ -175,12 +177,24 @@ fn budgets() -> Vec<BudgetLine> {
     ]
 }
 
+fn other_accounts() -> Vec<OtherAccount> {
+    let charges: Vec<ChargeRecord> = budgets().remove(0).charges;
+    let account = |retired: bool, charge: &ChargeRecord| OtherAccount {
+        analyst: "ana".to_owned(),
+        table: charge.table.clone(),
+        retired,
+        spent: vec![charge.asked],
+        charges: vec![charge.clone()],
+    };
+    vec![account(true, &charges[0]), account(false, &charges[1])]
+}
+
 #[test]
 fn budgets_as_text() {
-    insta::assert_snapshot!(budget::text(&budgets()));
+    insta::assert_snapshot!(budget::text(&budgets(), &other_accounts()));
 }
 
 #[test]
 fn budgets_as_json() {
-    insta::assert_snapshot!(budget::json(&budgets()).unwrap());
+    insta::assert_snapshot!(budget::json(&budgets(), &other_accounts()).unwrap());
 }

@@ -21,6 +21,7 @@ mod models;
 mod outputs;
 mod pace;
 mod plots;
+mod populations;
 mod protected;
 mod quantiles;
 mod queries;

@@ -58,7 +58,7 @@ pub(crate) fn ask(place: &Place, sql: &str, seed: u64) -> Result<Answer, String>
 /// How many charges there are, how many of them have a release, and what is spent by population.
 fn charges(place: &Place) -> (usize, usize, Vec<String>) {
     let session = place.session();
-    let Some(ledger) = Ledger::open_read_only(&session.ledger_path()).unwrap() else {
+    let Some(ledger) = session.ledger_as_it_is().unwrap() else {
         return (0, 0, Vec::new());
     };
     let charges = ledger.charges().unwrap();

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use hushtable_ledger::{ChargeRecord, ChargeState, Ledger};
+use hushtable_ledger::{ChargeRecord, ChargeState};
 use hushtable_noise::TestSeed;
 use hushtable_query::SqlStatement;
 
@@ -91,7 +91,7 @@ fn open(contract: &Path) -> Session {
 }
 
 fn charges(place: &Place) -> Vec<ChargeRecord> {
-    let ledger = Ledger::open_read_only(&place.session().ledger_path()).unwrap();
+    let ledger = place.session().ledger_for_looking().unwrap();
     ledger.map_or(Vec::new(), |ledger| ledger.charges().unwrap())
 }
 

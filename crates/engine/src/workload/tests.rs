@@ -84,7 +84,7 @@ fn run(place: &Place, seed: u64, most: usize) -> Run {
 
 /// The charges, and how many of them have a release.
 fn charges(place: &Place) -> (usize, usize, String) {
-    let ledger = Ledger::open_read_only(&place.session().ledger_path()).unwrap().unwrap();
+    let ledger = place.session().ledger_as_it_is().unwrap().unwrap();
     let charges = ledger.charges().unwrap();
     let limit = place.session().contract().populations["firms"].budgets["ana"];
     let spent = ledger.account("ana", "firms", limit).unwrap().spent;
@@ -99,7 +99,7 @@ fn charges(place: &Place) -> (usize, usize, String) {
 fn stopped_before_reading(place: &Place, parts: usize) {
     let (session, workload) = (place.session(), workload(place));
     let plan = session.plan_workload(&workload, None).wait().unwrap();
-    let mut ledger = Ledger::open(&session.ledger_path()).unwrap();
+    let mut ledger = session.ledger().unwrap();
     let paid = plan.pay(&mut ledger, |_| {}).unwrap();
     let unanswered = paid.iter().filter_map(|paid| match paid {
         Paid::Charged(payment) => Some(payment),
@@ -218,7 +218,7 @@ fn tables_fit_each_other_and_are_on_record_as_they_were_released() {
     }
     // Released tables do not add up before they are adjusted.
     let plan = place.session().plan_workload(&workload(&place), None).wait().unwrap();
-    let ledger = Ledger::open_read_only(&place.session().ledger_path()).unwrap().unwrap();
+    let ledger = place.session().ledger_as_it_is().unwrap().unwrap();
     let raw = |place: usize| {
         let stored = ledger.stored("ana", "firms", &plan.parts[place].identity).unwrap().unwrap();
         let (released, _) = decode(&stored.release).unwrap();

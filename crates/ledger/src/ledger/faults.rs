@@ -8,7 +8,7 @@ use rusqlite::OpenFlags;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Charge, DrawnCharge, Outcome, Release};
+use crate::{Charge, DrawnCharge, NamedPopulation, Outcome, Release, Units};
 
 fn epsilon(text: &str) -> Loss {
     Loss::pure(text.parse().unwrap())
@@ -26,6 +26,17 @@ fn request(question: u32, cost: &str) -> Request {
         events: vec![epsilon(cost).into()],
         limit: epsilon("1"),
     }
+}
+
+/// The populations of a contract that has visits by their customers, and staff.
+fn visits() -> Populations {
+    let population = |(name, unit): (&str, &str)| {
+        let units = Units([(name.to_owned(), unit.to_owned())].into());
+        let section = format!("[tables.{name}]");
+        (name.to_owned(), NamedPopulation { units, formerly: Vec::new(), section })
+    };
+    let all = [("visits", "visits.customer"), ("staff", "staff.id"), ("Staff", "Staff.id")];
+    Populations::new(all.map(population).into(), [])
 }
 
 fn pay(ledger: &mut Ledger, question: u32, cost: &str) -> Charge {
@@ -50,13 +61,13 @@ fn spent(ledger: &Ledger) -> Loss {
 fn new_ledger() -> (TempDir, PathBuf, Ledger) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.sqlite");
-    let ledger = Ledger::open(&path).unwrap();
+    let ledger = Ledger::open(&path, visits()).unwrap();
     (folder, path, ledger)
 }
 
 /// A ledger on a connection of the test's own.
 fn on(conn: Connection, path: &Path) -> Ledger {
-    let (book, listener) = (RefCell::default(), Box::new(|_: &Notice| {}));
+    let (book, listener) = (RefCell::new(Book::new(visits())), Box::new(|_: &Notice| {}));
     Ledger { conn, path: path.to_owned(), real: path.to_owned(), created: false, book, listener }
 }
 
@@ -121,7 +132,7 @@ fn a_full_disk_charges_nothing_and_the_rest_of_the_budget_stays_usable() {
     assert!(ledger.stored("alice", "visits", &request(1, "1").fingerprint).unwrap().is_none());
 
     drop(ledger);
-    let mut ledger = Ledger::open(&path).unwrap();
+    let mut ledger = Ledger::open(&path, visits()).unwrap();
     assert_eq!(pay(&mut ledger, 2, "0.75").id(), 2);
     assert_eq!(spent(&ledger), epsilon("1"));
 }
@@ -129,7 +140,7 @@ fn a_full_disk_charges_nothing_and_the_rest_of_the_budget_stays_usable() {
 #[test]
 fn a_locked_file_is_an_error_after_the_wait() {
     let (_folder, path, mut ledger) = new_ledger();
-    let other = Ledger::open(&path).unwrap();
+    let other = Ledger::open(&path, visits()).unwrap();
     other.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
     ledger.conn.busy_timeout(Duration::from_millis(50)).unwrap();
     ledger.path = PathBuf::from("ledger.sqlite");
@@ -145,7 +156,7 @@ fn a_locked_file_is_an_error_after_the_wait() {
 #[test]
 fn a_reader_that_holds_up_the_commit_leaves_no_charge_behind() {
     let (_folder, path, mut ledger) = new_ledger();
-    let other = Ledger::open(&path).unwrap();
+    let other = Ledger::open(&path, visits()).unwrap();
     other.conn.execute_batch("BEGIN; SELECT * FROM charges").unwrap();
     ledger.conn.busy_timeout(Duration::from_millis(50)).unwrap();
     // The lock is refused at COMMIT only, when the row is already inserted.
@@ -198,7 +209,9 @@ fn journals_are_for_their_owner_alone() {
     let (_folder, path, ledger) = new_ledger();
     ledger.conn.execute_batch("BEGIN IMMEDIATE").unwrap();
     let charge = request(1, "0.25");
-    Records { conn: &ledger.conn, path: &path }.add_charge(&charge, charge.loss).unwrap();
+    Records { conn: &ledger.conn, path: &path }
+        .add_charge(&charge, &Units::default(), charge.loss)
+        .unwrap();
     let journal = PathBuf::from(format!("{}-journal", path.display()));
     for file in [&path, &journal] {
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;
@@ -213,13 +226,13 @@ fn a_write_ahead_log_left_by_another_program_is_turned_off() {
     assert_eq!(wal, Ok("wal".to_owned()));
     assert_eq!(ledger.charges().unwrap(), []);
     // Not while that program has the file open.
-    let kept = Ledger::open(&path);
+    let kept = Ledger::open(&path, visits());
     assert!(
         matches!(kept, Err(LedgerError::Busy { .. } | LedgerError::Setting { .. })),
         "{kept:?}"
     );
     drop(ledger);
-    let mut ledger = Ledger::open(&path).unwrap();
+    let mut ledger = Ledger::open(&path, visits()).unwrap();
     let _charge = pay(&mut ledger, 1, "0.25");
     assert!(!path.with_extension("sqlite-wal").exists());
 }
@@ -227,7 +240,7 @@ fn a_write_ahead_log_left_by_another_program_is_turned_off() {
 #[test]
 fn a_ledger_opened_for_looking_refuses_to_charge() {
     let (_folder, path, ledger) = new_ledger();
-    let mut look = Ledger::open_read_only(&path).unwrap().unwrap();
+    let mut look = Ledger::open_read_only(&path, visits()).unwrap().unwrap();
     let charge = look.charge(&request(1, "0.25"));
     assert!(matches!(charge, Err(LedgerError::ReadOnly { .. })), "{charge:?}");
     assert_eq!(ledger.charges().unwrap(), []);

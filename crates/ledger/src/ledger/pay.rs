@@ -39,9 +39,12 @@ impl Ledger {
     ///
     /// # Errors
     /// When the budget does not allow it ([`LedgerError::Exhausted`]), when the currencies do not
-    /// fit, and when the file cannot be read or written. Nothing is charged then.
+    /// fit, when the contract's populations do not fit the charges on record
+    /// ([`LedgerError::PopulationsDiffer`]), and when the file cannot be read or written. Nothing
+    /// is charged then.
     pub fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
         self.in_turn(|claims, records, book| {
+            let units = book.units(&request.population)?;
             let (receipt, attempts, new) = match find(claims, records, book, request)? {
                 Turn::UnderWay(charge) => return Ok(Turn::UnderWay(charge)),
                 Turn::Done(Found::Stored(stored)) => {
@@ -50,7 +53,7 @@ impl Ledger {
                 Turn::Done(Found::Paid(entry)) => (entry.receipt.clone(), entry.attempts, false),
                 Turn::Done(Found::New(charged)) => {
                     check(book, &[(request, charged)])?;
-                    (records.add_charge(request, charged)?, 0, true)
+                    (records.add_charge(request, units, charged)?, 0, true)
                 }
             };
             let Some(claim) = claims.take(receipt.id)? else {
@@ -73,9 +76,13 @@ impl Ledger {
     ///
     /// # Errors
     /// When the budget does not allow them all ([`LedgerError::Exhausted`]), when the currencies do
-    /// not fit, and when the file cannot be read or written. Nothing is charged then.
+    /// not fit, when the contract's populations do not fit the charges on record
+    /// ([`LedgerError::PopulationsDiffer`]), and when the file cannot be read or written. Nothing
+    /// is charged then.
     pub fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
         self.in_turn(|claims, records, book| {
+            let units = requests.iter().map(|request| book.units(&request.population));
+            let units = units.collect::<Result<Vec<_>, LedgerError>>()?;
             let mut all = Vec::with_capacity(requests.len());
             for request in requests {
                 match find(claims, records, book, request)? {
@@ -92,14 +99,15 @@ impl Ledger {
                 })
                 .collect();
             check(book, &new)?;
-            let paid = requests.iter().zip(all).map(|(request, found)| {
+            let paid = requests.iter().zip(units).zip(all);
+            let paid = paid.map(|((request, units), found)| {
                 Ok(match found {
                     Found::Stored(stored) => Paid::Stored(stored),
                     Found::Paid(entry) => {
                         Paid::Charged(payment(request, entry.receipt.clone(), false))
                     }
                     Found::New(charged) => {
-                        let receipt = records.add_charge(request, charged)?;
+                        let receipt = records.add_charge(request, units, charged)?;
                         Paid::Charged(payment(request, receipt, true))
                     }
                 })

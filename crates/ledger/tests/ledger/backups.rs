@@ -10,14 +10,14 @@ use hushtable_ledger::{Ledger, LedgerError, backup, check};
 use insta::assert_snapshot;
 
 use crate::support::{
-    answer, as_child, child, loss, new_ledger, pay, release, request, said, say, spent,
+    answer, as_child, child, loss, new_ledger, pay, release, request, said, say, spent, visits,
 };
 
 const LIMIT: &str = "epsilon 1000";
 
 /// Charges and records until killed.
 fn work(path: &std::path::Path) {
-    let mut ledger = Ledger::open(path).unwrap();
+    let mut ledger = Ledger::open(path, visits()).unwrap();
     for question in 1.. {
         let mut asked = request(question, "epsilon 0.001", LIMIT);
         asked.query = "x".repeat(3000);
@@ -58,7 +58,7 @@ fn copies_made_while_another_process_writes_are_whole() {
     let all = ledger.charges().unwrap();
     let mut before = 0;
     for copy in copies {
-        let ledger = Ledger::open_read_only(&copy).unwrap().unwrap();
+        let ledger = Ledger::open_read_only(&copy, visits()).unwrap().unwrap();
         let charges = ledger.charges().unwrap();
         assert!(charges.len() > before, "{} charges after {before}", charges.len());
         before = charges.len();
@@ -68,7 +68,7 @@ fn copies_made_while_another_process_writes_are_whole() {
         }
         // A copy is a ledger like any other.
         assert_eq!(check(&copy).unwrap().charges, charges.len());
-        let mut restored = Ledger::open(&copy).unwrap();
+        let mut restored = Ledger::open(&copy, visits()).unwrap();
         let next = pay(&mut restored, &request(1_000_000, "epsilon 0.001", LIMIT));
         assert_eq!(next.id(), charges.len() as i64 + 1);
     }
@@ -117,7 +117,7 @@ fn a_backup_replaces_nothing() {
     let copy = folder.path().join("copy");
     let found = backup(&path, &copy).unwrap();
     assert_eq!((found.path, found.charges, found.releases), (copy.clone(), 1, 1));
-    let copied = Ledger::open(&copy).unwrap();
+    let copied = Ledger::open(&copy, visits()).unwrap();
     assert_eq!(spent(&copied, LIMIT), loss("epsilon 1"));
     let fingerprint = request(1, "epsilon 1", LIMIT).fingerprint;
     let stored = copied.stored("alice", "visits", &fingerprint).unwrap().unwrap();

@@ -6,7 +6,7 @@ use hushtable_ledger::{Account, ChargeState, Ledger, LedgerError, Outcome, Reque
 use hushtable_privacy::{Epsilon, Event, Loss, Rho, analytic_gaussian_mu};
 use insta::assert_snapshot;
 
-use crate::support::{answer, loss, new_ledger, pay, release, request, spent};
+use crate::support::{answer, loss, new_ledger, pay, release, request, spent, visits};
 
 fn refusal(ledger: &mut Ledger, request: &Request) -> LedgerError {
     let before = ledger.charges().unwrap();
@@ -134,7 +134,7 @@ fn the_same_question_is_free() {
     // By another process, with another text, with no budget left.
     let mut ledger = {
         drop(ledger);
-        Ledger::open(&path).unwrap()
+        Ledger::open(&path, visits()).unwrap()
     };
     assert!(!ledger.created());
     let again = Request { query: "select   0".to_owned(), limit: loss("rho 0"), ..asked.clone() };
@@ -153,7 +153,7 @@ fn a_question_that_is_being_answered_is_waited_for() {
         let charge = pay(&mut ledger, &asked).open();
         let id = charge.id();
         let (tell, notices) = std::sync::mpsc::channel();
-        let mut other = Ledger::open(&path)
+        let mut other = Ledger::open(&path, visits())
             .unwrap()
             .telling(move |notice| tell.send(notice.to_string()).unwrap());
         std::thread::scope(|scope| {

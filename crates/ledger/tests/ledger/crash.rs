@@ -13,7 +13,7 @@ use hushtable_testkit::Dice;
 
 use crate::support::{
     answer, as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say,
-    spent,
+    spent, visits,
 };
 
 const COST: &str = "epsilon 0.001";
@@ -30,7 +30,7 @@ fn limit(round: u64) -> String {
 
 /// Charges and records until killed, or until the budget is used up.
 fn work_until_killed(path: &Path) {
-    let mut ledger = Ledger::open(path).unwrap();
+    let mut ledger = Ledger::open(path, visits()).unwrap();
     let limit = limit(std::env::var(ROUND).unwrap().parse().unwrap());
     let mut question = u64::from(std::process::id()) << 32;
     loop {
@@ -89,7 +89,7 @@ fn kill_9_at_any_moment_loses_nothing_that_was_told() {
         exhausted += said(&output, "exhausted").len();
 
         interrupted += usize::from(path.with_extension("sqlite-journal").exists());
-        let ledger = Ledger::open_read_only(&path).unwrap().unwrap();
+        let ledger = Ledger::open_read_only(&path, visits()).unwrap().unwrap();
         let now = epsilon_units(spent(&ledger, &limit(round)));
         assert!(now >= before, "spent fell from {before} to {now}");
         assert!(now <= epsilon_units(loss(&limit(round))), "{now} in round {round}");
@@ -100,7 +100,7 @@ fn kill_9_at_any_moment_loses_nothing_that_was_told() {
     assert_eq!(said(&output, "exhausted"), [0], "{output}");
     charged.extend(said(&output, "charged"));
     recorded.extend(said(&output, "recorded"));
-    let ledger = Ledger::open(&path).unwrap();
+    let ledger = Ledger::open(&path, visits()).unwrap();
     assert_eq!(spent(&ledger, &limit(ROUNDS)), loss(&limit(ROUNDS)));
 
     let charges = ledger.charges().unwrap();
@@ -138,7 +138,7 @@ const DRAWN: &str = "HUSHTABLE_LEDGER_TEST_DRAWN";
 fn a_charge_is_taken_up_after_a_crash_unless_it_was_drawn() {
     let asked = request(1, "epsilon 1", "epsilon 2");
     if let Some(path) = as_child() {
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, visits()).unwrap();
         let charge = pay(&mut ledger, &asked);
         let id = charge.id();
         let opened = charge.open();

@@ -8,6 +8,7 @@ mod budget;
 mod crash;
 mod files;
 mod parts;
+mod populations;
 mod property;
 mod race;
 mod size_limit;

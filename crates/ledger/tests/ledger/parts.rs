@@ -16,7 +16,7 @@ use hushtable_testkit::Dice;
 
 use crate::support::{
     answer, as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say,
-    spent,
+    spent, visits,
 };
 
 const LIMIT: &str = "epsilon 1";
@@ -121,7 +121,7 @@ fn what_is_on_record_or_paid_costs_nothing() {
 #[test]
 fn of_two_that_take_up_a_charge_one_draws() {
     let (_folder, path, mut ledger) = new_ledger();
-    let mut other = Ledger::open(&path).unwrap();
+    let mut other = Ledger::open(&path, visits()).unwrap();
     let ours = payments(ledger.charge_all(&tenths(0..1)).unwrap()).remove(0);
     let theirs = payments(other.charge_all(&tenths(0..1)).unwrap()).remove(0);
     assert_eq!((ours.id(), theirs.id()), (1, 1));
@@ -219,7 +219,7 @@ fn of_eight_at_once_one_pays() {
     let new: usize = thread::scope(|scope| {
         let racers: Vec<_> = (0..8)
             .map(|_| {
-                let mut ledger = Ledger::open(&path).unwrap();
+                let mut ledger = Ledger::open(&path, visits()).unwrap();
                 let start = &start;
                 scope.spawn(move || {
                     start.wait();
@@ -241,7 +241,7 @@ const ROOMY: &str = "epsilon 100";
 
 /// Pays for all parts and works through them until killed, telling each step.
 fn work(path: &Path) {
-    let mut ledger = Ledger::open(path).unwrap();
+    let mut ledger = Ledger::open(path, visits()).unwrap();
     let requests: Vec<Request> =
         (0..PARTS).map(|question| request(question, "epsilon 0.1", ROOMY)).collect();
     let paid = ledger.charge_all(&requests).unwrap();

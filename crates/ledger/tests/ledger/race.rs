@@ -11,6 +11,7 @@ use hushtable_ledger::{Ledger, LedgerError, Outcome};
 
 use crate::support::{
     answer, as_child, assert_sound, child, loss, new_ledger, release, request, said, say, spent,
+    visits,
 };
 
 /// Seven tenths are spent already, so that three more fit.
@@ -61,7 +62,7 @@ fn of_eight_threads_three_win() {
         let wins = thread::scope(|scope| {
             let racers: Vec<_> = (0..RACERS)
                 .map(|question| {
-                    let mut ledger = Ledger::open(&path).unwrap();
+                    let mut ledger = Ledger::open(&path, visits()).unwrap();
                     let start = &start;
                     scope.spawn(move || {
                         start.wait();
@@ -80,7 +81,7 @@ fn of_eight_threads_three_win() {
 #[test]
 fn of_eight_processes_three_win() {
     if let Some(path) = as_child() {
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, visits()).unwrap();
         say("ready", 0);
         // The parent closes this when all are ready.
         std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
@@ -102,7 +103,7 @@ fn of_eight_processes_three_win() {
 fn of_many_processes_with_one_question_one_pays() {
     let asked = request(1, "epsilon 0.1", LIMIT);
     if let Some(path) = as_child() {
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, visits()).unwrap();
         say("ready", 0);
         std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
         let release = match ledger.charge(&asked).unwrap() {
@@ -140,7 +141,7 @@ fn many_may_make_the_file_at_once() {
                 .map(|_| {
                     scope.spawn(|| {
                         start.wait();
-                        Ledger::open(&path).unwrap().created()
+                        Ledger::open(&path, visits()).unwrap().created()
                     })
                 })
                 .collect();

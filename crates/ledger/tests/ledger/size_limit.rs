@@ -8,7 +8,7 @@ use nix::sys::resource::{Resource, setrlimit};
 
 use crate::support::{
     answer, as_child, assert_sound, child, loss, new_ledger, pay, release, request, said, say,
-    spent,
+    spent, visits,
 };
 
 const LIMIT: &str = "epsilon 1000";
@@ -17,7 +17,7 @@ const COST: &str = "epsilon 0.001";
 
 /// Charges and records, with queries long enough to need new pages, until that fails.
 fn work_until_failure(path: &Path) {
-    let mut ledger = Ledger::open(path).unwrap();
+    let mut ledger = Ledger::open(path, visits()).unwrap();
     // From here on, as a ledger is not opened under a limit.
     let bytes = std::env::var(LIMIT_IN_BYTES).unwrap().parse().unwrap();
     setrlimit(Resource::RLIMIT_FSIZE, bytes, bytes).unwrap();
@@ -78,7 +78,7 @@ fn sweep(test: &str, shell: &str) -> (usize, usize) {
         assert!(lost.is_empty(), "there was room for release {lost:?} at {blocks}: {errors}");
         reached += usize::from(!said(&text, "failed").is_empty() || !output.status.success());
 
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, visits()).unwrap();
         let record = ledger.charges().unwrap();
         for id in said(&text, "charged") {
             assert!(record.iter().any(|charge| charge.id == id), "charge {id} lost at {blocks}");
@@ -130,13 +130,13 @@ fn a_write_that_kills_the_process_charges_nothing_untold() {
 fn a_ledger_is_not_opened_for_charging_under_a_limit_on_files() {
     if let Some(path) = as_child() {
         setrlimit(Resource::RLIMIT_FSIZE, 1 << 30, 1 << 30).unwrap();
-        let error = Ledger::open(&path).unwrap_err().to_string();
+        let error = Ledger::open(&path, visits()).unwrap_err().to_string();
         insta::assert_snapshot!(error.replace(path.to_str().unwrap(), "ledger.sqlite"), @"
         cannot charge with the ledger `ledger.sqlite`: this process may write files of at most \
             1073741824 bytes, so that an answer could be paid for and not be recorded
           hint: run it without a limit on the size of files: `ulimit -f unlimited`
         ");
-        assert!(Ledger::open_read_only(&path).unwrap().is_some());
+        assert!(Ledger::open_read_only(&path, visits()).unwrap().is_some());
         return say("refused", 0);
     }
     let (_folder, path, _ledger) = new_ledger();

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hushtable_ledger::{Charge, Fingerprint, Ledger, Outcome, Release, Request};
+use hushtable_ledger::{
+    Charge, Fingerprint, Ledger, NamedPopulation, Outcome, Populations, Release, Request, Units,
+};
 use hushtable_privacy::Loss;
 use tempfile::TempDir;
 
@@ -34,6 +36,22 @@ pub(crate) fn request(question: u64, cost: &str, limit: &str) -> Request {
     }
 }
 
+/// The populations of a contract that has visits by their customers, and staff.
+pub(crate) fn visits() -> Populations {
+    let population = |(name, unit): (&str, &str)| {
+        let units = Units([(name.to_owned(), unit.to_owned())].into());
+        let section = format!("[tables.{name}]");
+        (name.to_owned(), NamedPopulation { units, formerly: Vec::new(), section })
+    };
+    let all = [
+        ("visits", "visits.customer"),
+        ("staff", "staff.id"),
+        ("Staff", "Staff.id"),
+        ("claims", "claims.id"),
+    ];
+    Populations::new(all.map(population).into(), [])
+}
+
 pub(crate) fn pay(ledger: &mut Ledger, request: &Request) -> Charge {
     match ledger.charge(request).unwrap() {
         Outcome::Charged(charge) => charge,
@@ -55,7 +73,7 @@ pub(crate) fn release(charge: i64) -> Release {
 pub(crate) fn new_ledger() -> (TempDir, PathBuf, Ledger) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.sqlite");
-    let ledger = Ledger::open(&path).unwrap();
+    let ledger = Ledger::open(&path, visits()).unwrap();
     assert!(ledger.created());
     (folder, path, ledger)
 }

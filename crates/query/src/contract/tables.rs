@@ -6,6 +6,7 @@ use hushtable_privacy::Neighbouring;
 
 use super::columns;
 use super::csv;
+use super::former::FormerNames;
 use super::read::{ContractError, Item, Section, Source};
 use super::units::{self, Names, TableUnit};
 use super::{Column, Contract, Population, Table};
@@ -19,7 +20,7 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     let span = parsed.span();
     let root = Section::root(source, parsed.get_ref(), span, "the contract");
     root.refuse_todos()?;
-    root.only(&["ledger", "double_quotes", "units", "tables"])?;
+    root.only(&["ledger", "double_quotes", "retired", "units", "tables"])?;
     let ledger = match root.get("ledger") {
         Some(item) => item.text("a file name", "ledger = \"hushtable.ledger\"")?.to_owned(),
         None => "hushtable.ledger".to_owned(),
@@ -32,12 +33,15 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
             _ => return Err(item.wrong("\"names\" or \"texts\"", QUOTES)),
         },
     };
+    let mut former = FormerNames::default();
+    let retired = root.get("retired").map(|item| former.read(&item, None)).transpose()?;
     let (mut names, mut analysts) = (Names::default(), Names::default());
     let mut populations = BTreeMap::new();
     if let Some(item) = root.get("units") {
         for (name, item) in item.section("units", "[units.NAME]")?.items() {
             names.add("populations", name, &item)?;
-            populations.insert(name.to_owned(), units::population(name, &item, &mut analysts)?);
+            let population = units::population(name, &item, &mut analysts, &mut former)?;
+            populations.insert(name.to_owned(), population);
         }
     }
     let hint = "declare at least one table: [tables.NAME]";
@@ -46,7 +50,7 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
     let section = tables_item.section("tables", hint)?;
     section.items().try_for_each(|(name, item)| names.add("tables", name, &item))?;
     for (name, item) in section.items() {
-        let (table, own) = table(name, &item, quoted_names, &mut analysts)?;
+        let (table, own) = table(name, &item, quoted_names, &mut analysts, &mut former)?;
         if let Some(own) = own
             && populations.insert(name.to_owned(), own).is_some()
         {
@@ -67,15 +71,18 @@ pub(super) fn contract(text: &str, file: &str) -> Result<Contract, ContractError
         return Err(tables_item.error("the contract has no table", hint));
     }
     units::references(&tables, &tables_item)?;
-    Ok(Contract { ledger, quoted_names, populations, tables })
+    former.check(|name| populations.contains_key(name), &tables)?;
+    let retired = retired.unwrap_or_default();
+    Ok(Contract { ledger, quoted_names, populations, tables, retired })
 }
 
 /// A table, and the population that it is, where it is one of its own.
-fn table(
+fn table<'a, 'i>(
     name: &str,
-    item: &Item<'_, '_>,
+    item: &Item<'a, 'i>,
     quoted_names: bool,
     analysts: &mut Names,
+    former: &mut FormerNames<'a, 'i>,
 ) -> Result<(Table, Option<Population>), ContractError> {
     let label = format!("table `{name}`");
     let section = item.section(&label, "[tables.NAME]")?;
@@ -93,6 +100,7 @@ fn table(
         "columns",
         "defaults",
         "budgets",
+        "formerly",
     ])?;
     let hint = "path = \"data/people.parquet\": a file, a folder or a glob of Parquet or CSV";
     let path = section.required("path", hint)?.text("a path", hint)?.to_owned();
@@ -107,18 +115,19 @@ fn table(
     let own = match &population {
         // The short form: the table is a population of its own.
         Some(population) if section.get("unit").is_none() => {
-            Some(units::settings(population, &label, &section, analysts)?)
+            Some(units::settings(population, (&label, "tables"), &section, analysts, former)?)
         }
         _ => {
-            let elsewhere = ["neighbouring", "max_matches_per_row", "defaults", "budgets"];
+            let elsewhere =
+                ["neighbouring", "max_matches_per_row", "defaults", "budgets", "formerly"];
             if let Some(item) = elsewhere.iter().find_map(|key| section.get(key)) {
                 return Err(item.error(
                     format!(
                         "`{}` is set in {label}, which is not a population of its own",
                         item.key
                     ),
-                    "move budgets, defaults and neighbouring to [units.NAME], where they hold \
-                     for all its tables",
+                    "move budgets, defaults, neighbouring and formerly to [units.NAME], where they \
+                     hold for all its tables",
                 ));
             }
             None

@@ -6,6 +6,7 @@ use hushtable_privacy::{Loss, Neighbouring};
 use serde::Serialize;
 
 use super::defaults::{budget, defaults};
+use super::former::FormerNames;
 use super::read::{ContractError, Item, Section};
 use super::{Column, Contract, Defaults, Table};
 use crate::types::ColumnType;
@@ -23,6 +24,11 @@ pub struct Population {
     pub defaults: Defaults,
     /// Limits by analyst.
     pub budgets: BTreeMap<String, Loss>,
+    /// Names that it had before, and units that it had: their accounts go on in its account.
+    pub formerly: Vec<String>,
+    /// The section that declares it: `[units.person]`, or `[tables.visits]` for a table that is a
+    /// population of its own.
+    pub section: String,
 }
 
 /// How a table holds privacy units.
@@ -83,23 +89,25 @@ const UNIT: &str = "privacy_unit = \"person_id\", or unit = { of = \"person\", \
 const THROUGH: &str = "through = { column = \"visit_id\", references = \"visits.visit_id\" }";
 
 /// `[units.NAME]`.
-pub(super) fn population(
+pub(super) fn population<'a, 'i>(
     name: &str,
-    item: &Item<'_, '_>,
+    item: &Item<'a, 'i>,
     analysts: &mut Names,
+    former: &mut FormerNames<'a, 'i>,
 ) -> Result<Population, ContractError> {
     let label = format!("unit `{name}`");
     let section = item.section(&label, "[units.NAME]")?;
-    section.only(&["neighbouring", "max_matches_per_row", "defaults", "budgets"])?;
-    settings(name, &label, &section, analysts)
+    section.only(&["neighbouring", "max_matches_per_row", "defaults", "budgets", "formerly"])?;
+    settings(name, (&label, "units"), &section, analysts, former)
 }
 
 /// The settings of a population, which stand in `[units.NAME]` or in a table of its own.
-pub(super) fn settings(
+pub(super) fn settings<'a, 'i>(
     name: &str,
-    label: &str,
-    section: &Section<'_, '_>,
+    (label, kind): (&str, &str),
+    section: &Section<'a, 'i>,
     analysts: &mut Names,
+    former: &mut FormerNames<'a, 'i>,
 ) -> Result<Population, ContractError> {
     let neighbouring = match section.get("neighbouring") {
         None => Neighbouring::default(),
@@ -135,7 +143,16 @@ pub(super) fn settings(
     if budgets.is_empty() {
         return Err(budgets_item.error(format!("{label} has no budget, so nobody may ask"), hint));
     }
-    Ok(Population { name: name.to_owned(), neighbouring, max_matches_per_row, defaults, budgets })
+    let formerly = section.get("formerly").map(|item| former.read(&item, Some(name)));
+    Ok(Population {
+        name: name.to_owned(),
+        neighbouring,
+        max_matches_per_row,
+        defaults,
+        budgets,
+        formerly: formerly.transpose()?.unwrap_or_default(),
+        section: format!("[{kind}.{name}]"),
+    })
 }
 
 /// Which population a table is of, and how it holds the units; no population for a public table.

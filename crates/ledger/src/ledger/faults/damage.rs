@@ -20,7 +20,7 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
     let charge = |id: &str, blob: &str, asked: &str, charged: &str, delta: &str| {
         format!(
             "INSERT INTO charges VALUES
-             ({id},'t','a','b','q',{blob},{asked},{charged},{delta},'[]',zeroblob(32))"
+             ({id},'t','a','b','q',{blob},{asked},{charged},{delta},'[]','{{}}',zeroblob(32))"
         )
     };
     let (blob, one) = ("zeroblob(32)", "'epsilon', 1");
@@ -125,7 +125,7 @@ fn rows_that_are_missing_changed_added_or_moved_are_found() {
                 UPDATE charges SET id = 3 WHERE id = 99";
     let copy = "INSERT INTO charges SELECT 6, charged_at, analyst, table_name, query, fingerprint,
                 asked_currency, asked_amount, charged_currency, charged_amount, delta, events,
-                link FROM charges WHERE id = 5";
+                units, link FROM charges WHERE id = 5";
     let mut findings = String::new();
     for change in [
         "DELETE FROM charges",
@@ -138,6 +138,7 @@ fn rows_that_are_missing_changed_added_or_moved_are_found() {
         "UPDATE charges SET table_name = 'other' WHERE id = 1",
         "UPDATE charges SET fingerprint = zeroblob(32) WHERE id = 1",
         "UPDATE charges SET events = '[]' WHERE id = 1",
+        "UPDATE charges SET units = '{}' WHERE id = 3",
         "UPDATE charges SET link = zeroblob(32) WHERE id = 5",
         swap,
         copy,
@@ -158,9 +159,11 @@ fn rows_that_are_missing_changed_added_or_moved_are_found() {
     ] {
         let (_folder, path) = worked_ledger();
         // A connection that has seen the rows, and one that has not.
-        let mut seen = Ledger::open(&path).unwrap();
+        let mut seen = Ledger::open(&path, visits()).unwrap();
         tamper(&path, change);
-        for damaged in [Ledger::open(&path).err(), Ledger::open_read_only(&path).err()] {
+        for damaged in
+            [Ledger::open(&path, visits()).err(), Ledger::open_read_only(&path, visits()).err()]
+        {
             let damaged = damaged.expect(change);
             assert!(matches!(damaged, LedgerError::Damaged { .. }), "{change}: {damaged}");
         }
@@ -181,7 +184,7 @@ fn a_release_that_was_changed_is_not_shown() {
     ] {
         let (_folder, path) = worked_ledger();
         tamper(&path, change);
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, visits()).unwrap();
         let outcome = ledger.charge(&request(1, "0.2"));
         assert!(matches!(outcome, Err(LedgerError::Damaged { .. })), "{change}: {outcome:?}");
         assert!(matches!(ledger.charge(&request(2, "0.2")), Ok(Outcome::Stored(_))));
@@ -204,9 +207,9 @@ fn rows_that_do_not_fit_together_are_found() {
     ];
     for (fault, write) in cases {
         let (_folder, path) = worked_ledger();
-        let ledger = Ledger::open(&path).unwrap();
+        let ledger = Ledger::open(&path, visits()).unwrap();
         write(&Records { conn: &ledger.conn, path: &path }).unwrap();
-        let error = Ledger::open(&path).unwrap_err().to_string();
+        let error = Ledger::open(&path, visits()).unwrap_err().to_string();
         assert!(error.contains(fault), "{fault}: {error}");
     }
 }
@@ -221,15 +224,18 @@ fn an_altered_schema_is_refused() {
     ] {
         let (_folder, path, ledger) = new_ledger();
         ledger.conn.execute_batch(change).unwrap();
-        assert!(matches!(Ledger::open(&path), Err(LedgerError::Altered { .. })), "{change}");
-        let read_only = Ledger::open_read_only(&path);
+        assert!(
+            matches!(Ledger::open(&path, visits()), Err(LedgerError::Altered { .. })),
+            "{change}"
+        );
+        let read_only = Ledger::open_read_only(&path, visits());
         assert!(matches!(read_only, Err(LedgerError::Altered { .. })), "{change}");
     }
     // Statistics are SQLite's own and do no harm.
     let (_folder, path, mut ledger) = new_ledger();
     let _charge = pay(&mut ledger, 1, "0.25");
     ledger.conn.execute_batch("ANALYZE").unwrap();
-    Ledger::open(&path).unwrap();
+    Ledger::open(&path, visits()).unwrap();
 }
 
 #[test]
@@ -237,7 +243,7 @@ fn other_formats_are_refused() {
     let (_folder, path, ledger) = new_ledger();
     for version in [6, 4] {
         ledger.conn.pragma_update(None, "user_version", version).unwrap();
-        let error = Ledger::open(&path).unwrap_err().to_string();
+        let error = Ledger::open(&path, visits()).unwrap_err().to_string();
         let error = error.replace(path.to_str().unwrap(), "ledger.sqlite");
         insta::assert_snapshot!(format!("format_{version}"), error);
     }
@@ -245,7 +251,7 @@ fn other_formats_are_refused() {
 
 /// Asserts what a damaged file may answer: an error, a refusal, or the release that is on record.
 fn assert_nothing_is_given(path: &Path, what: &str) -> Option<LedgerError> {
-    let mut ledger = match Ledger::open(path) {
+    let mut ledger = match Ledger::open(path, visits()) {
         Ok(ledger) => ledger,
         Err(error) => return Some(error),
     };
@@ -301,7 +307,7 @@ fn no_damaged_page_gives_a_charge() {
     }
     assert!(damaged > 10, "{damaged} of {errors} errors are of damage");
     fs::write(&path, &good).unwrap();
-    assert_eq!(spent(&Ledger::open(&path).unwrap()), epsilon("1"));
+    assert_eq!(spent(&Ledger::open(&path, visits()).unwrap()), epsilon("1"));
 }
 
 /// Pages that are valid, and say that there is nothing: SQLite itself finds nothing wrong with
@@ -358,7 +364,9 @@ fn what_a_crash_left_half_written_is_undone_even_by_a_look() {
     for question in 2..=3 {
         let mut request = request(question, "0.25");
         request.query = "x".repeat(100_000);
-        Records { conn: &ledger.conn, path: &path }.add_charge(&request, request.loss).unwrap();
+        Records { conn: &ledger.conn, path: &path }
+            .add_charge(&request, &Units::default(), request.loss)
+            .unwrap();
     }
     let crashed = folder.path().join("crashed.sqlite");
     let with_journal = |path: &Path| PathBuf::from(format!("{}-journal", path.display()));
@@ -376,12 +384,12 @@ fn what_a_crash_left_half_written_is_undone_even_by_a_look() {
     assert!(matches!(error, LedgerError::Interrupted { .. }), "{error}");
     drop(read_only);
 
-    let look = Ledger::open_read_only(&crashed).unwrap().unwrap();
+    let look = Ledger::open_read_only(&crashed, visits()).unwrap().unwrap();
     assert_eq!(look.charges().unwrap().len(), 1);
     assert!(!with_journal(&crashed).exists());
     drop(look);
 
     crash();
-    let mut ledger = Ledger::open(&crashed).unwrap();
+    let mut ledger = Ledger::open(&crashed, visits()).unwrap();
     assert_eq!(pay(&mut ledger, 2, "0.75").id(), 2);
 }

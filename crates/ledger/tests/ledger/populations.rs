@@ -1,0 +1,201 @@
+//! Another name, or other units, are no fresh budget.
+
+use std::path::Path;
+
+use hushtable_ledger::{
+    Ledger, LedgerError, NamedPopulation, Outcome, Populations, Request, Units,
+};
+use insta::assert_snapshot;
+
+use crate::support::{answer, loss, new_ledger, pay, release, request, spent};
+
+/// A contract of populations, each with its tables' units and its former names.
+fn contract(all: &[(&str, &[(&str, &str)], &[&str])], retired: &[&str]) -> Populations {
+    let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let named = all.iter().map(|(name, tables, formerly)| {
+        let units = tables.iter().map(|(table, unit)| ((*table).to_owned(), (*unit).to_owned()));
+        let (units, section) = (Units(units.collect()), format!("[units.{name}]"));
+        ((*name).to_owned(), NamedPopulation { units, formerly: texts(formerly), section })
+    });
+    Populations::new(named.collect(), texts(retired))
+}
+
+fn of(population: &str, question: u64) -> Request {
+    Request { population: population.to_owned(), ..request(question, "epsilon 0.25", "epsilon 1") }
+}
+
+/// The refusal of each way to a charge under a contract; they all say the same.
+fn refusal(path: &Path, populations: &Populations, population: &str) -> Option<String> {
+    let mut ledger = Ledger::open(path, populations.clone()).unwrap();
+    let limit = loss("epsilon 1");
+    let account = ("alice", population);
+    let least = loss("epsilon 0.25");
+    let check = Ledger::check_budget(Some(&ledger), account, &[least], least, limit).err();
+    let look = Ledger::open_read_only(path, populations.clone()).unwrap().unwrap();
+    let texts = [
+        ledger.charge(&of(population, 90)).err(),
+        ledger.charge_all(&[of(population, 91)]).err(),
+        // Nor is an answer on record given.
+        ledger.charge(&of(population, 1)).err(),
+        check,
+        look.check_populations().err(),
+    ];
+    let mut texts: Vec<Option<String>> = texts
+        .into_iter()
+        .map(|error| match error {
+            None => None,
+            Some(error @ LedgerError::PopulationsDiffer(_)) => Some(error.to_string()),
+            Some(error) => panic!("{error}"),
+        })
+        .collect();
+    texts.dedup();
+    assert_eq!(texts.len(), 1, "{texts:#?}");
+    texts.remove(0)
+}
+
+/// Alice's charges under a contract, without a new one.
+fn spent_under(path: &Path, populations: Populations, population: &str) -> String {
+    let ledger = Ledger::open_read_only(path, populations).unwrap().unwrap();
+    ledger.account("alice", population, loss("epsilon 1")).unwrap().spent.to_string()
+}
+
+#[test]
+fn a_population_under_another_name_is_refused_until_the_contract_says_so() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let charge = pay(&mut ledger, &request(1, "epsilon 0.25", "epsilon 1"));
+    answer(&mut ledger, charge, &release(1));
+    drop(ledger);
+    let visits: &[(&str, &str)] = &[("visits", "visits.customer")];
+    // In other letter case, with the same units, and with nothing in common; another population
+    // of the same contract is refused, too.
+    let upper = contract(&[("VISITS", &[("VISITS", "VISITS.customer")], &[])], &[]);
+    let person = contract(&[("person", visits, &[])], &[]);
+    let firms = contract(&[("firms", &[("firms", "rows of firms")], &[])], &[]);
+    let both = contract(&[("firms", &[("firms", "firms.id")], &[]), ("person", visits, &[])], &[]);
+    assert_snapshot!("other_letter_case", refusal(&path, &upper, "VISITS").unwrap());
+    assert_snapshot!("another_name", refusal(&path, &person, "person").unwrap());
+    assert_snapshot!("nothing_in_common", refusal(&path, &firms, "firms").unwrap());
+    assert_eq!(refusal(&path, &both, "firms"), refusal(&path, &person, "person"));
+
+    // The account goes on, with what is on record.
+    let person = contract(&[("person", visits, &["visits"])], &[]);
+    let mut ledger = Ledger::open(&path, person.clone()).unwrap();
+    assert!(matches!(ledger.charge(&of("person", 1)), Ok(Outcome::Stored(_))));
+    let _charge = pay(&mut ledger, &of("person", 2));
+    assert_eq!(spent_under(&path, person.clone(), "person"), "epsilon = 0.5");
+    // And under a third name all of it, if it has both.
+    let human = |formerly| contract(&[("human", visits, formerly)], &[]);
+    assert!(refusal(&path, &human(&["person"]), "human").unwrap().contains("charges on `visits`"));
+    assert_eq!(spent_under(&path, human(&["person", "visits"]), "human"), "epsilon = 0.5");
+    assert!(refusal(&path, &person, "person").is_none());
+    // Or it is closed: others have a budget of their own.
+    let retired = contract(&[("firms", &[("firms", "firms.id")], &[])], &["visits", "person"]);
+    assert_eq!(refusal(&path, &retired, "firms"), None);
+    assert_eq!(spent_under(&path, retired, "firms"), "epsilon = 0.75");
+}
+
+/// The check is a part of the charge: an open connection sees what others have charged since.
+#[test]
+fn charges_of_another_process_are_looked_at() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let visits: &[(&str, &str)] = &[("visits", "visits.customer")];
+    let person = contract(&[("person", visits, &["visits"])], &[]);
+    let _charge = pay(&mut ledger, &request(1, "epsilon 0.25", "epsilon 1"));
+    let mut other = Ledger::open(&path, person).unwrap();
+    let _charge = pay(&mut ledger, &request(2, "epsilon 0.25", "epsilon 1"));
+    let _charge = pay(&mut other, &of("person", 3));
+    let account = other.account("alice", "person", loss("epsilon 1")).unwrap();
+    assert_eq!(account.spent, loss("epsilon 0.75"));
+    let error = ledger.charge(&request(4, "epsilon 0.25", "epsilon 1")).unwrap_err();
+    assert!(matches!(error, LedgerError::PopulationsDiffer(_)), "{error}");
+}
+
+#[test]
+fn other_units_under_the_same_name_are_refused_until_the_contract_says_so() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let _charge = pay(&mut ledger, &request(1, "epsilon 0.25", "epsilon 1"));
+    assert_eq!(spent(&ledger, "epsilon 1"), loss("epsilon 0.25"));
+    drop(ledger);
+    let now = |unit, formerly| contract(&[("visits", &[("visits", unit)], formerly)], &[]);
+    assert_snapshot!(
+        "another_unit_column",
+        refusal(&path, &now("visits.person", &[]), "visits").unwrap()
+    );
+    assert_snapshot!(
+        "rows_as_units",
+        refusal(&path, &now("rows of visits", &["calls"]), "visits").unwrap()
+    );
+    let person = now("visits.person", &["visits.customer"]);
+    assert_eq!(refusal(&path, &person, "visits"), None);
+    assert_eq!(spent_under(&path, person.clone(), "visits"), "epsilon = 0.75");
+    // Going back needs the word, too: charges have protected others since.
+    assert!(refusal(&path, &now("visits.customer", &[]), "visits").is_some());
+    // A new name for the population hides no other unit.
+    let renamed = |formerly| contract(&[("p", &[("visits", "visits.household")], formerly)], &[]);
+    let text = refusal(&path, &renamed(&["visits"]), "p").unwrap();
+    assert!(text.contains("were `visits.customer` and `visits.person`"), "{text}");
+    assert_eq!(
+        refusal(&path, &renamed(&["visits", "visits.customer", "visits.person"]), "p"),
+        None
+    );
+}
+
+#[test]
+fn further_tables_need_no_word_and_other_paths_to_the_unit_do() {
+    let (folder, _, _) = new_ledger();
+    let path = folder.path().join("other.sqlite");
+    let people = ("people", "people.id");
+    let visits = ("visits", "visits.person_id");
+    let bills = ("bills", "bills.visit_id references visits.visit_id");
+    let person = |tables: &[(&str, &str)]| contract(&[("person", tables, &[])], &[]);
+    let _charge =
+        pay(&mut Ledger::open(&path, person(&[people, visits])).unwrap(), &of("person", 1));
+    for tables in [&[people, visits, bills][..], &[visits, bills], &[people], &[]] {
+        assert_eq!(misfit(&path, &person(tables)), None, "{tables:?}");
+    }
+    let _charge =
+        pay(&mut Ledger::open(&path, person(&[visits, bills])).unwrap(), &of("person", 2));
+    let by_other = ("bills", "bills.payer_id references people.id");
+    for tables in [
+        &[people, visits, by_other][..],
+        &[people, ("visits", "visits.doctor_id")],
+        &[("visits", "rows of visits")],
+        // Nothing is there of what was charged for.
+        &[("humans", "humans.id")],
+    ] {
+        assert!(misfit(&path, &person(tables)).is_some(), "{tables:?}");
+    }
+    assert_snapshot!(
+        "no_table_in_common",
+        misfit(&path, &person(&[("humans", "humans.id")])).unwrap()
+    );
+    let humans = contract(&[("person", &[("humans", "humans.id")], &["people.id"])], &[]);
+    assert_eq!(misfit(&path, &humans), None);
+}
+
+/// Whether a contract fits the ledger, without a question.
+fn misfit(path: &Path, populations: &Populations) -> Option<String> {
+    let ledger = Ledger::open_read_only(path, populations.clone()).unwrap().unwrap();
+    ledger.check_populations().err().map(|error| error.to_string())
+}
+
+#[test]
+fn a_population_that_no_contract_names_is_not_charged() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let error = ledger.charge(&of("nobody", 1)).unwrap_err();
+    assert!(matches!(error, LedgerError::UnknownPopulation { .. }), "{error}");
+    assert!(ledger.charge_all(&[of("visits", 1), of("nobody", 2)]).is_err());
+    assert_eq!(ledger.charges().unwrap(), []);
+}
+
+#[test]
+fn the_record_has_the_units_and_both_names() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let _charge = pay(&mut ledger, &request(1, "epsilon 0.25", "epsilon 1"));
+    let person = contract(&[("person", &[("visits", "visits.customer")], &["visits"])], &[]);
+    let ledger = Ledger::open_read_only(&path, person).unwrap().unwrap();
+    let charges = ledger.charges().unwrap();
+    assert_eq!((charges[0].table.as_str(), charges[0].account.as_str()), ("visits", "person"));
+    let units = [("visits".to_owned(), "visits.customer".to_owned())];
+    assert_eq!(charges[0].units, Units(units.into()));
+}

@@ -4,7 +4,9 @@
 mod harness;
 mod mutate;
 mod seeds;
+mod stress;
 mod targets;
 
-pub use harness::{Failed, LIMIT, Target, fuzz, replay};
-pub use targets::{TARGETS, arrow, contract, csv, model_file, parquet, sql, workload};
+pub use harness::{Cost, Failed, Limits, Target, fuzz, measured, replay};
+pub use stress::statements;
+pub use targets::{TARGETS, arrow, contract, csv, explain, model_file, parquet, sql, workload};

@@ -8,10 +8,25 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
 use datafusion::parquet::arrow::ArrowWriter;
 
+use crate::stress;
+
 pub(crate) const SHOP: &str = include_str!("../../examples/shop/hushtable.toml");
 
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+/// Statements of every kind of the stress list: some of it, and as much as there is room for.
+pub(crate) fn statements() -> Vec<Vec<u8>> {
+    const SOME: usize = 20;
+    let mut all = sql();
+    let mut kinds = stress::statements().into_iter().peekable();
+    while let Some((kind, pieces, sql)) = kinds.next() {
+        if pieces == SOME || kinds.peek().is_none_or(|(next, ..)| *next != kind) {
+            all.push(sql.into_bytes());
+        }
+    }
+    all
 }
 
 pub(crate) fn sql() -> Vec<Vec<u8>> {

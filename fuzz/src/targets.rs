@@ -7,28 +7,40 @@ use std::sync::{Arc, LazyLock};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlanProperties;
 use futures::StreamExt;
-use hushtable_engine::{ReadProgress, Wanted, file_schema, guess_csv, list_files, look_at, scan};
+use hushtable_engine::{
+    ReadProgress, Session, Wanted, file_schema, guess_csv, list_files, look_at, runtime, scan,
+};
 use hushtable_query::{
-    ColumnType, Contract, Given, ModelFile, Publication, Quote, Read, SqlStatement, Value,
-    Workload, bind_expression,
+    ColumnType, Contract, Explanation, Given, ModelFile, Publication, Quote, Read, SqlStatement,
+    Value, Workload, bind_expression,
 };
 
-use crate::harness::Target;
+use crate::harness::{Limits, Target};
 use crate::seeds;
 
 /// Batches of a file that are read: a small file may well hold a billion rows.
 const BATCHES: usize = 3;
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
-    Target { name: "sql", run: sql, seeds: seeds::sql },
-    Target { name: "contract", run: contract, seeds: seeds::contracts },
-    Target { name: "workload", run: workload, seeds: seeds::workloads },
-    Target { name: "model_file", run: model_file, seeds: seeds::models },
-    Target { name: "csv", run: csv, seeds: seeds::csv },
-    Target { name: "parquet", run: parquet, seeds: seeds::parquet },
-    Target { name: "arrow", run: arrow, seeds: seeds::arrow },
+pub const TARGETS: [Target; 8] = [
+    target("sql", sql, seeds::statements, Limits::STATEMENT),
+    target("explain", explain, seeds::statements, Limits::UNTIL_THE_CHARGE),
+    target("contract", contract, seeds::contracts, Limits::USUAL),
+    target("workload", workload, seeds::workloads, Limits::STATEMENT),
+    target("model_file", model_file, seeds::models, Limits::USUAL),
+    target("csv", csv, seeds::csv, Limits::FILES),
+    target("parquet", parquet, seeds::parquet, Limits::FILES),
+    target("arrow", arrow, seeds::arrow, Limits::FILES),
 ];
+
+const fn target(
+    name: &'static str,
+    run: fn(&[u8]),
+    seeds: fn() -> Vec<Vec<u8>>,
+    limits: Limits,
+) -> Target {
+    Target { name, run, seeds, limits }
+}
 
 static CONTRACT: LazyLock<Option<Contract>> =
     LazyLock::new(|| Contract::parse(seeds::SHOP, "hushtable.toml").ok());
@@ -38,13 +50,19 @@ fn ask(sql: &str) {
     if let Some(contract) = &*CONTRACT
         && let Ok(statement) = SqlStatement::bind(sql, contract)
     {
+        let parts = statement.parts.len();
+        let mut quotes: Vec<Quote> = Vec::new();
         for part in statement.parts {
             let unknown = |read: &Read| match read.all {
                 true => Given::All(Vec::new()),
                 false => Given::One(Value::Null),
             };
             let nothing: Vec<Given> = part.reads.iter().map(unknown).collect();
-            let _ = Quote::new(part.query).and_then(|quote| quote.with_released(&nothing));
+            let Ok(quote) = Quote::beside(part.query, quotes.iter()) else { return };
+            if let Ok(quote) = quote.clone().with_released(&nothing) {
+                let _ = Explanation::of_part(&quote, parts);
+            }
+            quotes.push(quote);
         }
     }
 }
@@ -53,6 +71,30 @@ fn ask(sql: &str) {
 pub fn sql(input: &[u8]) {
     if let Ok(text) = std::str::from_utf8(input) {
         ask(text);
+    }
+}
+
+/// A statement until its charge: bound, quoted, planned on a table's files, and explained.
+pub fn explain(input: &[u8]) {
+    static SHOP: LazyLock<Option<(tempfile::TempDir, Session)>> = LazyLock::new(|| {
+        let folder = tempfile::tempdir().ok()?;
+        let contract = folder.path().join("hushtable.toml");
+        fs::write(&contract, seeds::SHOP).ok()?;
+        let rows = "customer_id,day,town,product,quantity,amount\n1,2025-08-25,A,bread,3,8.92\n";
+        fs::write(folder.path().join("visits.csv"), rows).ok()?;
+        let session = Session::open(&contract).ok()?;
+        Some((folder, session))
+    });
+    static RUNTIME: LazyLock<Option<tokio::runtime::Runtime>> = LazyLock::new(|| runtime().ok());
+    let (Some((_, session)), Some(runtime)) = (&*SHOP, &*RUNTIME) else { return };
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let text = text.to_owned();
+    // On a thread of the runtime, whose stack is as in the program.
+    let quoted = runtime.spawn(async move { session.explain_parts(&text, Some("ana")).await });
+    match runtime.block_on(quoted) {
+        Ok(quoted) => drop(quoted.map(|quoted| quoted.parts.len())),
+        Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
+        Err(_) => {}
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
-use hushtable_fuzz::{LIMIT, TARGETS, Target, fuzz, replay};
+use hushtable_fuzz::{Limits, TARGETS, Target, fuzz, replay};
 
 #[test]
 fn readers_take_what_is_made_of_their_seeds() {
@@ -21,17 +21,21 @@ fn readers_take_what_is_made_of_their_seeds() {
     failures_are_found(folder.path());
 }
 
-/// A panic and too much time, each with its input in a file.
+/// A panic, too much time and too much memory, each with its input in a file.
 fn failures_are_found(folder: &Path) {
     let seeds = || vec![b"short".to_vec(), b"longer".to_vec()];
     let panics = |input: &[u8]| assert!(input.len() < 6);
     let takes_long = |input: &[u8]| {
         let started = ProcessTime::now();
-        while input.len() > 5 && started.elapsed() <= LIMIT {}
+        while input.len() > 5 && started.elapsed() <= Limits::USUAL.time {}
     };
+    let takes_room = |input: &[u8]| drop(vec![1u8; 6_000_000 * input.len()]);
+    let limits = Limits::USUAL;
+    let room = Limits { time: Duration::from_secs(9), memory: 33_000_000 };
     let targets = [
-        (Target { name: "panics", run: panics, seeds }, "panics"),
-        (Target { name: "slow", run: takes_long, seeds }, "of CPU time, more than"),
+        (Target { name: "panics", run: panics, seeds, limits }, "panics"),
+        (Target { name: "slow", run: takes_long, seeds, limits }, "of CPU time, more than"),
+        (Target { name: "large", run: takes_room, seeds, limits: room }, "bytes, more than"),
     ];
     for (target, part) in &targets {
         let failed = fuzz(target, Duration::ZERO, 1, folder).unwrap_err();

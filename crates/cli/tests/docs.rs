@@ -260,6 +260,29 @@ fn the_readmes_links_lead_somewhere() {
 }
 
 /// Newcomers follow CONTRIBUTING from file to file.
+/// The ± of the README's first question is what `explain` says of it.
+#[test]
+fn the_readmes_precision_is_that_of_explain() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, of) = readme.split_once("95 of 100 counts are within ± ").unwrap();
+    let stated: f64 = of.split_once('.').unwrap().0.parse().unwrap();
+    let (_, question) = readme.split_once("hushtable.toml \\\n  \"").unwrap();
+    let sql = question.split_once('"').unwrap().0;
+    let contract = root().join("examples/shop/hushtable.toml");
+    let output = Command::new(env!("CARGO_BIN_EXE_hushtable"))
+        .args(["explain", "--format", "json", "--contract"])
+        .args([contract.to_str().unwrap(), sql])
+        .env_remove("HUSHTABLE_CONTRACT")
+        .env_remove("HUSHTABLE_ANALYST")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let explained: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let half = explained.pointer("/precision/0/half_widths/0/half_width");
+    let half = half.unwrap_or_else(|| panic!("{explained:#}")).as_f64().unwrap();
+    assert_eq!(half, stated);
+}
+
 #[test]
 fn the_files_that_are_named_exist() {
     let mut named = 0;

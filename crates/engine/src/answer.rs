@@ -32,7 +32,17 @@ impl Question {
     /// # Errors
     /// A refusal where a statement of it could not be read back.
     pub(crate) fn new(sql: &str, analyst: String, quote: Quote) -> Result<Self, EngineError> {
-        let explanation = Explanation::new(&quote);
+        Self::of_part(sql, analyst, quote, 1)
+    }
+
+    /// One of several parts of a statement.
+    pub(crate) fn of_part(
+        sql: &str,
+        analyst: String,
+        quote: Quote,
+        parts: usize,
+    ) -> Result<Self, EngineError> {
+        let explanation = Explanation::of_part(&quote, parts);
         let question = question(&quote, &explanation)?;
         let loss = quote.total();
         Ok(Self { sql: sql.to_owned(), analyst, quote, explanation, question, loss })

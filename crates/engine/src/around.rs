@@ -4,7 +4,10 @@
 //! but the aggregates, the windows and the computed expressions that [`Around`] calls. All that it
 //! does depends on released values alone, so its errors may show them.
 
-use std::sync::Arc;
+mod pairs;
+
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
@@ -32,6 +35,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 use hushtable_query::{Around, ColumnType, Computed, Expr, Refusal, cell_name};
 
+use self::pairs::{BoundedPairs, MAX_PAIRS};
 use crate::error::EngineError;
 use crate::eval::Program;
 use crate::memory::Memory;
@@ -81,7 +85,7 @@ pub(crate) async fn check(
 ) -> Result<(), EngineError> {
     let empty = |(name, schema): (String, SchemaRef)| (name, RecordBatch::new_empty(schema));
     let tables = tables.into_iter().map(empty).collect();
-    planned(around, tables, memory).await.map_err(|e| failed(e, memory))?;
+    planned(around, tables, memory, MAX_PAIRS).await.map_err(|e| failed(e, memory))?;
     Ok(())
 }
 
@@ -94,7 +98,18 @@ pub(crate) async fn run(
     tables: Vec<(String, RecordBatch)>,
     memory: &Memory,
 ) -> Result<Ran, EngineError> {
-    let (context, plan) = planned(around, tables, memory).await.map_err(|e| failed(e, memory))?;
+    run_within(MAX_PAIRS, around, tables, memory).await
+}
+
+/// Runs SQL over released tables, if no more pairs of their rows meet in joins.
+pub(crate) async fn run_within(
+    pairs: u64,
+    around: &Around,
+    tables: Vec<(String, RecordBatch)>,
+    memory: &Memory,
+) -> Result<Ran, EngineError> {
+    let planned = planned(around, tables, memory, pairs).await;
+    let (context, plan) = planned.map_err(|e| failed(e, memory))?;
     let schema = plan.schema();
     let batches = collect(plan, context.task_ctx()).await;
     let batches = batches.map_err(|e| failed(e, memory))?;
@@ -125,6 +140,7 @@ async fn planned(
     around: &Around,
     tables: Vec<(String, RecordBatch)>,
     memory: &Memory,
+    pairs: u64,
 ) -> Result<(SessionContext, Arc<dyn ExecutionPlan>), DataFusionError> {
     // One partition: nothing depends on which of several is first.
     let config = SessionConfig::new().with_target_partitions(1).with_information_schema(false);
@@ -134,7 +150,8 @@ async fn planned(
             0 => Signature::nullary(Volatility::Immutable),
             _ => Signature::one_of(operands, Volatility::Immutable),
         };
-        Arc::new(ScalarUDF::new_from_impl(Function { computed: own.clone(), signature }))
+        let (computed, bound) = (own.clone(), Arc::default());
+        Arc::new(ScalarUDF::new_from_impl(Function { computed, signature, bound }))
     });
     let state = SessionStateBuilder::new()
         .with_config(config)
@@ -144,6 +161,7 @@ async fn planned(
         .with_aggregate_functions(SessionStateDefaults::default_aggregate_functions())
         .with_window_functions(SessionStateDefaults::default_window_functions())
         .with_physical_optimizer_rule(Arc::new(InOrder))
+        .with_physical_optimizer_rule(Arc::new(BoundedPairs::new(pairs)))
         .build();
     let context = SessionContext::new_with_state(state);
     for (part, (name, table)) in tables.into_iter().enumerate() {
@@ -242,16 +260,45 @@ fn in_short(error: &DataFusionError) -> String {
 }
 
 /// A scalar expression as a function of DataFusion's.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct Function {
     computed: Computed,
     signature: Signature,
+    bound: Arc<Bound>,
+}
+
+/// What an expression was bound to, by the types of its operands: a planner asks again and again.
+type Bound = Mutex<Vec<(Vec<ColumnType>, Result<Expr, Refusal>)>>;
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        self.computed == other.computed && self.signature == other.signature
+    }
+}
+
+impl Eq for Function {}
+
+impl Hash for Function {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.computed.hash(state);
+        self.signature.hash(state);
+    }
 }
 
 impl Function {
     fn bound(&self, types: &[DataType]) -> Result<Expr, DataFusionError> {
         let types = types.iter().map(column_type).collect::<Result<Vec<_>, _>>()?;
-        self.computed.bind(&types).map_err(|refusal| DataFusionError::External(Box::new(refusal)))
+        let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = bound.iter().find(|(own, _)| *own == types);
+        let expr = match known {
+            Some((_, expr)) => expr.clone(),
+            None => {
+                let expr = self.computed.bind(&types);
+                bound.push((types, expr.clone()));
+                expr
+            }
+        };
+        expr.map_err(|refusal| DataFusionError::External(Box::new(refusal)))
     }
 }
 

@@ -111,7 +111,7 @@ impl Session {
     ) -> Result<StatementPlan<'a>, EngineError> {
         let mut planned: Vec<Planned<'a>> = Vec::with_capacity(statement.parts.len());
         for part in statement.parts.clone() {
-            let next = heavy(|| self.planned_part(part, &planned, analyst))?;
+            let next = heavy(|| self.planned_part(part, (&planned, &statement), analyst))?;
             let progress = Progress::default();
             // The types of released values are known, and no schema depends on the values.
             let nothing: Vec<Given> = next.reads.iter().map(unknown).collect();
@@ -157,7 +157,7 @@ impl Session {
     fn planned_part(
         &self,
         part: Part,
-        earlier: &[Planned<'_>],
+        (earlier, statement): (&[Planned<'_>], &SqlStatement),
         analyst: Option<&str>,
     ) -> Result<Planned<'_>, EngineError> {
         let Part { name, sql, weight, reads, query, report_of, limits_from, is_histogram, .. } =
@@ -175,9 +175,9 @@ impl Session {
             payers.push((population, limit));
         }
         let analyst = names.into_iter().next().ok_or(EngineError::Inconsistent)?;
-        let quote = Quote::new(query)?;
+        let quote = Quote::beside(query, earlier.iter().map(|part| &part.asked.quote))?;
         let files = self.own_files(quote.query())?;
-        let mut asked = Question::new(&sql, analyst, quote)?;
+        let mut asked = Question::of_part(&sql, analyst, quote, statement.parts.len())?;
         // Which values it will read is part of the question, and so are the files they come from.
         let mut all = files.clone();
         for &Read { part, column, .. } in &reads {
@@ -392,6 +392,9 @@ impl Planned<'_> {
     }
 }
 
+/// Most parts of a statement whose mechanisms and limits are compared with others.
+const MAX_COMPARED: usize = 3;
+
 /// The places of the parts of each level.
 fn places(own: &Consistent, parts: &[Planned<'_>]) -> Result<Vec<usize>, EngineError> {
     let place = |level: &ConsistentLevel| parts.iter().position(|part| part.name == level.part);
@@ -522,6 +525,8 @@ impl StatementPlan<'_> {
     pub(crate) fn quoted(&self) -> Result<StatementQuoted, EngineError> {
         let ledger = self.session.ledger_for_looking()?;
         let mut parts = Vec::with_capacity(self.parts.len());
+        // Each comparison calibrates the part some times more.
+        let few = self.parts.len() <= MAX_COMPARED;
         for part in &self.parts {
             let (analyst, population) = (&self.analyst, &part.population()?.name);
             let standing = match &ledger {
@@ -529,6 +534,7 @@ impl StatementPlan<'_> {
                 None => Standing::New,
             };
             let reads = self.names_read(part);
+            let quote = &part.asked.quote;
             parts.push(StatementPartQuoted {
                 name: part.name.clone(),
                 sql: part.asked.sql.clone(),
@@ -539,8 +545,8 @@ impl StatementPlan<'_> {
                 is_histogram: part.is_histogram,
                 automatic: part.asked.quote.query().automatic_limits(),
                 explanation: part.asked.explanation.clone(),
-                mechanisms: MechanismsExplained::of(&part.asked.quote),
-                limits: LimitExplained::around(&part.asked.quote),
+                mechanisms: if few { MechanismsExplained::of(quote) } else { Vec::new() },
+                limits: if few { LimitExplained::around(quote) } else { Vec::new() },
                 standing,
             });
         }

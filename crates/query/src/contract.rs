@@ -20,6 +20,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::expr::{Expr, ExprKind};
 use crate::intervals_wanted::Level;
+use crate::pattern::Prepared;
 use crate::types::{ColumnType, DEFAULT_TEXT_BYTES, Value};
 use crate::wishes::{NoiseKind, Prefer};
 use hushtable_mechanisms::Strategy;
@@ -221,7 +222,7 @@ impl Contract {
     /// # Errors
     /// Whatever is wrong, with its line, value, allowed range and a hint.
     pub fn parse(text: &str, file: &str) -> Result<Self, ContractError> {
-        tables::contract(text, file)
+        Prepared::default().within(|| tables::contract(text, file))
     }
 
     /// Whether a text is a contract, be it right, wrong or not finished.

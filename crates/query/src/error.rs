@@ -142,6 +142,11 @@ pub(crate) fn similar<'a>(
     wanted: &str,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    // Distances take a time that grows with the square of the names.
+    const MOST_BYTES: usize = 100;
+    if wanted.len() > MOST_BYTES {
+        return None;
+    }
     let wanted = wanted.to_lowercase();
     let length = wanted.chars().count();
     let most = length / 3;

@@ -40,6 +40,9 @@ use policy::{delta_of_pieces, explain_policy};
 pub use precision::{HalfWidth, PrecisionExplained};
 pub use workload::{WholePieces, WorkloadExplanation, WorkloadPolicy, WorkloadTerm};
 
+/// Most different outputs of a statement whose precision is explained.
+const MAX_PRECISE: usize = 20;
+
 /// Probability that intervals cover.
 pub const INTERVAL_LEVEL: f64 = 0.95;
 
@@ -217,8 +220,8 @@ pub struct PrivateGroups {
     pub threshold: Option<f64>,
     /// Probabilities that groups appear, by their number of units.
     pub keep: Vec<KeepProbability>,
-    /// The group size that appears with probability 1/2 or more, if its units are in as many
-    /// other groups as they may be.
+    /// The size from which on groups are shown: with it they appear with probability 1/2 or more,
+    /// even if their units are in as many other groups as they may be.
     pub units_for_half: u64,
     /// The group size with that chance where those other groups have appeared before; absent where
     /// that is no help.
@@ -423,6 +426,12 @@ pub struct OutputExplained {
 impl Explanation {
     /// Explains a quote.
     pub fn new(quote: &Quote) -> Self {
+        Self::of_part(quote, 1)
+    }
+
+    /// Explains a quote that is one of several parts of a statement: how precise outputs are is
+    /// computed for a number of them, which the parts share.
+    pub fn of_part(quote: &Quote, parts: usize) -> Self {
         let query = quote.query();
         // Numbers of groups that are looked at together: how many appear, nobody knows before.
         let public =
@@ -474,12 +483,12 @@ impl Explanation {
             choice: ChoiceExplained {
                 noise: quote.noise_kind(),
                 selection_share: quote.selection_share(),
-                usefulness: quote.usefulness(),
+                usefulness: quote.stated_usefulness(),
                 runner_up: quote.runner_up(),
             },
             measurements,
             outputs,
-            precision: precision::precision(quote),
+            precision: precision::precision(quote, MAX_PRECISE / parts.max(1)),
             advice: precision::advice(quote),
             intervals: IntervalsExplained {
                 cover: "noise only".to_owned(),

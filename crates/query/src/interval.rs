@@ -15,7 +15,7 @@ mod measured;
 
 use hushtable_mechanisms::{QuantileSide, Seen, Selection};
 
-use self::linear::{Combined, Ratio, Term};
+use self::linear::{Combined, FEW_HALVINGS, HALVINGS, Ratio, Term};
 use self::measured::{Group, Measured, share};
 use crate::bind::{Groups, Key, Measure, Measurement, PrivateQuery, QuantileEnd};
 use crate::consistent::AdjustedNoise;
@@ -272,6 +272,67 @@ impl<'a> Intervals<'a> {
         self.outputs.iter().map(interval).collect()
     }
 
+    /// How far the released value of an output is from the exact one, which follows from these exact
+    /// sums: it is farther away no more often than an interval may miss. Of groups that are chosen,
+    /// for those that are often seen. `None` where it can be any distance away.
+    ///
+    /// *Proof.* Each measurement is released within a range of its exact value ([`Measured`]), all
+    /// of them but for the probability of a miss; the released output is then within the range of
+    /// the expression over these ranges. For a ratio see [`Ratio::interval`]: within it, there is a
+    /// value.
+    pub(crate) fn distance(&self, output: usize, exact: &ReleasedRow<'_>) -> Option<f64> {
+        let Planned::With { expr, measured, sharper } = self.outputs.get(output)? else {
+            return None;
+        };
+        let (point, middle) = self.at(expr, measured, exact)?;
+        let facts = |columns: Vec<Fact>| Facts::released(columns, Vec::new());
+        let ends = |range: Range| range.to_f64(expr.column_type);
+        let away = |range: Range| {
+            let (low, high) = ends(range)?;
+            let away = (high - middle).max(middle - low);
+            away.is_finite().then_some(away)
+        };
+        match sharper {
+            // Where the denominator may be zero there may be no value, which is at no distance.
+            Some(own) => {
+                let range = own.ratio_around(self.query, exact.steps, facts(point), FEW_HALVINGS);
+                away(range?)
+            }
+            None => {
+                let mut around = point;
+                for (place, own) in measured {
+                    let class = self.class(*place, own, exact.keys);
+                    let released = own.released(*exact.steps.get(*place)?, class)?;
+                    *around.get_mut(*place)? = Fact::Range(released);
+                }
+                away(Range::given(expr, &facts(around))?)
+            }
+        }
+    }
+
+    /// The exact value of an output, which follows from these exact sums.
+    pub(crate) fn exact(&self, output: usize, exact: &ReleasedRow<'_>) -> Option<f64> {
+        let Planned::With { expr, measured, .. } = self.outputs.get(output)? else { return None };
+        Some(self.at(expr, measured, exact)?.1)
+    }
+
+    /// The columns of an expression at these sums, and its value there.
+    fn at(
+        &self,
+        expr: &Expr,
+        measured: &[(usize, Measured<'_>)],
+        sums: &ReleasedRow<'_>,
+    ) -> Option<(Vec<Fact>, f64)> {
+        let mut point = vec![Fact::Unknown; self.query.measurements().len()];
+        for (place, own) in measured {
+            *point.get_mut(*place)? = Fact::Range(own.exact(*sums.steps.get(*place)?)?);
+        }
+        point.extend(sums.known.iter().map(fact));
+        let range = Range::given(expr, &Facts::released(point.clone(), Vec::new()))?;
+        let (low, high) = range.to_f64(expr.column_type)?;
+        Some((point, 0.5 * (low + high)))
+    }
+
     /// The place of a row's class among those of a measurement, the last for all others.
     fn class(&self, place: usize, measured: &Measured<'_>, keys: &[Value]) -> usize {
         let value = measured.key().and_then(|key| keys.get(key));
@@ -332,7 +393,7 @@ impl<'a> Sharper<'a> {
         query: &PrivateQuery,
         steps: &[i128],
         group: Group,
-        mut facts: Facts,
+        facts: Facts,
     ) -> Option<Range> {
         if let Some((count, from)) = self.seen_anyway
             && group.seen == Seen::Selected
@@ -340,6 +401,17 @@ impl<'a> Sharper<'a> {
         {
             return None;
         }
+        self.ratio_around(query, steps, facts, HALVINGS)
+    }
+
+    /// The range of the expression around these values, whichever groups are seen.
+    fn ratio_around(
+        &self,
+        query: &PrivateQuery,
+        steps: &[i128],
+        mut facts: Facts,
+        halvings: u32,
+    ) -> Option<Range> {
         let ratio = Ratio::of(&self.ratio, query.measurements().len(), &facts)?;
         let mut terms = Vec::with_capacity(self.noise.len());
         for (place, noise) in &self.noise {
@@ -347,7 +419,7 @@ impl<'a> Sharper<'a> {
             let value = *steps.get(*place)? as f64 * step;
             terms.push(Term { place: *place, value, step, noise });
         }
-        let (low, high) = ratio.interval(&terms, self.outside)?;
+        let (low, high) = ratio.interval(&terms, self.outside, halvings)?;
         let exact = |scale: u8| {
             let one = 10f64.powi(scale.into());
             Range::Exact((low * one).ceil() as i128, (high * one).floor() as i128)

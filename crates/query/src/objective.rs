@@ -17,8 +17,9 @@ const ONE_DEVIATION: f64 = 0.682_689;
 /// The numbers of units from which on a group is of use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Usefulness {
-    /// The size from which on groups are taken to appear ([`Selection::size_to_appear`]). Zero
-    /// where all appear.
+    /// The size from which on groups are taken to appear ([`Selection::size_to_appear`]); where it
+    /// is stated for people, the one with which they appear half of the time
+    /// ([`Selection::half_size`]). Zero where all appear.
     pub to_appear: f64,
     /// The size from which on the noise of every value has a standard deviation of at most the
     /// relative error times the most that as many units add. Zero where no value is measured.
@@ -47,6 +48,8 @@ fn fine(size: f64) -> i64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needed {
     to_appear: f64,
+    /// The size with which groups appear half of the time.
+    half_size: f64,
     /// To be precise, for counts that the selection gives.
     of_selection: f64,
     /// To be precise, for what is measured by itself.
@@ -65,9 +68,11 @@ impl Needed {
     ) -> Self {
         let relative_error = query.prefer().relative_error();
         let to_appear = selection.map_or(0.0, Selection::size_to_appear);
+        let half_size = selection.map_or(0.0, |own| own.half_size() as f64);
         let hidden = selection.map_or(0.0, |own| 1.0 - own.keep_probability(own.half_size()));
         let (of_selection, measured) = (0.0, 0.0);
-        let mut needed = Self { to_appear, of_selection, measured, hidden, relative_error };
+        let mut needed =
+            Self { to_appear, half_size, of_selection, measured, hidden, relative_error };
         for (measurement, noise) in query.measurements().iter().zip(noise) {
             let own = deviation(noise, selection) / most(measurement) / relative_error;
             let of = match noise {
@@ -85,6 +90,12 @@ impl Needed {
             to_be_precise: self.of_selection.max(self.measured),
             relative_error: self.relative_error,
         }
+    }
+
+    /// As it is stated for people: one size with which groups appear, whatever other groups their
+    /// units are in.
+    pub(crate) fn stated(self) -> Usefulness {
+        Usefulness { to_appear: self.half_size, ..self.usefulness() }
     }
 
     pub(crate) fn rank(self) -> Rank {

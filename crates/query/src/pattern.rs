@@ -11,10 +11,9 @@
 
 mod ascii;
 mod group_finder;
+mod prepared;
 mod state_table;
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -28,6 +27,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use self::group_finder::GroupFinder;
+pub(crate) use self::prepared::Prepared;
+use self::prepared::{PER_AUTOMATON, PER_BYTE, PER_CLASS, PER_STATE, Work};
 use self::state_table::Table;
 use crate::error::Refusal;
 
@@ -65,6 +66,8 @@ pub struct GroupCache(Vec<u16>);
 enum Odd {
     Syntax(String),
     Large,
+    /// With the statement's other patterns.
+    Many,
 }
 
 impl Odd {
@@ -79,40 +82,57 @@ impl Odd {
                 format!("the regular expression `{text}` is too large to be bounded in time"),
                 "use smaller counts in {…}, or [a-z] in place of \\p{L}; or LIKE",
             ),
+            Self::Many => Refusal::new(
+                format!(
+                    "the statement's regular expressions take more than {} steps to prepare, with \
+                     this one: `{}`",
+                    prepared::MAX_STEPS,
+                    Shortened(text)
+                ),
+                "use fewer of them, smaller counts in {…}, or LIKE; or several statements",
+            ),
         }
     }
 }
 
-thread_local! {
-    /// The patterns that were made last: an expression is bound several times.
-    static KNOWN: RefCell<VecDeque<Pattern>> = const { RefCell::new(VecDeque::new()) };
-}
+/// The beginning of a text.
+struct Shortened<'a>(&'a str);
 
-/// Most patterns that are kept.
-const MOST_KNOWN: usize = 32;
+impl fmt::Display for Shortened<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 60;
+        match self.0.char_indices().nth(MOST) {
+            None => f.write_str(self.0),
+            Some((end, _)) => write!(f, "{}…", self.0.get(..end).unwrap_or_default()),
+        }
+    }
+}
 
 impl Pattern {
     /// Makes a pattern ready.
     ///
     /// # Errors
-    /// When it is no regular expression, or its tables would be large.
+    /// When it is no regular expression, its tables would be large, or it takes too much with the
+    /// statement's others.
     pub fn new(text: &str) -> Result<Self, Refusal> {
-        let known = |all: &VecDeque<Self>| all.iter().find(|own| own.text() == text).cloned();
-        if let Some(known) = KNOWN.with_borrow(known) {
+        let prepared = Prepared::current();
+        if let Some(known) = prepared.known(text) {
             return Ok(known);
         }
-        let made = Self(Arc::new(Self::compiled(text).map_err(|odd| odd.refusal(text))?));
-        KNOWN.with_borrow_mut(|all| {
-            all.truncate(MOST_KNOWN - 1);
-            all.push_front(made.clone());
-        });
-        Ok(made)
+        let mut work = prepared.work();
+        let compiled = Self::compiled(text, &mut work);
+        prepared.spend(&work);
+        let pattern = Self(Arc::new(compiled.map_err(|odd| odd.refusal(text))?));
+        prepared.keep(&pattern);
+        Ok(pattern)
     }
 
-    fn compiled(text: &str) -> Result<Compiled, Odd> {
+    fn compiled(text: &str, work: &mut Work) -> Result<Compiled, Odd> {
+        work.take(PER_BYTE * text.len() as u64)?;
         let mut parser = ParserBuilder::new().nest_limit(MAX_NESTING).build();
         let mut syntax = parser.parse(text).map_err(|e| Odd::Syntax(e.kind().to_string()))?;
-        ascii::only(&mut syntax);
+        // A class of Unicode is a list of hundreds of ranges, wherever it is written.
+        work.take(PER_CLASS * ascii::only(&mut syntax))?;
         let mut translator = TranslatorBuilder::new().utf8(true).unicode(true).build();
         let hir = translator.translate(text, &syntax);
         let hir = hir.map_err(|e| Odd::Syntax(e.kind().to_string()))?;
@@ -128,17 +148,12 @@ impl Pattern {
                 "it has {groups} groups; at most {MAX_GROUPS} are allowed"
             )));
         }
-        let forward = automaton(&hir, false, false)?;
-        let backward = automaton(&hir, true, false)?;
-        Ok(Compiled {
-            text: text.to_owned(),
-            forward: Table::new(forward, MatchKind::LeftmostFirst, Anchored::No)
-                .ok_or(Odd::Large)?,
-            backward: Table::new(backward, MatchKind::All, Anchored::Yes).ok_or(Odd::Large)?,
-            groups,
-            hir,
-            finder: OnceLock::new(),
-        })
+        let forward = automaton(&hir, false, false, work)?;
+        let forward = Table::new(forward, MatchKind::LeftmostFirst, Anchored::No, work)?;
+        let backward = automaton(&hir, true, false, work)?;
+        let backward = Table::new(backward, MatchKind::All, Anchored::Yes, work)?;
+        let finder = OnceLock::new();
+        Ok(Compiled { text: text.to_owned(), forward, backward, groups, hir, finder })
     }
 
     /// How it is written.
@@ -157,7 +172,14 @@ impl Pattern {
     }
 
     fn finder(&self) -> Option<&GroupFinder> {
-        let finder = || GroupFinder::new(&automaton(&self.0.hir, false, true).ok()?);
+        let finder = || {
+            let prepared = Prepared::current();
+            let mut work = prepared.work();
+            let nfa = automaton(&self.0.hir, false, true, &mut work).ok();
+            let finder = nfa.and_then(|nfa| GroupFinder::new(&nfa, &mut work));
+            prepared.spend(&work);
+            finder
+        };
         self.0.finder.get_or_init(finder).as_ref()
     }
 
@@ -208,13 +230,21 @@ impl Pattern {
     }
 }
 
-fn automaton(hir: &Hir, backward: bool, groups: bool) -> Result<NFA, Odd> {
+fn automaton(hir: &Hir, backward: bool, groups: bool, work: &mut Work) -> Result<NFA, Odd> {
+    work.take(PER_AUTOMATON)?;
     let captures = if groups { WhichCaptures::All } else { WhichCaptures::None };
     let config = thompson::Config::new()
         .reverse(backward)
         .which_captures(captures)
         .nfa_size_limit(Some(MAX_AUTOMATON));
-    thompson::Compiler::new().configure(config).build_from_hir(hir).map_err(|_| Odd::Large)
+    let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir);
+    let nfa = nfa.map_err(|_| {
+        // As much as it was allowed to take.
+        work.spend(MAX_AUTOMATON as u64);
+        Odd::Large
+    })?;
+    work.take(PER_STATE * nfa.states().len() as u64)?;
+    Ok(nfa)
 }
 
 /// How many looks at its bytes a text may take where all matches are wanted: a search for each of
@@ -226,6 +256,12 @@ pub fn looks_allowed(bytes: usize) -> usize {
 /// The most looks that are taken before that is seen.
 pub(crate) fn most_looks(bytes: u64) -> u64 {
     5 * bytes + 64
+}
+
+impl From<prepared::UsedUp> for Odd {
+    fn from(_: prepared::UsedUp) -> Self {
+        Self::Many
+    }
 }
 
 impl PartialEq for Pattern {

@@ -119,6 +119,12 @@ impl Quote {
         Needed::new(&self.query, self.selection(), self.noise()).usefulness()
     }
 
+    /// The usefulness as it is stated for people: with the size with which groups appear half of
+    /// the time.
+    pub fn stated_usefulness(&self) -> Usefulness {
+        Needed::new(&self.query, self.selection(), self.noise()).stated()
+    }
+
     /// The standard deviation of the noise of a measurement, in steps, or at a sum of zero; `None`
     /// for a quantile.
     pub fn deviation(&self, measurement: usize) -> Option<f64> {

@@ -169,10 +169,10 @@ fn chosen_privately(private: &PrivateGroups, grid: &mut Grid) {
     }
     if let Some(alone) = private.units_for_half_alone {
         let text = format!(
-            "{} units, if the other groups of its units have appeared or have enough",
+            "from {} units on, where the other groups of its units have appeared or have enough",
             number(alone as f64)
         );
-        grid.push(["appears half of the time", &text]);
+        grid.push(["the same chance", &text]);
     }
 }
 

@@ -136,13 +136,10 @@ fn of_use(explanation: &Explanation) -> Option<String> {
     let size = number(usefulness.size().ceil());
     let error = number(100.0 * usefulness.relative_error);
     let mut out = format!(
-        "groups of about {size} {units} or more: {}noise of {error} % or less of the \
-         largest values",
-        if usefulness.to_appear > 0.0 { "mostly shown, with " } else { "" }
+        "groups of about {size} {units} or more: noise of {error} % or less of the largest values"
     );
     if let Some(second) = choice.runner_up {
-        let size = number(second.usefulness.size().ceil());
-        out += &format!("; second best: {}, from {size} on", mechanisms(&second));
+        out += &format!("; second best: {}", mechanisms(&second));
     }
     Some(out)
 }
@@ -157,12 +154,12 @@ fn shown_from(private: &PrivateGroups, unit: &str) -> String {
         (_, unit) => format!("different {}", visible(unit)),
     };
     let half = number(private.units_for_half as f64);
-    let mut out = format!("those of about {half} {units} or more are mostly shown");
+    let mut out = format!(
+        "those of {half} {units} or more are shown half of the time or more, larger ones nearly \
+         always"
+    );
     if let Some(one) = private.keep.iter().find(|keep| keep.units == 1) {
         out += &format!("; one of 1 with probability {}", probability(one.probability));
-    }
-    if let Some(alone) = private.units_for_half_alone {
-        out += &format!("; of {} if their other groups are shown anyway", number(alone as f64));
     }
     if let Some(least) = private.min_units {
         out += &format!("; none of fewer than {}", number(least as f64));

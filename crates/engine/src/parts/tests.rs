@@ -391,6 +391,82 @@ fn the_sql_around_sees_released_tables_only() {
     }
 }
 
+/// All pairs that a join makes of rows count, but not those that are as many as the rows.
+#[test]
+fn pairs_of_rows_of_releases_are_bounded() {
+    let place = place();
+    let session = place.session();
+    let rows = 100i64;
+    let table = || {
+        let columns: [(&str, ArrayRef); 3] = [
+            ("n", Arc::new((0..rows).collect::<Int64Array>())),
+            ("one", Arc::new(Int64Array::from_value(1, 100))),
+            ("none", Arc::new(Int64Array::new_null(100))),
+        ];
+        vec![("part_1".to_owned(), RecordBatch::try_from_iter(columns).unwrap())]
+    };
+    let sql = "SELECT n + 1 AS n FROM (SELECT COUNT(*) AS n FROM people)";
+    let around = SqlStatement::bind(sql, session.contract()).unwrap().around.unwrap();
+    let run = |sql: &str, pairs: u64| {
+        let mut around = around.clone();
+        let sql = format!("SELECT COUNT(*) AS n FROM {sql}");
+        let ast::Statement::Query(query) =
+            Parser::parse_sql(&GenericDialect {}, &sql).unwrap().remove(0)
+        else {
+            panic!("{sql}");
+        };
+        around.query = *query;
+        let ran = crate::around::run_within(pairs, &around, table(), session.memory()).wait();
+        ran.map(|_| ()).map_err(|error| error.to_string())
+    };
+    use datafusion::sql::sqlparser::ast;
+    for (sql, pairs) in [
+        ("part_1 a JOIN part_1 b ON a.n = b.n", 0),
+        ("part_1 a LEFT JOIN part_1 b ON a.none = b.none", 0),
+        ("part_1 a CROSS JOIN (SELECT SUM(n) AS s FROM part_1) b", 0),
+        ("part_1 UNION ALL SELECT n FROM part_1", 0),
+        ("part_1 a CROSS JOIN part_1 b", 10_000 - 200),
+        ("part_1 a JOIN part_1 b ON a.n < b.n", 10_000 - 200),
+        ("part_1 a LEFT JOIN part_1 b ON a.one = b.one AND a.n + b.n = 3", 10_000 - 200),
+        ("part_1 a WHERE EXISTS (SELECT 1 FROM part_1 b WHERE b.n > a.n)", 10_000 - 200),
+        ("part_1 a JOIN part_1 b ON a.one = b.one JOIN part_1 c ON a.n = c.n", 10_000 - 200),
+    ] {
+        assert_eq!(run(sql, pairs), Ok(()), "{sql}");
+        if let Some(less) = pairs.checked_sub(1) {
+            let refused = run(sql, less).unwrap_err();
+            assert!(refused.contains("pairs more than"), "{sql}: {refused}");
+        }
+    }
+}
+
+/// A refusal that depends on released values comes when these are on record, and costs nothing
+/// more.
+#[test]
+fn too_many_pairs_leave_the_parts_on_record() {
+    let keys: Vec<String> = (0..300).map(|key| key.to_string()).collect();
+    let contract = CONTRACT.replace(
+        r#"id = { type = "int" }
+town"#,
+        &format!(
+            "id = {{ type = \"int\" }}\nkey = {{ type = \"int\", public_keys = [{}] }}\ntown",
+            keys.join(", ")
+        ),
+    );
+    let people = format!("id,key,town,age\n{}", "1,2,A,30\n".repeat(9));
+    let firms = "id\n1\n".to_owned();
+    let place = Place::new(&contract, &[("people.csv", &people), ("firms.csv", &firms)]);
+    let counts = "WITH t AS (SELECT key, COUNT(*) AS n FROM people GROUP BY key)";
+    let sql = format!("{counts} SELECT COUNT(*) AS n FROM t a CROSS JOIN t b CROSS JOIN t c");
+    let refused = ask(&place, &sql, 1).unwrap_err();
+    assert!(refused.contains("more than 20000000 rows"), "{refused}");
+    let one = (1, 1, ["epsilon = 0", "epsilon = 1"].map(str::to_owned).to_vec());
+    assert_eq!(charges(&place), one);
+    let answer = ask(&place, &format!("{counts} SELECT COUNT(*) AS n FROM t"), 2).unwrap();
+    assert_eq!(answer.charged, None);
+    assert_eq!(answer.table.column(0).as_primitive::<Int64Type>().value(0), 300);
+    assert_eq!(charges(&place), one);
+}
+
 /// Functions are known by name: nothing is left to chance, to the clock or to files.
 #[test]
 fn what_cannot_be_computed_is_refused_before_the_charge() {

@@ -12,6 +12,7 @@ mod expressions;
 mod origins;
 mod queries;
 mod trace;
+mod unlinked;
 
 use sqlparser::ast;
 
@@ -39,19 +40,33 @@ pub struct Around {
     pub traced: Vec<Traced>,
 }
 
+/// Most columns of all SELECTs and tables of SQL around private parts, when the queries of WITH are
+/// written out wherever they are named.
+const MAX_COLUMNS: usize = 10_000;
+/// The columns that a window counts as: planning many of them takes a time that grows with the
+/// square of their number.
+const PER_WINDOW: usize = 100;
+
+/// The table that a part releases, as SQL around it sees it.
+pub(super) struct PartTable {
+    pub(super) columns: Vec<String>,
+    /// Whether it has one row at most.
+    pub(super) one_row: bool,
+}
+
 impl Around {
-    /// Checks SQL over released tables, whose columns are given by part, and over those that fit
-    /// other levels, by name. Gives the parts that it reads, too.
+    /// Checks SQL over released tables, which are given by part, and over those that fit other
+    /// levels, by name. Gives the parts that it reads, too.
     ///
     /// # Errors
     /// Names that are not known there.
     pub(super) fn new(
         query: &ast::Query,
-        parts: &[Vec<String>],
+        parts: &[PartTable],
         consistent: &[&str],
     ) -> Result<(Self, Vec<usize>), Refusal> {
         let used = vec![false; parts.len()];
-        let mut walk = Walk { parts, consistent, used, computed: Vec::new() };
+        let mut walk = Walk { parts, consistent, used, computed: Vec::new(), columns: 0 };
         let sql = query.to_string();
         let (query, shown, traced) = walk.outermost(query)?;
         let used = (0..parts.len()).filter(|&part| walk.used[part]).collect();
@@ -79,24 +94,59 @@ impl Around {
 
 /// The state of a walk.
 struct Walk<'a> {
-    /// Columns of the released tables.
-    parts: &'a [Vec<String>],
+    /// The released tables.
+    parts: &'a [PartTable],
     /// The names of tables that fit other levels.
     consistent: &'a [&'a str],
     used: Vec<bool>,
     computed: Vec<Computed>,
+    /// The columns of all SELECTs and tables up to here, written out.
+    columns: usize,
 }
 
-/// The common table expressions in reach, the nearest last, with their columns.
+/// A common table expression.
+#[derive(Clone)]
+struct Named {
+    name: String,
+    shown: Shown,
+    /// The columns of its SELECTs and tables, written out.
+    columns: usize,
+    /// Whether it has one row at most.
+    one_row: bool,
+}
+
+/// The common table expressions in reach, the nearest last.
 #[derive(Clone, Default)]
-struct Tables(Vec<(String, Shown)>);
+struct Tables(Vec<Named>);
+
+impl Tables {
+    fn named(&self, name: &str) -> Option<&Named> {
+        self.0.iter().rfind(|own| own.name.eq_ignore_ascii_case(name))
+    }
+}
 
 impl Walk<'_> {
+    /// Counts columns of a SELECT or a table.
+    fn has(&mut self, columns: usize) -> Result<(), Refusal> {
+        self.columns = self.columns.saturating_add(columns);
+        if self.columns <= MAX_COLUMNS {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            format!(
+                "the SQL around the private parts has more than {MAX_COLUMNS} columns in all its \
+                 SELECTs and tables, when the queries of WITH are written out wherever they are \
+                 named; a window counts as {PER_WINDOW}"
+            ),
+            "SELECT only the columns that are needed, not *; name each query of WITH once or twice",
+        ))
+    }
+
     /// The columns of a table, and the name that it has when it is run.
     fn table(&mut self, name: &str, tables: &Tables) -> Result<(String, Shown), Refusal> {
-        let own = |(own, _): &&(String, Shown)| own.eq_ignore_ascii_case(name);
-        if let Some((own, columns)) = tables.0.iter().rfind(own) {
-            return Ok((own.to_ascii_lowercase(), columns.clone()));
+        if let Some(own) = tables.named(name) {
+            self.has(own.columns.saturating_add(own.shown.len()))?;
+            return Ok((own.name.to_ascii_lowercase(), own.shown.clone()));
         }
         let part = (0..self.parts.len()).find(|&part| part_name(part) == part_of(name));
         let Some(part) = part else {
@@ -106,6 +156,7 @@ impl Walk<'_> {
             ));
         };
         self.used[part] = true;
+        self.has(self.parts[part].columns.len())?;
         // A level that is adjusted to others has intervals of its own.
         let adjusted = self.consistent.iter().position(|own| *own == name);
         let table = adjusted.map_or(part, |place| self.parts.len() + place);
@@ -113,7 +164,8 @@ impl Walk<'_> {
             name: name.clone(),
             origins: Origins::of(table, place),
         };
-        Ok((name.to_owned(), self.parts[part].iter().enumerate().map(column).collect()))
+        let columns = self.parts[part].columns.iter().enumerate();
+        Ok((name.to_owned(), columns.map(column).collect()))
     }
 }
 

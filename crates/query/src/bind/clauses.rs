@@ -16,6 +16,7 @@ use super::named_groups::name_groups;
 use super::one_to_one::innermost;
 use super::options::Options;
 use super::output_exprs::OutputScope;
+use super::released_tables::MAX_SHOWN;
 use super::select::{default_name, limits, plain_clauses};
 use super::two_populations::check_groups;
 use super::view::{Unit, View};
@@ -334,6 +335,13 @@ fn outputs(
                 unique = format!("{name}_{copy}");
             }
             outputs.push(Output { name: unique, expr });
+        }
+        if outputs.len() > MAX_SHOWN {
+            return Err(Refusal::new(
+                format!("SELECT shows more than {MAX_SHOWN} columns"),
+                "write several statements",
+            )
+            .at(item));
         }
     }
     if outputs.is_empty() {

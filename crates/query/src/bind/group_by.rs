@@ -11,6 +11,8 @@ use crate::expr::Expr;
 
 /// Most group keys.
 pub(super) const MAX_KEYS: usize = 16;
+/// Most levels of one GROUP BY: a CUBE of five keys.
+pub(super) const MAX_LEVELS: usize = 32;
 
 /// Whether SELECT alone says what to group by: with GROUP BY ALL, and with DISTINCT.
 fn groups_by_all(select: &ast::Select) -> bool {

@@ -20,16 +20,17 @@ use serde::Serialize;
 
 use sqlparser::tokenizer::Span;
 
-use self::budget::{Draft, Paying};
+use self::budget::Paying;
 pub use self::consistent_levels::{Consistent, ConsistentLevel};
 pub use self::released::Given;
 use self::settle::settle;
 use self::splitter::{Kind, Splitter};
-use super::around::Around;
+use super::around::{Around, PartTable};
 use super::released_tables::MAX_SHOWN;
-use super::{ChosenLimits, PrivateQuery};
+use super::{ChosenLimits, Groups, PrivateQuery};
 use crate::contract::{Contract, Defaults};
 use crate::error::Refusal;
+use crate::pattern::Prepared;
 use crate::sql::{self, QueryOption};
 use hushtable_privacy::Loss;
 
@@ -118,6 +119,16 @@ impl SqlStatement {
     /// # Errors
     /// When the query is refused with these limits.
     pub fn with_limits(
+        &self,
+        text: &str,
+        part: usize,
+        limits: &ChosenLimits,
+        contract: &Contract,
+    ) -> Result<PrivateQuery, Refusal> {
+        Prepared::default().within(|| self.limited(text, part, limits, contract))
+    }
+
+    fn limited(
         &self,
         text: &str,
         part: usize,
@@ -232,6 +243,10 @@ pub fn bind_trial(
 }
 
 fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatement, Refusal> {
+    Prepared::default().within(|| bound(text, contract, paying))
+}
+
+fn bound(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatement, Refusal> {
     let day = sql::today();
     let sql::Parsed { clauses, mut query } =
         sql::parse(text, contract.quoted_names, day.as_deref())?;
@@ -243,10 +258,14 @@ fn bind(text: &str, contract: &Contract, paying: Paying<'_>) -> Result<SqlStatem
     let (mut around, used) = match kind {
         Kind::Part(last) => (None, vec![last]),
         Kind::Rows | Kind::Constant | Kind::Around => {
-            let columns: Vec<Vec<String>> = drafts.iter().map(Draft::columns).collect();
+            let released = drafts.iter().map(|draft| PartTable {
+                columns: draft.columns(),
+                one_row: draft.query.groups == Groups::Single || draft.query.limit == Some(1),
+            });
+            let released: Vec<PartTable> = released.collect();
             let levels = consistent.iter().flat_map(|own: &Consistent| &own.levels);
             let tables: Vec<&str> = levels.map(|level| level.table.as_str()).collect();
-            let (around, used) = Around::new(&query, &columns, &tables)?;
+            let (around, used) = Around::new(&query, &released, &tables)?;
             (Some(around), used)
         }
     };

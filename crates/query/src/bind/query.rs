@@ -345,6 +345,25 @@ impl PrivateQuery {
         Contribution { groups: self.max_groups_contributed, single_group, low, high }
     }
 
+    /// Whether another query has the same mechanisms: whose rows are read, by which keys they are
+    /// grouped and what is shown say nothing about noise.
+    pub(crate) fn is_calibrated_as(&self, other: &Self) -> bool {
+        let by_key = |own: &Self| own.measurements.iter().any(|m| m.thresholds().is_some());
+        self.neighbouring == other.neighbouring
+            && self.unit.is_some() == other.unit.is_some()
+            && self.relation.beside() == other.relation.beside()
+            && self.groups == other.groups
+            && self.max_groups_contributed == other.max_groups_contributed
+            && self.measurements == other.measurements
+            && (!by_key(self) || self.keys == other.keys)
+            && (self.loss, self.noise_delta) == (other.loss, other.noise_delta)
+            && (self.noise, self.usual_noise) == (other.noise, other.usual_noise)
+            && self.prefer == other.prefer
+            && (self.rows_as_units, self.without_limits)
+                == (other.rows_as_units, other.without_limits)
+            && self.automatic == other.automatic
+    }
+
     /// Whether a record counts as often as it has pieces when groups are chosen.
     pub fn chooses_by_pieces(&self) -> bool {
         matches!(self.groups, Groups::Private { by_pieces: true, .. })

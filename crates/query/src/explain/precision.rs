@@ -17,16 +17,19 @@ use crate::wishes::NoiseKind;
 /// Rows of the groups that precision is stated for.
 const SIZES: [u64; 3] = [100, 1_000, 10_000];
 
-/// How precise an output is, in groups of made-up rows: each has a value in the middle of its
-/// bounds.
+/// How precise an output is, in groups of made-up rows. 95 of 100 released values are within the
+/// half width of the exact one, where the group is shown.
+///
+/// Where the output reads one sum, that is so whatever values the rows have within their bounds:
+/// the worst of them count. Where it reads several, it is for values in the middle of their bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionExplained {
     /// The output.
     pub name: String,
-    /// Half of the width of the 95 % interval, in groups of some sizes; absent where it is
-    /// infinite.
+    /// The half widths in groups of some sizes; absent where they are infinite.
     pub half_widths: Vec<HalfWidth>,
-    /// The rows of a group from which on that is a tenth of the value or less.
+    /// The rows of a group from which on that is a tenth or less of the value in the middle of its
+    /// bounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows_for_tenth: Option<u64>,
     /// Why there is no interval.
@@ -39,97 +42,172 @@ pub struct PrecisionExplained {
 pub struct HalfWidth {
     /// Rows with a value in the group.
     pub rows: u64,
-    /// Half of the width of the interval.
+    /// The released value is no farther from the exact one in 95 of 100 groups.
     pub half_width: f64,
 }
 
-/// The precision of all outputs with noise.
-pub(super) fn precision(quote: &Quote) -> Vec<PrecisionExplained> {
+/// Where in its bounds the value of every row is.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    Low,
+    Middle,
+    High,
+}
+
+/// The precision of outputs with noise: of that `most` different ones, from the first on. It takes
+/// about a millisecond for each, and a statement has room for thousands.
+pub(super) fn precision(quote: &Quote, most: usize) -> Vec<PrecisionExplained> {
     let query = quote.query();
     let intervals = Intervals::new(quote, IntervalsWanted::USUAL, 1);
     let known: Vec<Value> = intervals.known().iter().map(|_| Value::Null).collect();
     let keys: Vec<Value> = query.keys().iter().map(|_| Value::Null).collect();
-    let at = |rows: u64, output: usize| {
-        let steps: Vec<i128> = query.measurements().iter().map(|m| typical(m, rows)).collect();
+    let at = |rows: u64, output: usize, at: At| {
+        let steps: Vec<i128> = query.measurements().iter().map(|m| sum(m, rows, at)).collect();
         let row = ReleasedRow { keys: &keys, steps: &steps, rest: &[], known: &known };
-        let (low, high) = intervals.of(&row).into_iter().nth(output)??;
-        let (low, high) = (number(&low)?, number(&high)?);
-        Some((0.5 * (high - low), 0.5 * (high + low)))
+        intervals.distance(output, &row)
     };
-    let reads_quantile = |expr: &Expr| {
-        let mut reads = false;
+    let middle = |rows: u64, output: usize| {
+        let sums = |m| sum(m, rows, At::Middle);
+        let steps: Vec<i128> = query.measurements().iter().map(sums).collect();
+        let row = ReleasedRow { keys: &keys, steps: &steps, rest: &[], known: &known };
+        intervals.exact(output, &row).map(f64::abs)
+    };
+    let reads = |expr: &Expr, wanted: &dyn Fn(usize) -> bool| {
+        let mut found = Vec::new();
         expr.visit_columns(&mut |column| {
-            let own = column.checked_sub(query.keys().len());
-            let own = own.and_then(|place| quote.noise().get(place));
-            reads |= own.is_some_and(Noise::is_quantile);
+            let own = column.checked_sub(query.keys().len()).filter(|&own| wanted(own));
+            found.extend(own.filter(|own| !found.contains(own)));
         });
-        reads
+        found.len()
     };
-    let sizes = sizes(quote);
+    let is_quantile = |own: usize| quote.noise().get(own).is_some_and(Noise::is_quantile);
+    let is_sum =
+        |own: usize| query.measurements().get(own).is_some_and(|own| !is_count(&own.measure));
+    let shown = |rows: u64| is_often_shown(quote, rows);
+    let sizes: Vec<u64> = SIZES.into_iter().filter(|&rows| shown(rows)).collect();
+    let sizes = if sizes.is_empty() { first_shown(shown).into_iter().collect() } else { sizes };
+    let mut found: Vec<(&Expr, PrecisionExplained)> = Vec::new();
     let outputs = query.outputs().iter().zip(intervals.covered()).enumerate();
-    let told = outputs.filter_map(|(place, (output, covered))| {
+    let explained = outputs.filter_map(|(place, (output, covered))| {
         let name = output.name.clone();
         let without = match covered {
             Covered::Exact => return None,
             Covered::Without(why) => Some(why.reason()),
-            Covered::Interval if reads_quantile(&output.expr) => {
+            Covered::Interval if reads(&output.expr, &is_quantile) > 0 => {
                 Some("is of a quantile, whose interval is drawn from the data")
             }
             Covered::Interval => None,
         };
-        let half_widths: Vec<HalfWidth> = sizes
+        if let Some(why) = without {
+            let without = Some(why.to_owned());
+            return Some(PrecisionExplained {
+                name,
+                half_widths: Vec::new(),
+                rows_for_tenth: None,
+                without,
+            });
+        }
+        let same = found.iter().find(|(expr, _)| **expr == output.expr);
+        if let Some((_, same)) = same {
+            return Some(PrecisionExplained { name, ..same.clone() });
+        }
+        if found.len() >= most {
+            return Some(PrecisionExplained {
+                name,
+                half_widths: Vec::new(),
+                rows_for_tenth: None,
+                without: Some(LATER.to_owned()),
+            });
+        }
+        let values: &[At] = match reads(&output.expr, &is_sum) {
+            1 => &[At::Middle, At::Low, At::High],
+            _ => &[At::Middle],
+        };
+        let worst = |rows: u64, values: &[At]| {
+            let all = values.iter().map(|&own| Some((at(rows, place, own)?, own)));
+            all.reduce(|one, other| Some(if one?.0 >= other?.0 { one? } else { other? })).flatten()
+        };
+        let of_sizes: Vec<(u64, f64, At)> = sizes
             .iter()
-            .filter(|_| without.is_none())
-            .filter_map(|&rows| Some(HalfWidth { rows, half_width: at(rows, place)?.0 }))
+            .filter_map(|&rows| worst(rows, values).map(|(half, own)| (rows, half, own)))
             .collect();
-        let near =
-            |rows: u64| at(rows, place).is_some_and(|(half, middle)| half <= 0.1 * middle.abs());
-        let rows_for_tenth = (!half_widths.is_empty()).then(|| least(near)).flatten();
-        let without = without.map(str::to_owned);
-        Some(PrecisionExplained { name, half_widths, rows_for_tenth, without })
+        // The values that are the worst in a large group are so in others.
+        let rows_for_tenth = of_sizes.last().and_then(|&(rows, half, own)| {
+            let near = |rows: u64| {
+                let half = at(rows, place, own);
+                let middle = middle(rows, place);
+                shown(rows) && half.zip(middle).is_some_and(|(half, of)| half <= 0.1 * of)
+            };
+            let middle = middle(rows, place)?;
+            least(rows as f64 * half / (0.1 * middle), near)
+        });
+        let half_widths = of_sizes.into_iter();
+        let half_widths =
+            half_widths.map(|(rows, half_width, _)| HalfWidth { rows, half_width }).collect();
+        let explained = PrecisionExplained { name, half_widths, rows_for_tenth, without: None };
+        found.push((&output.expr, explained.clone()));
+        Some(explained)
     });
-    told.collect()
+    explained.collect()
 }
 
-/// The sizes that precision is stated for: of those that are seen where groups are chosen by their
-/// rows, one at least.
-fn sizes(quote: &Quote) -> Vec<u64> {
-    let threshold = quote.selection().filter(|_| quote.deciding_count().is_some());
-    let threshold = threshold.and_then(Selection::threshold).unwrap_or(0.0);
-    let seen: Vec<u64> = SIZES.into_iter().filter(|&rows| rows as f64 >= threshold).collect();
-    if seen.is_empty() { vec![10f64.powf(threshold.log10().ceil()) as u64] } else { seen }
+/// Why an output has no ± that has one in a smaller query.
+const LATER: &str = "comes after many others: ask for it in a statement with fewer columns";
+
+/// Whether a group of that many rows is shown so often that being shown says little about its
+/// noise: always, unless the noise of what is shown decides about that.
+fn is_often_shown(quote: &Quote, rows: u64) -> bool {
+    let decides = quote.deciding_count().is_some()
+        || quote.noise().iter().any(|noise| matches!(noise, Noise::OfSelection));
+    let chance = quote.selection().filter(|_| decides);
+    chance.is_none_or(|own| own.keep_probability(rows) >= Selection::SEEN_ANYWAY)
 }
 
-/// The released value, but for noise, in a group of that many rows with a value each in the middle
-/// of its bounds.
-fn typical(measurement: &Measurement, rows: u64) -> i128 {
-    let middle = |low: i64, high: i64| (i128::from(low) + i128::from(high)) * i128::from(rows) / 2;
+/// The least power of ten with which a group is shown so often.
+fn first_shown(shown: impl Fn(u64) -> bool) -> Option<u64> {
+    (1..=18).map(|zeros| 10u64.pow(zeros)).find(|&rows| shown(rows))
+}
+
+fn is_count(measure: &Measure) -> bool {
+    match measure {
+        Measure::Units | Measure::Rows | Measure::Values(_) | Measure::Distinct { .. } => true,
+        Measure::SumOfRows { .. }
+        | Measure::PerRecordSum(_)
+        | Measure::ClampedSum(_)
+        | Measure::Quantile { .. } => false,
+    }
+}
+
+/// The exact value of a measurement in a group of that many rows, whose values are all there.
+fn sum(measurement: &Measurement, rows: u64, at: At) -> i128 {
+    let of = |low: i64, high: i64| match at {
+        At::Low => i128::from(low) * i128::from(rows),
+        At::Middle => (i128::from(low) + i128::from(high)) * i128::from(rows) / 2,
+        At::High => i128::from(high) * i128::from(rows),
+    };
     match measurement.measure {
         Measure::Units | Measure::Rows | Measure::Values(_) | Measure::Distinct { .. } => {
             i128::from(rows)
         }
-        Measure::SumOfRows { low, high, .. } => middle(low, high),
-        // A record at the threshold, or the middle of the bounds.
-        Measure::PerRecordSum(_) => middle(0, measurement.high),
-        Measure::ClampedSum(_) | Measure::Quantile { .. } => {
-            middle(measurement.low, measurement.high)
-        }
+        Measure::SumOfRows { low, high, .. } => of(low, high),
+        // Records up to the threshold.
+        Measure::PerRecordSum(_) => of(0, measurement.high),
+        Measure::ClampedSum(_) | Measure::Quantile { .. } => of(measurement.low, measurement.high),
     }
 }
 
-fn number(value: &Value) -> Option<f64> {
-    Some(match *value {
-        Value::Int(n) => n as f64,
-        Value::Decimal { digits, scale } => digits as f64 / 10f64.powi(scale.into()),
-        Value::Float(x) => x,
-        _ => return None,
-    })
-}
-
 /// The least number from which on a condition holds, as far as halving shows; `None` where it does
-/// not hold for four thousand millions.
-fn least(holds: impl Fn(u64) -> bool) -> Option<u64> {
+/// not hold for four thousand millions. It is looked for near a guess first.
+fn least(guess: f64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     let most = 1u64 << 32;
+    if guess.is_finite() && guess < most as f64 / 2.0 {
+        for near in [1.02, 2.0] {
+            let (low, high) = ((guess / near).floor() as u64, (guess * near).ceil() as u64);
+            if holds(high) && (low == 0 || !holds(low)) {
+                return Some(first_whole(low, high, holds));
+            }
+        }
+    }
     holds(most).then(|| first_whole(0, most, holds))
 }
 

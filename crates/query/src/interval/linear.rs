@@ -32,7 +32,9 @@ const APART: f64 = 1.01;
 const ROUNDING: f64 = 1e-9;
 
 /// Halvings by which an end is found, once doubling has passed it.
-const HALVINGS: u32 = 24;
+pub(super) const HALVINGS: u32 = 24;
+/// Fewer, where three digits do.
+pub(super) const FEW_HALVINGS: u32 = 14;
 
 /// A number that is linear in measurements.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,7 +175,21 @@ impl Ratio {
 
     /// The interval of the exact ratio, from the released values of the measurements that it reads:
     /// it misses with a probability of `outside` at most. `None` where it is unbounded.
-    pub(super) fn interval(&self, terms: &[Term<'_>], outside: f64) -> Option<(f64, f64)> {
+    ///
+    /// Around exact values it says how far away released ones are, too: as its farther end is.
+    ///
+    /// *Proof.* Let S and C be the exact sums, r = S/C with C > 0, M and N their noises, and q(t)
+    /// what |M - t N| exceeds with probability o. (S + M)/(C + N) is above r + h only if M - (r + h)
+    /// N > h C, and below r - h only if (r - h) N - M > h C. Where q(r + h) and q(r - h) are at most
+    /// h C, each has o/2 at most, as the noises are symmetric. The ends of the interval are where
+    /// q(r + h) = h C and q(r - h) = h C; beyond them h C is larger, as q has no bends inwards and
+    /// rises less than C h (else it is unbounded).
+    pub(super) fn interval(
+        &self,
+        terms: &[Term<'_>],
+        outside: f64,
+        halvings: u32,
+    ) -> Option<(f64, f64)> {
         let values: Vec<(usize, f64)> = terms.iter().map(|term| (term.place, term.value)).collect();
         let (above, below) = (self.above.at(&values), self.below.at(&values));
         let width = |ratio: f64| {
@@ -199,7 +215,7 @@ impl Ratio {
             };
             let start = width(middle)? / below.abs();
             let (near, far) = grow(start, 2.0, start * 200f64.exp2(), out)?;
-            Some(middle + side * first(near.unwrap_or(0.0), far, HALVINGS, out))
+            Some(middle + side * first(near.unwrap_or(0.0), far, halvings, out))
         };
         bounded(end(-1.0)?, end(1.0)?)
     }

@@ -2,6 +2,7 @@
 
 use hushtable_mechanisms::{PerRecord, Seen, Selection, SumMechanism, TiedPart};
 use hushtable_numbers::Step;
+use hushtable_numbers::search::least_whole;
 
 use crate::bind::{Measure, Measurement};
 use crate::consistent::AdjustedNoise;
@@ -17,20 +18,15 @@ pub(super) struct Measured<'a> {
 
 enum ReleasedLaw<'a> {
     /// By class, that of all others last; one where there are no classes.
-    Sums {
-        key: Option<usize>,
-        classes: Vec<Sum<'a>>,
-    },
-    Count(&'a Selection),
+    Sums { key: Option<usize>, classes: Vec<Sum<'a>> },
+    /// The count that chooses groups. The noise alone is within the width.
+    Count(&'a Selection, Option<i128>),
     /// A sum that is measured together with the count that chooses groups.
     WithCount(WithCount<'a>),
     /// Between the released values of two other measurements.
     Ends([usize; 2]),
     /// The adjusted number is within that of the one without noise.
-    Adjusted {
-        width: f64,
-        fits: bool,
-    },
+    Adjusted { width: f64, fits: bool },
 }
 
 /// A sum whose group is seen for the noise of its count, which the sum shares.
@@ -95,7 +91,13 @@ impl<'a> Measured<'a> {
         place: usize,
     ) -> Option<Self> {
         if decides == Some(place) {
-            return Some(Self { measurement, law: ReleasedLaw::Count(selection?), level });
+            let width = match noise {
+                Noise::Own(SumMechanism::Additive(own)) => Some(own.half_width(level, 1)),
+                Noise::Tied(tied) => Some(tied.noise.half_width(tied.part, level, 1)),
+                _ => None,
+            };
+            let width = width.map(|width| i128::try_from(width).unwrap_or(i128::MAX));
+            return Some(Self { measurement, law: ReleasedLaw::Count(selection?, width), level });
         }
         if let Noise::Tied(tied) = noise
             && decides == Some(tied.count)
@@ -131,7 +133,12 @@ impl<'a> Measured<'a> {
                 let within = Sum::Within(i128::try_from(width).unwrap_or(i128::MAX));
                 ReleasedLaw::Sums { key: None, classes: vec![within] }
             }
-            Noise::OfSelection => ReleasedLaw::Count(selection?),
+            Noise::OfSelection => {
+                let selection = selection?;
+                let width = selection.noise_half_width(level, 1);
+                let width = width.map(|width| i128::try_from(width).unwrap_or(i128::MAX));
+                ReleasedLaw::Count(selection, width)
+            }
             Noise::Quantile(_) | Noise::Joint(_) => return None,
         };
         Some(Self { measurement, law, level })
@@ -141,7 +148,7 @@ impl<'a> Measured<'a> {
     pub(super) fn key(&self) -> Option<usize> {
         match &self.law {
             ReleasedLaw::Sums { key, .. } => *key,
-            ReleasedLaw::Count(_)
+            ReleasedLaw::Count(..)
             | ReleasedLaw::WithCount(_)
             | ReleasedLaw::Ends(_)
             | ReleasedLaw::Adjusted { .. } => None,
@@ -167,7 +174,7 @@ impl<'a> Measured<'a> {
                     (low.next_down().floor() as i128, high.next_up().ceil() as i128)
                 }
             },
-            ReleasedLaw::Count(selection) => {
+            ReleasedLaw::Count(selection, _) => {
                 selection.count_interval(released, self.level, group.seen)?
             }
             ReleasedLaw::WithCount(own) => {
@@ -190,6 +197,43 @@ impl<'a> Measured<'a> {
             }
         };
         let (low, high) = self.possible(low, high, group.least);
+        in_units(self.measurement.step, low, high)
+    }
+
+    /// The exact value, as the released column has it.
+    pub(super) fn exact(&self, exact: i128) -> Option<Range> {
+        in_units(self.measurement.step, exact, exact)
+    }
+
+    /// The released values that come of an exact one, but for those that miss it: those whose
+    /// interval, which is not cut where exact values end, holds it. Of a count by which groups are
+    /// chosen, for groups that are often seen.
+    ///
+    /// *Proof.* For a count n with P\[seen\] >= 1/2 and symmetric noise N, a group is seen if N >=
+    /// -c for some c >= 0. P\[|N| > w\] is o, say. Where w >= c, P\[|N| > w | seen\] is o/2 over
+    /// P\[seen\], and where w < c it is (o - p) / (1 - p) with p = P\[N < -c\]: o at most. For a sum
+    /// that is measured with the count see [`WithCount`]: its width misses with 0.8 o.
+    pub(super) fn released(&self, exact: i128, class: usize) -> Option<Range> {
+        let within = |width: i128| (exact.saturating_sub(width), exact.saturating_add(width));
+        let (low, high) = match &self.law {
+            ReleasedLaw::Sums { classes, .. } => match classes.get(class).or(classes.last())? {
+                Sum::Within(width) => within(*width),
+                Sum::Of(record) => {
+                    let ends = |released: i128| record.interval(released, self.level);
+                    let start = exact.unsigned_abs().max(1).try_into().unwrap_or(i128::MAX / 4);
+                    let most = 1i128 << 100;
+                    // The first released values whose interval is above it, or no longer below it.
+                    let below = |away: i128| ends(exact.saturating_sub(away)).1 < exact as f64;
+                    let above = |away: i128| ends(exact.saturating_add(away)).0 > exact as f64;
+                    let down = least_whole(-1, start, most, below).unwrap_or(most);
+                    let up = least_whole(-1, start, most, above).unwrap_or(most);
+                    (exact.saturating_sub(down), exact.saturating_add(up))
+                }
+            },
+            ReleasedLaw::Count(_, width) => within((*width)?),
+            ReleasedLaw::WithCount(own) => within(own.width),
+            ReleasedLaw::Ends(_) | ReleasedLaw::Adjusted { .. } => return None,
+        };
         in_units(self.measurement.step, low, high)
     }
 

@@ -5,8 +5,9 @@ use regex_syntax::ast::{
     ClassPerlKind, ClassSet, ClassSetItem, Flag, Flags, FlagsItem, FlagsItemKind, Group, GroupKind,
 };
 
-/// Rewrites a pattern in place. Its nesting is bounded by the parser.
-pub(super) fn only(syntax: &mut Ast) {
+/// Rewrites a pattern in place. Its nesting is bounded by the parser. Gives the number of classes
+/// that hold many characters: those of Unicode, wide ranges, and all but some.
+pub(super) fn only(syntax: &mut Ast) -> u64 {
     match syntax {
         Ast::ClassPerl(class) => {
             let bracketed = ClassBracketed {
@@ -15,18 +16,21 @@ pub(super) fn only(syntax: &mut Ast) {
                 kind: ClassSet::Item(ClassSetItem::Ascii(ascii(class))),
             };
             *syntax = Ast::class_bracketed(bracketed);
+            0
         }
-        Ast::ClassBracketed(class) => set(&mut class.kind),
+        Ast::ClassBracketed(class) => set(&mut class.kind) + u64::from(class.negated),
         Ast::Assertion(assertion) => {
             if let Some(group) = boundary(assertion) {
                 *syntax = Ast::group(group);
             }
+            0
         }
         Ast::Repetition(repetition) => only(&mut repetition.ast),
         Ast::Group(group) => only(&mut group.ast),
-        Ast::Alternation(all) => all.asts.iter_mut().for_each(only),
-        Ast::Concat(all) => all.asts.iter_mut().for_each(only),
-        Ast::Empty(_) | Ast::Flags(_) | Ast::Literal(_) | Ast::Dot(_) | Ast::ClassUnicode(_) => {}
+        Ast::Alternation(all) => all.asts.iter_mut().map(only).sum(),
+        Ast::Concat(all) => all.asts.iter_mut().map(only).sum(),
+        Ast::ClassUnicode(_) => 1,
+        Ast::Empty(_) | Ast::Flags(_) | Ast::Literal(_) | Ast::Dot(_) => 0,
     }
 }
 
@@ -39,26 +43,30 @@ fn ascii(class: &ClassPerl) -> ClassAscii {
     ClassAscii { span: class.span, kind, negated: class.negated }
 }
 
-fn set(class: &mut ClassSet) {
+fn set(class: &mut ClassSet) -> u64 {
     match class {
         ClassSet::Item(item) => set_item(item),
-        ClassSet::BinaryOp(op) => {
-            set(&mut op.lhs);
-            set(&mut op.rhs);
-        }
+        ClassSet::BinaryOp(op) => set(&mut op.lhs) + set(&mut op.rhs),
     }
 }
 
-fn set_item(item: &mut ClassSetItem) {
+fn set_item(item: &mut ClassSetItem) -> u64 {
+    /// Characters of a range that is as much to write out as a class of Unicode, letters in either
+    /// case among them.
+    const WIDE: u32 = 1_000;
     match item {
-        ClassSetItem::Perl(class) => *item = ClassSetItem::Ascii(ascii(class)),
-        ClassSetItem::Bracketed(inner) => set(&mut inner.kind),
-        ClassSetItem::Union(all) => all.items.iter_mut().for_each(set_item),
-        ClassSetItem::Empty(_)
-        | ClassSetItem::Literal(_)
-        | ClassSetItem::Range(_)
-        | ClassSetItem::Ascii(_)
-        | ClassSetItem::Unicode(_) => {}
+        ClassSetItem::Perl(class) => {
+            *item = ClassSetItem::Ascii(ascii(class));
+            0
+        }
+        ClassSetItem::Bracketed(inner) => set(&mut inner.kind) + u64::from(inner.negated),
+        ClassSetItem::Union(all) => all.items.iter_mut().map(set_item).sum(),
+        ClassSetItem::Range(range) => {
+            let (from, to) = (u32::from(range.start.c), u32::from(range.end.c));
+            u64::from(to.saturating_sub(from) > WIDE)
+        }
+        ClassSetItem::Unicode(_) => 1,
+        ClassSetItem::Empty(_) | ClassSetItem::Literal(_) | ClassSetItem::Ascii(_) => 0,
     }
 }
 

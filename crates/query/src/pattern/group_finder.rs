@@ -14,6 +14,7 @@ use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
 
 use super::MAX_GROUPS;
+use super::prepared::Work;
 
 /// Most sets of states.
 const MAX_SETS: usize = 1_000;
@@ -123,8 +124,15 @@ struct Builder<'a> {
 
 impl GroupFinder {
     /// Fills the tables of an automaton with groups; `None` where they would be large.
-    pub(super) fn new(nfa: &NFA) -> Option<Self> {
+    pub(super) fn new(nfa: &NFA, work: &mut Work) -> Option<Self> {
         let mut builder = Builder::new(nfa);
+        let finder = Self::filled(&mut builder);
+        work.take(builder.work as u64).ok()?;
+        finder
+    }
+
+    fn filled(builder: &mut Builder<'_>) -> Option<Self> {
+        let nfa = builder.nfa;
         builder.read()?;
         let is_end = |id: &&StateID| matches!(nfa.state(**id), State::Match { .. });
         let end: Vec<StateID> = builder.readers.iter().filter(is_end).copied().collect();
@@ -144,8 +152,8 @@ impl GroupFinder {
         let (steps, ways, slots) = builder.steps()?;
         let edge = builder.kind(Side::Edge);
         let kinds = std::array::from_fn(|byte| builder.kind(Side::of(byte as u8)));
-        let Builder { classes, entries, reads, .. } = builder;
-        let entries = entries.len();
+        let (classes, entries) = (builder.classes, builder.entries.len());
+        let reads = std::mem::take(&mut builder.reads);
         Some(Self {
             classes,
             width,

@@ -9,10 +9,15 @@ use regex_automata::util::alphabet::ByteClasses;
 use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
 
+use super::Odd;
+use super::prepared::Work;
+
 /// Most states of a table.
 const MAX_STATES: usize = 1_000;
-/// Most steps to make a table: its places, times the states of the automaton.
-const MAX_WORK: usize = 30_000_000;
+/// Bytes that a state takes beside the automaton's states that it stands for.
+const BESIDE: usize = 80;
+/// Bytes that each of them takes, at least.
+const BYTES_EACH: usize = 1;
 /// Bytes for the states while a table is made; more than the most that there can be.
 const ROOM: usize = 64 << 20;
 
@@ -62,41 +67,59 @@ impl Numbered {
 }
 
 impl Table {
-    /// Follows every way through an automaton; `None` where there are too many.
-    pub(super) fn new(nfa: NFA, kind: MatchKind, anchored: Anchored) -> Option<Self> {
+    /// Follows every way through an automaton.
+    pub(super) fn new(
+        nfa: NFA,
+        kind: MatchKind,
+        anchored: Anchored,
+        work: &mut Work,
+    ) -> Result<Self, Odd> {
         let parts = nfa.states().len();
         let config = dfa::Config::new()
             .match_kind(kind)
             .cache_capacity(ROOM)
             .skip_cache_capacity_check(true);
-        let dfa = DFA::builder().configure(config).build_from_nfa(nfa).ok()?;
+        let dfa = DFA::builder().configure(config).build_from_nfa(nfa);
+        let dfa = dfa.map_err(|_| Odd::Large)?;
         let mut cache = dfa.create_cache();
+        let empty = cache.memory_usage();
         let mut found = Numbered { numbers: HashMap::new(), states: Vec::new() };
         let mut starts = Vec::with_capacity(257);
         for before in (0..=u8::MAX).map(Some).chain([None]) {
             let at = start::Config::new().look_behind(before).anchored(anchored);
-            starts.push(found.number(dfa.start_state(&mut cache, &at).ok()?)?);
+            let state = dfa.start_state(&mut cache, &at).map_err(|_| Odd::Large)?;
+            starts.push(found.number(state).ok_or(Odd::Large)?);
         }
         let classes = dfa.byte_classes();
         let firsts = first_bytes(classes);
         let width = firsts.len() + 1;
+        let row = size_of::<LazyStateID>() << classes.stride2();
         // From the dead state every byte leads back to it.
         let mut next = vec![DEAD; width];
         let mut matches = vec![false];
         let mut place = 0;
         while let Some(&state) = found.states.get(place) {
-            if (place + 1) * width * parts > MAX_WORK {
-                return None;
-            }
+            // A step is to look at one of the automaton's states that a state stands for. How many
+            // these are shows in the memory of all states.
+            let held = (cache.memory_usage() - empty.min(cache.memory_usage()))
+                / found.states.len().max(1);
+            let stands_for = (held.saturating_sub(row + BESIDE) / BYTES_EACH).min(parts);
+            work.take((width * (stands_for + 4)) as u64)?;
+            let mut to = |state: Result<LazyStateID, _>| {
+                let number = state.ok().and_then(|state| found.number(state));
+                next.push(number.ok_or(Odd::Large)?);
+                Ok::<_, Odd>(())
+            };
             for &byte in &firsts {
-                next.push(found.number(dfa.next_state(&mut cache, state, byte).ok()?)?);
+                to(dfa.next_state(&mut cache, state, byte))?;
             }
-            next.push(found.number(dfa.next_eoi_state(&mut cache, state).ok()?)?);
+            to(dfa.next_eoi_state(&mut cache, state))?;
             matches.push(state.is_match());
             place += 1;
         }
         let classes = std::array::from_fn(|byte| classes.get(byte as u8));
-        whole(&cache).then_some(Self { classes, width, next, matches, starts })
+        let table = Self { classes, width, next, matches, starts };
+        if whole(&cache) { Ok(table) } else { Err(Odd::Large) }
     }
 
     /// Bytes of the table.

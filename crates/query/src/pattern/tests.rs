@@ -123,7 +123,8 @@ fn large_and_odd_patterns_are_refused() {
     {
         assert!(Pattern::new(pattern).is_ok(), "{pattern}");
     }
-    assert!(Pattern::new(r"[\p{L}\d]+@").is_err());
+    assert!(Pattern::new(r"[\p{L}\d]+@").is_ok());
+    assert!(Pattern::new(r"[\p{L}\d]{40}@").is_err());
     let deep = format!("{}a{}", "(?:".repeat(50), ")".repeat(50));
     assert!(Pattern::new(&deep).is_err());
 }

@@ -157,6 +157,23 @@ impl Quote {
         let (mechanisms, runner_up) = chosen(&query)?;
         Ok(Self { query, mechanisms, runner_up })
     }
+
+    /// Calibrates a query as [`new`](Self::new) does. Where it asks the same of its mechanisms as
+    /// an earlier one, as the levels of a CUBE do, they are that one's.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn beside<'a>(
+        query: PrivateQuery,
+        mut earlier: impl Iterator<Item = &'a Self>,
+    ) -> Result<Self, Refusal> {
+        if let Some(own) = earlier.find(|own| own.query.is_calibrated_as(&query)) {
+            query.check_beside()?;
+            let (mechanisms, runner_up) = (own.mechanisms.clone(), own.runner_up);
+            return Ok(Self { query, mechanisms, runner_up });
+        }
+        Self::new(query)
+    }
 }
 
 /// The mechanisms whose groups are of use from the smallest size on, at the cost of the query, and
@@ -194,7 +211,7 @@ fn chosen(query: &PrivateQuery) -> Result<(Mechanisms, Option<RunnerUp>), Refusa
     let second = finalists.next().map(|second| RunnerUp {
         noise: second.mechanisms.noise_kind(),
         strategy: second.mechanisms.selection.as_ref().map(Selection::strategy),
-        usefulness: second.needed.usefulness(),
+        usefulness: second.needed.stated(),
     });
     Ok((best.mechanisms, second))
 }

@@ -5,13 +5,14 @@ use sqlparser::ast;
 use super::collective::{aggregate, is_collective, window};
 use super::column_names::{Scope, ShownColumn};
 use super::trace::Hidden;
-use super::{Tables, Walk, unsupported};
+use super::{PER_WINDOW, Tables, Walk, unsupported};
 use crate::bind::syntax::{call, ordered, unnamed};
 use crate::bind::walk::{self, operands_mut};
 use crate::bind_expr::{RowScope, Visible, bind_row_expression};
 use crate::call::Call;
 use crate::error::Refusal;
 use crate::expr::Expr;
+use crate::pattern::Prepared;
 use crate::types::ColumnType;
 
 /// A scalar expression over released values, which is computed as in private queries.
@@ -23,6 +24,8 @@ pub struct Computed {
     node: ast::Expr,
     /// Its operands as they are written.
     operands: Vec<String>,
+    /// The statement's patterns: it is bound to types again and again.
+    prepared: Prepared,
 }
 
 impl Computed {
@@ -35,7 +38,8 @@ impl Computed {
             Visible::new(None, &operand_name(place), Expr::column(place, *column_type))
         };
         let scope = RowScope::new(types.iter().enumerate().map(operand).collect());
-        bind_row_expression(&self.node, &scope).map_err(|mut refusal| {
+        let bound = self.prepared.within(|| bind_row_expression(&self.node, &scope));
+        bound.map_err(|mut refusal| {
             let named = |what: String, (place, written): (usize, &String)| {
                 what.replace(&format!("`{}`", operand_name(place)), &format!("`{written}`"))
             };
@@ -175,7 +179,8 @@ impl Walk<'_> {
         let same = |own: &Computed| own.node == node && own.operands.len() == written.len();
         let place = self.computed.iter().position(same).unwrap_or_else(|| {
             let name = format!("expression_{}", self.computed.len() + 1);
-            self.computed.push(Computed { name, node, operands: written });
+            let prepared = Prepared::current();
+            self.computed.push(Computed { name, node, operands: written, prepared });
             self.computed.len() - 1
         });
         Ok(call(&self.computed[place].name, operands))
@@ -303,6 +308,7 @@ impl Walk<'_> {
         scope: &Scope<'_>,
         tables: &Tables,
     ) -> Result<ast::WindowSpec, Refusal> {
+        self.has(PER_WINDOW)?;
         let ast::WindowSpec { window_name, partition_by, order_by, window_frame } = window;
         if window_name.is_some() {
             return Err(unsupported(window, "OVER (PARTITION BY … ORDER BY …)"));

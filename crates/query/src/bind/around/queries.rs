@@ -7,8 +7,8 @@ use sqlparser::ast;
 use super::column_names::{Scope, Shown, ShownColumn, quoted};
 use super::origins::cell_name;
 use super::trace::{Hidden, Traced, brings_rows_together, hidden};
-use super::{Tables, Walk, unsupported};
-use crate::bind::group_by::name_all;
+use super::{Named, Tables, Walk, unsupported};
+use crate::bind::group_by::{MAX_LEVELS, name_all};
 use crate::bind::released_tables::MAX_SHOWN;
 use crate::bind::select::{default_name, is_plain, limits, plain_clauses, select_item};
 use crate::bind::syntax::{not_a_table, ordered, plain_table, table_factor};
@@ -62,9 +62,14 @@ impl Walk<'_> {
         let mut own = with.as_ref().map(|_| tables.clone());
         if let (Some(with), Some(tables)) = (&mut with, &mut own) {
             for cte in &mut with.cte_tables {
+                let one_row = self.has_one_row(&cte.query, tables);
+                let before = std::mem::take(&mut self.columns);
                 let (inner, shown) = self.query(&cte.query, tables, None, Hidden::Cells)?;
+                // It costs something where it is named.
+                let columns = std::mem::replace(&mut self.columns, before);
                 let (alias, shown) = aliased(&cte.alias, shown)?;
-                tables.0.push((cte.alias.name.value.clone(), shown));
+                let name = cte.alias.name.value.clone();
+                tables.0.push(Named { name, shown, columns, one_row });
                 *cte.query = inner;
                 cte.alias = alias;
                 cte.materialized = None;
@@ -178,17 +183,13 @@ impl Walk<'_> {
         outer: Option<&Scope<'_>>,
         (hidden, trace): (Hidden, Option<&mut Option<Vec<Traced>>>),
     ) -> Result<(ast::SetExpr, Shown, Vec<ast::OrderByExpr>), Refusal> {
-        if select.projection.len() > MAX_SHOWN {
-            return Err(Refusal::new(
-                format!("SELECT shows more than {MAX_SHOWN} columns"),
-                "write several statements",
-            ));
-        }
+        at_most_shown(select.projection.len())?;
         let mut scope = Scope { outer, ..Scope::default() };
         let mut from = Vec::new();
         for item in &select.from {
             from.push(self.joined(item, &mut scope, tables)?);
         }
+        self.check_linked(select, &scope, tables)?;
         let named: Vec<(String, ast::Expr)> = select
             .projection
             .iter()
@@ -283,6 +284,7 @@ impl Walk<'_> {
             false => Ok(()),
         };
         most(nodes.len())?;
+        let levels = levels_of(nodes)?;
         let mut key = |node: &E| {
             let node = select_item(node, &select)?;
             let own = self.expression(node, scope, tables)?;
@@ -302,7 +304,10 @@ impl Walk<'_> {
             }
             Ok(node)
         };
-        nodes.iter().map(&mut run).collect()
+        let run = nodes.iter().map(&mut run).collect::<Result<Vec<_>, Refusal>>()?;
+        // Each level has all keys.
+        self.has(levels * scope.keys.len())?;
+        Ok(run)
     }
 
     /// The columns of a SELECT's list, with names that differ.
@@ -315,6 +320,7 @@ impl Walk<'_> {
     ) -> Result<(Vec<ast::SelectItem>, Shown), Refusal> {
         let mut all: Vec<(ast::Expr, String)> = Vec::new();
         for (position, item) in select.projection.iter().enumerate() {
+            at_most_shown(all.len())?;
             match item {
                 ast::SelectItem::UnnamedExpr(node) => {
                     let name = default_name(node, position);
@@ -343,6 +349,8 @@ impl Walk<'_> {
         if all.is_empty() {
             return Err(Refusal::new("SELECT shows nothing", "SELECT a, b FROM …"));
         }
+        at_most_shown(all.len())?;
+        self.has(all.len())?;
         let mut taken = HashSet::new();
         let (mut items, mut shown) = (Vec::new(), Vec::new());
         let mut hidden_items = Vec::new();
@@ -455,6 +463,42 @@ impl Walk<'_> {
             other => Err(not_a_table(other)),
         }
     }
+}
+
+/// The number of levels of GROUP BY.
+fn levels_of(nodes: &[ast::Expr]) -> Result<usize, Refusal> {
+    let mut levels = 1usize;
+    for node in nodes {
+        let own = match node {
+            ast::Expr::Rollup(sets) => sets.len() + 1,
+            ast::Expr::Cube(sets) => {
+                let sets = u32::try_from(sets.len()).unwrap_or(u32::MAX);
+                2usize.checked_pow(sets).unwrap_or(usize::MAX)
+            }
+            ast::Expr::GroupingSets(sets) => sets.len(),
+            _ => 1,
+        };
+        levels = levels.saturating_mul(own);
+        if levels > MAX_LEVELS {
+            return Err(Refusal::new(
+                format!("GROUP BY has more than {MAX_LEVELS} levels"),
+                "use GROUPING SETS ((a, b), (a), ()) with only the levels that are needed",
+            )
+            .at(node));
+        }
+    }
+    Ok(levels)
+}
+
+/// Refuses a SELECT with many columns.
+fn at_most_shown(columns: usize) -> Result<(), Refusal> {
+    if columns <= MAX_SHOWN {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!("SELECT shows more than {MAX_SHOWN} columns"),
+        "write several statements",
+    ))
 }
 
 fn table_alias(name: &str) -> ast::TableAlias {

@@ -2,13 +2,11 @@
 
 use sqlparser::ast;
 
+use crate::bind::group_by::MAX_LEVELS;
 use crate::bind::select::select_item;
 use crate::bind::syntax::call;
 use crate::bind::walk::{any, ordered, shown};
 use crate::error::Refusal;
-
-/// Most levels of one GROUP BY: a CUBE of five keys.
-const MAX_LEVELS: usize = 32;
 
 /// Which keys each level has, by their places.
 pub(super) type Levels = Vec<Vec<usize>>;

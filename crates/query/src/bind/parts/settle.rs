@@ -11,6 +11,11 @@ use crate::error::Refusal;
 const MAX_NESTING: usize = 100;
 /// Deepest nesting of a whole statement: those who walk it recurse as deep.
 const MAX_DEPTH: usize = 400;
+/// Most SELECTs, tables and set operations of a statement when the queries of WITH are written out
+/// wherever they are named.
+const MAX_OPERATORS: u64 = 500;
+/// Most parts of its expressions then.
+const MAX_PARTS: u64 = 30_000;
 
 /// How deep a walk is: in its expression or chain, and in the whole statement.
 #[derive(Clone, Copy, Default)]
@@ -38,16 +43,26 @@ impl Depth {
 /// the parser nests, are balanced: the same terms in the same order, few of them deep. Windows are
 /// written where they are used. Common table expressions that nothing reads are left out.
 /// Gives their names.
+///
+/// A query of WITH costs as much as if it were written out wherever it is named, and so do those
+/// that it names: 25 of them that each name the one before twice are 33 million. What a statement
+/// has then is counted here, before anything is bound.
 pub(super) fn settle(query: &mut ast::Query) -> Result<Vec<String>, Refusal> {
-    let mut settling = Settling::default();
+    let mut settling = Settling { times: 1, ..Settling::default() };
     settling.query(query, Depth::default())?;
     Ok(settling.unread)
 }
 
 #[derive(Default)]
 struct Settling {
-    /// The names of tables that were met.
-    tables: Vec<String>,
+    /// The names of tables that were met, and how often each is read there when all is written out.
+    tables: Vec<(String, u64)>,
+    /// How often the query at hand is there when all is written out.
+    times: u64,
+    /// SELECTs, tables and set operations, written out.
+    operators: u64,
+    /// Parts of expressions, written out.
+    parts: u64,
     /// The windows that the SELECT names.
     windows: NamedWindows,
     /// Characters of named windows that were written where they are used.
@@ -77,10 +92,13 @@ impl Settling {
         // Each may be read by those after it.
         for mut cte in std::mem::take(&mut with.cte_tables).into_iter().rev() {
             let name = &cte.alias.name.value;
-            if with.recursive
-                || self.tables[before..].iter().any(|own| own.eq_ignore_ascii_case(name))
-            {
-                self.query(&mut cte.query, depth)?;
+            let read = self.tables.iter().skip(before);
+            let read = read.filter(|(own, _)| own.eq_ignore_ascii_case(name));
+            let times = read.fold(0u64, |sum, (_, times)| sum.saturating_add(*times));
+            if with.recursive || times > 0 {
+                let around = std::mem::replace(&mut self.times, times.max(1));
+                self.query(&mut cte.query, depth).map_err(|refusal| refusal.at(&cte.alias.name))?;
+                self.times = around;
                 with.cte_tables.push(cte);
             } else {
                 self.unread.push(cte.alias.name.value);
@@ -91,6 +109,22 @@ impl Settling {
             query.with = None;
         }
         Ok(())
+    }
+
+    /// Counts an operator as often as it is there.
+    fn operator(&mut self) -> Result<(), Refusal> {
+        self.operators = self.operators.saturating_add(self.times);
+        if self.operators <= MAX_OPERATORS {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            format!(
+                "the statement has more than {MAX_OPERATORS} SELECTs, tables and set operations \
+                 when the queries of WITH are written out wherever they are named"
+            ),
+            "name each query of WITH once or twice; GROUP BY what several sides of a UNION ALL \
+             have in common, or write several statements",
+        ))
     }
 
     fn body(&mut self, body: &mut ast::SetExpr, depth: Depth) -> Result<(), Refusal> {
@@ -110,6 +144,7 @@ impl Settling {
                     Refusal::new(what, "write several statements")
                 };
                 let depth = depth.deeper().map_err(chain)?;
+                self.operator()?;
                 self.body(left, depth)?;
                 self.body(right, depth)
             }
@@ -152,6 +187,7 @@ impl Settling {
             value_table_mode: _,
             flavor: _,
         } = select;
+        self.operator()?;
         for from in from {
             self.from(from, depth)?;
         }
@@ -206,7 +242,8 @@ impl Settling {
                 index_hints: _,
                 args: _,
             } => {
-                self.tables.push(table_name(name));
+                self.operator().map_err(|refusal| refusal.at(&*name))?;
+                self.tables.push((table_name(name), self.times));
                 Ok(())
             }
             _ => Ok(()),
@@ -215,6 +252,17 @@ impl Settling {
 
     fn expression(&mut self, node: &mut ast::Expr, depth: Depth) -> Result<(), Refusal> {
         let depth = depth.deeper()?;
+        self.parts = self.parts.saturating_add(self.times);
+        if self.parts > MAX_PARTS {
+            return Err(Refusal::new(
+                format!(
+                    "the statement's expressions have more than {MAX_PARTS} parts when the \
+                     queries of WITH are written out wherever they are named"
+                ),
+                "use fewer or shorter expressions, or several statements; long lists of values \
+                 can be a public table that is joined",
+            ));
+        }
         self.windows.write(node, &mut self.written)?;
         if let ast::Expr::BinaryOp { left: _, op: op @ (Operator::And | Operator::Or), right: _ } =
             node

@@ -173,7 +173,7 @@ fn keep_panics(running: bool) {
     });
 }
 
-/// What an input takes, however much that is.
+/// Time and memory of an input, however much they are.
 ///
 /// # Errors
 /// At a panic.
@@ -182,7 +182,7 @@ pub fn measured(target: &Target, input: &[u8], folder: &Path) -> Result<Cost, Fa
     one(&Target { limits: no_limits, ..*target }, input, folder)
 }
 
-/// What an input takes.
+/// Time and memory of an input.
 fn one(target: &Target, input: &[u8], folder: &Path) -> Result<Cost, Failed> {
     let path = folder.join(format!("{}.input", target.name));
     let failed = |what: String| Failed { what, input: path.clone() };

@@ -23,7 +23,8 @@ const KINDS: [Kind; 59] = [
         let first = "a0 AS (SELECT product, COUNT(*) AS n FROM visits GROUP BY product)";
         let next = |i: usize| {
             format!(
-                ", a{} AS (SELECT x.product, x.n + y.n AS n FROM a{i} x JOIN a{i} y USING (product))",
+                ", a{} AS (SELECT x.product, x.n + y.n AS n \
+                 FROM a{i} x JOIN a{i} y USING (product))",
                 i + 1
             )
         };

@@ -1,8 +1,8 @@
 //! Limits that whoever started the command has set for its process.
 
 /// Lifts the limit on the size of files as far as the system lets this process, and makes a write
-/// above it an error in place of the process's end: an answer that is paid for must not be lost at a
-/// size of its caller's choice. Under a limit that stays, the ledger refuses to charge.
+/// above it an error in place of the process's end: an answer that is paid for must not be lost at
+/// a size of its caller's choice. Under a limit that stays, the ledger refuses to charge.
 #[cfg(unix)]
 pub(crate) fn lift() {
     use std::sync::Arc;

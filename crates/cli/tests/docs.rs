@@ -408,7 +408,12 @@ fn the_glossary_has_the_codes_own_names() {
         // A type that is called as the word is means it.
         for word in cells[0].split("**").skip(1).step_by(2) {
             let parts = word.split([' ', '-']);
-            let name: String = parts.map(|p| p[..1].to_uppercase() + &p[1..]).collect();
+            let name: String = parts
+                .map(|part| match part.split_at_checked(1) {
+                    Some((first, rest)) => first.to_uppercase() + rest,
+                    None => part.to_owned(),
+                })
+                .collect();
             assert!(
                 !known.contains(&name) || cells[2].contains(&format!("`{name}`")),
                 "{name} means something else: {row}"

@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::faults::{Point, reached};
 use crate::record::{Asked, Statement, decode, encode, question, room};
 use crate::release::{Released, ReleasedTable};
 use crate::runtime::heavy;
+use crate::stopping::{Point, reached};
 
 /// A query that is checked and priced, and who asks it.
 pub(crate) struct Question {

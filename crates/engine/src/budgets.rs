@@ -127,7 +127,7 @@ impl Session {
     /// # Errors
     /// When the ledger cannot be read.
     pub fn other_accounts(&self) -> Result<Vec<OtherAccount>, EngineError> {
-        let ledger = self.ledger_as_it_is()?;
+        let ledger = self.ledger_in_silence()?;
         let charges = ledger.as_ref().map(Ledger::charges).transpose()?.unwrap_or_default();
         let contract = self.contract();
         let mut accounts: BTreeMap<(String, String), Vec<ChargeRecord>> = BTreeMap::new();
@@ -149,7 +149,8 @@ impl Session {
     /// # Errors
     /// When it does not: every query is refused with this error. When the ledger cannot be read.
     pub fn check_populations(&self) -> Result<(), EngineError> {
-        self.ledger_for_looking().map(drop)
+        let ledger = self.ledger_in_silence()?;
+        Ok(ledger.as_ref().map_or(Ok(()), Ledger::check_populations)?)
     }
 }
 

@@ -296,7 +296,7 @@ impl Planned<'_> {
         self.payers.first().map(|(population, _)| *population).ok_or(EngineError::Inconsistent)
     }
 
-    /// Puts a release that the first population has on record there for further ones, too.
+    /// Puts a release that one population has on record there for others that pay, too.
     fn copied(
         &self,
         ledger: &mut Ledger,
@@ -362,6 +362,12 @@ impl Planned<'_> {
         }
         let quote = asked.quote.clone().with_released(&values)?;
         let PaidPart { first, beside } = paid;
+        // A population that has the release must not see another draw of it: the first one has a
+        // copy, though it has paid.
+        let on_record = beside.iter().find_map(|paid| match paid {
+            Paid::Stored(stored) => Some(stored.clone()),
+            Paid::Charged(_) => None,
+        });
         let unpaid = |paid| match paid {
             Paid::Charged(payment) => Some(payment),
             Paid::Stored(_) => None,
@@ -372,7 +378,14 @@ impl Planned<'_> {
                 heavy(|| self.copied(answering.ledger, &stored.release, others))?;
                 return read(&stored, quote);
             }
-            Paid::Charged(payment) => payment,
+            Paid::Charged(payment) => match on_record {
+                Some(stored) => {
+                    let all = [payment].into_iter().chain(others).collect();
+                    heavy(|| self.copied(answering.ledger, &stored.release, all))?;
+                    return read(&stored, quote);
+                }
+                None => payment,
+            },
         };
         let scan = Scan::plan(&quote, &self.files, &progress.0, session.memory()).await?;
         let asked = asked.with_quote(quote);

@@ -222,8 +222,13 @@ impl Session {
     /// there is none.
     pub(crate) fn ledger_as_it_is(&self) -> Result<Option<Ledger>, EngineError> {
         let listener = Arc::clone(&self.listener);
-        let ledger = Ledger::open_read_only(&self.ledger_path(), self.ledger_populations())?;
-        Ok(ledger.map(|ledger| ledger.telling(move |notice| listener(notice))))
+        Ok(self.ledger_in_silence()?.map(|ledger| ledger.telling(move |notice| listener(notice))))
+    }
+
+    /// The ledger as [`ledger_as_it_is`](Self::ledger_as_it_is) gives it, for a look after one that
+    /// has told its notices.
+    pub(crate) fn ledger_in_silence(&self) -> Result<Option<Ledger>, EngineError> {
+        Ok(Ledger::open_read_only(&self.ledger_path(), self.ledger_populations())?)
     }
 
     /// The contract's populations, by which the ledger knows whose accounts are whose.

@@ -14,6 +14,7 @@
 
 pub(crate) mod convert;
 mod csv;
+mod csv_rows;
 mod decode;
 mod decoders;
 mod error;
@@ -31,7 +32,6 @@ mod parquet;
 pub(crate) mod parse;
 mod progress;
 mod reach;
-mod records;
 mod sink;
 mod stored;
 mod table;

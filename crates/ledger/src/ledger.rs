@@ -267,8 +267,8 @@ fn rho_from_epsilon((analyst, population): (&str, &str), loss: Loss, limit: Loss
     LedgerError::RhoFromEpsilon { analyst, population, loss, limit }
 }
 
-mod draw;
 mod pay;
+mod protocol;
 
 #[cfg(test)]
 mod faults;

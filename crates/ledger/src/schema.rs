@@ -52,8 +52,8 @@ CREATE TABLE attempts (
   link BLOB NOT NULL CHECK (length(link) = 32)
 ) STRICT";
 
-/// One comes before the first random number of a release. A charge has one at most, and is not taken
-/// up again from there on.
+/// One comes before the first random number of a release. A charge has one at most, and is not
+/// taken up again from there on.
 const DRAWS: &str = "\
 CREATE TABLE draws (
   id INTEGER PRIMARY KEY,

@@ -272,8 +272,8 @@ impl<'a> Intervals<'a> {
         self.outputs.iter().map(interval).collect()
     }
 
-    /// How far the released value of an output is from the exact one, which follows from these exact
-    /// sums: it is farther away no more often than an interval may miss. Of groups that are chosen,
+    /// How far the released value of an output is from the exact one, which follows from these
+    /// exact sums: it is farther away no more often than an interval may miss. Of groups that are chosen,
     /// for those that are often seen. `None` where it can be any distance away.
     ///
     /// *Proof.* Each measurement is released within a range of its exact value ([`Measured`]), all
@@ -330,7 +330,7 @@ impl<'a> Intervals<'a> {
         point.extend(sums.known.iter().map(fact));
         let range = Range::given(expr, &Facts::released(point.clone(), Vec::new()))?;
         let (low, high) = range.to_f64(expr.column_type)?;
-        Some((point, 0.5 * (low + high)))
+        Some((point, f64::midpoint(low, high)))
     }
 
     /// The place of a row's class among those of a measurement, the last for all others.

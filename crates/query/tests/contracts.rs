@@ -259,7 +259,8 @@ fn columns_that_tell_units_apart_are_known_and_of_types_that_can() {
              unit = {{ of = 'person', column = 'person' }}\n\
              columns = {{ person = {{ type = 'int' }}, visit = {{ type = '{visit}' }} }}\n\
              [tables.claims]\npath = 'claims.csv'\n\
-             unit = {{ of = 'person', through = {{ column = 'of', references = 'visits.visit' }} }}\n\
+             unit = {{ of = 'person', \
+             through = {{ column = 'of', references = 'visits.visit' }} }}\n\
              columns = {{ of = {{ type = '{visit}' }}, euros = {{ type = 'float' }} }}\n"
         );
         Contract::parse(&text, "hushtable.toml")

@@ -425,7 +425,6 @@ fn pairs_of_rows_of_releases_are_bounded() {
         ("part_1 a LEFT JOIN part_1 b ON a.none = b.none", 0),
         ("part_1 a CROSS JOIN (SELECT SUM(n) AS s FROM part_1) b", 0),
         ("part_1 UNION ALL SELECT n FROM part_1", 0),
-        ("part_1 a CROSS JOIN part_1 b", 10_000 - 200),
         ("part_1 a JOIN part_1 b ON a.n < b.n", 10_000 - 200),
         ("part_1 a LEFT JOIN part_1 b ON a.one = b.one AND a.n + b.n = 3", 10_000 - 200),
         ("part_1 a WHERE EXISTS (SELECT 1 FROM part_1 b WHERE b.n > a.n)", 10_000 - 200),
@@ -456,7 +455,11 @@ town"#,
     let firms = "id\n1\n".to_owned();
     let place = Place::new(&contract, &[("people.csv", &people), ("firms.csv", &firms)]);
     let counts = "WITH t AS (SELECT key, COUNT(*) AS n FROM people GROUP BY key)";
-    let sql = format!("{counts} SELECT COUNT(*) AS n FROM t a CROSS JOIN t b CROSS JOIN t c");
+    // Where nothing is asked of the pairs they are not made: COUNT(*) of them is a product.
+    let sql = format!(
+        "{counts} SELECT COUNT(*) AS n FROM t a JOIN t b ON a.key < b.key + 1000 \
+         JOIN t c ON c.key < a.key + 1000"
+    );
     let refused = ask(&place, &sql, 1).unwrap_err();
     assert!(refused.contains("more than 20000000 rows"), "{refused}");
     let one = (1, 1, ["epsilon = 0", "epsilon = 1"].map(str::to_owned).to_vec());

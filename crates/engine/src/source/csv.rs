@@ -8,10 +8,10 @@ use std::sync::Arc;
 use hushtable_query::{CsvSettings, MAX_STRING_BYTES};
 
 use super::convert::Stored;
+use super::csv_rows::{Limits, Record, Records};
 use super::decoders::Bytes;
 use super::from_text::TextColumn;
 use super::parse::{Parsed, TextParser};
-use super::records::{Limits, Record, Records};
 use super::sink::{Misfit, OddRow, Sink};
 use super::stored::{ColumnPick, Source, StoredColumn, planned_otherwise};
 use super::{

@@ -22,8 +22,9 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 ///
 /// Names that start with `.` or `_` are passed over unless the location spells them out. A file
 /// or folder that exists under the very name of the location is taken even if the name looks like
-/// a pattern. A file that several paths lead to (symbolic and hard links, mounted folders) is listed
-/// once, under the first of them, as its rows must not count twice. The result is sorted by path and never empty.
+/// a pattern. A file that several paths lead to (symbolic and hard links, mounted folders) is
+/// listed once, under the first of them, as its rows must not count twice. The result is sorted by
+/// path and never empty.
 ///
 /// Folders such as `year=2024` below the location, or below the part of a pattern that has no `*`,
 /// `?` or `[`, give each of their files a value of a column.
@@ -32,8 +33,8 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 ///
 /// If nothing matches, a file that is named or matched by a pattern has an unknown extension (files
 /// of unknown extension within a folder are passed over), formats are mixed, files are in
-/// folders of different columns, one file is in folders of different values, a file is in a table of Delta Lake, Iceberg or Hudi, the pattern
-/// is not valid, or something cannot be read.
+/// folders of different columns, one file is in folders of different values, a file is in a table
+/// of Delta Lake, Iceberg or Hudi, the pattern is not valid, or something cannot be read.
 pub fn list_files(location: &str, base: &Path) -> Result<Vec<DataFile>, SourceError> {
     let root = base.join(location);
     let nothing =

@@ -12,8 +12,8 @@ use hushtable_query::SqlStatement;
 
 use super::{Place, Wait};
 use crate::error::EngineError;
-use crate::faults::{Fault, Point, inject};
 use crate::session::{Progress, Session};
+use crate::stopping::{Fault, Point, inject};
 use crate::workload::open_workload;
 
 const CONTRACT: &str = r#"

@@ -198,7 +198,7 @@ impl Claims {
     }
 }
 
-/// What an account has for a question.
+/// An account's release or charge for a question.
 enum Found<'a> {
     /// Its release.
     Stored(StoredRelease),

@@ -211,8 +211,8 @@ impl<'a> Measured<'a> {
     ///
     /// *Proof.* For a count n with P\[seen\] >= 1/2 and symmetric noise N, a group is seen if N >=
     /// -c for some c >= 0. P\[|N| > w\] is o, say. Where w >= c, P\[|N| > w | seen\] is o/2 over
-    /// P\[seen\], and where w < c it is (o - p) / (1 - p) with p = P\[N < -c\]: o at most. For a sum
-    /// that is measured with the count see [`WithCount`]: its width misses with 0.8 o.
+    /// P\[seen\], and where w < c it is (o - p) / (1 - p) with p = P\[N < -c\]: o at most. For a
+    /// sum that is measured with the count see [`WithCount`]: its width misses with 0.8 o.
     pub(super) fn released(&self, exact: i128, class: usize) -> Option<Range> {
         let within = |width: i128| (exact.saturating_sub(width), exact.saturating_add(width));
         let (low, high) = match &self.law {

@@ -121,8 +121,8 @@ fn hard_links_do_not_count_twice() {
     let error = list("u", folder.path()).unwrap_err().to_string();
     let error = error.replace(folder.path().to_str().unwrap(), "FOLDER");
     let text = "the files `FOLDER/u/year=…/x.csv` and `FOLDER/u/year=…/x.csv` of `u` are one file \
-                (a link), in folders that give its rows different values\n  hint: remove the link, or \
-                copy the file if its rows are there twice";
+                (a link), in folders that give its rows different values\n  \
+                hint: remove the link, or copy the file if its rows are there twice";
     assert_eq!(error, text);
     std::fs::remove_file(&other).unwrap();
     std::os::unix::fs::symlink("../year=1/x.csv", &other).unwrap();

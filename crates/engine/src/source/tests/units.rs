@@ -172,7 +172,6 @@ fn types_that_lose_digits_tell_no_units_apart() {
         (&text, Text),
         (&decimals(3), decimal(3)),
         (&decimals(3), decimal(18)),
-        (&decimals(-2), Int),
         (&micros, Timestamp),
     ] {
         for wanted in both(declared) {
@@ -201,15 +200,19 @@ fn parts_of_days_are_no_units() {
     assert_eq!(days(&read(Target::Value(date))), [0, 1, 1, -1, -1].map(Some));
 }
 
+/// Texts in which several spellings are of one value.
+const WRITTEN: &str =
+    "[-+]?[0-2.,' eE]{1,6}| ?200[01]-0?1-1[ T]?(0[01]:00(:00(.[01]{1,9})?)?Z?)?|[tTy1]";
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(5000))]
 
     /// No two texts are one unit, under whatever settings.
     #[test]
     fn two_texts_are_never_one_unit(
-        one in "[-+]?[0-2.,' eE]{1,6}| ?200[01]-0?1-1[ T]?(0[01]:00(:00(.[01]{1,9})?)?Z?)?|[tTy1]",
+        one in WRITTEN,
         zeros in 0usize..3,
-        other in "[-+]?[0-2.,' eE]{1,6}| ?200[01]-0?1-1[ T]?(0[01]:00(:00(.[01]{1,9})?)?Z?)?|[tTy1]",
+        other in WRITTEN,
         change in 0usize..8,
         local in any::<bool>(),
     ) {
@@ -232,7 +235,7 @@ proptest! {
         };
         let parser = Arc::new(TextParser::new(&format));
         let types =
-            [Int, decimal(0), decimal(2), Text, ColumnType::Date, ColumnType::Timestamp, ColumnType::Bool];
+            [Int, decimal(0), decimal(2), Text, ColumnType::Date, ColumnType::Timestamp];
         let targets = types.map(Target::Identifier).into_iter().chain([Target::Wide]);
         for target in targets {
             let mut column = TextColumn::new(target, &parser, 2);

@@ -118,14 +118,17 @@ impl Walk<'_> {
             };
         }
         match factor {
-            ast::TableFactor::Derived { subquery, .. } => self.has_one_row(subquery, tables),
+            ast::TableFactor::Derived { subquery, lateral: _, alias: _, sample: _ } => {
+                self.has_one_row(subquery, tables)
+            }
             _ => false,
         }
     }
 
     /// Whether a query shows one row at most, as its form says.
     pub(super) fn has_one_row(&self, query: &ast::Query, tables: &Tables) -> bool {
-        if let Some(ast::LimitClause::LimitOffset { limit: Some(limit), .. }) = &query.limit_clause
+        if let Some(ast::LimitClause::LimitOffset { limit: Some(limit), offset: _, limit_by: _ }) =
+            &query.limit_clause
             && limit.to_string() == "1"
         {
             return true;

@@ -273,8 +273,8 @@ impl<'a> Intervals<'a> {
     }
 
     /// How far the released value of an output is from the exact one, which follows from these
-    /// exact sums: it is farther away no more often than an interval may miss. Of groups that are chosen,
-    /// for those that are often seen. `None` where it can be any distance away.
+    /// exact sums: it is farther away no more often than an interval may miss. Of groups that are
+    /// chosen, for those that are often seen. `None` where it can be any distance away.
     ///
     /// *Proof.* Each measurement is released within a range of its exact value ([`Measured`]), all
     /// of them but for the probability of a miss; the released output is then within the range of

@@ -53,7 +53,11 @@ impl<R: Resolve> Binder<'_, R> {
                 let month = Function::DateTrunc(DatePart::Month);
                 let first = Expr::call(month, vec![day], ColumnType::Date);
                 let one = |n| Expr::literal(Value::Int(n));
-                moved(moved(first, (one(1), DatePart::Month)), (one(-1), DatePart::Day))
+                let next = moved(first.clone(), (one(1), DatePart::Month));
+                let last = moved(next, (one(-1), DatePart::Day));
+                // No month follows that of the last day of all, which has 31 days.
+                let of_all = moved(first, (one(30), DatePart::Day));
+                Expr::call(Function::Coalesce, vec![last, of_all], ColumnType::Date)
             }
             ("DATE_ADD" | "TIMESTAMP_ADD" | "DATETIME_ADD", [x, span]) => {
                 self.shifted(name, x, span, false)?

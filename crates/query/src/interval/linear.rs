@@ -180,8 +180,9 @@ impl Ratio {
     ///
     /// *Proof.* Let S and C be the exact sums, r = S/C with C > 0, M and N their noises, and q(t)
     /// what |M - t N| exceeds with probability o. (S + M)/(C + N) is above r + h only if
-    /// M - (r + h) N > h C, and below r - h only if (r - h) N - M > h C. Where q(r + h) and q(r - h)
-    /// are at most h C, each has o/2 at most, as the noises are symmetric. The ends of the interval are where
+    /// M - (r + h) N > h C, and below r - h only if (r - h) N - M > h C. Where q(r + h) and
+    /// q(r - h) are at most h C, each has o/2 at most, as the noises are symmetric. The ends of the
+    /// interval are where
     /// q(r + h) = h C and q(r - h) = h C; beyond them h C is larger, as q has no bends inwards and
     /// rises less than C h (else it is unbounded).
     pub(super) fn interval(

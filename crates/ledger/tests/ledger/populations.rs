@@ -113,7 +113,7 @@ fn charges_of_another_process_are_looked_at() {
 #[test]
 fn other_units_under_the_same_name_are_refused_until_the_contract_says_so() {
     let (_folder, path, mut ledger) = new_ledger();
-    let _charge = pay(&mut ledger, &request(1, "epsilon 0.25", "epsilon 1"));
+    drop(pay(&mut ledger, &request(1, "epsilon 0.25", "epsilon 1")));
     assert_eq!(spent(&ledger, "epsilon 1"), loss("epsilon 0.25"));
     drop(ledger);
     let now = |unit, formerly| contract(&[("visits", &[("visits", unit)], formerly)], &[]);

@@ -124,7 +124,7 @@ impl OtherUnits {
              contract",
             formerly(&population.formerly, earlier),
             population.section,
-            list(&[name.clone()])
+            list(std::slice::from_ref(name))
         )
     }
 }

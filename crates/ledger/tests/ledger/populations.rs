@@ -9,8 +9,11 @@ use insta::assert_snapshot;
 
 use crate::support::{answer, loss, new_ledger, pay, release, request, spent};
 
+/// A population's name, its tables with their units, and its former names.
+type Named<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [&'a str]);
+
 /// A contract of populations, each with its tables' units and its former names.
-fn contract(all: &[(&str, &[(&str, &str)], &[&str])], retired: &[&str]) -> Populations {
+fn contract(all: &[Named<'_>], retired: &[&str]) -> Populations {
     let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let named = all.iter().map(|(name, tables, formerly)| {
         let units = tables.iter().map(|(table, unit)| ((*table).to_owned(), (*unit).to_owned()));

@@ -347,10 +347,10 @@ impl<'a> Builder<'a> {
                 continue;
             }
             match self.nfa.state(id) {
-                State::Look { look, next } => {
-                    if self.nfa.look_matcher().matches(*look, &beside, before.len()) {
-                        open.push((*next, passed.len()));
-                    }
+                State::Look { look, next }
+                    if self.nfa.look_matcher().matches(*look, &beside, before.len()) =>
+                {
+                    open.push((*next, passed.len()));
                 }
                 State::Union { alternates } => {
                     open.extend(alternates.iter().rev().map(|next| (*next, passed.len())));

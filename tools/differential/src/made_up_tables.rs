@@ -1,7 +1,7 @@
 //! Tables of made-up people, with NULLs in every column and values at the ends of their types.
 //!
 //! Each person has a twin with the same rows, so that every group has two units and appears.
-//! Numbers of persons and visits differ by [`TWIN`] between twins.
+//! Numbers of persons and visits differ by `TWIN` between twins.
 
 use std::fs::File;
 use std::path::Path;

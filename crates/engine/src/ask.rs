@@ -31,6 +31,7 @@ impl Priced {
     }
 }
 
+// The futures of the steps are boxed: together they would not fit a caller's small stack.
 impl Session {
     /// Quotes a statement of any form; costs nothing, reads nothing of protected tables but their
     /// files' schemas, and changes no file.
@@ -41,9 +42,10 @@ impl Session {
         let statement = heavy(|| SqlStatement::bind(sql, self.contract()))?;
         if statement.is_plain() {
             let query = heavy(|| statement.plain())?;
-            return Ok(Priced::Query(Box::new(self.explain_one(sql, query, analyst).await?)));
+            let quoted = Box::pin(self.explain_one(sql, query, analyst)).await?;
+            return Ok(Priced::Query(Box::new(quoted)));
         }
-        let plan = self.plan_statement(sql, statement, analyst).await?;
+        let plan = Box::pin(self.plan_statement(sql, statement, analyst)).await?;
         Ok(Priced::Statement(heavy(|| plan.quoted())?))
     }
 
@@ -87,11 +89,11 @@ impl Session {
         let statement = heavy(|| SqlStatement::bind(sql, self.contract()))?;
         if !statement.is_plain() {
             heavy(|| self.check_budgets(&statement, analyst))?;
-            let plan = self.plan_statement(sql, statement, analyst).await?;
-            return self.answer_statement(plan, progress, generator).await;
+            let plan = Box::pin(self.plan_statement(sql, statement, analyst)).await?;
+            return Box::pin(self.answer_statement(plan, progress, generator)).await;
         }
         let query = heavy(|| statement.plain())?;
-        self.answer_one(sql, query, analyst, progress, generator).await
+        Box::pin(self.answer_one(sql, query, analyst, progress, generator)).await
     }
 
     /// Checks the budgets for the parts of a statement; see [`check_budget`](Self::check_budget).

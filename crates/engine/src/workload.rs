@@ -274,7 +274,7 @@ impl WorkloadPlan {
                     let mut answering = Answering { ledger: &mut ledger, generator };
                     let mut timings = Timings::default();
                     let charge = (charge, Vec::new());
-                    answering.answer(&asked, identity, charge, scan, &mut timings).await
+                    Box::pin(answering.answer(&asked, identity, charge, scan, &mut timings)).await
                 }
             };
             let (released, statement) =

@@ -191,7 +191,7 @@ impl Session {
         let started = Instant::now();
         let (mut ledger, identity, outcome) = heavy(|| {
             let identity = fingerprint(&asked.analyst, &asked.question, &files)?;
-            let mut ledger = self.ledger()?;
+            let mut ledger = self.ledger_of(progress)?;
             let outcome = ledger.charge(&asked.request(&population.name, identity, limit))?;
             Ok::<_, EngineError>((ledger, identity, outcome))
         })?;

@@ -7,9 +7,7 @@ use std::time::Instant;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
-use hushtable_ledger::{
-    Account, Fingerprint, Ledger, Outcome, Paid, Payment, Release, StoredRelease, cost,
-};
+use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease, cost};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
@@ -222,7 +220,7 @@ impl Session {
         let mut timings = Timings::default();
         let started = Instant::now();
         let (mut ledger, paid) = heavy(|| {
-            let mut ledger = self.ledger()?;
+            let mut ledger = self.ledger_of(progress)?;
             let paid = plan.pay(&mut ledger)?;
             Ok::<_, EngineError>((ledger, paid))
         })?;
@@ -296,24 +294,6 @@ impl Planned<'_> {
         self.payers.first().map(|(population, _)| *population).ok_or(EngineError::Inconsistent)
     }
 
-    /// Puts a release that one population has on record there for others that pay, too.
-    fn copied(
-        &self,
-        ledger: &mut Ledger,
-        release: &Release,
-        others: Vec<Payment>,
-    ) -> Result<(), EngineError> {
-        for payment in others {
-            if let Outcome::Charged(charge) = ledger.begin(&payment)? {
-                // Nothing is read or drawn for it.
-                let room = release.table.len() + release.statement.len();
-                let charge = ledger.draw(charge.open(), Vec::new(), room as u64)?;
-                ledger.record(charge, release)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Its quote with the limits that follow from histograms in which nothing is to be seen.
     fn smallest(
         &self,
@@ -375,13 +355,13 @@ impl Planned<'_> {
         let others: Vec<Payment> = beside.into_iter().filter_map(unpaid).collect();
         let payment = match first {
             Paid::Stored(stored) => {
-                heavy(|| self.copied(answering.ledger, &stored.release, others))?;
+                heavy(|| answering.ledger.copy(&others, &stored.release))?;
                 return read(&stored, quote);
             }
             Paid::Charged(payment) => match on_record {
                 Some(stored) => {
-                    let all = [payment].into_iter().chain(others).collect();
-                    heavy(|| self.copied(answering.ledger, &stored.release, all))?;
+                    let all: Vec<Payment> = [payment].into_iter().chain(others).collect();
+                    heavy(|| answering.ledger.copy(&all, &stored.release))?;
                     return read(&stored, quote);
                 }
                 None => payment,
@@ -390,9 +370,11 @@ impl Planned<'_> {
         let scan = Scan::plan(&quote, &self.files, &progress.0, session.memory()).await?;
         let asked = asked.with_quote(quote);
         let query = asked.quote.query();
-        match heavy(|| begin(session, query, &self.files, answering.ledger, &payment))? {
+        let begun =
+            heavy(|| begin(session, query, &self.files, answering.ledger, (&payment, &others)))?;
+        match begun {
             Outcome::Stored(stored) => {
-                heavy(|| self.copied(answering.ledger, &stored.release, others))?;
+                heavy(|| answering.ledger.copy(&others, &stored.release))?;
                 read(&stored, asked.quote)
             }
             Outcome::Charged(charge) => {

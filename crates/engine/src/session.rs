@@ -207,6 +207,12 @@ impl Session {
         Ok(ledger.telling(move |notice| listener(notice)))
     }
 
+    /// The ledger, for an answer that somebody waits for.
+    pub(crate) fn ledger_of(&self, progress: &Progress) -> Result<Ledger, EngineError> {
+        let progress = progress.clone();
+        Ok(self.ledger()?.giving_up_when(move || progress.is_given_up()))
+    }
+
     /// The ledger, for looking at what a question would cost; `None` where there is none.
     ///
     /// # Errors

@@ -261,7 +261,7 @@ impl WorkloadPlan {
                 Paid::Stored(stored) => Outcome::Stored(stored),
                 Paid::Charged(payment) => {
                     let own = part.asked.quote.query();
-                    heavy(|| begin(&session, own, &part.files, &mut ledger, &payment))
+                    heavy(|| begin(&session, own, &part.files, &mut ledger, (&payment, &[])))
                         .map_err(|error| in_workload(workload, query, error))?
                 }
             };
@@ -340,12 +340,12 @@ pub(crate) fn begin(
     query: &PrivateQuery,
     files: &Files,
     ledger: &mut Ledger,
-    payment: &Payment,
+    (payment, others): (&Payment, &[Payment]),
 ) -> Result<Outcome, EngineError> {
     if session.files(query)? != *files {
         return Err(EngineError::DataChanged { table: query.population().to_owned() });
     }
-    Ok(ledger.begin(payment)?)
+    Ok(ledger.begin(payment, others)?)
 }
 
 fn in_workload(workload: &Workload, query: &WorkloadQuery, error: EngineError) -> EngineError {

@@ -13,7 +13,7 @@ use crate::charge::Receipt;
 use crate::populations::{ChargedPopulations, Populations};
 use crate::records::{self, Recorded, Records};
 use crate::units::Units;
-use crate::{Account, ChargeRecord, ChargeState, Fingerprint, LedgerError, MOST_ATTEMPTS};
+use crate::{Account, ChargeRecord, ChargeState, Fingerprint, Lapse, LedgerError, MOST_ATTEMPTS};
 
 /// All charges, with their attempts and releases.
 #[derive(Default)]
@@ -275,6 +275,18 @@ impl Entry {
     /// Whether the data may be read once more for this charge.
     pub(crate) fn may_begin(&self) -> bool {
         self.state() == ChargeState::Charged && self.attempts < MOST_ATTEMPTS
+    }
+
+    /// Refuses a charge under which the data may not be read once more.
+    pub(crate) fn check_may_begin(&self) -> Result<(), LedgerError> {
+        if self.may_begin() {
+            return Ok(());
+        }
+        let lapse = match self.state() {
+            ChargeState::Charged => Lapse::Attempts,
+            ChargeState::Drawn | ChargeState::Recorded => Lapse::Drawn,
+        };
+        Err(LedgerError::Lapsed { charge: self.receipt.id, lapse })
     }
 
     pub(crate) fn state(&self) -> ChargeState {

@@ -82,6 +82,15 @@ pub enum LedgerError {
         charge: i64,
     },
 
+    /// A release is to be recorded for a charge that has no draw.
+    NotDrawn {
+        /// The charge.
+        charge: i64,
+    },
+
+    /// Nobody wants the answer any more that another program is about to record.
+    GivenUp,
+
     /// Another program took up a charge, and ended so that the charge cannot be answered any more.
     Lapsed {
         /// The charge.
@@ -325,6 +334,16 @@ impl LedgerError {
                     path.display()
                 ),
                 Some("record a release in the ledger that it was paid from".to_owned()),
+            ),
+            Self::NotDrawn { charge } => (
+                format!("charge {charge} has no draw, or has a release on record already"),
+                Some("this is a fault in Hushtable: please report it, without data".to_owned()),
+            ),
+            Self::GivenUp => (
+                "given up while another program was answering the same question; nothing was \
+                 charged"
+                    .to_owned(),
+                Some("ask again for its answer".to_owned()),
             ),
             Self::Lapsed { charge, lapse } => {
                 let why = match lapse {

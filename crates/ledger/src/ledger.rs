@@ -26,6 +26,7 @@ pub struct Ledger {
     /// The rows, as far as they were read.
     book: RefCell<Book>,
     listener: Box<dyn Fn(&Notice) + Send>,
+    given_up: Box<dyn Fn() -> bool + Send>,
 }
 
 impl Ledger {
@@ -54,14 +55,16 @@ impl Ledger {
         file::open_read_only(path)?.map(|opened| Self::read(opened, populations)).transpose()
     }
 
-    fn read(
-        Opened { conn, path, real, created }: Opened,
-        populations: Populations,
-    ) -> Result<Self, LedgerError> {
-        let (book, listener) = (RefCell::new(Book::new(populations)), Box::new(|_: &Notice| {}));
-        let ledger = Self { conn, path, real, created, book, listener };
+    fn read(opened: Opened, populations: Populations) -> Result<Self, LedgerError> {
+        let ledger = Self::unread(opened, populations);
         ledger.look(|_, _| Ok(()))?;
         Ok(ledger)
+    }
+
+    fn unread(Opened { conn, path, real, created }: Opened, populations: Populations) -> Self {
+        let book = RefCell::new(Book::new(populations));
+        let (listener, given_up) = (Box::new(|_: &Notice| {}), Box::new(|| false));
+        Self { conn, path, real, created, book, listener, given_up }
     }
 
     /// Tells `listener` of everything that is no error: now, if others can open the file, and
@@ -71,6 +74,13 @@ impl Ledger {
         if let Some(notice) = Notice::of_mode(&self.path) {
             (self.listener)(&notice);
         }
+        self
+    }
+
+    /// Ends waiting for other programs, as long as nothing is charged, when `given_up` says so. It
+    /// is asked many times a second.
+    pub fn giving_up_when(mut self, given_up: impl Fn() -> bool + Send + 'static) -> Self {
+        self.given_up = Box::new(given_up);
         self
     }
 

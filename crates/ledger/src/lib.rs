@@ -71,7 +71,7 @@ pub use ledger::{Ledger, cost};
 pub use notice::Notice;
 pub use payment::{MOST_ATTEMPTS, Paid, Payment};
 pub use populations::Populations;
-pub use populations_differ::{OtherUnits, PopulationsDiffer, Unnamed};
+pub use populations_differ::{Moved, OtherUnits, PopulationsDiffer, Unnamed};
 pub use recognise::is_ledger;
 pub use refusal::BudgetExceeded;
 pub use release::{Release, StoredRelease};

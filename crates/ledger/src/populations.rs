@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::populations_differ::{PopulationsDiffer, Unnamed};
+use crate::populations_differ::{Moved, PopulationsDiffer, Unnamed};
 use crate::units::{NamedPopulation, Units};
 
 /// All populations of a contract.
@@ -54,6 +54,7 @@ impl Populations {
         let mut differ = PopulationsDiffer::default();
         for (recorded, all) in &charged.0 {
             let name = self.account(recorded);
+            differ.moved.extend(self.moved(name, all));
             match self.named.get(name) {
                 Some(population) => {
                     let earlier = other_units(population, all, name == recorded);
@@ -68,6 +69,32 @@ impl Populations {
             }
         }
         if differ.is_empty() { Ok(()) } else { Err(differ) }
+    }
+
+    /// The tables of a charged account that another population has now.
+    ///
+    /// Where the account is closed, its people may still be in a table, as others than its units:
+    /// a table that holds them as it did is refused alone.
+    fn moved(&self, account: &str, all: &[(String, Units)]) -> BTreeSet<Moved> {
+        let closed = !self.named.contains_key(account);
+        let mut moved = BTreeSet::new();
+        for own in all.iter().flat_map(|(_, then)| &then.0) {
+            let others = self.named.iter().filter(|(name, _)| *name != account);
+            let holds = |now: &Units| {
+                if closed {
+                    self.retired.contains(account) && now.has(own)
+                } else {
+                    now.0.contains_key(own.0)
+                }
+            };
+            moved.extend(others.filter(|(_, now)| holds(&now.units)).map(|(name, _)| Moved {
+                table: own.0.clone(),
+                account: account.to_owned(),
+                population: name.clone(),
+                closed,
+            }));
+        }
+        moved
     }
 
     /// The population that most likely has the people of an account that the contract does not

@@ -12,6 +12,21 @@ pub struct PopulationsDiffer {
     pub unnamed: Vec<Unnamed>,
     /// Populations whose units may be other people than those that were charged for.
     pub other_units: Vec<OtherUnits>,
+    /// Tables that belong to another population than when it was charged.
+    pub moved: Vec<Moved>,
+}
+
+/// A table whose people were charged to another account than that of its population.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moved {
+    /// The table.
+    pub table: String,
+    /// The account that its people were charged to.
+    pub account: String,
+    /// The population that the contract gives it to.
+    pub population: String,
+    /// Whether the contract says that the account is closed.
+    pub closed: bool,
 }
 
 /// An account of the ledger that the contract does not name.
@@ -36,7 +51,7 @@ pub struct OtherUnits {
 
 impl PopulationsDiffer {
     pub(crate) fn is_empty(&self) -> bool {
-        self.unnamed.is_empty() && self.other_units.is_empty()
+        self.unnamed.is_empty() && self.other_units.is_empty() && self.moved.is_empty()
     }
 
     pub(crate) fn add_units(
@@ -72,6 +87,10 @@ impl PopulationsDiffer {
             hints.extend(self.unnamed.iter().map(Unnamed::hint));
         }
         for own in &self.other_units {
+            whats.push(own.what());
+            hints.push(own.hint());
+        }
+        for own in &self.moved {
             whats.push(own.what());
             hints.push(own.hint());
         }
@@ -126,6 +145,36 @@ impl OtherUnits {
             population.section,
             list(std::slice::from_ref(name))
         )
+    }
+}
+
+impl Moved {
+    fn what(&self) -> String {
+        let Self { table, account, population, closed } = self;
+        let closed = if *closed { ", which is retired" } else { "" };
+        format!(
+            "the table `{table}` is of the population `{population}` now, and its people were \
+             charged to the account of `{account}`{closed}: they would have a fresh budget"
+        )
+    }
+
+    fn hint(&self) -> String {
+        let Self { table, account, population, closed } = self;
+        let back = if *closed {
+            format!("take `{account}` out of retired")
+        } else {
+            format!(
+                "give the table back to `{account}`, or all tables of `{account}` to \
+                 `{population}`"
+            )
+        };
+        let formerly = formerly(&[], std::slice::from_ref(account));
+        let goes_on = if *closed {
+            format!(" and write {formerly} in `{population}`")
+        } else {
+            format!(", with {formerly} there")
+        };
+        format!("{back}{goes_on}; if `{table}` holds other people now, give it another name")
     }
 }
 

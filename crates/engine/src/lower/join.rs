@@ -201,10 +201,9 @@ impl Lowering<'_> {
     }
 }
 
-/// The place of the equality between the units of both sides.
+/// The place of an equality between the units of both sides, by whichever of their columns.
 fn unit_in(left: &Relation, right: &Relation, on: &[(Expr, Expr)]) -> Option<usize> {
-    let (ours, theirs) = (left.protection().unit()?, right.protection().unit()?);
-    on.iter().position(|(l, r)| l.is_column(ours) && r.is_column(theirs))
+    on.iter().position(|(l, r)| left.is_unit(l) && right.is_unit(r))
 }
 
 /// The condition of a join over the columns that it reads.

@@ -298,7 +298,8 @@ fn stopped(place: &Place, answers: usize) {
             let paid = paid.first;
             if let Paid::Charged(payment) = &paid {
                 let query = part.asked.quote.query();
-                let begun = begin(&session, query, &part.files, &mut ledger, payment).unwrap();
+                let begun =
+                    begin(&session, query, &part.files, &mut ledger, (payment, &[])).unwrap();
                 assert!(matches!(begun, Outcome::Charged(_)));
             }
             return;

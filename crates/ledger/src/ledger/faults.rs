@@ -67,8 +67,8 @@ fn new_ledger() -> (TempDir, PathBuf, Ledger) {
 
 /// A ledger on a connection of the test's own.
 fn on(conn: Connection, path: &Path) -> Ledger {
-    let (book, listener) = (RefCell::new(Book::new(visits())), Box::new(|_: &Notice| {}));
-    Ledger { conn, path: path.to_owned(), real: path.to_owned(), created: false, book, listener }
+    let (path, real) = (path.to_owned(), path.to_owned());
+    Ledger::unread(Opened { conn, path, real, created: false }, visits())
 }
 
 #[test]

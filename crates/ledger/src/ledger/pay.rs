@@ -12,8 +12,8 @@ use crate::charge::Receipt;
 use crate::claim::Claim;
 use crate::records::Records;
 use crate::{
-    BudgetExceeded, Charge, ChargeState, Fingerprint, Lapse, LedgerError, Notice, Outcome, Paid,
-    Payment, Request, StoredRelease,
+    BudgetExceeded, Charge, Fingerprint, LedgerError, Notice, Outcome, Paid, Payment, Release,
+    Request, StoredRelease,
 };
 
 /// How often to look whether another program has finished.
@@ -24,6 +24,15 @@ enum Turn<T> {
     Done(T),
     /// Another program is at work on this charge, and nothing was written.
     UnderWay(i64),
+}
+
+/// How long to wait for another program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// As long as somebody wants the answer: nothing is paid yet.
+    WhileWanted,
+    /// As long as it takes: what is paid for is to go on record.
+    ToTheEnd,
 }
 
 impl Ledger {
@@ -38,12 +47,13 @@ impl Ledger {
     /// on disk, and so is the attempt to answer it.
     ///
     /// # Errors
+    /// When nobody wants the answer any more while this waits ([`LedgerError::GivenUp`]).
     /// When the budget does not allow it ([`LedgerError::Exhausted`]), when the currencies do not
     /// fit, when the contract's populations do not fit the charges on record
     /// ([`LedgerError::PopulationsDiffer`]), and when the file cannot be read or written. Nothing
     /// is charged then.
     pub fn charge(&mut self, request: &Request) -> Result<Outcome, LedgerError> {
-        self.in_turn(|claims, records, book| {
+        self.in_turn(Wait::WhileWanted, |claims, records, book| {
             let units = book.units(&request.population)?;
             let (receipt, attempts, new) = match find(claims, records, book, request)? {
                 Turn::UnderWay(charge) => return Ok(Turn::UnderWay(charge)),
@@ -75,12 +85,13 @@ impl Ledger {
     /// others together are on disk.
     ///
     /// # Errors
+    /// When nobody wants the answers any more while this waits ([`LedgerError::GivenUp`]).
     /// When the budget does not allow them all ([`LedgerError::Exhausted`]), when the currencies do
     /// not fit, when the contract's populations do not fit the charges on record
     /// ([`LedgerError::PopulationsDiffer`]), and when the file cannot be read or written. Nothing
     /// is charged then.
     pub fn charge_all(&mut self, requests: &[Request]) -> Result<Vec<Paid>, LedgerError> {
-        self.in_turn(|claims, records, book| {
+        self.in_turn(Wait::WhileWanted, |claims, records, book| {
             let units = requests.iter().map(|request| book.units(&request.population));
             let units = units.collect::<Result<Vec<_>, LedgerError>>()?;
             let mut all = Vec::with_capacity(requests.len());
@@ -117,33 +128,64 @@ impl Ledger {
     }
 
     /// The charge of a payment, with which the data can be read; or the release, if the question
-    /// has got one since. Waits while another program is at work on it. Each time counts as an
-    /// attempt: when this returns a charge, that is on disk.
+    /// has got one since. `others` are the payments of further accounts for the same release.
+    /// Waits while another program is at work on it. Each time counts as an attempt of all
+    /// accounts: when this returns a charge, that is on disk.
     ///
     /// # Errors
-    /// When another program has taken the charge up and it can be answered no more
-    /// ([`LedgerError::Lapsed`]), when the payment is of another ledger, and when the file cannot
+    /// When another program has taken a charge up and it can be answered no more
+    /// ([`LedgerError::Lapsed`]), when a payment is of another ledger, and when the file cannot
     /// be read or written.
-    pub fn begin(&mut self, payment: &Payment) -> Result<Outcome, LedgerError> {
+    pub fn begin(&mut self, payment: &Payment, others: &[Payment]) -> Result<Outcome, LedgerError> {
         let Payment { receipt, analyst, population, new } = payment;
-        self.in_turn(|claims, records, book| {
+        self.in_turn(Wait::ToTheEnd, |claims, records, book| {
             if let Some(stored) = book.stored(analyst, population, &receipt.fingerprint) {
                 return records.release(stored).map(Outcome::Stored).map(Turn::Done);
             }
-            let entry = book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
+            book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
             let Some(claim) = claims.take(receipt.id)? else {
                 return Ok(Turn::UnderWay(receipt.id));
             };
-            if !entry.may_begin() {
-                let lapse = match entry.state() {
-                    ChargeState::Charged => Lapse::Attempts,
-                    ChargeState::Drawn | ChargeState::Recorded => Lapse::Drawn,
-                };
-                return Err(LedgerError::Lapsed { charge: receipt.id, lapse });
+            for payment in [payment].into_iter().chain(others) {
+                let receipt = &payment.receipt;
+                let entry = book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
+                entry.check_may_begin()?;
+                records.add_attempt(receipt.id, entry.attempts + 1)?;
             }
-            records.add_attempt(receipt.id, entry.attempts + 1)?;
             let (receipt, new) = (receipt.clone(), *new);
             Ok(Turn::Done(Outcome::Charged(Charge { receipt, claim, new })))
+        })
+    }
+
+    /// Puts a release that one account has on record there for others that have paid for it, too.
+    /// Nothing is read or drawn for it; all of it is written, or nothing.
+    ///
+    /// # Errors
+    /// Those of [`Self::begin`].
+    pub fn copy(&mut self, payments: &[Payment], release: &Release) -> Result<(), LedgerError> {
+        if payments.is_empty() {
+            return Ok(());
+        }
+        self.in_turn(Wait::ToTheEnd, |claims, records, book| {
+            let mut to_do = Vec::with_capacity(payments.len());
+            for Payment { receipt, analyst, population, .. } in payments {
+                if book.stored(analyst, population, &receipt.fingerprint).is_some() {
+                    continue;
+                }
+                let entry = book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
+                let Some(claim) = claims.take(receipt.id)? else {
+                    return Ok(Turn::UnderWay(receipt.id));
+                };
+                entry.check_may_begin()?;
+                to_do.push((entry, claim));
+            }
+            for (entry, _claim) in &to_do {
+                let charge = entry.receipt.id;
+                records.add_attempt(charge, entry.attempts + 1)?;
+                records.add_draw(charge)?;
+                records.add_release(charge, release)?;
+            }
+            Ok(Turn::Done(()))
         })
     }
 
@@ -163,6 +205,7 @@ impl Ledger {
     /// Changes the file when no other program is at work on the same question.
     fn in_turn<T>(
         &mut self,
+        wait: Wait,
         mut turn: impl FnMut(&Claims, &Records<'_>, &Book) -> Result<Turn<T>, LedgerError>,
     ) -> Result<T, LedgerError> {
         let claims = Claims { path: self.path.clone(), real: self.real.clone() };
@@ -175,6 +218,10 @@ impl Ledger {
                         (self.listener)(&Notice::UnderWay { charge });
                     }
                     thread::sleep(LOOK_AGAIN);
+                    // Looked at before the next turn, which may charge.
+                    if wait == Wait::WhileWanted && (self.given_up)() {
+                        return Err(LedgerError::GivenUp);
+                    }
                 }
             }
         }

@@ -9,7 +9,7 @@ impl Ledger {
     /// Puts the state *drawn* of a charge on disk: from here on nobody takes it up again. Only then
     /// may the first random number of its release be drawn, which are to take some `room` bytes on
     /// record. That room is made in the ledger's file first, so that lack of it shows before the
-    /// draw. `others` are the payments of further accounts for the same release.
+    /// draw. `others` are the payments of further accounts for the same release, begun with it.
     ///
     /// Where another program keeps the file locked, this waits for as long as that takes, and says
     /// so once ([`Self::telling`]).
@@ -31,10 +31,6 @@ impl Ledger {
                 for receipt in [&receipt].into_iter().chain(&others) {
                     let entry = book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
                     may_draw(entry)?;
-                    if entry.attempts == 0 {
-                        // The data were read under the charge of the first account.
-                        records.add_attempt(receipt.id, 1)?;
-                    }
                     records.add_draw(receipt.id)?;
                 }
                 records.free_room()
@@ -65,7 +61,7 @@ impl Ledger {
                 for receipt in [receipt].into_iter().chain(others) {
                     let entry = book.charge(receipt).ok_or_else(|| records.foreign(receipt))?;
                     if entry.state() != ChargeState::Drawn {
-                        return Err(records.foreign(receipt));
+                        return Err(LedgerError::NotDrawn { charge: receipt.id });
                     }
                     records.add_release(receipt.id, release)?;
                 }

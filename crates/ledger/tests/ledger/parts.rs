@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ fn payments(paid: Vec<Paid>) -> Vec<Payment> {
 }
 
 fn begin(ledger: &mut Ledger, payment: &Payment) -> Charge {
-    match ledger.begin(payment).unwrap() {
+    match ledger.begin(payment, &[]).unwrap() {
         Outcome::Charged(charge) => charge,
         Outcome::Stored(stored) => panic!("free: {stored:?}"),
     }
@@ -128,7 +129,7 @@ fn of_two_that_take_up_a_charge_one_draws() {
     assert!(ours.is_new() && !theirs.is_new());
     let charge = begin(&mut other, &theirs);
     thread::scope(|scope| {
-        let waiting = scope.spawn(|| stored(ledger.begin(&ours).unwrap()));
+        let waiting = scope.spawn(|| stored(ledger.begin(&ours, &[]).unwrap()));
         thread::sleep(Duration::from_millis(50));
         answer(&mut other, charge, &release(2));
         assert_eq!(waiting.join().unwrap().release, release(2));
@@ -142,7 +143,7 @@ fn a_draw_that_is_lost_is_never_made_again() {
     let paid = payments(ledger.charge_all(&tenths(0..1)).unwrap()).remove(0);
     let charge = begin(&mut ledger, &paid);
     drop(ledger.draw(charge.open(), Vec::new(), 100_000).unwrap());
-    insta::assert_snapshot!(ledger.begin(&paid).unwrap_err(), @"
+    insta::assert_snapshot!(ledger.begin(&paid, &[]).unwrap_err(), @"
     charge 1 was taken up by another program and cannot be answered any more: \
         its release was drawn and not recorded; its loss stays spent
       hint: ask again: the question is charged anew
@@ -162,7 +163,7 @@ fn attempts_have_an_end() {
         let again = payments(ledger.charge_all(&tenths(0..2)).unwrap());
         drop(begin(&mut ledger, &again[0]).open());
     }
-    insta::assert_snapshot!(ledger.begin(&paid[0]).unwrap_err(), @"
+    insta::assert_snapshot!(ledger.begin(&paid[0], &[]).unwrap_err(), @"
     charge 1 was taken up by another program and cannot be answered any more: \
         the data were read 20 times for it; its loss stays spent
       hint: ask again: the question is charged anew
@@ -171,7 +172,7 @@ fn attempts_have_an_end() {
     let charge = pay(&mut ledger, &request(0, "epsilon 0.1", LIMIT));
     assert!(charge.is_new());
     answer(&mut ledger, charge, &release(3));
-    assert_eq!(stored(ledger.begin(&paid[0]).unwrap()).release, release(3));
+    assert_eq!(stored(ledger.begin(&paid[0], &[]).unwrap()).release, release(3));
     let _other = begin(&mut ledger, &paid[1]);
     assert_eq!(spent(&ledger, LIMIT), loss("epsilon 0.3"));
 }
@@ -188,8 +189,9 @@ fn accounts_that_pay_together_are_drawn_and_recorded_together() {
         let [first, second] = payments(ledger.charge_all(&pair(question)).unwrap())
             .try_into()
             .unwrap_or_else(|_| panic!());
-        let charge = begin(&mut ledger, &first).open();
-        let drawn = ledger.draw(charge, vec![second], 0).unwrap();
+        let begun = ledger.begin(&first, std::slice::from_ref(&second)).unwrap();
+        let Outcome::Charged(charge) = begun else { panic!("{begun:?}") };
+        let drawn = ledger.draw(charge.open(), vec![second], 0).unwrap();
         if lost {
             drop(drawn);
             let again = payments(ledger.charge_all(&pair(question)).unwrap());
@@ -202,14 +204,76 @@ fn accounts_that_pay_together_are_drawn_and_recorded_together() {
     }
 }
 
+/// Reading for one account is an attempt of all that pay for the same release.
+#[test]
+fn attempts_count_for_all_accounts() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let paid = payments(ledger.charge_all(&tenths(0..3)).unwrap());
+    for _ in 0..MOST_ATTEMPTS {
+        drop(ledger.begin(&paid[0], &paid[1..2]).unwrap());
+    }
+    for own in &paid[..2] {
+        assert!(matches!(ledger.begin(own, &[]), Err(LedgerError::Lapsed { .. })));
+    }
+    // Nor beside another, which is no attempt of that one.
+    assert!(matches!(ledger.begin(&paid[2], &paid[1..2]), Err(LedgerError::Lapsed { .. })));
+    for _ in 0..MOST_ATTEMPTS {
+        drop(begin(&mut ledger, &paid[2]));
+    }
+}
+
+#[test]
+fn a_copy_is_drawn_and_recorded_at_once() {
+    let (_folder, _path, mut ledger) = new_ledger();
+    let paid = payments(ledger.charge_all(&tenths(0..3)).unwrap());
+    ledger.copy(&paid[..2], &release(7)).unwrap();
+    // Again, with one that has it already: nothing is written twice.
+    ledger.copy(&paid[1..], &release(8)).unwrap();
+    let stored: Vec<_> =
+        paid.iter().map(|own| stored(ledger.begin(own, &[]).unwrap()).release).collect();
+    assert_eq!(stored, [release(7), release(7), release(8)]);
+    // A charge whose draw was lost takes none, and neither do those beside it.
+    let paid = payments(ledger.charge_all(&tenths(3..5)).unwrap());
+    let charge = begin(&mut ledger, &paid[1]).open();
+    drop(ledger.draw(charge, Vec::new(), 0).unwrap());
+    assert!(matches!(ledger.copy(&paid, &release(9)), Err(LedgerError::Lapsed { .. })));
+    let states: Vec<_> = ledger.charges().unwrap().iter().map(|charge| charge.state).collect();
+    assert_eq!(states[3..], [ChargeState::Charged, ChargeState::Drawn]);
+}
+
+#[test]
+fn who_waits_for_another_program_may_give_up() {
+    let (_folder, path, mut ledger) = new_ledger();
+    let question = &tenths(0..1);
+    let paid = payments(ledger.charge_all(question).unwrap()).remove(0);
+    let charge = begin(&mut ledger, &paid).open();
+    let drawn = ledger.draw(charge, Vec::new(), 0).unwrap();
+    for all in [false, true] {
+        let looks = Arc::new(AtomicUsize::new(0));
+        let mut waiting = Ledger::open(&path, visits()).unwrap().giving_up_when({
+            let looks = Arc::clone(&looks);
+            move || looks.fetch_add(1, Ordering::SeqCst) == 2
+        });
+        let error = if all {
+            waiting.charge_all(question).unwrap_err()
+        } else {
+            waiting.charge(&question[0]).unwrap_err()
+        };
+        assert!(matches!(error, LedgerError::GivenUp), "{error}");
+        assert_eq!(looks.load(Ordering::SeqCst), 3);
+    }
+    assert_eq!(ledger.charges().unwrap().len(), 1);
+    ledger.record(drawn, &release(1)).unwrap();
+}
+
 #[test]
 fn a_payment_is_of_one_ledger() {
     let (_folder, _path, mut ledger) = new_ledger();
     let (_other_folder, _other_path, mut other) = new_ledger();
     let paid = payments(ledger.charge_all(&tenths(0..1)).unwrap()).remove(0);
-    assert!(matches!(other.begin(&paid), Err(LedgerError::ForeignCharge { .. })));
+    assert!(matches!(other.begin(&paid, &[]), Err(LedgerError::ForeignCharge { .. })));
     let _same_number = other.charge_all(&tenths(0..1)).unwrap();
-    assert!(matches!(other.begin(&paid), Err(LedgerError::ForeignCharge { .. })));
+    assert!(matches!(other.begin(&paid, &[]), Err(LedgerError::ForeignCharge { .. })));
 }
 
 #[test]
@@ -248,7 +312,7 @@ fn work(path: &Path) {
     say("paid", 0);
     for (part, paid) in paid.iter().enumerate() {
         let Paid::Charged(payment) = paid else { continue };
-        let Outcome::Charged(charge) = ledger.begin(payment).unwrap() else { continue };
+        let Outcome::Charged(charge) = ledger.begin(payment, &[]).unwrap() else { continue };
         say("begun", part as i64);
         let drawn = ledger.draw(charge.open(), Vec::new(), 10_000).unwrap();
         say("drawn", part as i64);

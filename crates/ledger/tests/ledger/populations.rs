@@ -176,6 +176,45 @@ fn further_tables_need_no_word_and_other_paths_to_the_unit_do() {
     assert_eq!(misfit(&path, &humans), None);
 }
 
+#[test]
+fn a_table_that_moves_to_another_population_takes_no_fresh_budget() {
+    let (folder, _, _) = new_ledger();
+    let path = folder.path().join("other.sqlite");
+    let [a, b, c, d] = [
+        ("a", "a.id"),
+        ("b", "b.id"),
+        ("c", "c.id references a.id"),
+        ("d", "d.id references b.id"),
+    ];
+    let p_and_q =
+        |p: &[(&str, &str)], q: &[(&str, &str)]| contract(&[("p", p, &[]), ("q", q, &[])], &[]);
+    let charged = p_and_q(&[a, c], &[b, d]);
+    let _charge = pay(&mut Ledger::open(&path, charged.clone()).unwrap(), &of("p", 1));
+    assert_eq!(misfit(&path, &charged), None);
+    // To one that was never charged: one table, all of them, and by another column.
+    assert_snapshot!("moved_table", misfit(&path, &p_and_q(&[a], &[b, c, d])).unwrap());
+    for moved in [p_and_q(&[], &[a, c]), p_and_q(&[a], &[("c", "c.other"), b, d])] {
+        assert!(misfit(&path, &moved).is_some(), "{moved:?}");
+    }
+    // A population whose tables were not charged for gives and takes as it likes.
+    assert_eq!(misfit(&path, &p_and_q(&[a, c, d], &[b])), None);
+    // Both exchange tables, and names.
+    let _charge = pay(&mut Ledger::open(&path, charged).unwrap(), &of("q", 2));
+    let swapped = misfit(&path, &p_and_q(&[a, d], &[b, c])).unwrap();
+    assert!(swapped.contains("`c` is") && swapped.contains("`d` is"), "{swapped}");
+    assert!(misfit(&path, &p_and_q(&[b, d], &[a, c])).is_some());
+    // A closed account closes no table that holds the same units for others.
+    let other = |c: (&str, &str)| contract(&[("q", &[b, d, c], &[])], &["p"]);
+    assert_snapshot!("retired_table", misfit(&path, &other(c)).unwrap());
+    assert_eq!(misfit(&path, &other(("c", "c.doctor"))), None);
+    // The ways out: one population that has both accounts, and another name for the table.
+    let one = contract(&[("q", &[a, b, c, d], &["p"])], &[]);
+    assert_eq!(misfit(&path, &one), None);
+    assert_eq!(spent_under(&path, one, "q"), "epsilon = 0.5");
+    let renamed = p_and_q(&[a], &[b, ("others", "others.id references b.id"), d]);
+    assert_eq!(misfit(&path, &renamed), None);
+}
+
 /// Whether a contract fits the ledger, without a question.
 fn misfit(path: &Path, populations: &Populations) -> Option<String> {
     let ledger = Ledger::open_read_only(path, populations.clone()).unwrap().unwrap();

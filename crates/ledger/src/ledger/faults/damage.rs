@@ -16,7 +16,7 @@ fn rows_cannot_be_changed_replaced_or_wrong() {
     let Paid::Charged(paid) = ledger.charge_all(&[request(3, "0.25")]).unwrap().remove(0) else {
         panic!()
     };
-    let _charge = ledger.begin(&paid).unwrap();
+    let _charge = ledger.begin(&paid, &[]).unwrap();
     let charge = |id: &str, blob: &str, asked: &str, charged: &str, delta: &str| {
         format!(
             "INSERT INTO charges VALUES
@@ -114,7 +114,7 @@ fn worked_ledger() -> (TempDir, PathBuf) {
     let parts = [request(4, "0.2"), request(5, "0.2")];
     let Paid::Charged(paid) = ledger.charge_all(&parts).unwrap().remove(0) else { panic!() };
     for _ in 0..2 {
-        let _stopped = ledger.begin(&paid).unwrap();
+        let _stopped = ledger.begin(&paid, &[]).unwrap();
     }
     (folder, path)
 }

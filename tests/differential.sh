@@ -2,7 +2,7 @@
 # Compares the engine's answers to random SQL, without noise, with those of DuckDB. Needs Python with venv,
 # and the package `duckdb`, which it installs into a virtual environment; without these it is skipped.
 #
-#   tests/differential.sh --seed 11             2,000 statements, as CI does
+#   tests/differential.sh                       2,000 statements of seed 1, as CI does
 #   tests/differential.sh --seed 7 --only 123   one statement again, with both answers where they differ
 #   tests/differential.sh --seed 7 --statements 500
 #

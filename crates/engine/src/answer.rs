@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::contributions::SamplingKey;
 use crate::error::EngineError;
 use crate::exact::Scan;
-use crate::record::{Asked, Statement, decode, encode, question, room};
+use crate::record::{Asked, Recorded, Statement, decode, encode, question, room};
 use crate::release::{Released, ReleasedTable};
 use crate::runtime::heavy;
 use crate::stopping::{Point, reached};
@@ -161,7 +161,7 @@ impl Answering<'_> {
         (charge, others): (Charge, Vec<Payment>),
         scan: Scan,
         timings: &mut Timings,
-    ) -> Result<(ReleasedTable, Statement), EngineError> {
+    ) -> Result<Recorded, EngineError> {
         let Question { sql, analyst, quote, explanation, question, loss } = asked;
         // The receipt must be for this question and for what its noise was made for.
         if charge.fingerprint() != identity
@@ -184,10 +184,8 @@ impl Answering<'_> {
         timings.ledger += started.elapsed();
         reached(Point::Drawn)?;
         let started = Instant::now();
-        let Released { table: released, charge, showing } =
-            heavy(|| drawn.release(quote, self.generator))?;
-        timings.noise = started.elapsed().saturating_sub(showing);
-        timings.showing = showing;
+        let Released { groups: released, charge } = heavy(|| drawn.release(quote, self.generator))?;
+        timings.noise = started.elapsed();
         let started = Instant::now();
         let release = encode(&released, statement)?;
         reached(Point::Noisy)?;
@@ -195,5 +193,28 @@ impl Answering<'_> {
         timings.ledger += started.elapsed();
         reached(Point::Recorded)?;
         decode(&release)
+    }
+}
+
+impl Recorded {
+    /// What the release answers to a question of its leaf. The statement is that of the release,
+    /// for this question: it is the same however often this is asked.
+    ///
+    /// # Errors
+    /// When the release is not of the question's leaf.
+    pub(crate) fn answering(
+        &self,
+        asked: &Question,
+    ) -> Result<(ReleasedTable, Statement), EngineError> {
+        let query = asked.quote.query();
+        let columns = query.columns_in(&self.statement.query).map_err(|_| EngineError::Record)?;
+        let table = self.groups.shown(query, &columns.ok_or(EngineError::Record)?)?;
+        let statement = Statement {
+            sql: asked.sql.clone(),
+            explanation: asked.explanation.clone(),
+            query: query.clone(),
+            ..self.statement.clone()
+        };
+        Ok((table, statement))
     }
 }

@@ -104,7 +104,8 @@ impl Session {
     ) -> Result<(), EngineError> {
         for (name, population) in &self.contract().populations {
             let pays = |query: &PrivateQuery| query.populations().any(|own| own == name);
-            let own = statement.parts.iter().filter(|part| pays(&part.query));
+            let paid = statement.parts.iter().filter(|part| part.same_as.is_none());
+            let own = paid.filter(|part| pays(&part.query));
             let queries: Vec<PrivateQuery> = own.map(|part| part.query.clone()).collect();
             if !queries.is_empty() {
                 let (payer, limit) = payer(population, analyst)?;

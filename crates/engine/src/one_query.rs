@@ -198,7 +198,7 @@ impl Session {
         let ledger_created = ledger.created();
         timings.ledger = started.elapsed();
         let mut taken_up = false;
-        let (charged, (released, statement)) = match outcome {
+        let (charged, recorded) = match outcome {
             Outcome::Stored(StoredRelease { release, .. }) => (None, decode(&release)?),
             Outcome::Charged(charge) => {
                 taken_up = !charge.is_new();
@@ -209,6 +209,9 @@ impl Session {
                 (charged, answer.await?)
             }
         };
+        let started = Instant::now();
+        let (released, statement) = heavy(|| recorded.answering(&asked))?;
+        timings.showing = started.elapsed();
         let account = heavy(|| ledger.account(&asked.analyst, &population.name, limit))?;
         let answer = Answer {
             table: released.table.clone(),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
-use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, StoredRelease, cost};
+use hushtable_ledger::{Account, Fingerprint, Ledger, Outcome, Paid, Payment, cost};
 use hushtable_noise::Generator;
 use hushtable_privacy::Loss;
 use hushtable_query::{
@@ -23,7 +23,7 @@ use crate::exact::Scan;
 use crate::intervals::Uncertainty;
 use crate::lower::Files;
 use crate::one_query::{Answer, Behind};
-use crate::record::{decode, fingerprint};
+use crate::record::{Recorded, Statement, decode, fingerprint};
 use crate::release::ReleasedTable;
 use crate::runtime::heavy;
 use crate::session::{Progress, Session, payer};
@@ -57,6 +57,8 @@ struct Planned<'a> {
     limits_from: Vec<usize>,
     /// Whether limits are chosen from it.
     is_histogram: bool,
+    /// The earlier part whose release it shows in another way.
+    same_as: Option<usize>,
     asked: Question,
     identity: Fingerprint,
     /// The files of its tables.
@@ -77,8 +79,9 @@ struct PaidPart {
 
 /// The release of a part.
 struct Released {
+    recorded: Recorded,
     table: ReleasedTable,
-    statement: crate::record::Statement,
+    statement: Statement,
     /// The part with the released values that it reads in their places.
     quote: Quote,
 }
@@ -120,9 +123,6 @@ impl Session {
                 // Limits that are always possible are tried before anything is charged.
                 heavy(|| next.smallest(self, (&statement, sql), planned.len()))?;
             }
-            if planned.iter().any(|own| own.identity == next.identity) {
-                return Err(EngineError::Inconsistent);
-            }
             planned.push(next);
         }
         let analyst = planned.first().ok_or(EngineError::Inconsistent)?.asked.analyst.clone();
@@ -158,8 +158,8 @@ impl Session {
         (earlier, statement): (&[Planned<'_>], &SqlStatement),
         analyst: Option<&str>,
     ) -> Result<Planned<'_>, EngineError> {
-        let Part { name, sql, weight, reads, query, report_of, limits_from, is_histogram, .. } =
-            part;
+        let Part { name, sql, weight, reads, query, report_of, limits_from, .. } = part;
+        let Part { is_histogram, same_as, .. } = part;
         let (mut payers, mut names) = (Vec::new(), Vec::new());
         for population in self.populations(&query)? {
             let (name, limit) = payer(population, analyst)?;
@@ -180,7 +180,9 @@ impl Session {
         let mut all = files.clone();
         for &Read { part, column, .. } in &reads {
             let read = earlier.get(part).ok_or(EngineError::Inconsistent)?;
-            let both = format!("{} {} {column}", asked.question, read.asked.question);
+            let shown = read.asked.quote.query().shown_in(column);
+            let shown = shown.map_err(|_| EngineError::Inconsistent)?;
+            let both = format!("{} {} {shown}", asked.question, read.asked.question);
             asked.question = blake3::hash(both.as_bytes()).to_hex().to_string();
             all.extend(read.all_files(earlier)?);
         }
@@ -192,6 +194,9 @@ impl Session {
             asked.question = blake3::hash(both.as_bytes()).to_hex().to_string();
         }
         let identity = fingerprint(&asked.analyst, &asked.question, &all)?;
+        if earlier.iter().position(|own| own.identity == identity) != same_as {
+            return Err(EngineError::Inconsistent);
+        }
         Ok(Planned {
             name,
             weight,
@@ -199,6 +204,7 @@ impl Session {
             report_of,
             limits_from,
             is_histogram,
+            same_as,
             asked,
             identity,
             files,
@@ -226,7 +232,7 @@ impl Session {
         })?;
         let charged = plan.charged(&paid)?;
         let resumed = |paid: &PaidPart| matches!(&paid.first, Paid::Charged(own) if !own.is_new());
-        let taken_up = paid.iter().any(resumed);
+        let taken_up = paid.iter().flatten().any(resumed);
         timings.ledger = started.elapsed();
         let mut released: Vec<Released> = Vec::with_capacity(paid.len());
         for (place, (part, paid)) in plan.parts.iter().zip(paid).enumerate() {
@@ -234,13 +240,17 @@ impl Session {
             let limited = heavy(|| plan.limited(place, &released))?;
             let mut answering = Answering { ledger: &mut ledger, generator };
             let asked = limited.as_ref().unwrap_or(&part.asked);
-            let next =
-                part.answered(asked, (self, paid), &released, &mut answering, progress, &mut own);
-            let next = next.await?;
-            if limited.is_some() && !next.is_of(&next.quote)? {
-                // Other limits were chosen when it was released: it says nothing of these.
-                return Err(EngineError::Inconsistent);
-            }
+            let asked = part.given(asked, &released)?;
+            let recorded = match (paid, part.same_as.and_then(|first| released.get(first))) {
+                (Some(paid), _) => {
+                    part.answered(&asked, (self, paid), &mut answering, progress, &mut own).await?
+                }
+                (None, Some(first)) => first.recorded.clone(),
+                (None, None) => return Err(EngineError::Inconsistent),
+            };
+            let started = Instant::now();
+            let next = heavy(|| Released::new(recorded, asked))?;
+            own.showing += started.elapsed();
             released.push(next);
             timings = timings.and(own);
         }
@@ -281,10 +291,10 @@ impl Session {
 }
 
 impl Released {
-    /// Whether its statement is of the query of a quote.
-    fn is_of(&self, quote: &Quote) -> Result<bool, EngineError> {
-        let text = |query| serde_json::to_vec(query).map_err(|_| EngineError::Inconsistent);
-        Ok(text(&self.statement.query)? == text(quote.query())?)
+    /// What a release answers to the question of a part.
+    fn new(recorded: Recorded, asked: Question) -> Result<Self, EngineError> {
+        let (table, statement) = recorded.answering(&asked)?;
+        Ok(Self { recorded, table, statement, quote: asked.quote })
     }
 }
 
@@ -325,22 +335,25 @@ impl Planned<'_> {
         Ok(all)
     }
 
-    /// Gives the release on record for the part, or puts one there.
-    async fn answered(
-        &self,
-        asked: &Question,
-        (session, paid): (&Session, PaidPart),
-        earlier: &[Released],
-        answering: &mut Answering<'_>,
-        progress: &Progress,
-        timings: &mut Timings,
-    ) -> Result<Released, EngineError> {
+    /// A question of the part with the released values that it reads.
+    fn given(&self, asked: &Question, earlier: &[Released]) -> Result<Question, EngineError> {
         let mut values = Vec::with_capacity(self.reads.len());
         for read in &self.reads {
             let table = &earlier.get(read.part).ok_or(EngineError::Inconsistent)?.table;
             values.push(given(&table.table, read)?);
         }
-        let quote = asked.quote.clone().with_released(&values)?;
+        Ok(asked.with_quote(asked.quote.clone().with_released(&values)?))
+    }
+
+    /// Gives the release on record for the part, or puts one there.
+    async fn answered(
+        &self,
+        asked: &Question,
+        (session, paid): (&Session, PaidPart),
+        answering: &mut Answering<'_>,
+        progress: &Progress,
+        timings: &mut Timings,
+    ) -> Result<Recorded, EngineError> {
         let PaidPart { first, beside } = paid;
         // A population that has the release must not see another draw of it: the first one has a
         // copy, though it has paid.
@@ -356,32 +369,29 @@ impl Planned<'_> {
         let payment = match first {
             Paid::Stored(stored) => {
                 heavy(|| answering.ledger.copy(&others, &stored.release))?;
-                return read(&stored, quote);
+                return decode(&stored.release);
             }
             Paid::Charged(payment) => match on_record {
                 Some(stored) => {
                     let all: Vec<Payment> = [payment].into_iter().chain(others).collect();
                     heavy(|| answering.ledger.copy(&all, &stored.release))?;
-                    return read(&stored, quote);
+                    return decode(&stored.release);
                 }
                 None => payment,
             },
         };
-        let scan = Scan::plan(&quote, &self.files, &progress.0, session.memory()).await?;
-        let asked = asked.with_quote(quote);
+        let scan = Scan::plan(&asked.quote, &self.files, &progress.0, session.memory()).await?;
         let query = asked.quote.query();
         let begun =
             heavy(|| begin(session, query, &self.files, answering.ledger, (&payment, &others)))?;
         match begun {
             Outcome::Stored(stored) => {
                 heavy(|| answering.ledger.copy(&others, &stored.release))?;
-                read(&stored, asked.quote)
+                decode(&stored.release)
             }
             Outcome::Charged(charge) => {
                 let charge = (charge, others);
-                let (table, statement) =
-                    answering.answer(&asked, self.identity, charge, scan, timings).await?;
-                Ok(Released { table, statement, quote: asked.quote })
+                answering.answer(asked, self.identity, charge, scan, timings).await
             }
         }
     }
@@ -401,11 +411,6 @@ fn quotes<'a>(own: &Consistent, parts: &'a [Planned<'_>]) -> Result<Vec<&'a Quot
     let part = |place: usize| parts.get(place).map(|part| &part.asked.quote);
     let all = places(own, parts)?.into_iter().map(part).collect::<Option<_>>();
     all.ok_or(EngineError::Inconsistent)
-}
-
-fn read(stored: &StoredRelease, quote: Quote) -> Result<Released, EngineError> {
-    let (table, statement) = decode(&stored.release)?;
-    Ok(Released { table, statement, quote })
 }
 
 /// The sizes of a released histogram with their numbers of units.
@@ -538,6 +543,7 @@ impl StatementPlan<'_> {
                 report_of: self.names_of(&part.report_of),
                 limits_from: self.names_of(&part.limits_from),
                 is_histogram: part.is_histogram,
+                same_as: self.names_of(part.same_as.as_slice()).pop(),
                 automatic: part.asked.quote.query().automatic_limits(),
                 explanation: part.asked.explanation.clone(),
                 mechanisms: if few { MechanismsExplained::of(quote) } else { Vec::new() },
@@ -549,7 +555,8 @@ impl StatementPlan<'_> {
         for (population, limit) in self.accounts() {
             let (mut total, mut charge): (Option<Loss>, _) = (None, limit.nothing());
             let own = self.parts.iter().zip(&parts);
-            for (part, quoted) in own.filter(|(part, _)| part.is_paid_by(population)) {
+            let pays = |part: &Planned<'_>| part.same_as.is_none() && part.is_paid_by(population);
+            for (part, quoted) in own.filter(|(part, _)| pays(part)) {
                 let loss = part.asked.quote.total();
                 let sum = total.map_or(Ok(loss), |sum| sum.plus(loss));
                 total = Some(sum.map_err(|_| EngineError::Inconsistent)?);
@@ -582,9 +589,10 @@ impl StatementPlan<'_> {
     }
 
     /// Charges what is not paid for: all parts, in one transaction.
-    fn pay(&self, ledger: &mut Ledger) -> Result<Vec<PaidPart>, EngineError> {
+    /// A part that shows the release of an earlier one pays nothing.
+    fn pay(&self, ledger: &mut Ledger) -> Result<Vec<Option<PaidPart>>, EngineError> {
         let mut requests = Vec::new();
-        for part in &self.parts {
+        for part in self.parts.iter().filter(|part| part.same_as.is_none()) {
             let request = |(population, limit): &(&Population, Loss)| {
                 part.asked.request(&population.name, part.identity, *limit)
             };
@@ -592,19 +600,27 @@ impl StatementPlan<'_> {
         }
         let mut paid = ledger.charge_all(&requests)?.into_iter();
         let each = self.parts.iter().map(|part| {
+            if part.same_as.is_some() {
+                return Ok(None);
+            }
             let first = paid.next().ok_or(EngineError::Inconsistent)?;
             let beside = paid.by_ref().take(part.payers.len().saturating_sub(1)).collect();
-            Ok(PaidPart { first, beside })
+            Ok(Some(PaidPart { first, beside }))
         });
         each.collect()
     }
 
     /// Adds up the charges to each population's account.
-    fn charged(&self, paid: &[PaidPart]) -> Result<Vec<(String, Loss, Option<Loss>)>, EngineError> {
+    fn charged(
+        &self,
+        paid: &[Option<PaidPart>],
+    ) -> Result<Vec<(String, Loss, Option<Loss>)>, EngineError> {
         let mut all = Vec::new();
         for (population, limit) in self.accounts() {
             let mut sum: Option<Loss> = None;
-            let paid = self.parts.iter().zip(paid).flat_map(|(part, paid)| {
+            let paid = self.parts.iter().zip(paid);
+            let paid = paid.filter_map(|(part, paid)| Some((part, paid.as_ref()?)));
+            let paid = paid.flat_map(|(part, paid)| {
                 let all = [&paid.first].into_iter().chain(&paid.beside);
                 part.payers.iter().map(|(population, _)| &population.name).zip(all)
             });
@@ -638,7 +654,8 @@ impl StatementPlan<'_> {
         }
         let mut stated = Vec::with_capacity(released.len());
         let mut clipping = Vec::new();
-        for (part, Released { statement, table, quote }) in self.parts.iter().zip(released) {
+        for (part, released) in self.parts.iter().zip(released) {
+            let Released { statement, table, quote, .. } = released;
             let reads = self.names_read(part);
             let (name, weight) = (part.name.clone(), part.weight);
             let report_of = self.names_of(&part.report_of);
@@ -647,6 +664,7 @@ impl StatementPlan<'_> {
                 clipping.push(ClippingReport::new(report_of.clone(), &uncertainty)?);
             }
             let (limits_from, is_histogram) = (self.names_of(&part.limits_from), part.is_histogram);
+            let same_as = self.names_of(part.same_as.as_slice()).pop();
             stated.push(PartStated {
                 name,
                 weight,
@@ -654,6 +672,7 @@ impl StatementPlan<'_> {
                 report_of,
                 limits_from,
                 is_histogram,
+                same_as,
                 statement,
             });
         }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::lower::Files;
-use crate::release::ReleasedTable;
+use crate::release::NoisyGroups;
 
 /// Name and version, as statements have them.
 pub(crate) const ENGINE: &str = concat!("hushtable ", env!("CARGO_PKG_VERSION"));
@@ -144,15 +144,13 @@ pub(crate) fn room(statement: &str, explanation: &Explanation, query: &PrivateQu
     let rows = match explanation.groups {
         GroupsExplained::Single => 1,
         GroupsExplained::Public { groups, .. } => groups as u64,
-        GroupsExplained::Private(_) => query.limit().unwrap_or(0),
+        GroupsExplained::Private(_) => 0,
     };
-    // Keys and columns, and a name and a type for each.
     let width = |column_type| match column_type {
         ColumnType::String => MAX_KEY_BYTES as u64 + 8,
         _ => 24,
     };
     let columns = query.keys().iter().map(|key| width(key.expr.column_type));
-    let columns = columns.chain(query.outputs().iter().map(|o| width(o.expr.column_type)));
     let columns: Vec<u64> =
         columns.chain(query.measurements().iter().map(|_| width(ColumnType::Int))).collect();
     let row: u64 = columns.iter().sum();
@@ -165,20 +163,17 @@ pub(crate) fn room(statement: &str, explanation: &Explanation, query: &PrivateQu
 /// The number of released groups, in the metadata of a table on record.
 const GROUPS: &str = "released_groups";
 
-/// The release as the ledger keeps it: after the columns shown come the released values that they
-/// were computed from.
-pub(crate) fn encode(released: &ReleasedTable, statement: String) -> Result<Release, EngineError> {
-    let ReleasedTable { table, values, groups } = released;
-    let mut fields = table.schema().fields().to_vec();
+/// The release as the ledger keeps it: the keys of all groups and, after them, their measurements.
+pub(crate) fn encode(released: &NoisyGroups, statement: String) -> Result<Release, EngineError> {
+    let NoisyGroups { columns, groups } = released;
     let field = |(place, column): (usize, &ArrayRef)| {
-        Arc::new(Field::new(format!("released {place}"), column.data_type().clone(), true))
+        Field::new(format!("released {place}"), column.data_type().clone(), true)
     };
-    fields.extend(values.iter().enumerate().map(field));
+    let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
     let metadata = HashMap::from([(GROUPS.to_owned(), groups.to_string())]);
     let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-    let columns = table.columns().iter().chain(values).cloned().collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(table.num_rows()));
-    let whole = RecordBatch::try_new_with_options(schema, columns, &options)?;
+    let options = RecordBatchOptions::new().with_row_count(Some(*groups));
+    let whole = RecordBatch::try_new_with_options(schema, columns.clone(), &options)?;
     let mut bytes = Vec::new();
     let mut writer = StreamWriter::try_new(&mut bytes, whole.schema_ref())?;
     writer.write(&whole)?;
@@ -187,20 +182,22 @@ pub(crate) fn encode(released: &ReleasedTable, statement: String) -> Result<Rele
     Ok(Release { table: bytes, statement })
 }
 
-/// The table and statement of a release on record.
-pub(crate) fn decode(release: &Release) -> Result<(ReleasedTable, Statement), EngineError> {
+/// A release on record.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) groups: NoisyGroups,
+    /// The statement for whoever asked first.
+    pub(crate) statement: Statement,
+}
+
+/// The groups and statement of a release on record.
+pub(crate) fn decode(release: &Release) -> Result<Recorded, EngineError> {
     let unreadable = |_| EngineError::Record;
     let mut reader = StreamReader::try_new(release.table.as_slice(), None).map_err(unreadable)?;
     let batch = reader.next().ok_or(EngineError::Record)?.map_err(unreadable)?;
     let statement: Statement =
         serde_json::from_str(&release.statement).map_err(|_| EngineError::Record)?;
     let groups = batch.schema().metadata().get(GROUPS).and_then(|groups| groups.parse().ok());
-    let groups = groups.ok_or(EngineError::Record)?;
-    let shown = statement.query.outputs().len();
-    let fields = batch.schema().fields().iter().take(shown).cloned().collect::<Vec<_>>();
-    let (columns, values) = batch.columns().split_at_checked(shown).ok_or(EngineError::Record)?;
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let schema = Arc::new(Schema::new(fields));
-    let table = RecordBatch::try_new_with_options(schema, columns.to_vec(), &options)?;
-    Ok((ReleasedTable { table, values: values.to_vec(), groups }, statement))
+    let groups = groups.filter(|groups| *groups == batch.num_rows()).ok_or(EngineError::Record)?;
+    Ok(Recorded { groups: NoisyGroups { columns: batch.columns().to_vec(), groups }, statement })
 }

@@ -1,14 +1,13 @@
-//! From exact groups to a release: selection, noise, and what is computed from released values.
+//! From exact groups to a release: selection and noise; and what is computed from released values.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
+    ArrayRef, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
     RecordBatchOptions, UInt64Array, new_empty_array,
 };
 use datafusion::arrow::compute::{SortColumn, SortOptions, filter, lexsort_to_indices, take};
-use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::arrow::datatypes::{Decimal128Type, Field, Schema};
 use datafusion::error::DataFusionError;
 use hushtable_ledger::DrawnCharge;
 use hushtable_noise::Generator;
@@ -33,16 +32,23 @@ pub(crate) struct ReleasedTable {
     pub(crate) groups: u64,
 }
 
-/// A released table, with the charge under which it is to be recorded.
+/// All released groups: what goes on record, and what every answer is computed from.
+#[derive(Clone, Debug)]
+pub(crate) struct NoisyGroups {
+    /// The keys and, after them, each measurement in steps of its lattice.
+    pub(crate) columns: Vec<ArrayRef>,
+    /// The number of groups.
+    pub(crate) groups: usize,
+}
+
+/// Released groups, with the charge under which they are to be recorded.
 pub(crate) struct Released {
-    pub(crate) table: ReleasedTable,
+    pub(crate) groups: NoisyGroups,
     pub(crate) charge: DrawnCharge,
-    /// Time that computing what is shown took, after all noise was drawn.
-    pub(crate) showing: Duration,
 }
 
 impl DrawnGroups {
-    /// Selects groups, adds noise, and computes what the query shows. Consumes the exact groups.
+    /// Selects groups and adds noise. Consumes the exact groups.
     ///
     /// # Errors
     /// When the operating system's random generator fails: there is no release then.
@@ -73,10 +79,50 @@ impl DrawnGroups {
         };
         drop(counted);
         drop(held);
-        let started = Instant::now();
-        let table = table(query, keys, sums, chosen.len())?;
-        Ok(Released { table, charge, showing: started.elapsed() })
+        Ok(Released { groups: NoisyGroups::new(keys, sums, chosen.len())?, charge })
     }
+}
+
+impl NoisyGroups {
+    fn new(
+        keys: Vec<ArrayRef>,
+        sums: Vec<Vec<i128>>,
+        groups: usize,
+    ) -> Result<Self, DataFusionError> {
+        // What is beside the chosen keys in memory is not released.
+        let keys = keys.iter().map(|key| Ok(rebuilt(key)?));
+        let columns = keys.chain(sums.into_iter().map(steps));
+        Ok(Self { columns: columns.collect::<Result<_, _>>()?, groups })
+    }
+
+    /// The table that a query shows, whose keys and measurements are at these columns.
+    ///
+    /// # Errors
+    /// When they are not: only by a fault of this program.
+    pub(crate) fn shown(
+        &self,
+        query: &PrivateQuery,
+        columns: &[usize],
+    ) -> Result<ReleasedTable, EngineError> {
+        let own = columns.iter().map(|&at| self.columns.get(at).cloned());
+        let mut keys = own.collect::<Option<Vec<_>>>().ok_or(EngineError::Inconsistent)?;
+        let sums = keys.split_off(query.keys().len().min(keys.len()));
+        let sums = sums.iter().map(|column| {
+            let digits = column.as_primitive_opt::<Decimal128Type>();
+            Ok(digits.ok_or(EngineError::Inconsistent)?.values().to_vec())
+        });
+        let sums = sums.collect::<Result<Vec<_>, EngineError>>()?;
+        if sums.len() != query.measurements().len() {
+            return Err(EngineError::Inconsistent);
+        }
+        Ok(table(query, keys, sums, self.groups)?)
+    }
+}
+
+/// Noisy sums of a measurement in steps, as a column.
+fn steps(sums: Vec<i128>) -> Result<ArrayRef, DataFusionError> {
+    let most = 10i128.pow(38) - 1;
+    Ok(decimals(sums.into_iter().map(|s| s.clamp(-most, most)).collect(), 0)?)
 }
 
 /// Computes the table shown of groups with these keys and these sums of each measurement, in steps.
@@ -107,10 +153,7 @@ pub(crate) fn table_of(
     behind: NumbersBehind,
     groups: usize,
 ) -> Result<ReleasedTable, DataFusionError> {
-    let steps = behind.steps.into_iter().map(|sums| {
-        let most = 10i128.pow(38) - 1;
-        decimals(sums.into_iter().map(|s| s.clamp(-most, most)).collect(), 0)
-    });
+    let steps = behind.steps.into_iter().map(steps);
     let rest = behind.rest.into_iter();
     let rest = rest.map(|own| Ok(Arc::new(Float64Array::from(own)) as ArrayRef));
     let values = keys.iter().cloned().map(Ok).chain(steps).chain(rest).collect::<Result<_, _>>()?;

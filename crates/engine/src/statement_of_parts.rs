@@ -45,6 +45,8 @@ pub struct StatementPartQuoted {
     pub limits_from: Vec<String>,
     /// Whether limits of another part are chosen from it.
     pub is_histogram: bool,
+    /// The part whose release it shows in another way, at no cost.
+    pub same_as: Option<String>,
     /// The limits that are chosen, and the examples of them that the explanation has.
     pub automatic: Vec<AutomaticLimit>,
     /// Its promise by itself.
@@ -136,6 +138,9 @@ pub struct PartStated {
     /// Whether limits of another part were chosen from it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_histogram: bool,
+    /// The part whose release it shows in another way, at no cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
     /// Its promise by itself.
     pub statement: Statement,
 }

@@ -266,20 +266,20 @@ impl WorkloadPlan {
                 }
             };
             let on_record = matches!(outcome, Outcome::Stored(_));
-            let quote = part.asked.quote.clone();
-            let shown = match outcome {
+            let Part { asked, identity, scan, .. } = part;
+            let recorded = match outcome {
                 Outcome::Stored(StoredRelease { release, .. }) => decode(&release),
                 Outcome::Charged(charge) => {
-                    let Part { asked, identity, scan, .. } = part;
                     let mut answering = Answering { ledger: &mut ledger, generator };
                     let mut timings = Timings::default();
                     let charge = (charge, Vec::new());
                     Box::pin(answering.answer(&asked, identity, charge, scan, &mut timings)).await
                 }
             };
+            let shown = recorded.and_then(|recorded| heavy(|| recorded.answering(&asked)));
             let (released, statement) =
                 shown.map_err(|error| in_workload(workload, query, error))?;
-            let own = Waiting { quote, released, statement, on_record };
+            let own = Waiting { quote: asked.quote, released, statement, on_record };
             if levels.is_some() {
                 waiting.push(own);
             } else {

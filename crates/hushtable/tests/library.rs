@@ -39,10 +39,11 @@ fn place(rows: usize) -> (Place, PathBuf) {
     (place, contract)
 }
 
+/// Counts all, with a question for each name.
 fn count(name: &str) -> String {
     format!(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 100) COUNT(DISTINCT id) AS {name} \
-         FROM visits"
+         FROM visits WHERE town <> '{name}'"
     )
 }
 
@@ -192,7 +193,8 @@ fn a_workload_goes_on_record_whether_anybody_waits_or_not() {
     let (folder, contract) = place(300);
     let text = "epsilon = 300\nanalyst = \"ana\"\n\
                 [[queries]]\nname = \"a\"\nsql = \"SELECT COUNT(DISTINCT id) AS a FROM visits\"\n\
-                [[queries]]\nname = \"b\"\nsql = \"SELECT COUNT(DISTINCT id) AS b FROM visits\"\n";
+                [[queries]]\nname = \"b\"\n\
+                sql = \"SELECT COUNT(DISTINCT id) AS b FROM visits WHERE age < 99\"\n";
     let file = folder.write("w.toml", text);
     let (engine, workload) = Engine::with_workload(&file, None, |_| {}).unwrap();
     let analyst = engine.analyst(None);

@@ -16,6 +16,7 @@ mod describe;
 mod from;
 mod gaussian;
 mod group_by;
+mod leaf;
 mod listed_groups;
 mod measure;
 mod mentions;
@@ -52,6 +53,7 @@ pub use self::automatic_limits::{
 };
 pub use self::count_release::{CountRelease, bind_count_release};
 pub(crate) use self::gaussian::{DELTA_HALVINGS, as_gaussian, is_gaussian};
+pub(crate) use self::leaf::{Leaf, numbered};
 pub use self::listed_groups::{known_groups, public_groups};
 pub use self::measure::{
     Clamps, Classes, Groups, Key, Measure, Measurement, Order, Output, PerRecordSum, QuantileEnd,

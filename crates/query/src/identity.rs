@@ -1,9 +1,10 @@
 //! The identity of a question: what must be the same for two askings to have one release.
 //!
-//! It has an explicit format number, the checked query and the exact calibrations of its
-//! mechanisms, and nothing of how they are shown: a new line in `explain` charges nobody again. Nor
-//! do the wishes by which the mechanisms were chosen. A version of the engine that chooses others
-//! asks another question; `tests/choice.rs` has the choices, so that none changes by mistake.
+//! It has an explicit format number, the query's [leaf](crate::bind::Leaf) and the exact
+//! calibrations of its mechanisms, and nothing of what is computed from released values: another
+//! ORDER BY or a new line in `explain` charges nobody again. Nor do the wishes by which the
+//! mechanisms were chosen. A version of the engine that chooses others asks another question;
+//! `tests/choice.rs` has the choices, so that none changes by mistake.
 
 use hushtable_mechanisms::{
     Additive, AdditiveLaw, RecordMechanism, Selection, Strategy, SumMechanism, TiedPart,
@@ -11,7 +12,7 @@ use hushtable_mechanisms::{
 use hushtable_privacy::{Event, Loss};
 use serde::Serialize;
 
-use crate::bind::PrivateQuery;
+use crate::bind::{Leaf, PrivateQuery, numbered};
 use crate::drawn_together::Joint;
 use crate::measurement_noise::Noise;
 use crate::quote::Quote;
@@ -19,7 +20,7 @@ use crate::tie::Tied;
 
 /// The format of identities. It changes when the same bytes would mean another release: when an
 /// expression, a bound or a mechanism comes to do something else than before.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 #[derive(Serialize)]
 struct Identity {
@@ -67,7 +68,7 @@ enum NoiseIdentity {
     },
     /// A part of what is drawn together.
     Joint {
-        first: usize,
+        first: Option<usize>,
         part: usize,
         events: Vec<Event>,
         rate: f64,
@@ -77,7 +78,7 @@ enum NoiseIdentity {
     OfSelection,
     /// A part of a common measurement, with the noise on both ends of a sum.
     Tied {
-        count: usize,
+        count: Option<usize>,
         part: Option<usize>,
         ends: Option<Box<Self>>,
     },
@@ -89,7 +90,8 @@ fn is_zero(away: &u64) -> bool {
 }
 
 impl NoiseIdentity {
-    fn of(noise: &Noise) -> Self {
+    /// Of a leaf's measurement: others that it is drawn with go by their positions in the leaf.
+    fn of(noise: &Noise, leaf: &Leaf) -> Self {
         match noise {
             Noise::Own(own) => Self::of_sums(own),
             Noise::ByClass(by_class) => Self::ByClass(by_class.all().map(Self::of_sums).collect()),
@@ -99,7 +101,7 @@ impl NoiseIdentity {
             }
             Noise::Joint(Joint { first, part, draws }) => {
                 let (events, rate) = (draws.events(), draws.rate(*part));
-                Self::Joint { first: *first, part: *part, events, rate }
+                Self::Joint { first: leaf.position(*first), part: *part, events, rate }
             }
             Noise::OfSelection => Self::OfSelection,
             Noise::Tied(Tied { count, part, noise }) => {
@@ -109,7 +111,7 @@ impl NoiseIdentity {
                 };
                 let ends = place.and_then(|place| noise.noise(place));
                 let ends = ends.map(|ends| Box::new(Self::of_additive(ends)));
-                Self::Tied { count: *count, part: place, ends }
+                Self::Tied { count: leaf.position(*count), part: place, ends }
             }
         }
     }
@@ -157,63 +159,19 @@ impl SelectionIdentity {
 
 impl Quote {
     /// The bytes that tell this question from all others on the same data. Spelling, aliases of
-    /// tables, the order of options and the names that readers see for measurements do not matter;
-    /// the names of the released columns do. Nor do the names of populations: under another name
+    /// tables, the order of options, keys, aggregates and conditions do not matter, nor does
+    /// anything that is computed from released values: names of columns, expressions over
+    /// aggregates, HAVING, ORDER BY, LIMIT. Nor do the names of populations: under another name
     /// they have the same account, if the contract says so.
     ///
     /// # Errors
     /// When the query cannot be serialised, which binding excludes.
     pub fn identity(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let identity = serde_json::to_string(&Identity {
-            format: FORMAT,
-            query: self.query().unnamed(),
-            selection: self.selection().map(SelectionIdentity::of),
-            noise: self.noise().iter().map(NoiseIdentity::of).collect(),
-        })?;
-        Ok(numbered(&identity).into_bytes())
-    }
-}
-
-/// JSON with the numbers of populations, in the order in which they appear, in place of their
-/// names.
-fn numbered(json: &str) -> String {
-    // A quotation mark within a text is escaped, so this is nowhere but where a field begins.
-    const FIELD: &str = "\"population\":\"";
-    let mut fields = json.split(FIELD);
-    let mut out = fields.next().unwrap_or_default().to_owned();
-    let mut names: Vec<&str> = Vec::new();
-    for field in fields {
-        let mut escaped = false;
-        let end = field.find(|c| {
-            let ends = c == '"' && !escaped;
-            escaped = c == '\\' && !escaped;
-            ends
-        });
-        let (name, rest) = field.split_at(end.unwrap_or(field.len()));
-        let number = names.iter().position(|known| *known == name).unwrap_or(names.len());
-        if number == names.len() {
-            names.push(name);
-        }
-        out += FIELD;
-        out += &number.to_string();
-        out += rest;
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_populations_become_numbers() {
-        let odd = ["a\"b\\", "p\\\",\"population\":\"q", "a\"b\\"];
-        let all = odd.map(|name| serde_json::json!({ "population": name, "n": name }));
-        let text = serde_json::to_string(&all).unwrap();
-        let found: Vec<serde_json::Value> = serde_json::from_str(&numbered(&text)).unwrap();
-        let wanted = odd.iter().zip(["0", "1", "0"]);
-        let wanted = wanted.map(|(n, number)| serde_json::json!({ "population": number, "n": n }));
-        assert_eq!(found, wanted.collect::<Vec<_>>());
-        assert_eq!(numbered("[]"), "[]");
+        let leaf = Leaf::of(self.query())?;
+        let noise = leaf.measurements().iter().filter_map(|&at| self.noise().get(at));
+        let noise = noise.map(|noise| NoiseIdentity::of(noise, &leaf)).collect();
+        let selection = self.selection().map(SelectionIdentity::of);
+        let identity = Identity { format: FORMAT, query: leaf.into_query(), selection, noise };
+        Ok(numbered(&serde_json::to_string(&identity)?).into_bytes())
     }
 }

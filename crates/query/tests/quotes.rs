@@ -66,14 +66,20 @@ fn the_identity_of_a_question_is_its_query_and_its_calibrations() {
     ));
     let shown: serde_json::Value = serde_json::from_str(&own).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&shown).unwrap());
-    // Another spelling is no other question; another heading, weight or strategy is one.
+    // Another spelling, heading, order or HAVING is no other question; another weight or strategy
+    // is one.
     let spelled = identity(
         "select with differential_privacy options (max_groups_contributed = 2, delta = 1e-6, \
          epsilon = 1.0) p.forum, sum(P.score) as s from posts p where (p.score > 1) group by 1",
     );
     assert_eq!(spelled, own);
+    for same in [
+        "forum, SUM(score) AS t FROM posts WHERE score > 1 GROUP BY forum HAVING t > 7",
+        "-SUM(score) FROM posts WHERE TRUE AND score > 1 GROUP BY forum ORDER BY forum LIMIT 2",
+    ] {
+        assert_eq!(identity(&format!("{PRIVATE} {same}")), own, "{same}");
+    }
     for other in [
-        "forum, SUM(score) AS t FROM posts WHERE score > 1 GROUP BY forum",
         "forum, SUM(score, weight => 2) AS s FROM posts WHERE score > 1 GROUP BY forum",
         "forum, SUM(score) AS s FROM posts WHERE score > 2 GROUP BY forum",
     ] {

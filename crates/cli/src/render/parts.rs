@@ -36,6 +36,8 @@ struct PartReport<'a> {
     report_of: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     limits_from: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_as: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     automatic: &'a [AutomaticLimit],
     standing: Standing,
@@ -62,6 +64,7 @@ pub(crate) fn json(quoted: &StatementQuoted) -> Result<String, Failure> {
         reads: &part.reads,
         report_of: &part.report_of,
         limits_from: &part.limits_from,
+        same_as: part.same_as.as_deref(),
         automatic: &part.automatic,
         standing: part.standing,
         explanation: &part.explanation,
@@ -85,6 +88,10 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
     for part in &quoted.parts {
         // Writing to a String cannot fail.
         let _ = write!(out, "\nPart {}: {}\n", part.name, visible(&part.sql));
+        if let Some(other) = &part.same_as {
+            let _ = writeln!(out, "It shows the release of {other} in another way: free.");
+            continue;
+        }
         if !part.reads.is_empty() {
             let _ = writeln!(out, "It reads {}.", part.reads.join(", "));
         }
@@ -153,7 +160,10 @@ fn overview(parts: &[StatementPartQuoted]) -> String {
             part.name.clone(),
             protected(&part.explanation),
             share(part),
-            part.explanation.total.to_string(),
+            match &part.same_as {
+                Some(other) => format!("that of {other}"),
+                None => part.explanation.total.to_string(),
+            },
             standing(part.standing).to_owned(),
         ]);
     }
@@ -173,6 +183,7 @@ fn protected(explanation: &Explanation) -> String {
 fn share(part: &StatementPartQuoted) -> String {
     match part.weight {
         _ if !part.report_of.is_empty() => format!("a tenth of {}", part.report_of.join(", ")),
+        _ if part.same_as.is_some() => String::new(),
         _ if part.is_histogram => "for limits, of a tenth".to_owned(),
         Some(weight) => weight.to_string(),
         None => "its own budget".to_owned(),
@@ -186,7 +197,7 @@ fn cost(analyst: &str, parts: &[StatementPartQuoted], own: &AccountQuoted) -> St
         let beside = part.explanation.beside.as_ref().map(|beside| &beside.population);
         part.explanation.population == own.population || beside == Some(&own.population)
     };
-    let mut own_parts = parts.iter().filter(pays);
+    let mut own_parts = parts.iter().filter(|part| part.same_as.is_none()).filter(pays);
     let all_paid = own_parts.all(|part| part.standing != Standing::New);
     if own.charge != own.total {
         grid.push(["charged", &own.charge.to_string()]);

@@ -60,6 +60,8 @@ pub(crate) fn describe(contract: &Contract, table: &Table) -> String {
     }
     if let Some(population) = contract.population(table) {
         facts.push(["neighbours", &population.neighbouring.to_string()]);
+        let most = population.max_matches_per_row;
+        facts.push(["joins", &format!("a row meets at most {most} rows of public tables")]);
         let defaults: Vec<String> = defaults(population)
             .into_iter()
             .map(|(name, value)| format!("{name} = {value}"))
@@ -107,6 +109,7 @@ pub(crate) fn describe_json(contract: &Contract, table: &Table) -> Result<String
         "protects": protects(table),
         "path": table.path,
         "neighbouring": population.map(|own| own.neighbouring.to_string()),
+        "max_matches_per_row": population.map(|own| own.max_matches_per_row),
         "defaults": population.map(|own| &own.defaults),
         "budgets": population.map(|own| &own.budgets),
         "columns": columns,

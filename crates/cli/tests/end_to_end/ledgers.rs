@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use crate::support::{COUNT_BY_PRODUCT, Run, Shop};
 
-/// A query of its own for every number: another heading is another question.
+/// A query of its own for every number: another condition is another question.
 fn numbered(n: usize) -> String {
-    format!("SELECT product, COUNT(*) AS visits{n} FROM visits GROUP BY product")
+    format!("SELECT product, COUNT(*) FROM visits WHERE quantity < 10{n} GROUP BY product")
 }
 
 #[test]

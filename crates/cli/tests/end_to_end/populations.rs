@@ -113,9 +113,9 @@ fn another_letter_case_is_no_fresh_budget() {
     insta::assert_snapshot!("budget_goes_on", settled(&shop.run(&["budget"]).success()));
     // The last of it is spent, and no more.
     for epsilon in ["1", "0.5"] {
-        shop.run(&["query", &ONE.replace("0.5", epsilon).replace("AS n", "AS m")]).success();
+        shop.run(&["query", &ONE.replace("0.5", epsilon).replace("(*)", "(town)")]).success();
     }
-    let refusal = shop.run(&["query", &ONE.replace("AS n", "AS l")]).refusal();
+    let refusal = shop.run(&["query", &ONE.replace("(*)", "(product)")]).refusal();
     assert!(refusal.contains("3 of 3 is spent"), "{refusal}");
 }
 

@@ -97,7 +97,8 @@ fn asked_again_it_is_free_and_the_same() {
     let mean = ask(&place, mean, 4).unwrap();
     assert_eq!(mean.charged, None);
     let parts = first.parts.unwrap().parts;
-    assert_eq!(mean.statement, parts[0].statement);
+    let stated = Statement { sql: parts[0].statement.sql.clone(), ..mean.statement };
+    assert_eq!(stated, parts[0].statement);
     // The value that the later part has read is in its statement, and the part that it came from
     // in its question.
     let value = mean.table.column(0).as_primitive::<Float64Type>().value(0);
@@ -295,7 +296,7 @@ fn stopped(place: &Place, answers: usize) {
     let mut released = Vec::new();
     for (at, (part, paid)) in planned.parts.iter().zip(paid).enumerate() {
         if at == answers {
-            let paid = paid.first;
+            let paid = paid.unwrap().first;
             if let Paid::Charged(payment) = &paid {
                 let query = part.asked.quote.query();
                 let begun =
@@ -306,15 +307,11 @@ fn stopped(place: &Place, answers: usize) {
         }
         let mut answering = Answering { ledger: &mut ledger, generator: &mut generator };
         let (progress, mut timings) = (Progress::default(), Timings::default());
-        let next = part.answered(
-            &part.asked,
-            (&session, paid),
-            &released,
-            &mut answering,
-            &progress,
-            &mut timings,
-        );
-        released.push(next.wait().unwrap());
+        let asked = part.given(&part.asked, &released).unwrap();
+        let paid = (&*session, paid.unwrap());
+        let next = part.answered(&asked, paid, &mut answering, &progress, &mut timings);
+        let next = next.wait().unwrap();
+        released.push(Released::new(next, asked).unwrap());
     }
 }
 

@@ -47,7 +47,7 @@ fn a_link_to_the_contract_finds_the_same_budget() {
         let session = Session::open(contract).unwrap();
         let again = session.query(SQL, None, &Progress::default()).wait().unwrap();
         assert_eq!((again.charged, again.table), (None, answer.table.clone()));
-        let other = SQL.replace("AS n", "AS m");
+        let other = SQL.replace("visits", "visits WHERE days > 0");
         let refused =
             session.query(&other, None, &Progress::default()).wait().unwrap_err().to_string();
         assert!(refused.contains("1 of 1 is spent"), "{refused}");

@@ -1,5 +1,6 @@
 //! Releases, with noise and with next to none.
 
+use datafusion::arrow::array::RecordBatch;
 use hushtable_ledger::ChargeState;
 use hushtable_noise::TestSeed;
 
@@ -134,11 +135,10 @@ fn the_same_question_is_answered_from_the_record() {
     let again = place.ask(&sql.replace(" AS n", "  as n"), 2).unwrap();
     assert!(again.charged.is_none() && !again.ledger_created);
     assert_eq!(first.table, again.table);
-    assert_eq!(first.statement, again.statement);
+    let same = place.ask(sql, 3).unwrap();
+    assert_eq!((same.charged, same.statement), (None, first.statement));
     assert_eq!(first.account.spent, again.account.spent);
-    // Another name for the column, another budget, other files: another question.
-    let other = place.ask(&sql.replace("AS n", "AS m"), 3).unwrap();
-    assert!(other.charged.is_some());
+    // Another budget, other files: another question.
     let other = place.ask(&sql.replace("0.01", "0.02"), 3).unwrap();
     assert!(other.charged.is_some());
     std::fs::write(place.path().join("visits.csv"), format!("{DATA}p9,A,north,1,1,1\n")).unwrap();
@@ -164,9 +164,10 @@ fn rho_queries_draw_gaussian_noise_of_the_stated_size() {
     let mut squares = 0.0;
     let runs = 60;
     for run in 0..runs {
-        // A name of its own makes each a new question.
+        // A condition of its own makes each a new question.
         let sql = format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(days) AS s{run} FROM rows"
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.5) SUM(days) FROM rows \
+             WHERE days < 100 + {run}"
         );
         let answer = place.ask(&sql, run).unwrap();
         let value: f64 = shown(&answer.table).trim().parse().unwrap();
@@ -330,4 +331,68 @@ fn no_randomness_is_no_release() {
     let charges = &lines.iter().find(|l| l.table == "visits").unwrap().charges;
     assert_eq!((charges.len(), charges[0].state), (1, ChargeState::Charged));
     assert!(place.ask(&sql, 1).is_ok());
+}
+/// What is computed from a release is free: one question, spelt in many ways, is paid for once.
+#[test]
+fn what_is_computed_from_a_release_is_free() {
+    const OPTIONS: &str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-6, \
+                           max_groups_contributed = 2, max_rows_per_group = 3)";
+    const SUM: &str = "SUM(days, contribution_bounds_per_group => (0, 9))";
+    const PEOPLE: &str = "COUNT(DISTINCT person)";
+    let place = place();
+    let ask = |select: &str, rows: &str, seed: u64| {
+        let fill = |text: &str| text.replace("{sum}", SUM).replace("{people}", PEOPLE);
+        let (select, rows) = (fill(select), fill(rows));
+        place.ask(&format!("{OPTIONS} {select} FROM visits {rows}"), seed).unwrap()
+    };
+    let whole = "town, shop, {people} AS people, {sum} AS days";
+    let rows = "WHERE days < 90 AND load >= 0 GROUP BY town, shop";
+    let first = ask(whole, rows, 1);
+    assert!(first.charged.is_some());
+    let after = |more: &str| format!("{rows} {more}");
+    let same = [
+        (whole, after("ORDER BY people DESC")),
+        (whole, after("LIMIT 2")),
+        (whole, after("LIMIT 2 OFFSET 1")),
+        (whole, after("HAVING people > 3")),
+        (whole, "WHERE load >= 0 AND days < 90 GROUP BY 1, 2".to_owned()),
+        (whole, "WHERE TRUE AND days < 90 AND load >= 0 GROUP BY town, shop".to_owned()),
+        (whole, "WHERE days < 90 AND (load >= 0 AND days < 90) GROUP BY town, shop".to_owned()),
+        (whole, "v WHERE v.days < 90 AND v.load >= 0 GROUP BY shop, town".to_owned()),
+        ("town, shop, {people} AS n, {sum}", after("")),
+        ("Town, SHOP AS s, {people}, {sum}", after("")),
+        ("{sum}, {people}, shop, town", after("")),
+        ("UPPER(town), {sum} / {people}", after("")),
+        ("ROUND({sum} / 7.0, 1), {people} > 5", after("ORDER BY 2, 1")),
+        ("town", after("HAVING {sum} > 0 AND {people} > 1")),
+        ("shop", after("ORDER BY {sum} - {people}")),
+    ];
+    for (seed, (select, rows)) in same.iter().enumerate() {
+        let answer = ask(select, rows, 100 + seed as u64);
+        assert_eq!(answer.charged, None, "{select} {rows}");
+        assert_eq!(answer.statement.question, first.statement.question, "{select} {rows}");
+        assert_eq!(answer.statement.query.outputs().len(), answer.table.num_columns());
+        let again = ask(select, rows, 300);
+        assert_eq!((answer.table, answer.statement), (again.table, again.statement));
+    }
+    // The numbers are those of the record, each in its column.
+    let turned = "{sum}, shop, town, {people}";
+    let turned = ask(turned, "WHERE load >= 0 AND days < 90 GROUP BY shop, town ORDER BY 3, 2", 7);
+    let column = |table: &RecordBatch, at: usize| table.column(at).clone();
+    for (at, there) in [(0, 2), (1, 1), (2, 3), (3, 0)] {
+        assert_eq!(&column(&first.table, at), &column(&turned.table, there));
+    }
+    // Other rows, groups, aggregates or limits are another release.
+    for (seed, (select, rows)) in [
+        (whole, "WHERE days < 91 AND load >= 0 GROUP BY town, shop"),
+        (whole, "WHERE days < 90 OR load >= 0 GROUP BY town, shop"),
+        ("town, {people}, {sum}", "WHERE days < 90 AND load >= 0 GROUP BY town"),
+        ("town, shop, COUNT(*), {sum}", rows),
+        ("town, shop, {people}, SUM(days, contribution_bounds_per_group => (0, 8))", rows),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(ask(select, rows, 200 + seed as u64).charged.is_some(), "{select} {rows}");
+    }
 }

@@ -74,6 +74,8 @@ pub struct Part {
     pub limits_from: Vec<usize>,
     /// Whether limits of another part are chosen from it.
     pub is_histogram: bool,
+    /// The earlier part whose release it shows in another way, at no cost.
+    pub same_as: Option<usize>,
     /// The query before its budget was known, where limits of it are to be chosen.
     #[serde(skip)]
     example: Option<Box<PrivateQuery>>,

@@ -266,10 +266,31 @@ impl PrivateQuery {
         query
     }
 
-    /// The bytes that tell this query from others but for its wishes: with the same mechanisms,
-    /// equal bytes have one release.
-    pub(crate) fn asked(&self) -> Option<Vec<u8>> {
-        serde_json::to_vec(&self.unnamed()).ok()
+    /// The query without what is computed from its release, and without what does not change what
+    /// is released with the same mechanisms.
+    pub(crate) fn released_part(&self) -> Self {
+        Self {
+            outputs: Vec::new(),
+            having: None,
+            order_by: Vec::new(),
+            limit: None,
+            offset: 0,
+            usual_noise: None,
+            intervals: None,
+            warnings: Vec::new(),
+            rows_as_units: false,
+            ..self.unnamed()
+        }
+    }
+
+    /// The bytes that tell what a column shows of the release from what other columns do.
+    ///
+    /// # Errors
+    /// When the query cannot be serialised, which binding excludes.
+    pub fn shown_in(&self, column: usize) -> Result<String, serde_json::Error> {
+        let Self { having, order_by, limit, offset, .. } = self;
+        let expr = self.outputs.get(column).map(|output| &output.expr);
+        serde_json::to_string(&(expr, having, order_by, limit, offset))
     }
 
     /// The query with every sum that is not clamped released by this mechanism, at its default

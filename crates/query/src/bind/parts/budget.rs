@@ -325,6 +325,24 @@ impl Draft {
         matches!(self.query.groups, Groups::Private { .. })
     }
 
+    /// What tells its release from those of other parts; `None` of what is for another part.
+    fn release(&self, population: Option<usize>) -> Option<OneRelease> {
+        let (nothing, reads) = (self.query.loss.nothing(), self.reads.clone());
+        let query = self.query.clone().with_loss(nothing);
+        let leaf = (!self.is_for_another()).then(|| query.asked())??;
+        // The budgets of SELECTs by themselves are alike where they are as large.
+        let pot = (!matches!(self.pot, Pot::Own { levels: 1, .. })).then_some(self.pot);
+        Some(OneRelease {
+            pot,
+            population,
+            whole: self.whole,
+            weight: self.weight,
+            reads,
+            wishes: query.wishes(),
+            leaf,
+        })
+    }
+
     /// Whether it asks the same as another one, at the same terms.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         let text = |draft: &Self| serde_json::to_vec(&draft.query).ok();
@@ -338,9 +356,21 @@ impl Draft {
     }
 }
 
+/// What parts have in common that have one release.
+#[derive(PartialEq)]
+struct OneRelease {
+    pot: Option<Pot>,
+    population: Option<usize>,
+    whole: Option<Loss>,
+    weight: u32,
+    reads: Vec<Read>,
+    wishes: String,
+    leaf: Vec<u8>,
+}
+
 /// The parts that the statement uses, with their shares of their pots: epsilon or rho by weight
 /// among all of its parts, and delta by weight among those of them that choose groups privately.
-/// The shares add up to the whole exactly.
+/// The shares add up to the whole exactly. Parts with one release have one share.
 pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Refusal> {
     let mut needed = vec![false; drafts.len()];
     used.iter().for_each(|&part| needed[part] = true);
@@ -377,18 +407,30 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
         linked = apart;
         linked.push(own);
     }
-    let from = |part: &Draft| {
+    let linked_to = |part: &Draft| {
         let population = &part.query.population;
-        (part.pot, linked.iter().position(|own| own.contains(population)))
+        linked.iter().position(|own| own.contains(population))
     };
+    let from = |part: &Draft| (part.pot, linked_to(part));
+    // Parts that differ in what they compute from a release have one, which is paid for once.
+    let releases: Vec<_> = parts.iter().map(|part| part.release(linked_to(part))).collect();
+    let mut same_as: Vec<Option<usize>> = (0..parts.len())
+        .map(|at| releases[..at].iter().position(|own| own.is_some() && *own == releases[at]))
+        .collect();
     let mut pots: Vec<(Pot, Option<usize>)> = Vec::new();
-    for part in &parts {
-        if !pots.contains(&from(part)) {
+    for (part, same_as) in parts.iter().zip(&same_as) {
+        if same_as.is_none() && !pots.contains(&from(part)) {
             pots.push(from(part));
         }
     }
-    let alone = parts.iter().filter(|part| !part.is_for_another()).count() == 1;
-    let own_weights: Vec<u32> = (0..parts.len()).map(|at| share_of(&parts, at)).collect();
+    let asked = parts
+        .iter()
+        .zip(&same_as)
+        .filter(|(part, same_as)| !part.is_for_another() && same_as.is_none());
+    let alone = asked.count() == 1;
+    let own_weights: Vec<u32> = (0..parts.len())
+        .map(|at| if same_as[at].is_some() { 0 } else { share_of(&parts, at) })
+        .collect();
     for pot in pots {
         let weights = |counts: fn(&Draft) -> bool| -> Vec<u32> {
             let own = parts.iter().zip(&own_weights);
@@ -400,8 +442,9 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
         };
         let losses = whole.split(&weights(|_| true));
         let deltas = whole.delta().split(&weights(Draft::chooses));
-        for (part, (loss, delta)) in parts.iter_mut().zip(losses.into_iter().zip(deltas)) {
-            if from(part) != pot {
+        let shares = losses.into_iter().zip(deltas);
+        for ((part, same_as), (loss, delta)) in parts.iter_mut().zip(&same_as).zip(shares) {
+            if from(part) != pot || same_as.is_some() {
                 continue;
             }
             if part.chooses() && delta.is_zero() {
@@ -418,6 +461,13 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             part.query.settle_noise();
         }
     }
+    for (at, same_as) in same_as.iter().enumerate() {
+        if let Some(first) = *same_as {
+            let first = parts[first].query.clone();
+            let query = parts[at].query.clone();
+            parts[at].query = query.at_the_price_of(&first);
+        }
+    }
     let mut questions = parts.iter().filter(|part| !part.is_for_another());
     if let (true, Some(Draft { weight: 2.., .. })) = (alone, questions.next()) {
         return Err(Refusal::new(
@@ -425,24 +475,43 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             "leave it out",
         ));
     }
-    // The mechanisms of equal questions may be equal, and then they have one release.
+    // Budgets of their own may come to the same price, and other wishes to the same mechanisms.
     let asked: Vec<_> = parts.iter().map(|part| (part.query.asked(), &part.reads)).collect();
-    if !alone && (1..asked.len()).any(|at| asked[..at].contains(&asked[at])) {
-        return Err(Refusal::new(
-            "two parts of the statement ask the same at the same price, \
-             in different words of OPTIONS",
-            "write one common table expression, and name it twice: its release is paid for \
-             once",
-        ));
+    for at in 1..asked.len() {
+        let first = asked[..at].iter().position(|own| *own == asked[at]);
+        let Some(first) = first.filter(|_| same_as[at].is_none()) else { continue };
+        let same = |a: &Draft, b: &Draft| {
+            !a.is_for_another() && !b.is_for_another() && a.query.wishes() == b.query.wishes()
+        };
+        if !same(&parts[first], &parts[at]) {
+            return Err(Refusal::new(
+                "two parts of the statement ask the same at the same price, in different words \
+                 of OPTIONS",
+                "write one common table expression, and name it twice: its release is paid for \
+                 once",
+            ));
+        }
+        same_as[at] = Some(first);
     }
-    let part = |draft: Draft| {
+    let part = |(draft, same_as): (Draft, Option<usize>)| {
         let is_weighed = draft.pot == Pot::Statement && !draft.is_for_another();
         let Draft { name, sql, query, reads, weight, report_of, .. } = draft;
         let Draft { limits_from, is_histogram, example, .. } = draft;
         let weight = is_weighed.then_some(weight);
-        Part { name, sql, weight, reads, query, report_of, limits_from, is_histogram, example }
+        Part {
+            name,
+            sql,
+            weight,
+            reads,
+            query,
+            report_of,
+            limits_from,
+            is_histogram,
+            same_as,
+            example,
+        }
     };
-    Ok(parts.into_iter().map(part).collect())
+    Ok(parts.into_iter().zip(same_as).map(part).collect())
 }
 
 /// The share of a part in its pot, relative to the others'. A clipping report takes a tenth of its

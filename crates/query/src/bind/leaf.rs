@@ -1,0 +1,175 @@
+//! The leaf of a query: what is released, apart from what is computed from it.
+//!
+//! Two queries with equal leaves, at equal mechanisms, have one release: names, expressions over
+//! aggregates, HAVING, ORDER BY and LIMIT are computed from released values, at no cost.
+
+use serde::Serialize;
+use serde_json::Error;
+
+use super::{Measure, PrivateQuery};
+use crate::expr::{BinaryOp, Expr, ExprKind};
+use crate::types::Value;
+
+/// A query's leaf in canonical form: conditions, keys and measurements in one order, whatever the
+/// order in which the query names them.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    query: PrivateQuery,
+    /// Of each key of the leaf, its position in the query.
+    keys: Vec<usize>,
+    /// Of each measurement of the leaf, its position in the query.
+    measurements: Vec<usize>,
+}
+
+impl Leaf {
+    /// # Errors
+    /// When the query cannot be serialised, which binding excludes.
+    pub(crate) fn of(query: &PrivateQuery) -> Result<Self, Error> {
+        let mut query = query.released_part();
+        query.filter = canonical(query.filter.take())?;
+        let keys = sorted(&mut query.keys)?;
+        for measurement in &mut query.measurements {
+            let classes = match &mut measurement.measure {
+                Measure::PerRecordSum(sum) => sum.thresholds.classes.as_mut(),
+                _ => None,
+            };
+            // The key that tells a group's class, by its position in the leaf.
+            if let Some(classes) = classes {
+                classes.key = classes.key.and_then(|key| position(&keys, key));
+            }
+        }
+        let measurements = sorted(&mut query.measurements)?;
+        Ok(Self { query, keys, measurements })
+    }
+
+    /// The positions in the query of the leaf's measurements.
+    pub(crate) fn measurements(&self) -> &[usize] {
+        &self.measurements
+    }
+
+    /// The position in the leaf of a measurement of the query.
+    pub(crate) fn position(&self, measurement: usize) -> Option<usize> {
+        position(&self.measurements, measurement)
+    }
+
+    pub(crate) fn into_query(self) -> PrivateQuery {
+        self.query
+    }
+
+    fn measurement_texts(&self) -> Result<Vec<String>, Error> {
+        self.query.measurements.iter().map(serde_json::to_string).collect()
+    }
+
+    /// The bytes that tell a leaf from others but for its measurements.
+    fn without_measurements(&self) -> Result<String, Error> {
+        let mut query = self.query.clone();
+        query.measurements.clear();
+        Ok(numbered(&serde_json::to_string(&query)?))
+    }
+}
+
+impl PrivateQuery {
+    /// The bytes that tell this query from others but for its wishes: with the same mechanisms,
+    /// equal bytes have one release.
+    pub(crate) fn asked(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(&Leaf::of(self).ok()?.into_query()).ok()
+    }
+
+    /// The columns of a release that are the keys and, after them, the measurements of this query.
+    /// The release has keys and measurements in the order of `released`, the query that it was made
+    /// for. `None` where that query released something else.
+    ///
+    /// # Errors
+    /// When a query cannot be serialised, which binding excludes.
+    pub fn columns_in(&self, released: &Self) -> Result<Option<Vec<usize>>, Error> {
+        let (own, other) = (Leaf::of(self)?, Leaf::of(released)?);
+        if own.without_measurements()? != other.without_measurements()? {
+            return Ok(None);
+        }
+        let keys = (0..own.keys.len()).map(|key| {
+            let at = position(&own.keys, key)?;
+            other.keys.get(at).copied()
+        });
+        let (own_texts, other_texts) = (own.measurement_texts()?, other.measurement_texts()?);
+        let measured = (0..own.measurements.len()).map(|measurement| {
+            let text = own_texts.get(own.position(measurement)?)?;
+            let at = other_texts.iter().position(|other| other == text)?;
+            Some(other.keys.len() + *other.measurements.get(at)?)
+        });
+        Ok(keys.chain(measured).collect())
+    }
+}
+
+/// Sorts by the bytes of each, and gives the position that each had.
+fn sorted<T: Serialize>(all: &mut Vec<T>) -> Result<Vec<usize>, Error> {
+    let texts = all.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    let mut each: Vec<_> = texts.into_iter().zip(all.drain(..)).enumerate().collect();
+    each.sort_by(|(_, (a, _)), (_, (b, _))| a.cmp(b));
+    let (positions, each): (Vec<usize>, Vec<(String, T)>) = each.into_iter().unzip();
+    all.extend(each.into_iter().map(|(_, own)| own));
+    Ok(positions)
+}
+
+/// Where something stands that stood at `of` before it was sorted.
+fn position(positions: &[usize], of: usize) -> Option<usize> {
+    positions.iter().position(|own| *own == of)
+}
+
+/// Conditions that must all hold: each once, in one order, without those that always do.
+fn canonical(filter: Option<Expr>) -> Result<Option<Expr>, Error> {
+    let (mut pending, mut all) = (Vec::from_iter(filter), Vec::new());
+    while let Some(expr) = pending.pop() {
+        match expr.kind {
+            ExprKind::Binary(BinaryOp::And, left, right) => pending.extend([*left, *right]),
+            ExprKind::Literal(Value::Bool(true)) => {}
+            _ => all.push(expr),
+        }
+    }
+    sorted(&mut all)?;
+    all.dedup();
+    Ok(all.into_iter().reduce(Expr::and))
+}
+
+/// JSON with the numbers of populations, in the order in which they appear, in place of their
+/// names.
+pub(crate) fn numbered(json: &str) -> String {
+    // A quotation mark within a text is escaped, so this is nowhere but where a field begins.
+    const FIELD: &str = "\"population\":\"";
+    let mut fields = json.split(FIELD);
+    let mut out = fields.next().unwrap_or_default().to_owned();
+    let mut names: Vec<&str> = Vec::new();
+    for field in fields {
+        let mut escaped = false;
+        let end = field.find(|c| {
+            let ends = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            ends
+        });
+        let (name, rest) = field.split_at(end.unwrap_or(field.len()));
+        let number = names.iter().position(|known| *known == name).unwrap_or(names.len());
+        if number == names.len() {
+            names.push(name);
+        }
+        out += FIELD;
+        out += &number.to_string();
+        out += rest;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_populations_become_numbers() {
+        let odd = ["a\"b\\", "p\\\",\"population\":\"q", "a\"b\\"];
+        let all = odd.map(|name| serde_json::json!({ "population": name, "n": name }));
+        let text = serde_json::to_string(&all).unwrap();
+        let found: Vec<serde_json::Value> = serde_json::from_str(&numbered(&text)).unwrap();
+        let wanted = odd.iter().zip(["0", "1", "0"]);
+        let wanted = wanted.map(|(n, number)| serde_json::json!({ "population": number, "n": n }));
+        assert_eq!(found, wanted.collect::<Vec<_>>());
+        assert_eq!(numbered("[]"), "[]");
+    }
+}

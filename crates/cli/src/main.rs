@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod given_numbers;
 mod guard;
+mod interruption;
 mod kept_effects;
 mod pace;
 mod process_limits;

@@ -208,7 +208,7 @@ impl Recorded {
     ) -> Result<(ReleasedTable, Statement), EngineError> {
         let query = asked.quote.query();
         let columns = query.columns_in(&self.statement.query).map_err(|_| EngineError::Record)?;
-        let table = self.groups.shown(query, &columns.ok_or(EngineError::Record)?)?;
+        let table = self.groups.shown(query, &columns.ok_or(EngineError::Inconsistent)?)?;
         let statement = Statement {
             sql: asked.sql.clone(),
             explanation: asked.explanation.clone(),

@@ -194,7 +194,9 @@ impl Session {
             asked.question = blake3::hash(both.as_bytes()).to_hex().to_string();
         }
         let identity = fingerprint(&asked.analyst, &asked.question, &all)?;
-        if earlier.iter().position(|own| own.identity == identity) != same_as {
+        // Parts that were not expected to have one release may come to the same price.
+        let one_release = earlier.iter().position(|own| own.identity == identity);
+        if same_as.is_some() && one_release != same_as {
             return Err(EngineError::Inconsistent);
         }
         Ok(Planned {
@@ -204,7 +206,7 @@ impl Session {
             report_of,
             limits_from,
             is_histogram,
-            same_as,
+            same_as: one_release,
             asked,
             identity,
             files,
@@ -507,6 +509,10 @@ impl StatementPlan<'_> {
         Ok(Some(part.asked.with_limits(quote)))
     }
 
+    fn name_of(&self, part: usize) -> Result<String, EngineError> {
+        Ok(self.parts.get(part).ok_or(EngineError::Inconsistent)?.name.clone())
+    }
+
     /// The names of the parts at these places.
     fn names_of(&self, places: &[usize]) -> Vec<String> {
         places.iter().filter_map(|&place| Some(self.parts.get(place)?.name.clone())).collect()
@@ -543,7 +549,7 @@ impl StatementPlan<'_> {
                 report_of: self.names_of(&part.report_of),
                 limits_from: self.names_of(&part.limits_from),
                 is_histogram: part.is_histogram,
-                same_as: self.names_of(part.same_as.as_slice()).pop(),
+                same_as: part.same_as.map(|first| self.name_of(first)).transpose()?,
                 automatic: part.asked.quote.query().automatic_limits(),
                 explanation: part.asked.explanation.clone(),
                 mechanisms: if few { MechanismsExplained::of(quote) } else { Vec::new() },
@@ -664,7 +670,7 @@ impl StatementPlan<'_> {
                 clipping.push(ClippingReport::new(report_of.clone(), &uncertainty)?);
             }
             let (limits_from, is_histogram) = (self.names_of(&part.limits_from), part.is_histogram);
-            let same_as = self.names_of(part.same_as.as_slice()).pop();
+            let same_as = part.same_as.map(|first| self.name_of(first)).transpose()?;
             stated.push(PartStated {
                 name,
                 weight,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
-    RecordBatchOptions, UInt64Array, new_empty_array,
+    RecordBatchOptions, UInt32Array, UInt64Array, new_empty_array,
 };
 use datafusion::arrow::compute::{SortColumn, SortOptions, filter, lexsort_to_indices, take};
 use datafusion::arrow::datatypes::{Decimal128Type, Field, Schema};
@@ -89,10 +89,13 @@ impl NoisyGroups {
         sums: Vec<Vec<i128>>,
         groups: usize,
     ) -> Result<Self, DataFusionError> {
-        // What is beside the chosen keys in memory is not released.
-        let keys = keys.iter().map(|key| Ok(rebuilt(key)?));
-        let columns = keys.chain(sums.into_iter().map(steps));
-        Ok(Self { columns: columns.collect::<Result<_, _>>()?, groups })
+        let columns = keys.iter().cloned().map(Ok).chain(sums.into_iter().map(steps));
+        let columns = columns.collect::<Result<Vec<_>, DataFusionError>>()?;
+        // Groups come in the order in which the data name them, which is not released, and nor is
+        // what is beside the chosen keys in memory.
+        let order = by_keys(&keys, groups)?;
+        let taken = columns.iter().map(|column| rebuilt(&take(column, &order, None)?));
+        Ok(Self { columns: taken.collect::<Result<_, _>>()?, groups })
     }
 
     /// The table that a query shows, whose keys and measurements are at these columns.
@@ -235,7 +238,7 @@ fn sorted(
     query: &PrivateQuery,
     columns: &[ArrayRef],
     rows: usize,
-) -> Result<datafusion::arrow::array::UInt32Array, DataFusionError> {
+) -> Result<UInt32Array, DataFusionError> {
     let mut by = Vec::new();
     for Order { expr, descending, nulls_first } in query.order_by() {
         by.push(SortColumn {
@@ -243,12 +246,23 @@ fn sorted(
             options: Some(SortOptions { descending: *descending, nulls_first: *nulls_first }),
         });
     }
-    for key in columns.iter().take(query.keys().len()) {
-        let options = Some(SortOptions { descending: false, nulls_first: true });
-        by.push(SortColumn { values: Arc::clone(key), options });
-    }
+    by.extend(columns.iter().take(query.keys().len()).map(ascending));
+    in_order(&by, rows)
+}
+
+/// The order of the keys, which are released.
+fn by_keys(keys: &[ArrayRef], rows: usize) -> Result<UInt32Array, DataFusionError> {
+    in_order(&keys.iter().map(ascending).collect::<Vec<_>>(), rows)
+}
+
+fn ascending(key: &ArrayRef) -> SortColumn {
+    let options = Some(SortOptions { descending: false, nulls_first: true });
+    SortColumn { values: Arc::clone(key), options }
+}
+
+fn in_order(by: &[SortColumn], rows: usize) -> Result<UInt32Array, DataFusionError> {
     if by.is_empty() {
         return Ok((0..rows as u32).collect());
     }
-    Ok(lexsort_to_indices(&by, None)?)
+    Ok(lexsort_to_indices(by, None)?)
 }

@@ -40,6 +40,11 @@ impl Progress {
         self.1.store(true, Ordering::Relaxed);
     }
 
+    /// What [`give_up`](Self::give_up) sets, for handlers of signals.
+    pub fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.1)
+    }
+
     /// Whether it is given up.
     pub(crate) fn is_given_up(&self) -> bool {
         self.1.load(Ordering::Relaxed)

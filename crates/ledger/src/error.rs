@@ -88,7 +88,7 @@ pub enum LedgerError {
         charge: i64,
     },
 
-    /// Nobody wants the answer any more that another program is about to record.
+    /// The caller gave up before anything was charged.
     GivenUp,
 
     /// Another program took up a charge, and ended so that the charge cannot be answered any more.
@@ -339,12 +339,9 @@ impl LedgerError {
                 format!("charge {charge} has no draw, or has a release on record already"),
                 Some("this is a fault in Hushtable: please report it, without data".to_owned()),
             ),
-            Self::GivenUp => (
-                "given up while another program was answering the same question; nothing was \
-                 charged"
-                    .to_owned(),
-                Some("ask again for its answer".to_owned()),
-            ),
+            Self::GivenUp => {
+                ("given up before anything was charged".to_owned(), Some("ask again".to_owned()))
+            }
             Self::Lapsed { charge, lapse } => {
                 let why = match lapse {
                     Lapse::Drawn => "its release was drawn and not recorded".to_owned(),

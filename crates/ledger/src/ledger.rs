@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hushtable_privacy::{Composition, Event, Loss, LossError};
 use rusqlite::{Connection, TransactionBehavior};
@@ -26,7 +27,7 @@ pub struct Ledger {
     /// The rows, as far as they were read.
     book: RefCell<Book>,
     listener: Box<dyn Fn(&Notice) + Send>,
-    given_up: Box<dyn Fn() -> bool + Send>,
+    given_up: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Ledger {
@@ -63,7 +64,7 @@ impl Ledger {
 
     fn unread(Opened { conn, path, real, created }: Opened, populations: Populations) -> Self {
         let book = RefCell::new(Book::new(populations));
-        let (listener, given_up) = (Box::new(|_: &Notice| {}), Box::new(|| false));
+        let (listener, given_up) = (Box::new(|_: &Notice| {}), Arc::new(|| false));
         Self { conn, path, real, created, book, listener, given_up }
     }
 
@@ -77,10 +78,10 @@ impl Ledger {
         self
     }
 
-    /// Ends waiting for other programs, as long as nothing is charged, when `given_up` says so. It
-    /// is asked many times a second.
-    pub fn giving_up_when(mut self, given_up: impl Fn() -> bool + Send + 'static) -> Self {
-        self.given_up = Box::new(given_up);
+    /// Pays for nothing more when `given_up` says so, and ends waiting for other programs. It is
+    /// asked many times a second while this waits.
+    pub fn giving_up_when(mut self, given_up: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.given_up = Arc::new(given_up);
         self
     }
 

@@ -51,10 +51,10 @@ impl Populations {
 
     /// Refuses a contract under which somebody who was charged for would have a fresh budget.
     pub(crate) fn check(&self, charged: &ChargedPopulations) -> Result<(), PopulationsDiffer> {
-        let mut differ = PopulationsDiffer::default();
+        let (mut differ, mut moved) = (PopulationsDiffer::default(), BTreeSet::new());
         for (recorded, all) in &charged.0 {
             let name = self.account(recorded);
-            differ.moved.extend(self.moved(name, all));
+            moved.extend(self.moved(name, all));
             match self.named.get(name) {
                 Some(population) => {
                     let earlier = other_units(population, all, name == recorded);
@@ -68,6 +68,7 @@ impl Populations {
                     .push(Unnamed { name: recorded.clone(), likely: self.likely(recorded, all) }),
             }
         }
+        differ.moved = moved.into_iter().collect();
         if differ.is_empty() { Ok(()) } else { Err(differ) }
     }
 
@@ -76,22 +77,25 @@ impl Populations {
     /// Where the account is closed, its people may still be in a table, as others than its units:
     /// a table that holds them as it did is refused alone.
     fn moved(&self, account: &str, all: &[(String, Units)]) -> BTreeSet<Moved> {
-        let closed = !self.named.contains_key(account);
+        let unnamed = !self.named.contains_key(account);
         let mut moved = BTreeSet::new();
-        for own in all.iter().flat_map(|(_, then)| &then.0) {
+        let stays = |table: &String| {
+            self.named.get(account).is_some_and(|now| now.units.0.contains_key(table))
+        };
+        for own in all.iter().flat_map(|(_, then)| &then.0).filter(|(table, _)| !stays(table)) {
             let others = self.named.iter().filter(|(name, _)| *name != account);
             let holds = |now: &Units| {
-                if closed {
-                    self.retired.contains(account) && now.has(own)
-                } else {
-                    now.0.contains_key(own.0)
-                }
+                now.0.iter().any(|(table, text)| match unnamed {
+                    true => self.retired.contains(account) && alike(text, own.1),
+                    false => alike(table, own.0),
+                })
             };
-            moved.extend(others.filter(|(_, now)| holds(&now.units)).map(|(name, _)| Moved {
+            moved.extend(others.filter(|(_, now)| holds(&now.units)).map(|(name, now)| Moved {
                 table: own.0.clone(),
                 account: account.to_owned(),
                 population: name.clone(),
-                closed,
+                formerly: now.formerly.clone(),
+                retired: unnamed,
             }));
         }
         moved
@@ -135,6 +139,12 @@ fn other_units(
         earlier.extend(all.iter().flat_map(|(_, then)| then.0.values().cloned()));
     }
     earlier.into_iter().collect()
+}
+
+/// Whether people would take one name for the other: they differ in letter case or spaces alone.
+fn alike(one: &str, other: &str) -> bool {
+    let plain = |name: &str| name.to_lowercase().split_whitespace().collect::<String>();
+    plain(one) == plain(other)
 }
 
 impl ChargedPopulations {

@@ -25,8 +25,10 @@ pub struct Moved {
     pub account: String,
     /// The population that the contract gives it to.
     pub population: String,
-    /// Whether the contract says that the account is closed.
-    pub closed: bool,
+    /// The former names of that population.
+    pub formerly: Vec<String>,
+    /// Whether the contract says that the account is retired.
+    pub retired: bool,
 }
 
 /// An account of the ledger that the contract does not name.
@@ -150,31 +152,26 @@ impl OtherUnits {
 
 impl Moved {
     fn what(&self) -> String {
-        let Self { table, account, population, closed } = self;
-        let closed = if *closed { ", which is retired" } else { "" };
+        let Self { table, account, population, retired, .. } = self;
+        let retired = if *retired { ", which is retired" } else { "" };
         format!(
             "the table `{table}` is of the population `{population}` now, and its people were \
-             charged to the account of `{account}`{closed}: they would have a fresh budget"
+             charged to the account of `{account}`{retired}: they would have a fresh budget"
         )
     }
 
     fn hint(&self) -> String {
-        let Self { table, account, population, closed } = self;
-        let back = if *closed {
-            format!("take `{account}` out of retired")
+        let Self { table, account, population, .. } = self;
+        let formerly = formerly(&self.formerly, std::slice::from_ref(account));
+        let same = if self.retired {
+            format!("take `{account}` out of retired and write {formerly} in `{population}`")
         } else {
             format!(
                 "give the table back to `{account}`, or all tables of `{account}` to \
-                 `{population}`"
+                 `{population}`, with {formerly} there"
             )
         };
-        let formerly = formerly(&[], std::slice::from_ref(account));
-        let goes_on = if *closed {
-            format!(" and write {formerly} in `{population}`")
-        } else {
-            format!(", with {formerly} there")
-        };
-        format!("{back}{goes_on}; if `{table}` holds other people now, give it another name")
+        format!("{same}; if `{table}` holds other people now, give it another name")
     }
 }
 

@@ -68,7 +68,7 @@ enum NoiseIdentity {
     },
     /// A part of what is drawn together.
     Joint {
-        first: Option<usize>,
+        first: usize,
         part: usize,
         events: Vec<Event>,
         rate: f64,
@@ -78,7 +78,7 @@ enum NoiseIdentity {
     OfSelection,
     /// A part of a common measurement, with the noise on both ends of a sum.
     Tied {
-        count: Option<usize>,
+        count: usize,
         part: Option<usize>,
         ends: Option<Box<Self>>,
     },
@@ -91,8 +91,8 @@ fn is_zero(away: &u64) -> bool {
 
 impl NoiseIdentity {
     /// Of a leaf's measurement: others that it is drawn with go by their positions in the leaf.
-    fn of(noise: &Noise, leaf: &Leaf) -> Self {
-        match noise {
+    fn of(noise: &Noise, leaf: &Leaf) -> Result<Self, serde_json::Error> {
+        Ok(match noise {
             Noise::Own(own) => Self::of_sums(own),
             Noise::ByClass(by_class) => Self::ByClass(by_class.all().map(Self::of_sums).collect()),
             Noise::Quantile(quantile) => {
@@ -101,7 +101,7 @@ impl NoiseIdentity {
             }
             Noise::Joint(Joint { first, part, draws }) => {
                 let (events, rate) = (draws.events(), draws.rate(*part));
-                Self::Joint { first: leaf.position(*first), part: *part, events, rate }
+                Self::Joint { first: leaf.position(*first)?, part: *part, events, rate }
             }
             Noise::OfSelection => Self::OfSelection,
             Noise::Tied(Tied { count, part, noise }) => {
@@ -111,9 +111,9 @@ impl NoiseIdentity {
                 };
                 let ends = place.and_then(|place| noise.noise(place));
                 let ends = ends.map(|ends| Box::new(Self::of_additive(ends)));
-                Self::Tied { count: leaf.position(*count), part: place, ends }
+                Self::Tied { count: leaf.position(*count)?, part: place, ends }
             }
-        }
+        })
     }
 
     fn of_additive(additive: &Additive) -> Self {
@@ -168,8 +168,9 @@ impl Quote {
     /// When the query cannot be serialised, which binding excludes.
     pub fn identity(&self) -> Result<Vec<u8>, serde_json::Error> {
         let leaf = Leaf::of(self.query())?;
-        let noise = leaf.measurements().iter().filter_map(|&at| self.noise().get(at));
-        let noise = noise.map(|noise| NoiseIdentity::of(noise, &leaf)).collect();
+        let noise = leaf.in_order(self.noise())?;
+        let noise = noise.map(|noise| NoiseIdentity::of(noise, &leaf));
+        let noise = noise.collect::<Result<_, _>>()?;
         let selection = self.selection().map(SelectionIdentity::of);
         let identity = Identity { format: FORMAT, query: leaf.into_query(), selection, noise };
         Ok(numbered(&serde_json::to_string(&identity)?).into_bytes())

@@ -81,6 +81,7 @@ pub use one_row::{Added, MAX_ADDED_OPERATIONS};
 pub use pattern::{GroupCache, Pattern, TemplatePiece, looks_allowed, template};
 pub use plan::RunnerUp;
 pub use quote::{Quote, least_loss};
+pub use range::rounded;
 pub use relation::{
     Beside, Field, JoinKind, NamedExpr, Operator, Origin, Protection, Relation, UnitAggregate,
     WindowFunction, WindowOrder, WindowedColumn,

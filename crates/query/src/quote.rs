@@ -249,7 +249,7 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
     };
     let drawn_together = better_joint(query, (currency, &weights), apart);
     let weights = gathered(&weights, &drawn_together);
-    let mut shares = currency.split(&weights);
+    let mut shares = split(query, currency, &weights)?;
     let tied = tied(query, &ties, &shares).map_err(|e| refuse("sums and counts", e))?;
     let joint = joint(query, &drawn_together, &shares).map_err(|e| refuse("quantiles", e))?;
     let own_share = shares.pop();
@@ -309,6 +309,19 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
         _ => total,
     };
     Ok(Mechanisms { plan, selection, selection_share, noise, total })
+}
+
+/// Splits a loss over the measurements and what is after them. What does not divide evenly goes by
+/// the order of the leaf: SELECT may name them in any.
+fn split(query: &PrivateQuery, loss: Loss, weights: &[u32]) -> Result<Vec<Loss>, Refusal> {
+    let mut order = query.leaf_order().map_err(|_| {
+        Refusal::new("the query cannot be written as JSON", "this is a fault in Hushtable")
+    })?;
+    order.extend(order.len()..weights.len());
+    let in_order: Vec<u32> = order.iter().filter_map(|&at| weights.get(at).copied()).collect();
+    let mut shares: Vec<(usize, Loss)> = order.into_iter().zip(loss.split(&in_order)).collect();
+    shares.sort_unstable_by_key(|(at, _)| *at);
+    Ok(shares.into_iter().map(|(_, share)| share).collect())
 }
 
 /// The noise of a measurement at its share of the budget.

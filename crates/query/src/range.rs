@@ -34,6 +34,14 @@ pub(crate) enum Range {
     Float(f64, f64),
 }
 
+/// A number rounded to that many digits after the point; before it, where they are negative. Halves
+/// go away from zero. Ranges are right only for what is computed as they are.
+pub fn rounded(x: f64, digits: i8) -> f64 {
+    // A power of ten is exact, and a tenth is not.
+    let factor = 10f64.powi(i32::from(digits.unsigned_abs()));
+    if digits < 0 { (x / factor).round() * factor } else { (x * factor).round() / factor }
+}
+
 impl Range {
     /// The range of an expression of rows; `None` for what is no number. It is that of the type
     /// where the structure says no more.
@@ -374,8 +382,7 @@ impl Range {
                 if most.max(most * factor) > LARGEST_FLOAT {
                     return None;
                 }
-                let round = |x: f64| (x * factor).round() / factor;
-                Self::Float(round(low), round(high))
+                Self::Float(rounded(low, digits), rounded(high, digits))
             }
             // Roots of what is below zero are NULL.
             (Self::Float(_, high), Function::Sqrt) if high < 0.0 => Self::Nothing,
@@ -608,5 +615,24 @@ fn at_most(length: Option<u32>, characters: Option<u64>) -> Option<u64> {
     match (length.map(u64::from), characters) {
         (Some(length), Some(characters)) => Some(length.min(characters)),
         (length, characters) => length.or(characters),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn what_has_no_digits_to_round_away_stays() {
+        for (x, digits, wanted) in [
+            (f64::MAX, -2, f64::MAX),
+            (-1e22, -3, -1e22),
+            (1250.0, -2, 1300.0),
+            (-1250.0, -2, -1300.0),
+            (2.345, 1, 2.3),
+            (2.5, 0, 3.0),
+        ] {
+            assert_eq!(rounded(x, digits), wanted, "{x} {digits}");
+        }
     }
 }

@@ -60,7 +60,11 @@ fn shown(statements: &[&str]) -> String {
                     let own = if weight.is_none() { ", its own" } else { "" };
                     let read = |r: &Read| format!(", reads part_{}[{}]", r.part + 1, r.column);
                     let reads: String = reads.iter().map(read).collect();
-                    writeln!(out, "{own}{reads}").unwrap();
+                    write!(out, "{own}{reads}").unwrap();
+                    if let Some(first) = part.same_as {
+                        write!(out, ", free as part_{}", first + 1).unwrap();
+                    }
+                    writeln!(out).unwrap();
                 }
                 if let Some(around) = &statement.around {
                     writeln!(out, "   around: {}", around.sql).unwrap();

@@ -11,7 +11,7 @@ use super::chart::ChartFile;
 use super::{engine, within};
 use crate::arguments::QueryArguments;
 use crate::failure::Failure;
-use crate::progress::watched;
+use crate::interruption::answering;
 use crate::render::TableStyle;
 use crate::render::cell::timestamp;
 use crate::render::grid::visible;
@@ -54,7 +54,7 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         stdio::note(&render::warnings::note(&warning, None));
     }
     let progress = Progress::default();
-    let answer = watched("reading", &progress, || wait(analyst.query_watched(&sql, &progress)))?;
+    let answer = answering(&progress, || wait(analyst.query_watched(&sql, &progress)))?;
     // From here on the charge stands, so it is reported whatever happens to the files.
     stdio::note(&account_of(&answer, &engine));
     let shown = Shown::of(&answer, wanted)?;

@@ -21,9 +21,9 @@ use super::query::{account_of, by_extension};
 use super::{engine, tables, within};
 use crate::arguments::ShellArguments;
 use crate::failure::Failure;
+use crate::interruption::answering;
 use crate::kept_effects;
 use crate::pace::Pace;
-use crate::progress::watched;
 use crate::render::grid::visible;
 use crate::render::intervals::Shown;
 use crate::render::quoted::left_after;
@@ -350,8 +350,7 @@ impl Shell {
         };
         let style = TableStyle::new(format, false, on_terminal)?;
         let progress = Progress::default();
-        let answer =
-            watched("reading", &progress, || wait(self.analyst.query_watched(sql, &progress)))?;
+        let answer = answering(&progress, || wait(self.analyst.query_watched(sql, &progress)))?;
         // From here on the charge stands, so it is reported whatever happens to the file.
         stdio::note(&account_of(&answer, &self.engine));
         let shown = Shown::of(&answer, self.intervals)?;

@@ -90,7 +90,6 @@ pub(crate) fn text(quoted: &StatementQuoted, verbose: bool) -> String {
         let _ = write!(out, "\nPart {}: {}\n", part.name, visible(&part.sql));
         if let Some(other) = &part.same_as {
             let _ = writeln!(out, "It shows the release of {other} in another way: free.");
-            continue;
         }
         if !part.reads.is_empty() {
             let _ = writeln!(out, "It reads {}.", part.reads.join(", "));
@@ -164,7 +163,10 @@ fn overview(parts: &[StatementPartQuoted]) -> String {
                 Some(other) => format!("that of {other}"),
                 None => part.explanation.total.to_string(),
             },
-            standing(part.standing).to_owned(),
+            match &part.same_as {
+                Some(other) => format!("with {other}"),
+                None => standing(part.standing).to_owned(),
+            },
         ]);
     }
     format!("Private parts\n{}", grid.text(2))

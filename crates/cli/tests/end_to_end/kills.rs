@@ -1,13 +1,13 @@
 //! Killed at any moment: what was shown was paid for, and is shown again in the same words.
 
 use std::collections::BTreeMap;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
 use hushtable_testkit::Dice;
 
-use crate::support::Shop;
+use crate::support::{Run, Shop};
 
 const KILLS: usize = 30;
 const QUESTIONS: usize = 8;
@@ -80,4 +80,35 @@ fn check(shop: &Shop, shown: &BTreeMap<String, Vec<u8>>, unfinished: usize) {
     assert!(lost <= unfinished, "{lost} of {unfinished}");
     let sum: f64 = charges.iter().map(|c| c["charged"]["epsilon"].as_f64().unwrap()).sum();
     assert_eq!(account["spent"]["epsilon"].as_f64().unwrap(), sum);
+}
+
+/// Ctrl-C before the charge costs nothing; after it, the answer comes all the same.
+#[cfg(unix)]
+#[test]
+fn interrupted_queries_cost_nothing_or_are_answered() {
+    let shop = Shop::with(20_000, "1000");
+    let start = Instant::now();
+    shop.run(&["query", &question(99)]).success();
+    let whole = start.elapsed();
+    let mut dice = Dice::new(0x2545_F491_4F6C_DD1D);
+    let (mut answered, mut given_up) = (1.0, 0);
+    for round in 0..KILLS {
+        let mut command = shop.command(&["query", &question(round)]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        thread::sleep(whole.mul_f64(dice.uniform()));
+        let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(interrupt.is_ok());
+        let run = Run::of(child.wait_with_output().unwrap());
+        if run.code == Some(0) {
+            answered += 1.0;
+        } else {
+            given_up += 1;
+            // Before the question is looked at, Ctrl-C ends the process as it does by default.
+            let said = run.code.is_none() || run.stderr.contains("was interrupted");
+            assert!(said, "{run:?}");
+        }
+        assert_eq!(shop.spent(), answered, "{run:?}");
+    }
+    assert!(answered > 1.0 && given_up > 0, "{answered} {given_up}");
 }

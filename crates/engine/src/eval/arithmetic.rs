@@ -9,7 +9,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
 use hushtable_numbers::decimal::{round_quotient, within_digits};
-use hushtable_query::{BinaryOp, ColumnType, Function};
+use hushtable_query::{BinaryOp, ColumnType, Function, rounded};
 
 use super::unexpected;
 use crate::source::convert::decimals;
@@ -140,8 +140,7 @@ pub(super) fn float(function: Function, array: &ArrayRef) -> Result<ArrayRef, Ar
             Function::Ceil => x.ceil(),
             Function::Trunc => x.trunc(),
             Function::Round(digits) => {
-                let factor = 10f64.powi(i32::from(digits));
-                let rounded = (x * factor).round() / factor;
+                let rounded = rounded(x, digits);
                 // A number too large to be scaled has no digits to round away.
                 if rounded.is_finite() { rounded } else { x }
             }

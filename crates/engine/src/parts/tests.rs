@@ -543,3 +543,65 @@ columns = { person = { type = "int" }, firm = { type = "int" }, "#,
     assert!(refused.contains("firm"), "{refused}");
     assert_eq!(charges(&place), (2, 2, spent));
 }
+
+/// Parts that differ in what they compute from a release have one, whose price is that of the
+/// statement.
+#[test]
+fn parts_with_one_release_are_paid_for_once() {
+    let place = place();
+    let sql = "SELECT a.town, a.n, b.people, (SELECT SUM(n) FROM (SELECT town, COUNT(*) AS n \
+               FROM people GROUP BY town HAVING n > 1)) AS all_people \
+               FROM (SELECT town, COUNT(*) AS n FROM people GROUP BY town) a \
+               JOIN (SELECT town, COUNT(*) AS people FROM people GROUP BY town ORDER BY people \
+               LIMIT 9) b ON a.town = b.town";
+    let quoted = place.session().explain_parts(sql, None).wait().unwrap();
+    let same: Vec<_> = quoted.parts.iter().map(|part| part.same_as.as_deref()).collect();
+    assert_eq!(same.iter().flatten().count(), quoted.parts.len() - 1, "{same:?}");
+    let [account] = quoted.accounts.as_slice() else { panic!("{:?}", quoted.accounts) };
+    let priced = (account.total.to_string(), account.charge.to_string());
+    assert_eq!(priced, ("epsilon = 1".to_owned(), "epsilon = 1".to_owned()));
+    let answer = ask(&place, sql, 1).unwrap();
+    assert_eq!(answer.charged.unwrap().to_string(), "epsilon = 1");
+    assert_eq!(charges(&place), (1, 1, HALVES.map(str::to_owned).to_vec()));
+    let whole = answer.parts.unwrap();
+    assert_eq!(whole.totals[0].total.to_string(), "epsilon = 1");
+    // The numbers are those of the one release.
+    let rows = shown(&answer.table);
+    let mut sum = 0;
+    for row in rows.lines() {
+        let cells: Vec<&str> = row.split('|').collect();
+        assert_eq!(cells[1], cells[2], "{rows}");
+        sum += cells[1].parse::<i64>().unwrap();
+    }
+    assert!(rows.lines().all(|row| row.ends_with(&format!("|{sum}"))), "{rows}");
+    let again = ask(&place, sql, 2).unwrap();
+    assert_eq!((again.charged, again.parts), (None, Some(whole)));
+    // And those of the plain question at the whole price, with another heading.
+    let plain = "SELECT town, COUNT(*) AS plain FROM people GROUP BY town ORDER BY plain DESC";
+    assert_eq!(ask(&place, plain, 3).unwrap().charged, None);
+}
+
+/// What a part reads is part of its question, whatever the order of the aggregates that it is
+/// computed from; and parts that read the same value in other words are one.
+#[test]
+fn what_parts_read_tells_them_apart() {
+    let place = place();
+    let older = |value: &str, having: &str| {
+        format!(
+            "SELECT COUNT(*) FROM people WHERE age > (SELECT {value} FROM people HAVING {having})"
+        )
+    };
+    let first = older("SUM(age) / 1000", "COUNT(*) > 0");
+    let second = older("COUNT(*) / 1000", "SUM(age) > 0");
+    assert_eq!(ask(&place, &first, 1).unwrap().charged.unwrap().to_string(), "epsilon = 1");
+    let answer = ask(&place, &second, 2).unwrap();
+    // The sums and counts that are read are on record.
+    assert_eq!(answer.charged.unwrap().to_string(), "epsilon = 0.5");
+    let place = self::place();
+    let twice = "SELECT x.n, y.m FROM (SELECT COUNT(*) AS n FROM people \
+                 WHERE age > (SELECT AVG(age) AS a FROM people)) x CROSS JOIN (SELECT COUNT(*) AS m \
+                 FROM people WHERE age > (SELECT AVG(age) AS b FROM people)) y";
+    let answer = ask(&place, twice, 3).unwrap();
+    let spent = answer.charged.unwrap().to_string();
+    assert!(spent.starts_with("epsilon = 0.6") || spent == "epsilon = 1", "{spent}");
+}

@@ -1,6 +1,7 @@
 //! Paying for questions, and taking up what is paid for.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -129,8 +130,8 @@ impl Ledger {
 
     /// The charge of a payment, with which the data can be read; or the release, if the question
     /// has got one since. `others` are the payments of further accounts for the same release.
-    /// Waits while another program is at work on it. Each time counts as an attempt of all
-    /// accounts: when this returns a charge, that is on disk.
+    /// Waits while another program is at work on it. Each time is counted as an attempt
+    /// for every account: when this returns a charge, that is on disk.
     ///
     /// # Errors
     /// When another program has taken a charge up and it can be answered no more
@@ -163,9 +164,11 @@ impl Ledger {
     /// # Errors
     /// Those of [`Self::begin`].
     pub fn copy(&mut self, payments: &[Payment], release: &Release) -> Result<(), LedgerError> {
-        if payments.is_empty() {
-            return Ok(());
-        }
+        let Some(first) = payments.first() else { return Ok(()) };
+        self.patiently(first.receipt.id, |ledger| ledger.copied(payments, release))
+    }
+
+    fn copied(&mut self, payments: &[Payment], release: &Release) -> Result<(), LedgerError> {
         self.in_turn(Wait::ToTheEnd, |claims, records, book| {
             let mut to_do = Vec::with_capacity(payments.len());
             for Payment { receipt, analyst, population, .. } in payments {
@@ -209,19 +212,23 @@ impl Ledger {
         mut turn: impl FnMut(&Claims, &Records<'_>, &Book) -> Result<Turn<T>, LedgerError>,
     ) -> Result<T, LedgerError> {
         let claims = Claims { path: self.path.clone(), real: self.real.clone() };
+        let given_up = Arc::clone(&self.given_up);
         let mut noticed = false;
         loop {
-            match self.change(|records, book| turn(&claims, records, book))? {
+            let turned = self.change(|records, book| {
+                // Here the file is locked, so that nothing is paid for after this look.
+                if wait == Wait::WhileWanted && given_up() {
+                    return Err(LedgerError::GivenUp);
+                }
+                turn(&claims, records, book)
+            });
+            match turned? {
                 Turn::Done(done) => return Ok(done),
                 Turn::UnderWay(charge) => {
                     if !std::mem::replace(&mut noticed, true) {
                         (self.listener)(&Notice::UnderWay { charge });
                     }
                     thread::sleep(LOOK_AGAIN);
-                    // Looked at before the next turn, which may charge.
-                    if wait == Wait::WhileWanted && (self.given_up)() {
-                        return Err(LedgerError::GivenUp);
-                    }
                 }
             }
         }

@@ -86,7 +86,7 @@ impl Ledger {
     }
 
     /// Tries again as long as another program keeps the file locked.
-    fn patiently<T>(
+    pub(super) fn patiently<T>(
         &mut self,
         charge: i64,
         mut work: impl FnMut(&mut Self) -> Result<T, LedgerError>,

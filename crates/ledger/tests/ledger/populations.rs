@@ -196,6 +196,9 @@ fn a_table_that_moves_to_another_population_takes_no_fresh_budget() {
     for moved in [p_and_q(&[], &[a, c]), p_and_q(&[a], &[("c", "c.other"), b, d])] {
         assert!(misfit(&path, &moved).is_some(), "{moved:?}");
     }
+    let spelt =
+        contract(&[("p", &[a], &[]), ("q", &[("C", "C.id references a.id"), b, d], &[])], &[]);
+    assert!(misfit(&path, &spelt).unwrap().contains("`c` is"));
     // A population whose tables were not charged for gives and takes as it likes.
     assert_eq!(misfit(&path, &p_and_q(&[a, c, d], &[b])), None);
     // Both exchange tables, and names.

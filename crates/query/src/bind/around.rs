@@ -42,7 +42,7 @@ pub struct Around {
 
 /// Most columns of all SELECTs and tables of SQL around private parts, when the queries of WITH are
 /// written out wherever they are named.
-const MAX_COLUMNS: usize = 10_000;
+const MAX_COLUMNS: usize = 2_000;
 /// The columns that a window counts as: planning many of them takes a time that grows with the
 /// square of their number.
 const PER_WINDOW: usize = 100;

@@ -22,6 +22,8 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
+    /// The leaf of a query.
+    ///
     /// # Errors
     /// When the query cannot be serialised, which binding excludes.
     pub(crate) fn of(query: &PrivateQuery) -> Result<Self, Error> {
@@ -34,21 +36,30 @@ impl Leaf {
                 _ => None,
             };
             // The key that tells a group's class, by its position in the leaf.
-            if let Some(classes) = classes {
-                classes.key = classes.key.and_then(|key| position(&keys, key));
+            if let Some(key) = classes.and_then(|classes| classes.key.as_mut()) {
+                *key = position(&keys, *key)?;
             }
         }
         let measurements = sorted(&mut query.measurements)?;
         Ok(Self { query, keys, measurements })
     }
 
-    /// The positions in the query of the leaf's measurements.
-    pub(crate) fn measurements(&self) -> &[usize] {
-        &self.measurements
+    /// What each measurement of the query has, in the order of the leaf.
+    ///
+    /// # Errors
+    /// When there is not one for each.
+    pub(crate) fn in_order<'a, T>(
+        &'a self,
+        of_query: &'a [T],
+    ) -> Result<impl Iterator<Item = &'a T>, Error> {
+        if of_query.len() != self.measurements.len() {
+            return Err(incomplete("a measurement"));
+        }
+        Ok(self.measurements.iter().filter_map(|&at| of_query.get(at)))
     }
 
     /// The position in the leaf of a measurement of the query.
-    pub(crate) fn position(&self, measurement: usize) -> Option<usize> {
+    pub(crate) fn position(&self, measurement: usize) -> Result<usize, Error> {
         position(&self.measurements, measurement)
     }
 
@@ -60,7 +71,7 @@ impl Leaf {
         self.query.measurements.iter().map(serde_json::to_string).collect()
     }
 
-    /// The bytes that tell a leaf from others but for its measurements.
+    /// The leaf's bytes without its measurements.
     fn without_measurements(&self) -> Result<String, Error> {
         let mut query = self.query.clone();
         query.measurements.clear();
@@ -69,10 +80,21 @@ impl Leaf {
 }
 
 impl PrivateQuery {
-    /// The bytes that tell this query from others but for its wishes: with the same mechanisms,
-    /// equal bytes have one release.
-    pub(crate) fn asked(&self) -> Option<Vec<u8>> {
+    /// The bytes of its leaf: with the same mechanisms, equal bytes have one release.
+    pub(crate) fn leaf_bytes(&self) -> Option<Vec<u8>> {
         serde_json::to_vec(&Leaf::of(self).ok()?.into_query()).ok()
+    }
+
+    /// The positions of its measurements, in the order of the leaf.
+    ///
+    /// # Errors
+    /// When they cannot be serialised, which binding excludes.
+    pub(crate) fn leaf_order(&self) -> Result<Vec<usize>, Error> {
+        match self.measurements.as_slice() {
+            [] => Ok(Vec::new()),
+            [_] => Ok(vec![0]),
+            _ => Ok(Leaf::of(self)?.measurements),
+        }
     }
 
     /// The columns of a release that are the keys and, after them, the measurements of this query.
@@ -86,17 +108,20 @@ impl PrivateQuery {
         if own.without_measurements()? != other.without_measurements()? {
             return Ok(None);
         }
-        let keys = (0..own.keys.len()).map(|key| {
-            let at = position(&own.keys, key)?;
-            other.keys.get(at).copied()
-        });
         let (own_texts, other_texts) = (own.measurement_texts()?, other.measurement_texts()?);
-        let measured = (0..own.measurements.len()).map(|measurement| {
-            let text = own_texts.get(own.position(measurement)?)?;
-            let at = other_texts.iter().position(|other| other == text)?;
-            Some(other.keys.len() + *other.measurements.get(at)?)
-        });
-        Ok(keys.chain(measured).collect())
+        let mut columns = Vec::with_capacity(own.keys.len() + own.measurements.len());
+        for key in 0..own.keys.len() {
+            let at = position(&own.keys, key)?;
+            columns.push(*other.keys.get(at).ok_or_else(|| incomplete("a key"))?);
+        }
+        for measurement in 0..own.measurements.len() {
+            let text = own_texts.get(own.position(measurement)?);
+            let at = other_texts.iter().position(|other| Some(other) == text);
+            let Some(at) = at else { return Ok(None) };
+            let at = other.measurements.get(at).ok_or_else(|| incomplete("a measurement"))?;
+            columns.push(other.keys.len() + at);
+        }
+        Ok(Some(columns))
     }
 }
 
@@ -111,8 +136,12 @@ fn sorted<T: Serialize>(all: &mut Vec<T>) -> Result<Vec<usize>, Error> {
 }
 
 /// Where something stands that stood at `of` before it was sorted.
-fn position(positions: &[usize], of: usize) -> Option<usize> {
-    positions.iter().position(|own| *own == of)
+fn position(positions: &[usize], of: usize) -> Result<usize, Error> {
+    positions.iter().position(|own| *own == of).ok_or_else(|| incomplete("a key or measurement"))
+}
+
+fn incomplete(what: &str) -> Error {
+    serde::ser::Error::custom(format!("the leaf of a query has lost {what}"))
 }
 
 /// Conditions that must all hold: each once, in one order, without those that always do.

@@ -36,6 +36,8 @@ use hushtable_privacy::Loss;
 
 /// Most private parts of one statement.
 pub const MAX_PARTS: usize = 50;
+/// Most of them whose limits are chosen privately: for each, all of the statement is bound again.
+const MAX_AUTOMATIC_PARTS: usize = 20;
 /// Most common table expressions in reach of one query.
 const MAX_NAMES: usize = 200;
 

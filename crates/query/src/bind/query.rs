@@ -288,9 +288,10 @@ impl PrivateQuery {
     /// # Errors
     /// When the query cannot be serialised, which binding excludes.
     pub fn shown_in(&self, column: usize) -> Result<String, serde_json::Error> {
-        let Self { having, order_by, limit, offset, .. } = self;
+        // Expressions count keys and measurements in the query's own order.
+        let Self { keys, measurements, having, order_by, limit, offset, .. } = &self.unnamed();
         let expr = self.outputs.get(column).map(|output| &output.expr);
-        serde_json::to_string(&(expr, having, order_by, limit, offset))
+        serde_json::to_string(&(keys, measurements, expr, having, order_by, limit, offset))
     }
 
     /// The query with every sum that is not clamped released by this mechanism, at its default

@@ -102,12 +102,13 @@ impl Workload {
         let mut seen: Vec<(Vec<u8>, &str)> = Vec::with_capacity(queries.len());
         for (query, bound) in self.queries.iter().zip(queries) {
             let whatever_it_costs = bound.clone().with_loss(self.loss);
-            let Some(asked) = whatever_it_costs.asked() else { continue };
+            let Some(asked) = whatever_it_costs.leaf_bytes() else { continue };
             if let Some((_, other)) = seen.iter().find(|(other, _)| *other == asked) {
                 return Err(self.error(
                     query,
-                    &format!("it asks the same as `{other}`"),
-                    "ask once, with a weight if it should be more precise",
+                    &format!("it has the same release as `{other}`"),
+                    "ask once, with a weight if it should be more precise; headings, HAVING and \
+                     ORDER BY are computed from a release",
                 ));
             }
             seen.push((asked, &query.name));

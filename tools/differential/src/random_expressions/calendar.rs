@@ -35,7 +35,11 @@ impl Expressions<'_> {
             ("EXTRACT(ISOWEEK FROM {0})", "date_part('week', {0})"),
             ("DATE_PART('week', {0})", "date_part('week', {0})"),
             ("EXTRACT(WEEK FROM {0})", "CAST(strftime({0}, '%U') AS BIGINT)"),
-            ("EXTRACT(EPOCH FROM {0})", "CAST(floor(date_part('epoch', {0})) AS BIGINT)"),
+            // Of whole microseconds: as a float, the last second of 9999 is the next year's first.
+            (
+                "EXTRACT(EPOCH FROM {0})",
+                "((epoch_us({0}) - (epoch_us({0}) % 1000000 + 1000000) % 1000000) // 1000000)",
+            ),
         ]);
         form(ours, theirs, &[&a])
     }

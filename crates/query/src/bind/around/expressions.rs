@@ -67,7 +67,7 @@ const WINDOWS: &str = "use ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST
                        BY … ORDER BY …)";
 
 /// Most scalar expressions of SQL around private parts.
-const MAX_COMPUTED: usize = 500;
+const MAX_COMPUTED: usize = 300;
 /// Most columns, aggregates, windows and sub-queries of one of them.
 const MAX_OPERANDS: usize = 100;
 

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Location, Span};
 use super::{Part, Read};
 use crate::bind::options::{MAX_WEIGHT, Options, count, truth};
 use crate::bind::view::View;
-use crate::bind::{Groups, PrivateQuery};
+use crate::bind::{Groups, Measurement, PrivateQuery};
 use crate::contract::Defaults;
 use crate::error::Refusal;
 use crate::sql::{PrivacyClause, QueryOption};
@@ -325,21 +325,25 @@ impl Draft {
         matches!(self.query.groups, Groups::Private { .. })
     }
 
-    /// What tells its release from those of other parts; `None` of what is for another part.
-    fn release(&self, population: Option<usize>) -> Option<OneRelease> {
-        let (nothing, reads) = (self.query.loss.nothing(), self.reads.clone());
-        let query = self.query.clone().with_loss(nothing);
-        let leaf = (!self.is_for_another()).then(|| query.asked())??;
+    /// What parts have in common that have one release; `None` of what is for another part, and of
+    /// parts that others are for.
+    fn release_key(&self, population: Option<usize>, is_reported: bool) -> Option<ReleaseKey> {
+        if self.is_for_another() || is_reported || self.example.is_some() {
+            return None;
+        }
+        let query = self.query.clone().with_loss(self.query.loss.nothing());
+        let measurements = query.unnamed().measurements;
         // The budgets of SELECTs by themselves are alike where they are as large.
         let pot = (!matches!(self.pot, Pot::Own { levels: 1, .. })).then_some(self.pot);
-        Some(OneRelease {
+        Some(ReleaseKey {
             pot,
             population,
             whole: self.whole,
             weight: self.weight,
-            reads,
+            reads: self.reads.clone(),
             wishes: query.wishes(),
-            leaf,
+            leaf: query.leaf_bytes()?,
+            measurements,
         })
     }
 
@@ -358,7 +362,7 @@ impl Draft {
 
 /// What parts have in common that have one release.
 #[derive(PartialEq)]
-struct OneRelease {
+struct ReleaseKey {
     pot: Option<Pot>,
     population: Option<usize>,
     whole: Option<Loss>,
@@ -366,6 +370,8 @@ struct OneRelease {
     reads: Vec<Read>,
     wishes: String,
     leaf: Vec<u8>,
+    /// In the query's order, in which they share a budget.
+    measurements: Vec<Measurement>,
 }
 
 /// The parts that the statement uses, with their shares of their pots: epsilon or rho by weight
@@ -412,11 +418,7 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
         linked.iter().position(|own| own.contains(population))
     };
     let from = |part: &Draft| (part.pot, linked_to(part));
-    // Parts that differ in what they compute from a release have one, which is paid for once.
-    let releases: Vec<_> = parts.iter().map(|part| part.release(linked_to(part))).collect();
-    let mut same_as: Vec<Option<usize>> = (0..parts.len())
-        .map(|at| releases[..at].iter().position(|own| own.is_some() && *own == releases[at]))
-        .collect();
+    let same_as = one_release(&parts, linked_to);
     let mut pots: Vec<(Pot, Option<usize>)> = Vec::new();
     for (part, same_as) in parts.iter().zip(&same_as) {
         if same_as.is_none() && !pots.contains(&from(part)) {
@@ -475,24 +477,6 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
             "leave it out",
         ));
     }
-    // Budgets of their own may come to the same price, and other wishes to the same mechanisms.
-    let asked: Vec<_> = parts.iter().map(|part| (part.query.asked(), &part.reads)).collect();
-    for at in 1..asked.len() {
-        let first = asked[..at].iter().position(|own| *own == asked[at]);
-        let Some(first) = first.filter(|_| same_as[at].is_none()) else { continue };
-        let same = |a: &Draft, b: &Draft| {
-            !a.is_for_another() && !b.is_for_another() && a.query.wishes() == b.query.wishes()
-        };
-        if !same(&parts[first], &parts[at]) {
-            return Err(Refusal::new(
-                "two parts of the statement ask the same at the same price, in different words \
-                 of OPTIONS",
-                "write one common table expression, and name it twice: its release is paid for \
-                 once",
-            ));
-        }
-        same_as[at] = Some(first);
-    }
     let part = |(draft, same_as): (Draft, Option<usize>)| {
         let is_weighed = draft.pot == Pot::Statement && !draft.is_for_another();
         let Draft { name, sql, query, reads, weight, report_of, .. } = draft;
@@ -512,6 +496,18 @@ pub(super) fn shared(drafts: Vec<Draft>, used: &[usize]) -> Result<Vec<Part>, Re
         }
     };
     Ok(parts.into_iter().zip(same_as).map(part).collect())
+}
+
+/// Of each part, the earlier one whose release it shows in another way.
+fn one_release(
+    parts: &[Draft],
+    population: impl Fn(&Draft) -> Option<usize>,
+) -> Vec<Option<usize>> {
+    let is_reported = |at: usize| parts.iter().any(|part| part.report_of.contains(&at));
+    let key = |(at, part): (usize, &Draft)| part.release_key(population(part), is_reported(at));
+    let keys: Vec<Option<ReleaseKey>> = parts.iter().enumerate().map(key).collect();
+    let first = |at: usize| keys[..at].iter().position(|own| own.is_some() && *own == keys[at]);
+    (0..parts.len()).map(first).collect()
 }
 
 /// The share of a part in its pot, relative to the others'. A clipping report takes a tenth of its

@@ -7,7 +7,7 @@ use sqlparser::ast;
 
 use super::budget::{Clauses, Draft, Paying, Place, Terms};
 use super::consistent_levels::{Consistent, ConsistentLevel};
-use super::{MAX_PARTS, Read};
+use super::{MAX_AUTOMATIC_PARTS, MAX_PARTS, Read};
 use crate::bind::clauses;
 use crate::bind::from::{Selected, Tables};
 use crate::bind::released_tables::{MAX_SHOWN, consistent_name, part_name};
@@ -219,6 +219,14 @@ impl<'a> Splitter<'a> {
                 self.report(part)?;
             }
             return Ok(part);
+        }
+        if draft.example.is_some()
+            && self.drafts.iter().filter(|own| own.example.is_some()).count() == MAX_AUTOMATIC_PARTS
+        {
+            return Err(Refusal::new(
+                format!("the statement has more than {MAX_AUTOMATIC_PARTS} parts with AUTO limits"),
+                "write several statements, or limits of your own",
+            ));
         }
         // Its limits are chosen from what is released before it.
         let limits_from = histograms.into_iter().map(|query| self.histogram(query, &draft));

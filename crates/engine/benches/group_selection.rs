@@ -128,9 +128,9 @@ fn measure(name: &str, path: &Path, folder: &Path) -> (f64, f64, f64) {
         } else {
             let session = Session::open(&folder.join("hushtable.toml")).unwrap();
             let sql = format!(
-                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-5, \
+                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1.00{run}, delta = 1e-5, \
                  max_groups_contributed = {KAPPA}, group_selection_strategy = {name}) \
-                 word AS w{run} FROM posts GROUP BY word"
+                 word FROM posts GROUP BY word"
             );
             let analyst = Some(name);
             session.query(&sql, analyst, &Progress::default()).wait().unwrap().table.num_rows()

@@ -68,9 +68,9 @@ fn main() {
     println!("{ROWS} rows, {COUNTIES} counties by 20 sectors, medians of {RUNS}");
     let ours = |table: &str, aggregate: &str, by: &str, run: usize| {
         let sql = format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, \
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1.00{run}, delta = 1e-6, \
              max_groups_contributed = 5, max_rows_per_group = 3, \
-             group_selection_strategy = GAUSSIAN_THRESHOLD) {aggregate}(pay) AS a{run} \
+             group_selection_strategy = GAUSSIAN_THRESHOLD) {aggregate}(pay) \
              FROM {table}{by}"
         );
         measured(|| {

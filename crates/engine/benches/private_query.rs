@@ -85,8 +85,8 @@ fn main() {
         let mut shown = 0;
         for run in 0..=RUNS {
             let sql = format!(
-                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}epsilon = 1, delta = 1e-6, \
-                 max_rows_per_group = 5) key, {counted} AS n{run}, SUM(value) AS s, \
+                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({options}epsilon = 1.00{run}, \
+                 delta = 1e-6, max_rows_per_group = 5) key, {counted} AS n, SUM(value) AS s, \
                  COUNT(value) AS v FROM {from} GROUP BY key"
             );
             let started = Instant::now();

@@ -80,13 +80,13 @@ const TERMS: [(&str, &str); 34] = [
     ("CAST(note AS FLOAT64) > 1", "9"),
     ("UPPER(note) = 'A'", "\u{390}"),
     ("LOWER(note) = 'A'", "\u{3a3}:"),
-    ("INITCAP(note) = 'A'", "\u{390}"),
+    ("INITCAP(SUBSTR(note, 1, 100)) = 'A'", "\u{390}"),
     ("TRIM(note) = 'A'", "\u{3000}"),
     ("REVERSE(note) = 'A'", "a"),
     ("REPLACE(note, 'a', 'bb') = 'A'", "a"),
     ("SPLIT_PART(note, 'a', -600) = 'A'", "a"),
     ("STRPOS(note, 'aaaaaaaaaaaaaaaaaaaaaaab') = 1", "a"),
-    ("LPAD(note, 1000) = 'A'", ""),
+    ("LPAD(note, 200) = 'A'", ""),
     ("LENGTH(note) = 1", "\u{e9}"),
     ("note LIKE '%a%b%'", "a"),
     ("note || 'x' = 'A'", "a"),
@@ -121,7 +121,8 @@ fn longest(term: &str, contract: &Contract) -> String {
 /// Median of the seconds that reading takes.
 fn seconds(session: &Session, sql: &str) -> f64 {
     let runs = (0..=RUNS).map(|run| {
-        let sql = sql.replacen(" AS ", &format!(" AS r{run}_"), 1);
+        // Another budget is another question.
+        let sql = sql.replacen("epsilon = 1", &format!("epsilon = 1.00{run}"), 1);
         let started = Instant::now();
         session.timed(&sql, None, &Progress::default()).wait().unwrap();
         started.elapsed().as_secs_f64()
@@ -168,7 +169,10 @@ fn joins(folder: &Path) {
         (1000, "v a JOIN v b ON a.id = b.id JOIN v c ON a.id = c.id"),
     ] {
         let name = if from.contains("v a") { "a.id" } else { "v.id" };
-        let sql = format!("SELECT COUNT(DISTINCT {name}) AS k FROM {from}");
+        let sql = format!(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(DISTINCT {name}) \
+             FROM {from}"
+        );
         let taken = |rows: usize| {
             let own: String = (0..rows).map(|n| format!("0,{n}\n")).collect();
             let others: String = (1..100_000).map(|id| format!("{id},7\n")).collect();

@@ -59,9 +59,9 @@ fn main() {
     );
     let ask = |table: &str, options: &str, run: usize| {
         let sql = format!(
-            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1, delta = 1e-6, \
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1.00{run}, delta = 1e-6, \
              group_selection_strategy = GAUSSIAN_THRESHOLD{options}) county, sector, \
-             SUM(pay) AS p{run}, SUM(jobs) AS j, COUNT(*) AS n FROM {table} GROUP BY county, sector"
+             SUM(pay) AS p, SUM(jobs) AS j, COUNT(*) AS n FROM {table} GROUP BY county, sector"
         );
         forget_peak();
         let started = Instant::now();

@@ -78,7 +78,7 @@ pub enum EngineError {
     /// The data's files.
     Source(#[from] SourceError),
     /// The ledger.
-    Ledger(#[from] LedgerError),
+    Ledger(LedgerError),
     /// No randomness, no release.
     Entropy(#[from] EntropyError),
     /// Too little memory.
@@ -94,6 +94,15 @@ pub enum EngineError {
     Record,
     /// A fault of the engine.
     Inconsistent,
+}
+
+impl From<LedgerError> for EngineError {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::GivenUp => Self::Interrupted,
+            error => Self::Ledger(error),
+        }
+    }
 }
 
 impl EngineError {

@@ -53,7 +53,9 @@ fn make(path: &Path) {
         // Some, as each is synced to disk by itself.
         for paid in paid.iter().take(RELEASES * AT_ONCE as usize / CHARGES as usize) {
             let Paid::Charged(payment) = paid else { panic!("free") };
-            let Outcome::Charged(charge) = ledger.begin(payment).unwrap() else { panic!("free") };
+            let Outcome::Charged(charge) = ledger.begin(payment, &[]).unwrap() else {
+                panic!("free")
+            };
             let release = Release { table: vec![1; 5_000], statement: "x".repeat(5_000) };
             let drawn = ledger.draw(charge.open(), Vec::new(), 10_000).unwrap();
             ledger.record(drawn, &release).unwrap();

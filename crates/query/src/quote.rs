@@ -312,9 +312,9 @@ pub(crate) fn calibrated(query: &PrivateQuery, plan: Plan) -> Result<Mechanisms,
 }
 
 /// Splits a loss over the measurements and what is after them. What does not divide evenly goes by
-/// the order of the leaf: SELECT may name them in any.
+/// an order of their own: SELECT may name them in any.
 fn split(query: &PrivateQuery, loss: Loss, weights: &[u32]) -> Result<Vec<Loss>, Refusal> {
-    let mut order = query.leaf_order().map_err(|_| {
+    let mut order = query.measurement_order().map_err(|_| {
         Refusal::new("the query cannot be written as JSON", "this is a fault in Hushtable")
     })?;
     order.extend(order.len()..weights.len());

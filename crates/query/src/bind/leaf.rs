@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::Error;
 
-use super::{Measure, PrivateQuery};
+use super::{Classes, Measure, Measurement, PrivateQuery};
 use crate::expr::{BinaryOp, Expr, ExprKind};
 use crate::types::Value;
 
@@ -31,12 +31,8 @@ impl Leaf {
         query.filter = canonical(query.filter.take())?;
         let keys = sorted(&mut query.keys)?;
         for measurement in &mut query.measurements {
-            let classes = match &mut measurement.measure {
-                Measure::PerRecordSum(sum) => sum.thresholds.classes.as_mut(),
-                _ => None,
-            };
             // The key that tells a group's class, by its position in the leaf.
-            if let Some(key) = classes.and_then(|classes| classes.key.as_mut()) {
+            if let Some(key) = classes_mut(measurement).and_then(|own| own.key.as_mut()) {
                 *key = position(&keys, *key)?;
             }
         }
@@ -85,16 +81,21 @@ impl PrivateQuery {
         serde_json::to_vec(&Leaf::of(self).ok()?.into_query()).ok()
     }
 
-    /// The positions of its measurements, in the order of the leaf.
+    /// The positions of its measurements in an order that no other order of its keys or
+    /// measurements changes.
     ///
     /// # Errors
     /// When they cannot be serialised, which binding excludes.
-    pub(crate) fn leaf_order(&self) -> Result<Vec<usize>, Error> {
-        match self.measurements.as_slice() {
-            [] => Ok(Vec::new()),
-            [_] => Ok(vec![0]),
-            _ => Ok(Leaf::of(self)?.measurements),
+    pub(crate) fn measurement_order(&self) -> Result<Vec<usize>, Error> {
+        // Not by the leaf: its keys may have long lists, and every plan of mechanisms asks.
+        let mut measurements = self.measurements.clone();
+        for measurement in &mut measurements {
+            measurement.name.clear();
+            if let Some(classes) = classes_mut(measurement) {
+                classes.key = None;
+            }
         }
+        sorted(&mut measurements)
     }
 
     /// The columns of a release that are the keys and, after them, the measurements of this query.
@@ -122,6 +123,13 @@ impl PrivateQuery {
             columns.push(other.keys.len() + at);
         }
         Ok(Some(columns))
+    }
+}
+
+fn classes_mut(measurement: &mut Measurement) -> Option<&mut Classes> {
+    match &mut measurement.measure {
+        Measure::PerRecordSum(sum) => sum.thresholds.classes.as_mut(),
+        _ => None,
     }
 }
 

@@ -598,9 +598,11 @@ fn what_parts_read_tells_them_apart() {
     // The sums and counts that are read are on record.
     assert_eq!(answer.charged.unwrap().to_string(), "epsilon = 0.5");
     let place = self::place();
-    let twice = "SELECT x.n, y.m FROM (SELECT COUNT(*) AS n FROM people \
-                 WHERE age > (SELECT AVG(age) AS a FROM people)) x CROSS JOIN (SELECT COUNT(*) AS m \
-                 FROM people WHERE age > (SELECT AVG(age) AS b FROM people)) y";
+    let twice = "SELECT x.n, y.m FROM \
+                 (SELECT COUNT(*) AS n FROM people \
+                 WHERE age > (SELECT AVG(age) AS a FROM people)) x CROSS JOIN \
+                 (SELECT COUNT(*) AS m FROM people \
+                 WHERE age > (SELECT AVG(age) AS b FROM people)) y";
     let answer = ask(&place, twice, 3).unwrap();
     let spent = answer.charged.unwrap().to_string();
     assert!(spent.starts_with("epsilon = 0.6") || spent == "epsilon = 1", "{spent}");

@@ -164,7 +164,18 @@ fn canonical(filter: Option<Expr>) -> Result<Option<Expr>, Error> {
     }
     sorted(&mut all)?;
     all.dedup();
-    Ok(all.into_iter().reduce(Expr::and))
+    // In pairs, and pairs of pairs: a chain of many would be as deep.
+    while all.len() > 1 {
+        let mut rest = all.into_iter();
+        all = Vec::new();
+        while let Some(one) = rest.next() {
+            all.push(match rest.next() {
+                Some(other) => one.and(other),
+                None => one,
+            });
+        }
+    }
+    Ok(all.pop())
 }
 
 /// JSON with the numbers of populations, in the order in which they appear, in place of their

@@ -174,6 +174,8 @@ impl Walk<'_> {
     }
 
     /// A SELECT, with the columns that it shows and its order.
+    // Within `sides`, what it needs of the stack would be taken once for each side of a chain.
+    #[inline(never)]
     #[allow(clippy::type_complexity, reason = "three results of one walk")]
     fn select(
         &mut self,

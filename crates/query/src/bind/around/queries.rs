@@ -11,7 +11,7 @@ use super::{Named, Tables, Walk, unsupported};
 use crate::bind::group_by::{MAX_LEVELS, name_all};
 use crate::bind::released_tables::MAX_SHOWN;
 use crate::bind::select::{default_name, is_plain, limits, plain_clauses, select_item};
-use crate::bind::syntax::{not_a_table, ordered, plain_table, table_factor};
+use crate::bind::syntax::{missing, not_a_table, ordered, plain_table, table_factor};
 use crate::bind::walk::substitute;
 use crate::error::Refusal;
 
@@ -110,7 +110,8 @@ impl Walk<'_> {
         Ok((run, shown))
     }
 
-    /// The sides of a set operation.
+    /// The sides of a set operation. Chains of them are deep, so each step takes little of the
+    /// stack: what its cases need is in functions of their own.
     fn sides(
         &mut self,
         body: &ast::SetExpr,
@@ -119,63 +120,91 @@ impl Walk<'_> {
         hidden: Hidden,
     ) -> Result<(ast::SetExpr, Shown), Refusal> {
         match body {
-            ast::SetExpr::Select(select) => {
-                let bound = self.select(select, &[], tables, outer, (hidden, None));
-                let (body, shown, _) = bound.map_err(|refusal| refusal.at(select.as_ref()))?;
-                Ok((body, shown))
-            }
-            ast::SetExpr::Query(query) => {
-                let (query, shown) = self.query(query, tables, outer, hidden)?;
-                Ok((ast::SetExpr::Query(Box::new(query)), shown))
-            }
-            ast::SetExpr::SetOperation { op, set_quantifier, left, right } => {
-                use ast::SetQuantifier as Q;
-                if !matches!(set_quantifier, Q::All | Q::Distinct | Q::None)
-                    || *op == ast::SetOperator::Minus
-                {
-                    return Err(unsupported(
-                        format!("{op} {set_quantifier}"),
-                        "use UNION ALL, UNION DISTINCT, EXCEPT DISTINCT or INTERSECT DISTINCT",
-                    ));
-                }
-                // Rows that are compared are compared without their cells.
-                let all = *op == ast::SetOperator::Union && *set_quantifier == Q::All;
-                let hidden = match hidden {
-                    Hidden::Cells if !all => Hidden::Empty,
-                    hidden => hidden,
-                };
-                let (left, mut shown) = self.sides(left, tables, outer, hidden)?;
-                let (right, others) = self.sides(right, tables, outer, hidden)?;
-                if shown.len() != others.len() {
-                    let (ours, theirs) = (shown.len(), others.len());
-                    return Err(Refusal::new(
-                        format!("the sides of {op} have {ours} and {theirs} columns"),
-                        "SELECT the same columns on all sides",
-                    ));
-                }
-                for (column, other) in shown.iter_mut().zip(others) {
-                    let both = column.origins.clone().and(other.origins);
-                    column.origins = if all { both } else { both.changed() };
-                }
-                let quantifier = match set_quantifier {
-                    Q::All => Q::All,
-                    _ => Q::None,
-                };
-                let body = ast::SetExpr::SetOperation {
-                    op: *op,
-                    set_quantifier: quantifier,
-                    left: Box::new(left),
-                    right: Box::new(right),
-                };
-                Ok((body, shown))
-            }
+            ast::SetExpr::Select(select) => self.select_side(select, tables, outer, hidden),
+            ast::SetExpr::Query(query) => self.query_side(query, tables, outer, hidden),
+            ast::SetExpr::SetOperation { .. } => self.set_operation(body, tables, outer, hidden),
             other => Err(unsupported(other, "SELECT … FROM … WHERE … GROUP BY …")),
         }
     }
 
-    /// A SELECT, with the columns that it shows and its order.
-    // Within `sides`, what it needs of the stack would be taken once for each side of a chain.
     #[inline(never)]
+    fn select_side(
+        &mut self,
+        select: &ast::Select,
+        tables: &Tables,
+        outer: Option<&Scope<'_>>,
+        hidden: Hidden,
+    ) -> Result<(ast::SetExpr, Shown), Refusal> {
+        let bound = self.select(select, &[], tables, outer, (hidden, None));
+        let (body, shown, _) = bound.map_err(|refusal| refusal.at(select))?;
+        Ok((body, shown))
+    }
+
+    #[inline(never)]
+    fn query_side(
+        &mut self,
+        query: &ast::Query,
+        tables: &Tables,
+        outer: Option<&Scope<'_>>,
+        hidden: Hidden,
+    ) -> Result<(ast::SetExpr, Shown), Refusal> {
+        let (query, shown) = self.query(query, tables, outer, hidden)?;
+        Ok((ast::SetExpr::Query(Box::new(query)), shown))
+    }
+
+    #[inline(never)]
+    fn set_operation(
+        &mut self,
+        body: &ast::SetExpr,
+        tables: &Tables,
+        outer: Option<&Scope<'_>>,
+        hidden: Hidden,
+    ) -> Result<(ast::SetExpr, Shown), Refusal> {
+        let ast::SetExpr::SetOperation { op, set_quantifier, left, right } = body else {
+            return Err(missing());
+        };
+        use ast::SetQuantifier as Q;
+        if !matches!(set_quantifier, Q::All | Q::Distinct | Q::None)
+            || *op == ast::SetOperator::Minus
+        {
+            return Err(unsupported(
+                format!("{op} {set_quantifier}"),
+                "use UNION ALL, UNION DISTINCT, EXCEPT DISTINCT or INTERSECT DISTINCT",
+            ));
+        }
+        // Rows that are compared are compared without their cells.
+        let all = *op == ast::SetOperator::Union && *set_quantifier == Q::All;
+        let hidden = match hidden {
+            Hidden::Cells if !all => Hidden::Empty,
+            hidden => hidden,
+        };
+        let (left, mut shown) = self.sides(left, tables, outer, hidden)?;
+        let (right, others) = self.sides(right, tables, outer, hidden)?;
+        if shown.len() != others.len() {
+            let (ours, theirs) = (shown.len(), others.len());
+            return Err(Refusal::new(
+                format!("the sides of {op} have {ours} and {theirs} columns"),
+                "SELECT the same columns on all sides",
+            ));
+        }
+        for (column, other) in shown.iter_mut().zip(others) {
+            let both = column.origins.clone().and(other.origins);
+            column.origins = if all { both } else { both.changed() };
+        }
+        let quantifier = match set_quantifier {
+            Q::All => Q::All,
+            _ => Q::None,
+        };
+        let body = ast::SetExpr::SetOperation {
+            op: *op,
+            set_quantifier: quantifier,
+            left: Box::new(left),
+            right: Box::new(right),
+        };
+        Ok((body, shown))
+    }
+
+    /// A SELECT, with the columns that it shows and its order.
     #[allow(clippy::type_complexity, reason = "three results of one walk")]
     fn select(
         &mut self,

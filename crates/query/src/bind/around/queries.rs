@@ -11,7 +11,7 @@ use super::{Named, Tables, Walk, unsupported};
 use crate::bind::group_by::{MAX_LEVELS, name_all};
 use crate::bind::released_tables::MAX_SHOWN;
 use crate::bind::select::{default_name, is_plain, limits, plain_clauses, select_item};
-use crate::bind::syntax::{missing, not_a_table, ordered, plain_table, table_factor};
+use crate::bind::syntax::{not_a_table, ordered, plain_table, table_factor};
 use crate::bind::walk::substitute;
 use crate::error::Refusal;
 
@@ -122,7 +122,10 @@ impl Walk<'_> {
         match body {
             ast::SetExpr::Select(select) => self.select_side(select, tables, outer, hidden),
             ast::SetExpr::Query(query) => self.query_side(query, tables, outer, hidden),
-            ast::SetExpr::SetOperation { .. } => self.set_operation(body, tables, outer, hidden),
+            ast::SetExpr::SetOperation { op, set_quantifier, left, right } => {
+                let sides = (left.as_ref(), right.as_ref());
+                self.set_operation((op, set_quantifier), sides, (tables, outer, hidden))
+            }
             other => Err(unsupported(other, "SELECT … FROM … WHERE … GROUP BY …")),
         }
     }
@@ -155,14 +158,10 @@ impl Walk<'_> {
     #[inline(never)]
     fn set_operation(
         &mut self,
-        body: &ast::SetExpr,
-        tables: &Tables,
-        outer: Option<&Scope<'_>>,
-        hidden: Hidden,
+        (op, set_quantifier): (&ast::SetOperator, &ast::SetQuantifier),
+        (left, right): (&ast::SetExpr, &ast::SetExpr),
+        (tables, outer, hidden): (&Tables, Option<&Scope<'_>>, Hidden),
     ) -> Result<(ast::SetExpr, Shown), Refusal> {
-        let ast::SetExpr::SetOperation { op, set_quantifier, left, right } = body else {
-            return Err(missing());
-        };
         use ast::SetQuantifier as Q;
         if !matches!(set_quantifier, Q::All | Q::Distinct | Q::None)
             || *op == ast::SetOperator::Minus

@@ -37,6 +37,7 @@ mod merged;
 mod one_query;
 mod owner;
 mod parts;
+mod passes_rows;
 mod pieces;
 mod public_rows;
 mod rebuild;

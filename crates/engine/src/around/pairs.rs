@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::common::NullEquality;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -25,11 +25,13 @@ use datafusion::physical_plan::joins::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, PlanProperties, WindowExpr,
+    DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, WindowExpr,
     replace_children_if_necessary,
 };
 use futures::StreamExt;
 use hushtable_query::Refusal;
+
+use crate::passes_rows::{only_child, passes_rows};
 
 /// Most pairs of rows beyond the rows of their tables.
 pub(super) const MAX_PAIRS: u64 = 20_000_000;
@@ -145,36 +147,13 @@ impl ExecutionPlan for PairedExec {
         "PairedExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    passes_rows!();
 
     fn with_new_children(
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let [input] = <[_; 1]>::try_from(children).map_err(|_| {
-            DataFusionError::Internal("an operator of one input was given others".to_owned())
-        })?;
+        let input = only_child(children)?;
         let (keys, pairs) = (self.keys.clone(), Arc::clone(&self.pairs));
         Ok(Arc::new(Self { input, side: self.side, keys, pairs }))
     }

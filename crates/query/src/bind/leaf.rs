@@ -6,8 +6,10 @@
 use serde::Serialize;
 use serde_json::Error;
 
+use super::rowset::conjuncts;
 use super::{Classes, Measure, Measurement, PrivateQuery};
-use crate::expr::{BinaryOp, Expr, ExprKind};
+use crate::bind_expr::balanced;
+use crate::expr::{Expr, ExprKind};
 use crate::types::Value;
 
 /// A query's leaf in canonical form: conditions, keys and measurements in one order, whatever the
@@ -40,7 +42,7 @@ impl Leaf {
         Ok(Self { query, keys, measurements })
     }
 
-    /// What each measurement of the query has, in the order of the leaf.
+    /// One thing for each measurement of the query, in the order of the leaf.
     ///
     /// # Errors
     /// When there is not one for each.
@@ -87,6 +89,9 @@ impl PrivateQuery {
     /// # Errors
     /// When they cannot be serialised, which binding excludes.
     pub(crate) fn measurement_order(&self) -> Result<Vec<usize>, Error> {
+        if self.measurements.len() < 2 {
+            return Ok((0..self.measurements.len()).collect());
+        }
         // Not by the leaf: its keys may have long lists, and every plan of mechanisms asks.
         let mut measurements = self.measurements.clone();
         for measurement in &mut measurements {
@@ -154,28 +159,11 @@ fn incomplete(what: &str) -> Error {
 
 /// Conditions that must all hold: each once, in one order, without those that always do.
 fn canonical(filter: Option<Expr>) -> Result<Option<Expr>, Error> {
-    let (mut pending, mut all) = (Vec::from_iter(filter), Vec::new());
-    while let Some(expr) = pending.pop() {
-        match expr.kind {
-            ExprKind::Binary(BinaryOp::And, left, right) => pending.extend([*left, *right]),
-            ExprKind::Literal(Value::Bool(true)) => {}
-            _ => all.push(expr),
-        }
-    }
+    let mut all = filter.map_or_else(Vec::new, conjuncts);
+    all.retain(|expr| expr.kind != ExprKind::Literal(Value::Bool(true)));
     sorted(&mut all)?;
     all.dedup();
-    // In pairs, and pairs of pairs: a chain of many would be as deep.
-    while all.len() > 1 {
-        let mut rest = all.into_iter();
-        all = Vec::new();
-        while let Some(one) = rest.next() {
-            all.push(match rest.next() {
-                Some(other) => one.and(other),
-                None => one,
-            });
-        }
-    }
-    Ok(all.pop())
+    Ok((!all.is_empty()).then(|| balanced(all, &Expr::and)))
 }
 
 /// JSON with the numbers of populations, in the order in which they appear, in place of their

@@ -1,6 +1,5 @@
 //! Contents of the record: the question's identity, the released table, the statement.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
@@ -160,9 +159,6 @@ pub(crate) fn room(statement: &str, explanation: &Explanation, query: &PrivateQu
     bytes.saturating_add(bytes / 8).min(MOST_ROOM)
 }
 
-/// The number of released groups, in the metadata of a table on record.
-const GROUPS: &str = "released_groups";
-
 /// The release as the ledger keeps it: the keys of all groups and, after them, their measurements.
 pub(crate) fn encode(released: &NoisyGroups, statement: String) -> Result<Release, EngineError> {
     let NoisyGroups { columns, groups } = released;
@@ -170,8 +166,7 @@ pub(crate) fn encode(released: &NoisyGroups, statement: String) -> Result<Releas
         Field::new(format!("released {place}"), column.data_type().clone(), true)
     };
     let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
-    let metadata = HashMap::from([(GROUPS.to_owned(), groups.to_string())]);
-    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+    let schema = Arc::new(Schema::new(fields));
     let options = RecordBatchOptions::new().with_row_count(Some(*groups));
     let whole = RecordBatch::try_new_with_options(schema, columns.clone(), &options)?;
     let mut bytes = Vec::new();
@@ -197,7 +192,6 @@ pub(crate) fn decode(release: &Release) -> Result<Recorded, EngineError> {
     let batch = reader.next().ok_or(EngineError::Record)?.map_err(unreadable)?;
     let statement: Statement =
         serde_json::from_str(&release.statement).map_err(|_| EngineError::Record)?;
-    let groups = batch.schema().metadata().get(GROUPS).and_then(|groups| groups.parse().ok());
-    let groups = groups.filter(|groups| *groups == batch.num_rows()).ok_or(EngineError::Record)?;
-    Ok(Recorded { groups: NoisyGroups { columns: batch.columns().to_vec(), groups }, statement })
+    let groups = NoisyGroups { columns: batch.columns().to_vec(), groups: batch.num_rows() };
+    Ok(Recorded { groups, statement })
 }

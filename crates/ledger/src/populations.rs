@@ -102,10 +102,9 @@ impl Populations {
     }
 
     /// The population that most likely has the people of an account that the contract does not
-    /// name: its name differs in letter case alone, or a table holds the units as then.
+    /// name: its name differs in letter case or spaces alone, or a table holds the units as then.
     fn likely(&self, recorded: &str, all: &[(String, Units)]) -> Option<NamedPopulation> {
-        let same_name =
-            self.named.iter().find(|(name, _)| name.to_lowercase() == recorded.to_lowercase());
+        let same_name = self.named.iter().find(|(name, _)| alike(name, recorded));
         let same_units = || {
             self.named.iter().find(|(_, now)| {
                 all.iter().any(|(_, then)| then.0.iter().any(|own| now.units.has(own)))

@@ -21,7 +21,7 @@ mod handlers {
     use signal_hook::consts::SIGINT;
     use signal_hook::{SigId, flag, low_level};
 
-    /// What shells show for a process that Ctrl-C has ended.
+    /// The exit code that shells expect of a process that Ctrl-C has ended.
     const ENDED_BY_CTRL_C: i32 = 130;
 
     /// Set while no question is answered: Ctrl-C does then what it does by default. Without this,

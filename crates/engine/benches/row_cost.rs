@@ -1,4 +1,4 @@
-//! What one row costs: every kind of expression beside the operations that are claimed for it, and
+//! The cost of one row: every kind of expression beside the operations that are claimed for it, and
 //! a query with a person beside the same query without.
 //!
 //! `cargo bench -p hushtable-engine --bench row_cost` prints nanoseconds for each operation: above

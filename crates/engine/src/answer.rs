@@ -197,8 +197,8 @@ impl Answering<'_> {
 }
 
 impl Recorded {
-    /// What the release answers to a question of its leaf. The statement is that of the release,
-    /// for this question: it is the same however often this is asked.
+    /// Answers a question of the release's leaf. The statement is the release's, about this
+    /// question: it is the same however often the question is asked.
     ///
     /// # Errors
     /// When the release is not of the question's leaf.

@@ -267,7 +267,8 @@ struct Function {
     bound: Arc<Bound>,
 }
 
-/// What an expression was bound to, by the types of its operands: a planner asks again and again.
+/// The bound form of an expression, by the types of its operands: a planner asks again and
+/// again.
 type Bound = Mutex<Vec<(Vec<ColumnType>, Result<Expr, Refusal>)>>;
 
 impl PartialEq for Function {

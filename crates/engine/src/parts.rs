@@ -293,7 +293,7 @@ impl Session {
 }
 
 impl Released {
-    /// What a release answers to the question of a part.
+    /// Answers the question of a part from a release.
     fn new(recorded: Recorded, asked: Question) -> Result<Self, EngineError> {
         let (table, statement) = recorded.answering(&asked)?;
         Ok(Self { recorded, table, statement, quote: asked.quote })

@@ -18,8 +18,8 @@ use crate::session::{Progress, Session};
 const REMEMBERED: usize = 10_000;
 
 impl Session {
-    /// What one row can add to a query, by the rows of public tables that it can meet. Reads these
-    /// tables, and nothing of protected ones.
+    /// The most that one row can add to a query, by the rows of public tables that it can meet.
+    /// Reads these tables, and nothing of protected ones.
     ///
     /// # Errors
     /// When one row adds more than it may, or public tables cannot be read.

@@ -40,7 +40,7 @@ impl Progress {
         self.1.store(true, Ordering::Relaxed);
     }
 
-    /// What [`give_up`](Self::give_up) sets, for handlers of signals.
+    /// The flag that [`give_up`](Self::give_up) sets, for handlers of signals.
     pub fn given_up(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.1)
     }

@@ -581,8 +581,8 @@ fn parts_with_one_release_are_paid_for_once() {
     assert_eq!(ask(&place, plain, 3).unwrap().charged, None);
 }
 
-/// What a part reads is part of its question, whatever the order of the aggregates that it is
-/// computed from; and parts that read the same value in other words are one.
+/// A value that a part reads is part of its question, whatever the order of the aggregates that
+/// it is computed from; and parts that read the same value in other words are one.
 #[test]
 fn what_parts_read_tells_them_apart() {
     let place = place();

@@ -333,7 +333,7 @@ fn no_randomness_is_no_release() {
     assert_eq!((charges.len(), charges[0].state), (1, ChargeState::Charged));
     assert!(place.ask(&sql, 1).is_ok());
 }
-/// What is computed from a release is free: one question, spelt in many ways, is paid for once.
+/// Computing from a release is free: one question, spelt in many ways, is paid for once.
 #[test]
 fn what_is_computed_from_a_release_is_free() {
     const OPTIONS: &str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 40, delta = 1e-6, \

@@ -29,7 +29,7 @@ pub(super) fn report(given: &AssessMicrodataArguments) -> Result<MicrodataReport
     })
 }
 
-/// What two tables tell together, by the sensitive columns that both have.
+/// The findings about two tables together, by the sensitive columns that both have.
 fn linked(
     one: &MicrodataFile,
     other: &MicrodataFile,

@@ -325,8 +325,8 @@ impl Draft {
         matches!(self.query.groups, Groups::Private { .. })
     }
 
-    /// What parts have in common that have one release; `None` of what is for another part, and of
-    /// parts that others are for.
+    /// The key of the part's release; `None` for a part that is for another one, or that another
+    /// one is for.
     fn release_key(&self, population: Option<usize>, is_reported: bool) -> Option<ReleaseKey> {
         if self.is_for_another() || is_reported || self.example.is_some() {
             return None;
@@ -360,7 +360,7 @@ impl Draft {
     }
 }
 
-/// What parts have in common that have one release.
+/// Everything that parts with one release have in common.
 #[derive(PartialEq)]
 struct ReleaseKey {
     pot: Option<Pot>,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_plan::ExecutionPlan;
 
-/// The methods of [`ExecutionPlan`] that follow from a field `input`, whose rows the operator passes
-/// on or leaves out.
+/// The methods of [`ExecutionPlan`] that follow from a field `input`, whose rows the operator
+/// passes on or leaves out.
 macro_rules! passes_rows {
     () => {
         fn properties(&self) -> &std::sync::Arc<datafusion::physical_plan::PlanProperties> {

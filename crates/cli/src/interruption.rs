@@ -1,15 +1,25 @@
 //! Ctrl-C while a question is answered.
 
+use std::mem::ManuallyDrop;
+
 use hushtable::Progress;
 
-use crate::progress::watched;
+/// While this is alive, Ctrl-C gives up what is not charged yet, so that it costs nothing; what is
+/// charged goes on until its release is on record and the answer is shown. A second Ctrl-C ends
+/// the process.
+pub(crate) struct Interruption {
+    _handlers: handlers::Handlers,
+}
 
-/// Answers a question, and shows how far it has come. Ctrl-C gives up what is not charged yet, so
-/// that it costs nothing; what is charged goes on until its release is on record. A second Ctrl-C
-/// ends the process.
-pub(crate) fn answering<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
-    let _handlers = handlers::Handlers::new(progress);
-    watched("reading", progress, work)
+impl Interruption {
+    pub(crate) fn of(progress: &Progress) -> Self {
+        Self { _handlers: handlers::Handlers::new(progress) }
+    }
+
+    /// Stays until the process ends, as the answer may be shown only after a delay.
+    pub(crate) fn for_good(self) {
+        let _ = ManuallyDrop::new(self);
+    }
 }
 
 #[cfg(unix)]

@@ -11,7 +11,8 @@ use super::chart::ChartFile;
 use super::{engine, within};
 use crate::arguments::QueryArguments;
 use crate::failure::Failure;
-use crate::interruption::answering;
+use crate::interruption::Interruption;
+use crate::progress::watched;
 use crate::render::TableStyle;
 use crate::render::cell::timestamp;
 use crate::render::grid::visible;
@@ -54,7 +55,9 @@ pub(crate) fn run(asked: &QueryArguments) -> Result<(), Failure> {
         stdio::note(&render::warnings::note(&warning, None));
     }
     let progress = Progress::default();
-    let answer = answering(&progress, || wait(analyst.query_watched(&sql, &progress)))?;
+    Interruption::of(&progress).for_good();
+    let work = || wait(analyst.query_watched(&sql, &progress));
+    let answer = watched("reading", &progress, work)?;
     // From here on the charge stands, so it is reported whatever happens to the files.
     stdio::note(&account_of(&answer, &engine));
     let shown = Shown::of(&answer, wanted)?;

@@ -21,9 +21,10 @@ use super::query::{account_of, by_extension};
 use super::{engine, tables, within};
 use crate::arguments::ShellArguments;
 use crate::failure::Failure;
-use crate::interruption::answering;
+use crate::interruption::Interruption;
 use crate::kept_effects;
 use crate::pace::Pace;
+use crate::progress::watched;
 use crate::render::grid::visible;
 use crate::render::intervals::Shown;
 use crate::render::quoted::left_after;
@@ -289,7 +290,9 @@ impl Shell {
             stdio::note("not asked: nothing is charged\n");
             return Ok(());
         }
-        let answered = self.paced(|| self.answered(sql));
+        let progress = Progress::default();
+        let _interruption = Interruption::of(&progress);
+        let answered = self.paced(|| self.answered(sql, &progress));
         if answered.is_ok() {
             self.output = None;
         }
@@ -338,7 +341,7 @@ impl Shell {
     }
 
     /// Asks a statement, and shows the answer.
-    fn answered(&self, sql: &str) -> Result<Answer, Failure> {
+    fn answered(&self, sql: &str, progress: &Progress) -> Result<Answer, Failure> {
         // A file that cannot be written is found before the budget is touched.
         let output = self.output.as_deref();
         let pending = output.map(|path| self.engine.protected().pending(path)).transpose()?;
@@ -349,8 +352,8 @@ impl Shell {
             None => TableFormat::Csv,
         };
         let style = TableStyle::new(format, false, on_terminal)?;
-        let progress = Progress::default();
-        let answer = answering(&progress, || wait(self.analyst.query_watched(sql, &progress)))?;
+        let work = || wait(self.analyst.query_watched(sql, progress));
+        let answer = watched("reading", progress, work)?;
         // From here on the charge stands, so it is reported whatever happens to the file.
         stdio::note(&account_of(&answer, &self.engine));
         let shown = Shown::of(&answer, self.intervals)?;

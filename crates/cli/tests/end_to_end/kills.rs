@@ -104,7 +104,7 @@ fn interrupted_queries_cost_nothing_or_are_answered() {
             answered += 1.0;
         } else {
             given_up += 1;
-            // Before the question is looked at, Ctrl-C ends the process as it does by default.
+            // Before the question is read, Ctrl-C ends the process as it does by default.
             let said = run.code.is_none() || run.stderr.contains("was interrupted");
             assert!(said, "{run:?}");
         }
